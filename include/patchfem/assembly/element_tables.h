@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_element_tables_h
+#define patchfem_assembly_element_tables_h
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * One reference cell with one scalar finite element, one geometry and one quadrature rule, tabulated.
+   * Shape functions, geometry nodes and quadrature points are in deal.II's order. "Geometry" are the
+   * Lagrange functions of the mapping: x(xi) = sum_g geometry_values(xi, g) X_g.
+   */
+  struct ReferenceElement
+  {
+    std::string name;                 ///< as messages call it, such as FE_Q<3>(2) or FE_SimplexP<2>(1)
+    int         dim              = 0;
+    int         degree           = 0; ///< polynomial degree of the shape functions
+    bool        simplex          = false;
+    int         n_shape          = 0; ///< scalar shape functions = nodes of a cell
+    int         n_geometry       = 0; ///< geometry nodes of a cell
+    int         n_quadrature     = 0;
+    bool        constant_jacobian = false; ///< true for straight simplices
+
+    std::vector<double> weights;            ///< [q]
+    std::vector<double> shape_values;       ///< [q][shape]
+    std::vector<double> shape_gradients;    ///< [q][shape][dim], with respect to reference coordinates
+    std::vector<double> geometry_values;    ///< [q][geometry]
+    std::vector<double> geometry_gradients; ///< [q][geometry][dim]
+
+    /** Geometry functions at the support points of the shape functions, [shape][geometry]. */
+    std::vector<double> support_geometry_values;
+
+    int n_faces           = 0;
+    int n_face_quadrature = 0; ///< the same for every face
+
+    /// The same tables on the faces; values of *all* shape functions of the cell.
+    std::vector<double> face_weights;            ///< [q]
+    std::vector<double> face_shape_values;       ///< [face][q][shape]
+    std::vector<double> face_geometry_values;    ///< [face][q][geometry]
+    std::vector<double> face_geometry_gradients; ///< [face][q][geometry][dim]
+    /// d(xi)/d(face coordinate t), so that the tangents of a face are J * these. [face][q][dim][dim-1]
+    std::vector<double> face_tangents;
+    /// Outward normal of the reference cell, unit length. [face][dim]
+    std::vector<double> face_normals;
+  };
+
+  /** The cells of one (reference cell, degree), in the order deal.II visits the active cells. */
+  struct CellTable
+  {
+    ReferenceElement reference;
+
+    int              n_cells = 0;
+    std::vector<int> nodes;        ///< [cell][shape]
+    std::vector<int> geometry;     ///< [cell][geometry]: rows of ElementTables::points
+    std::vector<int> material_ids; ///< [cell]
+    std::vector<int> active_index; ///< [cell]: deal.II's active_cell_index(), or the position for other sources
+  };
+
+  /** A boundary face that a load, a flux or a Robin term is integrated over. */
+  struct FaceEntry
+  {
+    int batch;       ///< which CellTable
+    int cell;        ///< position there
+    int face;        ///< number of the face in the cell
+    int boundary_id;
+  };
+
+  /**
+   * Closed linear constraints of single unknowns, x_i = sum_j w_j x_j + k_i. An unknown is
+   * node * n_components + component. Masters are never constrained themselves.
+   */
+  struct ConstraintTable
+  {
+    std::vector<int>          constrained;   ///< sorted unknowns, one per line
+    std::vector<std::int64_t> offsets;       ///< [n_lines + 1]
+    std::vector<int>          masters;       ///< unknowns
+    std::vector<double>       weights;
+    std::vector<double>       inhomogeneity; ///< [n_lines]
+
+    std::size_t n_lines() const { return constrained.size(); }
+  };
+
+  /**
+   * A discretised problem as plain host tables: what is read from deal.II once per mesh (see
+   * extract_element_tables()), or made without it by a benchmark. Everything below here speaks of *nodes*,
+   * each of which carries n_components unknowns, in the numbering of the source; ElementBatches renumbers.
+   */
+  struct ElementTables
+  {
+    int dim          = 0;
+    int n_components = 1;
+    int n_nodes      = 0;
+
+    /** deal.II's index of each unknown, [node][component]. Empty: node * n_components + component. */
+    std::vector<unsigned int> dof_indices;
+
+    std::vector<double> points; ///< [point][dim], geometry nodes
+
+    std::vector<CellTable> batches;
+    std::vector<FaceEntry> faces;
+    ConstraintTable        constraints;
+
+    std::size_t n_cells() const
+    {
+      std::size_t n = 0;
+      for (const CellTable &batch : batches)
+        n += batch.n_cells;
+      return n;
+    }
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_backend_h
+#define patchfem_base_backend_h
+
+#include <patchfem/base/config.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+/**
+ * @file
+ * Where work runs. A kernel is an overload set on the tags Host and Cuda; a class calls it through
+ * dispatch(), which is the only place that knows which back ends this build contains:
+ * @code
+ *   dispatch(backend, [&](auto where) { kernels::vmult(where, view, src.data(), dst.data()); });
+ * @endcode
+ * With CUDA a missing overload does not compile and a missing definition does not link; without CUDA
+ * the Cuda branch is never instantiated, so there are no stubs.
+ */
+namespace PatchFEM
+{
+  /** Kernels run on the threads of this process (OpenMP). */
+  struct Host
+  {};
+
+  /** Kernels run on the device, in order, on one stream (a cudaStream_t that only cuda/ looks into). */
+  struct Cuda
+  {
+    void *stream;
+  };
+
+  enum class BackendKind
+  {
+    /// OpenMP threads on ordinary memory.
+    host,
+    /// Our own CUDA kernels on one device.
+    cuda,
+    /// Host kernels on memory that only kernels and explicit copies may touch: a missing copy traps.
+    emulated_device
+  };
+
+  /**
+   * A handle to one place where arrays live and kernels run. Copies are cheap and denote the same place;
+   * on CUDA each object made from a name owns one stream that its copies share.
+   */
+  class Backend
+  {
+  public:
+    /**
+     * @param name `auto` (a GPU if this build and machine have one, else the host), `host`, `cuda`
+     *             or `emulated_device`.
+     * Throws Error for another name, for `cuda` in a build without CUDA and on a machine without a GPU.
+     */
+    explicit Backend(const std::string &name = "host");
+    explicit Backend(BackendKind kind);
+
+    BackendKind kind() const;
+
+    /** `host`, `cuda` or `emulated_device`. */
+    std::string name() const;
+
+    /** The processor's or the GPU's name, as the system gives it. */
+    std::string device_name() const;
+
+    /** Waits until all work given to this back end is done, and throws Error if any of it failed. */
+    void synchronize() const;
+
+    /** Bytes that can still be allocated there. */
+    std::size_t free_memory() const;
+
+    /**
+     * Bytes of fast memory one patch may use: the opt-in shared memory of a block on a GPU, a share of
+     * the second-level cache on the host.
+     */
+    std::size_t patch_memory() const;
+
+    /** True if pointers of the two may be used in one kernel. */
+    bool operator==(const Backend &other) const;
+    bool operator!=(const Backend &other) const;
+
+    /** The opaque stream; nullptr unless kind() is cuda. */
+    void *stream() const;
+
+    /** Whether this build has CUDA, and this machine a device that works. */
+    static bool cuda_available();
+
+  private:
+    struct State;
+    std::shared_ptr<const State> state;
+  };
+
+  namespace emulated_device
+  {
+    /** While one of these lives, kernels may touch emulated device memory. Scopes nest. */
+    class KernelScope
+    {
+    public:
+      KernelScope();
+      ~KernelScope();
+      KernelScope(const KernelScope &) = delete;
+      KernelScope &operator=(const KernelScope &) = delete;
+    };
+  } // namespace emulated_device
+
+  /** Calls @p function with the tag of @p backend. */
+  template <typename Function>
+  void dispatch(const Backend &backend, Function &&function)
+  {
+    switch (backend.kind())
+      {
+        case BackendKind::host:
+          function(Host());
+          break;
+        case BackendKind::emulated_device:
+          {
+            const emulated_device::KernelScope scope;
+            function(Host());
+            break;
+          }
+        case BackendKind::cuda:
+#ifdef PATCHFEM_WITH_CUDA
+          function(Cuda{backend.stream()});
+#endif
+          break;
+      }
+  }
+} // namespace PatchFEM
+
+#endif

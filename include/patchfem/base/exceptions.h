@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_exceptions_h
+#define patchfem_base_exceptions_h
+
+#include <stdexcept>
+#include <string>
+
+namespace PatchFEM
+{
+  /**
+   * What every part of the library throws for bad input and for failures that a user can act on: one
+   * sentence that names the thing, its place and the remedy. Programming errors are asserted instead.
+   */
+  class Error : public std::runtime_error
+  {
+  public:
+    using std::runtime_error::runtime_error;
+  };
+
+  /** Throws Error(@p message) unless @p condition holds. Checked in every build type. */
+  inline void require(const bool condition, const char *message)
+  {
+    if (!condition)
+      throw Error(message);
+  }
+
+  inline void require(const bool condition, const std::string &message)
+  {
+    if (!condition)
+      throw Error(message);
+  }
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_graph_h
+#define patchfem_base_graph_h
+
+#include <patchfem/base/backend.h>
+
+#include <functional>
+#include <memory>
+
+namespace PatchFEM
+{
+  /**
+   * A fixed sequence of kernels that is launched many times, such as some iterations of a solver. On CUDA
+   * it is captured once into a CUDA graph, so that a launch costs one call; elsewhere a launch calls the
+   * function again. While it is recorded the function must only launch kernels on @p backend: no
+   * allocation, no host copies, no synchronisation.
+   */
+  class Graph
+  {
+  public:
+    Graph(const Backend &backend, std::function<void()> function);
+    ~Graph();
+    Graph(const Graph &) = delete;
+    Graph &operator=(const Graph &) = delete;
+
+    void launch();
+
+  private:
+    struct Implementation;
+    std::unique_ptr<Implementation> implementation;
+  };
+} // namespace PatchFEM
+
+#endif

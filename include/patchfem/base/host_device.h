@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_host_device_h
+#define patchfem_base_host_device_h
+
+/**
+ * @file
+ * The one decoration for functions that both compilers see. Arithmetic that the host and the device
+ * twin of a kernel share is written once in such a function, so that it is tested without a GPU.
+ */
+#if defined(__CUDACC__)
+#  define PATCHFEM_HOST_DEVICE __host__ __device__
+#  define PATCHFEM_INLINE __host__ __device__ __forceinline__
+#else
+#  define PATCHFEM_HOST_DEVICE
+#  define PATCHFEM_INLINE inline __attribute__((always_inline))
+#endif
+
+#if defined(__CUDA_ARCH__)
+#  define PATCHFEM_UNROLL _Pragma("unroll")
+#else
+#  define PATCHFEM_UNROLL
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_memory_h
+#define patchfem_base_memory_h
+
+#include <patchfem/base/backend.h>
+
+#include <cstddef>
+
+namespace PatchFEM
+{
+  /**
+   * Untyped memory of a back end. On CUDA, allocation is stream-ordered from the device's pool, which keeps
+   * what is freed, so that allocating again costs no synchronisation. Array is what everybody else uses.
+   */
+  namespace memory
+  {
+    /**
+     * @p bytes aligned to 256. The content is undefined. Throws Error with the request and what is
+     * available if it does not fit.
+     */
+    void *allocate(const Backend &backend, std::size_t bytes);
+
+    /** Gives back what allocate() returned; never throws. */
+    void deallocate(const Backend &backend, void *pointer, std::size_t bytes) noexcept;
+
+    /**
+     * Copies between any two back ends. From the host's point of view the copy is complete on return if
+     * either side is `host`; between two arrays of one device it is stream-ordered.
+     */
+    void copy(const Backend &to, void *destination, const Backend &from, const void *source, std::size_t bytes);
+
+    /** Sets bytes to zero, in stream order. */
+    void set_zero(const Backend &backend, void *pointer, std::size_t bytes);
+
+    /** Bytes now allocated, and the most at any time since reset_peak(), over all backends of a kind. */
+    std::size_t in_use(BackendKind kind);
+    std::size_t peak(BackendKind kind);
+    void        reset_peak(BackendKind kind);
+  } // namespace memory
+} // namespace PatchFEM
+
+#endif

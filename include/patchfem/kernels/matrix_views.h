@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_matrix_views_h
+#define patchfem_kernels_matrix_views_h
+
+#include <patchfem/base/host_device.h>
+
+#include <cstdint>
+
+/**
+ * @file
+ * Sparse matrices as kernels see them: pointers and extents. Offsets into values are 64 bit, row and
+ * column indices 32 bit. Rows that are owned and columns that are read are separate extents.
+ */
+namespace PatchFEM
+{
+  /**
+   * Which block columns each block row holds. Columns of a row are sorted and unique; an owned row of a
+   * square pattern always holds its diagonal.
+   */
+  struct SparsityView
+  {
+    int                 n_rows;      ///< block rows
+    int                 n_columns;   ///< block columns
+    const std::int64_t *row_offsets; ///< [n_rows + 1], in blocks
+    const int          *columns;     ///< [row_offsets[n_rows]]
+  };
+
+  /** Scalar compressed rows; columns of a row are sorted. */
+  template <typename Number>
+  struct CSRView
+  {
+    int                 n_rows;
+    int                 n_columns;
+    const std::int64_t *row_offsets; ///< [n_rows + 1]
+    const int          *columns;     ///< [row_offsets[n_rows]]
+    Number             *values;      ///< [row_offsets[n_rows]]
+  };
+
+  /**
+   * Sliced block ELLPACK (P0, section 3). Block rows are grouped into slices of @p slice_height; each slice is
+   * as wide as its longest row, in blocks, and is stored block column by block column, within one block
+   * column entry (a, b) by entry, and within one entry row by row, so that neighbouring threads that own
+   * neighbouring rows read neighbouring values:
+   *
+   *   columns[slot(s, k) + r]
+   *   values[slot(s, k) * block_rows * block_columns + (a * block_columns + b) * slice_height + r]
+   *
+   * with slot(s, k) = slice_offsets[s] + k * slice_height. Padding has value 0 and a column that exists.
+   * Block size 1 is SELL; slice_height >= n_rows is ELLPACK or BELL; slice_height 1 is BCSR.
+   */
+  template <typename Number>
+  struct SlicedEllpackView
+  {
+    int                 n_rows;        ///< block rows
+    int                 n_columns;     ///< block columns
+    int                 block_rows;    ///< rows of a block
+    int                 block_columns; ///< columns of a block
+    int                 slice_height;  ///< block rows in a slice
+    const std::int64_t *slice_offsets; ///< [n_slices + 1], in stored blocks
+    const int          *columns;       ///< [slice_offsets[n_slices]], block columns
+    Number             *values;        ///< [slice_offsets[n_slices] * block_rows * block_columns]
+
+    PATCHFEM_INLINE int n_slices() const { return (n_rows + slice_height - 1) / slice_height; }
+
+    /** Blocks stored in each row of slice @p s, padding included. */
+    PATCHFEM_INLINE int slice_width(const int s) const
+    {
+      return static_cast<int>((slice_offsets[s + 1] - slice_offsets[s]) / slice_height);
+    }
+
+    /** Where the column of the @p k-th block of block row @p row stands. */
+    PATCHFEM_INLINE std::int64_t block_index(const int row, const int k) const
+    {
+      return slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height;
+    }
+
+    /** Where entry (@p a, @p b) of the @p k-th block of block row @p row stands. */
+    PATCHFEM_INLINE std::int64_t value_index(const int row, const int k, const int a, const int b) const
+    {
+      return (slice_offsets[row / slice_height] + std::int64_t(k) * slice_height) * block_rows * block_columns +
+             std::int64_t(a * block_columns + b) * slice_height + row % slice_height;
+    }
+  };
+} // namespace PatchFEM
+
+#endif
