@@ -15,13 +15,13 @@ namespace PatchFEM
    */
   struct ReferenceElement
   {
-    std::string name;                 ///< as messages call it, such as FE_Q<3>(2) or FE_SimplexP<2>(1)
-    int         dim              = 0;
-    int         degree           = 0; ///< polynomial degree of the shape functions
-    bool        simplex          = false;
-    int         n_shape          = 0; ///< scalar shape functions = nodes of a cell
-    int         n_geometry       = 0; ///< geometry nodes of a cell
-    int         n_quadrature     = 0;
+    std::string name; ///< as messages call it, such as FE_Q<3>(2) or FE_SimplexP<2>(1)
+    int         dim               = 0;
+    int         degree            = 0; ///< polynomial degree of the shape functions
+    bool        simplex           = false;
+    int         n_shape           = 0; ///< scalar shape functions = nodes of a cell
+    int         n_geometry        = 0; ///< geometry nodes of a cell
+    int         n_quadrature      = 0;
     bool        constant_jacobian = false; ///< true for straight simplices
 
     std::vector<double> weights;            ///< [q]
@@ -62,9 +62,9 @@ namespace PatchFEM
   /** A boundary face that a load, a flux or a Robin term is integrated over. */
   struct FaceEntry
   {
-    int batch;       ///< which CellTable
-    int cell;        ///< position there
-    int face;        ///< number of the face in the cell
+    int batch; ///< which CellTable
+    int cell;  ///< position there
+    int face;  ///< number of the face in the cell
     int boundary_id;
   };
 
@@ -74,9 +74,9 @@ namespace PatchFEM
    */
   struct ConstraintTable
   {
-    std::vector<int>          constrained;   ///< sorted unknowns, one per line
-    std::vector<std::int64_t> offsets;       ///< [n_lines + 1]
-    std::vector<int>          masters;       ///< unknowns
+    std::vector<int>          constrained; ///< sorted unknowns, one per line
+    std::vector<std::int64_t> offsets;     ///< [n_lines + 1]
+    std::vector<int>          masters;     ///< unknowns
     std::vector<double>       weights;
     std::vector<double>       inhomogeneity; ///< [n_lines]
 

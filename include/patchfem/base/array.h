@@ -124,7 +124,7 @@ namespace PatchFEM
     }
 
   private:
-    Backend     place;
+    Backend     place      = Backend(BackendKind::host);
     T          *pointer    = nullptr;
     std::size_t n_elements = 0;
   };

@@ -99,7 +99,7 @@ namespace PatchFEM
     public:
       KernelScope();
       ~KernelScope();
-      KernelScope(const KernelScope &) = delete;
+      KernelScope(const KernelScope &)            = delete;
       KernelScope &operator=(const KernelScope &) = delete;
     };
   } // namespace emulated_device
@@ -109,22 +109,21 @@ namespace PatchFEM
   void dispatch(const Backend &backend, Function &&function)
   {
     switch (backend.kind())
-      {
-        case BackendKind::host:
-          function(Host());
-          break;
-        case BackendKind::emulated_device:
-          {
-            const emulated_device::KernelScope scope;
-            function(Host());
-            break;
-          }
-        case BackendKind::cuda:
+    {
+    case BackendKind::host:
+      function(Host());
+      break;
+    case BackendKind::emulated_device: {
+      const emulated_device::KernelScope scope;
+      function(Host());
+      break;
+    }
+    case BackendKind::cuda:
 #ifdef PATCHFEM_WITH_CUDA
-          function(Cuda{backend.stream()});
+      function(Cuda{backend.stream()});
 #endif
-          break;
-      }
+      break;
+    }
   }
 } // namespace PatchFEM
 

@@ -20,7 +20,7 @@ namespace PatchFEM
   public:
     Graph(const Backend &backend, std::function<void()> function);
     ~Graph();
-    Graph(const Graph &) = delete;
+    Graph(const Graph &)            = delete;
     Graph &operator=(const Graph &) = delete;
 
     void launch();

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_cuda_check_cuh
+#define patchfem_cuda_check_cuh
+
+#include <patchfem/base/backend.h>
+#include <patchfem/base/exceptions.h>
+
+#include <cuda_runtime.h>
+
+#include <string>
+
+namespace PatchFEM
+{
+  /** Throws Error with CUDA's description and the place in our source unless @p status is success. */
+  inline void check(const cudaError_t status, const char *file, const int line)
+  {
+    if (status != cudaSuccess)
+      throw Error(std::string("CUDA failed at ") + file + ":" + std::to_string(line) + ": " +
+                  cudaGetErrorString(status));
+  }
+
+  inline cudaStream_t stream_of(const Cuda &where)
+  {
+    return static_cast<cudaStream_t>(where.stream);
+  }
+} // namespace PatchFEM
+
+/** Checks a call of the CUDA run time. */
+#define PATCHFEM_CUDA_CHECK(call) ::PatchFEM::check((call), __FILE_NAME__, __LINE__)
+
+/** Checks the launch before it. */
+#define PATCHFEM_CUDA_CHECK_LAUNCH() PATCHFEM_CUDA_CHECK(cudaGetLastError())
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_runtime_h
+#define patchfem_kernels_runtime_h
+
+#include <cstddef>
+#include <string>
+
+/**
+ * @file
+ * What the classes need of the CUDA run time, without its header. Defined in cuda/runtime.cu; only used where
+ * PATCHFEM_WITH_CUDA is defined. Failures throw Error with CUDA's own description.
+ */
+namespace PatchFEM
+{
+  namespace cuda_runtime
+  {
+    bool        device_works();
+    std::string device_name();
+    std::size_t shared_memory_per_block();
+    std::size_t free_memory();
+
+    /** A stream of its own for one Backend. */
+    void *create_stream();
+    void  destroy_stream(void *stream) noexcept;
+    void  synchronize(void *stream);
+
+    /** nullptr if it does not fit. */
+    void *allocate(std::size_t bytes, void *stream);
+    void  deallocate(void *pointer, void *stream) noexcept;
+
+    void copy(void *destination, const void *source, std::size_t bytes, void *stream);
+    void set_zero(void *pointer, std::size_t bytes, void *stream);
+
+    /** Capturing what is launched on @p stream between begin and end; the result is an executable graph. */
+    void  begin_capture(void *stream);
+    void *end_capture(void *stream);
+    void  abandon_capture(void *stream) noexcept;
+    void  launch_graph(void *graph, void *stream);
+    void  destroy_graph(void *graph) noexcept;
+  } // namespace cuda_runtime
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "emulated_device.h"
+
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/memory.h>
+#include <patchfem/kernels/runtime.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace PatchFEM
+{
+  namespace memory
+  {
+    namespace
+    {
+      struct Account
+      {
+        std::atomic<std::size_t> now{0}, most{0};
+
+        void add(const std::size_t bytes)
+        {
+          const std::size_t sum  = now.fetch_add(bytes) + bytes;
+          std::size_t       seen = most.load();
+          while (seen < sum && !most.compare_exchange_weak(seen, sum))
+            ;
+        }
+      };
+
+      Account &account(const BackendKind kind)
+      {
+        static Account accounts[3];
+        return accounts[static_cast<int>(kind)];
+      }
+
+      std::string mebibytes(const std::size_t bytes)
+      {
+        return std::to_string((bytes >> 20) + 1) + " MiB";
+      }
+    } // namespace
+
+    void *allocate(const Backend &backend, const std::size_t bytes)
+    {
+      void *pointer = nullptr;
+      switch (backend.kind())
+      {
+      case BackendKind::host:
+        pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+        break;
+      case BackendKind::emulated_device:
+        pointer = emulated_device::allocate(bytes);
+        break;
+      case BackendKind::cuda:
+#ifdef PATCHFEM_WITH_CUDA
+        pointer = cuda_runtime::allocate(bytes, backend.stream());
+#endif
+        break;
+      }
+      require(pointer != nullptr, "Not enough memory on back end '" + backend.name() + "': " + mebibytes(bytes) +
+                                      " were asked for, " + mebibytes(backend.free_memory()) + " are free.");
+      account(backend.kind()).add(bytes);
+      return pointer;
+    }
+
+    void deallocate(const Backend &backend, void *const pointer, const std::size_t bytes) noexcept
+    {
+      switch (backend.kind())
+      {
+      case BackendKind::host:
+        std::free(pointer);
+        break;
+      case BackendKind::emulated_device:
+        emulated_device::deallocate(pointer, bytes);
+        break;
+      case BackendKind::cuda:
+#ifdef PATCHFEM_WITH_CUDA
+        cuda_runtime::deallocate(pointer, backend.stream());
+#endif
+        break;
+      }
+      account(backend.kind()).now -= bytes;
+    }
+
+    void copy(const Backend    &to,
+              void *const       destination,
+              const Backend    &from,
+              const void *const source,
+              const std::size_t bytes)
+    {
+#ifdef PATCHFEM_WITH_CUDA
+      if (to.kind() == BackendKind::cuda || from.kind() == BackendKind::cuda)
+      {
+        require(to.kind() != BackendKind::emulated_device && from.kind() != BackendKind::emulated_device,
+                "Nothing is copied between a GPU and the emulated device.");
+        // A copy into another stream's memory follows all that the source's stream was given.
+        if (to.kind() == BackendKind::cuda && from.kind() == BackendKind::cuda && to != from)
+          from.synchronize();
+        const Backend &where = to.kind() == BackendKind::cuda ? to : from;
+        cuda_runtime::copy(destination, source, bytes, where.stream());
+        if (to.kind() == BackendKind::host || from.kind() == BackendKind::host)
+          where.synchronize();
+        return;
+      }
+#endif
+      if (to.kind() == BackendKind::emulated_device || from.kind() == BackendKind::emulated_device)
+      {
+        const emulated_device::KernelScope scope;
+        std::memcpy(destination, source, bytes);
+      }
+      else
+        std::memcpy(destination, source, bytes);
+    }
+
+    void set_zero(const Backend &backend, void *const pointer, const std::size_t bytes)
+    {
+      if (bytes == 0)
+        return;
+#ifdef PATCHFEM_WITH_CUDA
+      if (backend.kind() == BackendKind::cuda)
+      {
+        cuda_runtime::set_zero(pointer, bytes, backend.stream());
+        return;
+      }
+#endif
+      dispatch(backend, [&](auto) {
+        // Threads touch their own share first, so that the pages lie near them.
+        char *const            begin = static_cast<char *>(pointer);
+        const std::int64_t     n     = static_cast<std::int64_t>(bytes);
+        constexpr std::int64_t chunk = 1 << 20;
+#pragma omp parallel for schedule(static)
+        for (std::int64_t i = 0; i < n; i += chunk)
+          std::memset(begin + i, 0, static_cast<std::size_t>(n - i < chunk ? n - i : chunk));
+      });
+    }
+
+    std::size_t in_use(const BackendKind kind)
+    {
+      return account(kind).now;
+    }
+
+    std::size_t peak(const BackendKind kind)
+    {
+      return account(kind).most;
+    }
+
+    void reset_peak(const BackendKind kind)
+    {
+      account(kind).most = account(kind).now.load();
+    }
+  } // namespace memory
+} // namespace PatchFEM

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend_names.h"
+
+#include <patchfem/base/array.h>
+#include <patchfem/base/graph.h>
+
+#include <numeric>
+
+using namespace PatchFEM;
+
+class ArrayTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(ArrayTest);
+
+TEST_P(ArrayTest, RoundTrip)
+{
+  std::vector<int> values(1000);
+  std::iota(values.begin(), values.end(), -3);
+  const Array<int> array(backend(), values);
+  EXPECT_EQ(array.to_vector(), values);
+  EXPECT_EQ(array.read(999), 996);
+  EXPECT_THROW(array.read(1000), Error);
+}
+
+TEST_P(ArrayTest, CopiesBetweenBackends)
+{
+  const Array<double> there(backend(), std::vector<double>{1., 2., 4.});
+  Array<double>       here;
+  here.copy_from(Backend(BackendKind::host), there);
+  EXPECT_EQ(here.data()[2], 4.);
+}
+
+TEST_P(ArrayTest, ZeroAndReuse)
+{
+  const Backend where = backend();
+  Array<double> array(where, 5);
+  array.set_zero();
+  const double *const before = array.data();
+  EXPECT_EQ(array.to_vector(), std::vector<double>(5, 0.));
+  array.reinit(where, 5);
+  EXPECT_EQ(array.data(), before);
+  array.reinit(where, 0);
+  EXPECT_TRUE(array.empty());
+}
+
+TEST_P(ArrayTest, PeakIsRecorded)
+{
+  const Backend where = backend();
+  memory::reset_peak(where.kind());
+  const std::size_t before = memory::in_use(where.kind());
+  {
+    const Array<char> array(where, 1 << 20);
+    EXPECT_EQ(memory::in_use(where.kind()), before + (1 << 20));
+  }
+  EXPECT_EQ(memory::in_use(where.kind()), before);
+  EXPECT_EQ(memory::peak(where.kind()), before + (1 << 20));
+}
+
+TEST(EmulatedDevice, HostAccessTraps)
+{
+  const Array<int> array(Backend("emulated_device"), std::vector<int>{7});
+  EXPECT_DEATH(
+      {
+        volatile int value = *array.data();
+        (void)value;
+      },
+      "");
+  int value = 0;
+  dispatch(array.backend(), [&](auto) { value = *array.data(); });
+  EXPECT_EQ(value, 7);
+}
+
+TEST(Backend, RefusesUnknownNames)
+{
+  EXPECT_THROW(Backend("gpu"), Error);
+  if (!Backend::cuda_available())
+  {
+    EXPECT_THROW(Backend("cuda"), Error);
+  }
+  EXPECT_EQ(Backend("auto").kind(), Backend::cuda_available() ? BackendKind::cuda : BackendKind::host);
+}
+
+TEST(Graph, LaunchRepeatsTheSequence)
+{
+  int   n = 0;
+  Graph graph(Backend("host"), [&] { ++n; });
+  EXPECT_EQ(n, 0);
+  graph.launch();
+  graph.launch();
+  EXPECT_EQ(n, 2);
+}
