@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_mesh_h
+#define patchfem_app_mesh_h
+
+#include <deal.II/base/parameter_handler.h>
+#include <deal.II/base/point.h>
+#include <deal.II/grid/tria.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * Where a domain comes from and what is done to it before the first cycle. It reads two sections:
+   * @code
+   *   subsection Mesh
+   *     set Generator           = hyper_cube          # a function of dealii::GridGenerator, or
+   *     set Generator arguments = 0 : 1 : false
+   *     set File                = meshes/bridge.msh   # a file: exactly one of Generator and File
+   *     set Scale               = 1                   # then scaled,
+   *     set Rotation            = z 30                # rotated about the origin by degrees (2D: z only),
+   *     set Coarse refinements  = 0                   # refined to what becomes the coarse mesh,
+   *     set Simplices           = none                # none | kuhn (2 triangles, 6 tets) | dealii (8, 24)
+   *     set Global refinements  = 0                   # and refined
+   *     set Simplex refinement  = red                 # simplices only: red | dealii
+   *   end
+   *   subsection Boundary ids
+   *     set Rules = 1: x < 1e-9; 2: x > 9.999 && y < 1
+   *   end
+   * @endcode
+   * Rules are muParser predicates of x, y and z at the centre of each boundary face of the coarse mesh; the first that
+   * holds gives the face its id, which children of the face inherit. A face that no rule matches keeps the id that the
+   * file or generator gave it (0 if none).
+   */
+  struct MeshParameters
+  {
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm);
+
+    std::string generator;
+    std::string generator_arguments;
+    std::string file;
+    double      scale = 1.;
+    /// 'x', 'y' or 'z', and degrees counter-clockwise.
+    char         rotation_axis      = 'z';
+    double       rotation_angle     = 0.;
+    unsigned int coarse_refinements = 0;
+
+    enum class Simplices
+    {
+      /// The cells stay what they are.
+      none,
+      /// Quads to 2 triangles, hexes to 6 tetrahedra around one diagonal.
+      kuhn,
+      /// GridGenerator::convert_hypercube_to_simplex_mesh(): 8 triangles or 24 tetrahedra.
+      dealii
+    };
+    Simplices    simplices                = Simplices::none;
+    unsigned int global_refinements       = 0;
+    bool         dealii_refines_simplices = false;
+
+    /** One rule: the id and the predicate as it was written. */
+    std::vector<std::pair<dealii::types::boundary_id, std::string>> boundary_rules;
+
+    /** Folder that a relative File starts from; the application sets it to that of the parameter file. */
+    std::string directory;
+  };
+
+  /** What a domain turned out to be. The same on every rank. */
+  struct MeshSummary
+  {
+    /// `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`.
+    std::string   cell_kind;
+    bool          simplices      = false;
+    std::uint64_t n_coarse_cells = 0;
+    /// After global refinement.
+    std::uint64_t                        n_cells = 0;
+    std::set<dealii::types::boundary_id> boundary_ids;
+    std::set<dealii::types::material_id> material_ids;
+
+    /** For a line of the log: `576 hexahedra, materials 1, boundary ids 0 1 2`. */
+    std::string text() const;
+  };
+
+  /**
+   * Builds the domain in @p triangulation, replacing what it held, and refines it globally
+   * `Global refinements` + @p additional_refinements times. Simplices are refined on lists before the
+   * triangulation exists (see red_refine()), so a further global refinement of a simplex domain is another call
+   * with more @p additional_refinements, never refine_global().
+   *
+   * @p triangulation may be serial, parallel::shared (any cells) or parallel::distributed (quads and hexes).
+   * Throws Error, on every rank alike, for everything that is wrong with the description or the file.
+   */
+  template <int dim>
+  MeshSummary make_triangulation(dealii::Triangulation<dim> &triangulation,
+                                 const MeshParameters       &parameters,
+                                 unsigned int                additional_refinements = 0);
+} // namespace PatchFEM
+
+#endif
