@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Writes HEADER, if it would change, with the commit of SOURCE_DIR.
+set(commit unknown)
+execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${SOURCE_DIR} OUTPUT_VARIABLE described
+                RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(result EQUAL 0)
+  set(commit ${described})
+endif()
+set(content "#define PATCHFEM_COMMIT \"${commit}\"\n")
+set(present "")
+if(EXISTS ${HEADER})
+  file(READ ${HEADER} present)
+endif()
+if(NOT present STREQUAL content)
+  file(WRITE ${HEADER} "${content}")
+endif()
