@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_mesh_lists_h
+#define patchfem_base_mesh_lists_h
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace PatchFEM
+{
+  /** The linear cells there are. Vertices of quadrilaterals and hexahedra are in lexicographic order. */
+  enum class CellKind
+  {
+    triangle,
+    quadrilateral,
+    tetrahedron,
+    hexahedron
+  };
+
+  constexpr unsigned int cell_dimension(const CellKind kind)
+  {
+    return (kind == CellKind::triangle || kind == CellKind::quadrilateral) ? 2 : 3;
+  }
+  constexpr bool is_simplex(const CellKind kind)
+  {
+    return kind == CellKind::triangle || kind == CellKind::tetrahedron;
+  }
+  constexpr unsigned int n_vertices_per_cell(const CellKind kind)
+  {
+    return is_simplex(kind) ? cell_dimension(kind) + 1 : 1U << cell_dimension(kind);
+  }
+  constexpr unsigned int n_vertices_per_face(const CellKind kind)
+  {
+    return is_simplex(kind) ? cell_dimension(kind) : 1U << (cell_dimension(kind) - 1);
+  }
+  constexpr unsigned int n_faces_per_cell(const CellKind kind)
+  {
+    return is_simplex(kind) ? cell_dimension(kind) + 1 : 2 * cell_dimension(kind);
+  }
+  /** `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`. */
+  const char *plural_name(CellKind kind);
+
+  /**
+   * A conforming mesh of one kind of cell as plain lists: what files are read into, what is cut and refined before
+   * a triangulation exists, and what a triangulation is created from.
+   */
+  struct MeshLists
+  {
+    CellKind kind = CellKind::triangle;
+    /// The third coordinate is 0 in two dimensions.
+    std::vector<std::array<double, 3>> vertices;
+    /// [cell][vertex]
+    std::vector<std::uint32_t> cells;
+    /// [cell]
+    std::vector<std::uint32_t> material_ids;
+    /// [face][vertex]: faces that carry an id. Lexicographic if they are quadrilaterals.
+    std::vector<std::uint32_t> faces;
+    /// [face]
+    std::vector<std::uint32_t> face_ids;
+
+    /// The file this came from, and the line of each cell in it; empty if there is none.
+    std::string                source;
+    std::vector<std::uint32_t> cell_lines;
+
+    std::size_t n_cells() const { return material_ids.size(); }
+    std::size_t n_faces() const { return face_ids.size(); }
+
+    const std::uint32_t *cell(const std::size_t c) const { return cells.data() + c * n_vertices_per_cell(kind); }
+    std::uint32_t       *cell(const std::size_t c) { return cells.data() + c * n_vertices_per_cell(kind); }
+
+    /** `cell 5 (line 887 of 'bridge.msh')`, for messages. Cells count from 0. */
+    std::string describe_cell(std::size_t c) const;
+  };
+
+  /**
+   * The determinants of the linear or multilinear map's Jacobian at the vertices of @p cell: one for a simplex
+   * (the same everywhere), 4 for a quadrilateral, 8 for a hexahedron; the rest of the result is 0.
+   */
+  std::array<double, 8> jacobians_at_vertices(const MeshLists &mesh, std::size_t cell);
+
+  /** Area or volume of a simplex, negative if it is inverted. */
+  double simplex_measure(const MeshLists &mesh, std::size_t cell);
+
+  /** Drops vertices that no cell uses and numbers the others without gaps, in the same order. */
+  void delete_unused_vertices(MeshLists &mesh);
+
+  /**
+   * Makes every cell's measure positive by mirroring the order of vertices in inverted ones, and returns how many
+   * there were. Throws Error for cells that repeat a vertex, are flat (no Jacobian beyond 1e-12 diameter^dim)
+   * or are tangled (Jacobians of both signs).
+   */
+  std::size_t orient_cells(MeshLists &mesh);
+
+  /**
+   * Replaces the list of faces by that of *all* boundary faces, with the ids that the old list gave them and 0
+   * otherwise, in an order that depends on the cells alone. Throws Error if three cells share a face, or if a face with
+   * an id other than 0 is not on the boundary.
+   */
+  void complete_boundary_faces(MeshLists &mesh);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/mesh_lists.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    using Point = std::array<double, 3>;
+
+    Point operator-(const Point &a, const Point &b)
+    {
+      return {{a[0] - b[0], a[1] - b[1], a[2] - b[2]}};
+    }
+
+    double determinant(const Point &a, const Point &b)
+    {
+      return a[0] * b[1] - a[1] * b[0];
+    }
+
+    double determinant(const Point &a, const Point &b, const Point &c)
+    {
+      return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) +
+             a[2] * (b[0] * c[1] - b[1] * c[0]);
+    }
+
+    /** Vertices of a cell's faces; quadrilaterals in lexicographic order. */
+    const unsigned int *face_vertices(const CellKind kind, const unsigned int face)
+    {
+      static constexpr unsigned int triangle[3][2]      = {{0, 1}, {1, 2}, {2, 0}};
+      static constexpr unsigned int quadrilateral[4][2] = {{0, 2}, {1, 3}, {0, 1}, {2, 3}};
+      static constexpr unsigned int tetrahedron[4][3]   = {{0, 1, 2}, {1, 0, 3}, {0, 2, 3}, {2, 1, 3}};
+      static constexpr unsigned int hexahedron[6][4]    = {{0, 2, 4, 6}, {1, 3, 5, 7}, {0, 4, 1, 5},
+                                                           {2, 6, 3, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}};
+      switch (kind)
+      {
+      case CellKind::triangle:
+        return triangle[face];
+      case CellKind::quadrilateral:
+        return quadrilateral[face];
+      case CellKind::tetrahedron:
+        return tetrahedron[face];
+      default:
+        return hexahedron[face];
+      }
+    }
+
+    using FaceKey = std::array<std::uint32_t, 4>;
+
+    constexpr std::uint32_t no_vertex = std::numeric_limits<std::uint32_t>::max();
+
+    /** The vertices of a face in ascending order: what two cells that share it agree on. */
+    FaceKey sorted_key(const std::uint32_t *vertices, const unsigned int n)
+    {
+      FaceKey key = {{no_vertex, no_vertex, no_vertex, no_vertex}};
+      std::copy_n(vertices, n, key.begin());
+      std::sort(key.begin(), key.end());
+      return key;
+    }
+
+    struct FaceOfCell
+    {
+      FaceKey       key;
+      std::uint64_t number;
+
+      bool operator<(const FaceOfCell &other) const
+      {
+        return key != other.key ? key < other.key : number < other.number;
+      }
+    };
+
+    std::string describe_face(const MeshLists &mesh, const FaceKey &key)
+    {
+      const unsigned int n = n_vertices_per_face(mesh.kind);
+      Point              centre{{0., 0., 0.}};
+      for (unsigned int v = 0; v < n; ++v)
+        for (unsigned int d = 0; d < 3; ++d)
+          centre[d] += mesh.vertices[key[v]][d] / n;
+      std::ostringstream text;
+      text << "the face centred at (" << centre[0] << ", " << centre[1];
+      if (cell_dimension(mesh.kind) == 3)
+        text << ", " << centre[2];
+      text << ")";
+      return text.str();
+    }
+
+    std::string of_source(const MeshLists &mesh)
+    {
+      return mesh.source.empty() ? std::string("the mesh") : "the mesh of '" + mesh.source + "'";
+    }
+  } // namespace
+
+  const char *plural_name(const CellKind kind)
+  {
+    switch (kind)
+    {
+    case CellKind::triangle:
+      return "triangles";
+    case CellKind::quadrilateral:
+      return "quadrilaterals";
+    case CellKind::tetrahedron:
+      return "tetrahedra";
+    default:
+      return "hexahedra";
+    }
+  }
+
+  std::string MeshLists::describe_cell(const std::size_t c) const
+  {
+    std::ostringstream text;
+    text << "cell " << c;
+    if (c < cell_lines.size())
+      text << " (line " << cell_lines[c] << " of '" << source << "')";
+    else
+    {
+      const Point &x = vertices[cell(c)[0]];
+      text << " (with a vertex at " << x[0] << ", " << x[1];
+      if (cell_dimension(kind) == 3)
+        text << ", " << x[2];
+      text << ")";
+    }
+    return text.str();
+  }
+
+  std::array<double, 8> jacobians_at_vertices(const MeshLists &mesh, const std::size_t c)
+  {
+    const std::uint32_t  *v = mesh.cell(c);
+    const auto            x = [&](const unsigned int i) -> const Point            &{ return mesh.vertices[v[i]]; };
+    std::array<double, 8> result{};
+    switch (mesh.kind)
+    {
+    case CellKind::triangle:
+      result[0] = determinant(x(1) - x(0), x(2) - x(0));
+      break;
+    case CellKind::tetrahedron:
+      result[0] = determinant(x(1) - x(0), x(2) - x(0), x(3) - x(0));
+      break;
+    case CellKind::quadrilateral:
+      for (unsigned int i = 0; i < 4; ++i)
+        result[i] = determinant(x(i | 1) - x(i & ~1U), x(i | 2) - x(i & ~2U));
+      break;
+    case CellKind::hexahedron:
+      for (unsigned int i = 0; i < 8; ++i)
+        result[i] = determinant(x(i | 1) - x(i & ~1U), x(i | 2) - x(i & ~2U), x(i | 4) - x(i & ~4U));
+      break;
+    }
+    return result;
+  }
+
+  double simplex_measure(const MeshLists &mesh, const std::size_t cell)
+  {
+    return jacobians_at_vertices(mesh, cell)[0] / (mesh.kind == CellKind::triangle ? 2. : 6.);
+  }
+
+  void delete_unused_vertices(MeshLists &mesh)
+  {
+    std::vector<std::uint32_t> new_number(mesh.vertices.size(), no_vertex);
+    for (const std::uint32_t v : mesh.cells)
+      new_number[v] = 0;
+
+    // Faces with an unused vertex belong to no cell: the id they carry would be lost.
+    for (std::size_t i = 0; i < mesh.faces.size(); ++i)
+      if (new_number[mesh.faces[i]] == no_vertex && mesh.face_ids[i / n_vertices_per_face(mesh.kind)] != 0)
+        throw Error("In " + of_source(mesh) + " boundary id " +
+                    std::to_string(mesh.face_ids[i / n_vertices_per_face(mesh.kind)]) +
+                    " is given to a face that belongs to no cell; remove it from its group.");
+
+    std::uint32_t n_used = 0;
+    for (std::size_t v = 0; v < mesh.vertices.size(); ++v)
+      if (new_number[v] == 0)
+      {
+        new_number[v]         = n_used;
+        mesh.vertices[n_used] = mesh.vertices[v];
+        ++n_used;
+      }
+    mesh.vertices.resize(n_used);
+    for (std::uint32_t &v : mesh.cells)
+      v = new_number[v];
+    // What is left without a number are faces without an id, which say nothing.
+    const unsigned int n      = n_vertices_per_face(mesh.kind);
+    std::size_t        n_kept = 0;
+    for (std::size_t f = 0; f < mesh.n_faces(); ++f)
+    {
+      bool used = true;
+      for (unsigned int v = 0; v < n; ++v)
+      {
+        const std::uint32_t number = new_number[mesh.faces[f * n + v]];
+        used                       = used && number != no_vertex;
+        mesh.faces[n_kept * n + v] = number;
+      }
+      if (used)
+        mesh.face_ids[n_kept++] = mesh.face_ids[f];
+    }
+    mesh.faces.resize(n_kept * n);
+    mesh.face_ids.resize(n_kept);
+  }
+
+  std::size_t orient_cells(MeshLists &mesh)
+  {
+    const unsigned int n_vertices = n_vertices_per_cell(mesh.kind);
+    const unsigned int dim        = cell_dimension(mesh.kind);
+    std::size_t        n_inverted = 0;
+    for (std::size_t c = 0; c < mesh.n_cells(); ++c)
+    {
+      std::uint32_t *v        = mesh.cell(c);
+      double         diameter = 0;
+      for (unsigned int i = 0; i < n_vertices; ++i)
+        for (unsigned int j = 0; j < i; ++j)
+        {
+          if (v[i] == v[j])
+            throw Error("The " + mesh.describe_cell(c) +
+                        " uses a vertex twice, that is, it is a collapsed cell of another kind; mesh that part "
+                        "with " +
+                        plural_name(mesh.kind) + ".");
+          const Point edge = mesh.vertices[v[i]] - mesh.vertices[v[j]];
+          diameter         = std::max(diameter, std::hypot(edge[0], edge[1], edge[2]));
+        }
+      const std::array<double, 8> jacobians = jacobians_at_vertices(mesh, c);
+      const unsigned int          n         = is_simplex(mesh.kind) ? 1 : n_vertices;
+      const double                smallest  = *std::min_element(jacobians.begin(), jacobians.begin() + n);
+      const double                largest   = *std::max_element(jacobians.begin(), jacobians.begin() + n);
+      const double                flat      = 1e-12 * std::pow(diameter, dim);
+      // Written so that a vertex that is not a number is caught, too.
+      if (!(largest > flat || smallest < -flat))
+        throw Error("The " + mesh.describe_cell(c) + " is flat; repair the mesh.");
+      if (smallest < -flat && largest > flat)
+        throw Error("The " + mesh.describe_cell(c) +
+                    " is tangled: its Jacobian changes sign between its vertices; repair the mesh.");
+      if (largest <= flat)
+      {
+        ++n_inverted;
+        if (is_simplex(mesh.kind))
+          std::swap(v[dim - 1], v[dim]);
+        else
+          for (unsigned int i = 0; i < n_vertices / 2; ++i)
+            std::swap(v[i], v[i + n_vertices / 2]);
+      }
+    }
+    return n_inverted;
+  }
+
+  void complete_boundary_faces(MeshLists &mesh)
+  {
+    const unsigned int n_faces_per  = n_faces_per_cell(mesh.kind);
+    const unsigned int n_vertices   = n_vertices_per_face(mesh.kind);
+    const std::size_t  n_cell_faces = mesh.n_cells() * n_faces_per;
+
+    std::vector<FaceOfCell> all(n_cell_faces);
+    const auto              vertices_of = [&](const std::uint64_t number) {
+      std::array<std::uint32_t, 4> result{};
+      const unsigned int          *local = face_vertices(mesh.kind, number % n_faces_per);
+      for (unsigned int i = 0; i < n_vertices; ++i)
+        result[i] = mesh.cell(number / n_faces_per)[local[i]];
+      return result;
+    };
+    for (std::size_t i = 0; i < n_cell_faces; ++i)
+      all[i] = {sorted_key(vertices_of(i).data(), n_vertices), i};
+    std::sort(all.begin(), all.end());
+
+    std::vector<FaceOfCell> boundary;
+    for (std::size_t i = 0, next; i < all.size(); i = next)
+    {
+      for (next = i + 1; next < all.size() && all[next].key == all[i].key;)
+        ++next;
+      if (next - i > 2)
+        throw Error("In " + of_source(mesh) + " " + describe_face(mesh, all[i].key) + " belongs to " +
+                    std::to_string(next - i) + " cells, the last of them the " +
+                    mesh.describe_cell(all[next - 1].number / n_faces_per) + "; remove cells that are there twice.");
+      if (next - i == 1)
+        boundary.push_back(all[i]);
+    }
+
+    std::vector<std::uint32_t> boundary_ids(boundary.size(), 0);
+    for (std::size_t f = 0; f < mesh.n_faces(); ++f)
+    {
+      if (mesh.face_ids[f] == 0)
+        continue;
+      const FaceKey key   = sorted_key(mesh.faces.data() + f * n_vertices, n_vertices);
+      const auto    found = std::lower_bound(boundary.begin(), boundary.end(), key,
+                                             [](const FaceOfCell &face, const FaceKey &k) { return face.key < k; });
+      if (found == boundary.end() || found->key != key)
+        throw Error("In " + of_source(mesh) + " boundary id " + std::to_string(mesh.face_ids[f]) + " is given to " +
+                    describe_face(mesh, key) +
+                    ", which is not a cell's face on the boundary; remove it from its group.");
+      boundary_ids[found - boundary.begin()] = mesh.face_ids[f];
+    }
+
+    // Back into the order of the cells, which is the better one for whoever walks over both.
+    std::vector<std::size_t> order(boundary.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](const std::size_t a, const std::size_t b) { return boundary[a].number < boundary[b].number; });
+    mesh.faces.clear();
+    mesh.face_ids.clear();
+    for (const std::size_t i : order)
+    {
+      const auto vertices = vertices_of(boundary[i].number);
+      mesh.faces.insert(mesh.faces.end(), vertices.begin(), vertices.begin() + n_vertices);
+      mesh.face_ids.push_back(boundary_ids[i]);
+    }
+  }
+} // namespace PatchFEM
