@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_extraction_dealii_h
+#define patchfem_assembly_extraction_dealii_h
+
+#include <patchfem/assembly/element_tables.h>
+
+#include <deal.II/base/types.h>
+#include <deal.II/dofs/dof_handler.h>
+#include <deal.II/fe/mapping.h>
+#include <deal.II/hp/q_collection.h>
+#include <deal.II/lac/affine_constraints.h>
+
+#include <set>
+
+/**
+ * @file
+ * From deal.II's objects to plain tables: the only place that reads a DoFHandler's cells.
+ *
+ * Supported are, in 2D and 3D,
+ * - quadrilaterals and hexahedra: FE_Q(1..4), an FESystem of one of them with up to 6 components, hp::FECollection of
+ *   these, MappingQ(1..3) and MappingQ1, and every closed AffineConstraints;
+ * - triangles and tetrahedra: FE_SimplexP(1..2) and an FESystem of one of them, MappingFE(FE_SimplexP(1)), conforming
+ *   meshes, one element, constraints that prescribe values.
+ * Everything else is refused by an Error.
+ */
+namespace PatchFEM
+{
+  /** What extract_element_tables() may be told beside the discretisation itself. */
+  template <int dim>
+  struct ExtractionData
+  {
+    /**
+     * The rule on cells: one for all, or one for each element of the DoFHandler's collection. Empty: Gauss rules with
+     * degree + 1 points per direction (QGauss, on simplices QGaussSimplex).
+     */
+    dealii::hp::QCollection<dim> quadrature;
+
+    /** The same for faces. */
+    dealii::hp::QCollection<dim - 1> face_quadrature;
+
+    /** The boundary faces to be listed in ElementTables::faces. An id that no face has is an Error. */
+    std::set<dealii::types::boundary_id> boundary_ids;
+
+    /** List all faces at the boundary, whatever their id. */
+    bool all_boundary_faces = false;
+  };
+
+  /**
+   * Reads the active cells of @p dof_handler, in one pass over them on all threads, and @p constraints, which must be
+   * closed. Nodes are the support points of the scalar element, numbered by the index of their first unknown;
+   * the unknowns of a node are those that component_to_system_index() assigns to one support point, so any renumbering
+   * of @p dof_handler is allowed.
+   *
+   * Geometry nodes are the vertices of the mesh, shared between cells, for mappings of degree 1, and
+   * (degree+1)^dim points per cell for higher ones.
+   *
+   * Throws Error if anything is not supported; see the top of this file.
+   */
+  template <int dim>
+  ElementTables extract_element_tables(const dealii::Mapping<dim>              &mapping,
+                                       const dealii::DoFHandler<dim>           &dof_handler,
+                                       const dealii::AffineConstraints<double> &constraints,
+                                       const ExtractionData<dim>               &data = ExtractionData<dim>());
+
+  /**
+   * Throws Error, naming the cycle, if @p constraints, not yet closed, contain x_i = ... x_j ..., x_j = ... x_i ...,
+   * directly or through others. AffineConstraints::close() does not return on such input: call this before it.
+   */
+  void check_for_cycles(const dealii::AffineConstraints<double> &constraints);
+} // namespace PatchFEM
+
+#endif

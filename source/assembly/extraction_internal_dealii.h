@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_assembly_extraction_internal_dealii_h
+#define patchfem_source_assembly_extraction_internal_dealii_h
+
+#include <patchfem/assembly/extraction_dealii.h>
+
+#include <deal.II/base/quadrature.h>
+#include <deal.II/fe/fe.h>
+
+#include <omp.h>
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <vector>
+
+/** @file The steps of extract_element_tables(), each in a file of its own. */
+namespace PatchFEM
+{
+  namespace internal
+  {
+    /** Throws Error unless mesh, elements, mapping and constraints are among the supported ones. */
+    template <int dim>
+    void check_extraction(const dealii::Mapping<dim>              &mapping,
+                          const dealii::DoFHandler<dim>           &dof_handler,
+                          const dealii::AffineConstraints<double> &constraints,
+                          const ExtractionData<dim>               &data);
+
+    /**
+     * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
+     * @p mapping_degree as geometry.
+     */
+    template <int dim>
+    ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
+                                            const unsigned int                 mapping_degree,
+                                            const dealii::Quadrature<dim>     &quadrature,
+                                            const dealii::Quadrature<dim - 1> &face_quadrature);
+
+    /** The rule of @p data for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
+    template <int dim>
+    dealii::Quadrature<dim> cell_quadrature(const dealii::FiniteElement<dim> &fe,
+                                            const unsigned int                fe_index,
+                                            const ExtractionData<dim>        &data);
+
+    template <int dim>
+    dealii::Quadrature<dim - 1> face_quadrature(const dealii::FiniteElement<dim> &fe,
+                                                const unsigned int                fe_index,
+                                                const ExtractionData<dim>        &data);
+
+    /** Constraints in the numbering of the tables; unknown_of_dof maps each of @p n_dofs indices to it. */
+    ConstraintTable make_constraint_table(const dealii::AffineConstraints<double> &constraints,
+                                          const std::atomic<int>                  *unknown_of_dof,
+                                          const unsigned int                       n_dofs);
+
+    /** Memory that is not initialised, so that the threads that fill it also touch it first. */
+    template <typename T>
+    std::unique_ptr<T[]> uninitialized_buffer(const std::size_t n)
+    {
+      return std::unique_ptr<T[]>(new T[n]);
+    }
+
+    /**
+     * Resizes an empty vector after all threads have touched its pages: the system's zeroing of fresh pages, which
+     * costs more than all writes to them, is then shared out.
+     */
+    template <typename T>
+    void resize_in_parallel(std::vector<T> &vector, const std::size_t n)
+    {
+      vector.reserve(n);
+      volatile char    *bytes   = reinterpret_cast<volatile char *>(vector.data());
+      const std::size_t n_bytes = n * sizeof(T);
+#pragma omp parallel for schedule(static)
+      for (std::size_t i = 0; i < n_bytes; i += 4096)
+        bytes[i] = 0;
+      vector.resize(n);
+    }
+
+    /** Keeps the first exception thrown inside a parallel region, to throw it again outside. */
+    class ExceptionKeeper
+    {
+    public:
+      template <typename Function>
+      void run(Function &&function) noexcept
+      {
+        try
+          {
+            function();
+          }
+        catch (...)
+          {
+#pragma omp critical(patchfem_exception_keeper)
+            if (!exception)
+              exception = std::current_exception();
+          }
+      }
+
+      void rethrow() const
+      {
+        if (exception)
+          std::rethrow_exception(exception);
+      }
+
+    private:
+      std::exception_ptr exception;
+    };
+
+    /** Calls @p function(begin, end, block) for equal shares of [0, n), one per thread. */
+    template <typename Function>
+    void for_each_share(const std::size_t n, const int n_shares, Function &&function)
+    {
+#pragma omp parallel for schedule(static, 1) num_threads(n_shares)
+      for (int share = 0; share < n_shares; ++share)
+        function(n * share / n_shares, n * (share + 1) / n_shares, share);
+    }
+  } // namespace internal
+} // namespace PatchFEM
+
+#endif
