@@ -19,9 +19,7 @@ namespace PatchFEM
     class Evaluator
     {
     public:
-      explicit Evaluator(const dealii::Function<dim> &function)
-        : function(function)
-      {}
+      explicit Evaluator(const dealii::Function<dim> &function) : function(function) {}
 
       /** @p points is [point][dim], @p values [point][component]. */
       void evaluate(const double *coordinates, const unsigned int n_points, double *values)
@@ -33,28 +31,28 @@ namespace PatchFEM
             points[q][d] = coordinates[q * dim + d];
 
         if (n_components == 1)
-          {
-            scalars.resize(n_points);
-            function.value_list(points, scalars);
-            std::copy(scalars.begin(), scalars.end(), values);
-          }
+        {
+          scalars.resize(n_points);
+          function.value_list(points, scalars);
+          std::copy(scalars.begin(), scalars.end(), values);
+        }
         else
-          {
-            vectors.resize(n_points, dealii::Vector<double>(n_components));
-            function.vector_value_list(points, vectors);
-            for (unsigned int q = 0; q < n_points; ++q)
-              std::copy(vectors[q].begin(), vectors[q].end(), values + q * n_components);
-          }
+        {
+          vectors.resize(n_points, dealii::Vector<double>(n_components));
+          function.vector_value_list(points, vectors);
+          for (unsigned int q = 0; q < n_points; ++q)
+            std::copy(vectors[q].begin(), vectors[q].end(), values + q * n_components);
+        }
 
         for (unsigned int i = 0; i < n_points * n_components; ++i)
           if (!std::isfinite(values[i]))
-            {
-              std::string place;
-              for (unsigned int d = 0; d < dim; ++d)
-                place += (d > 0 ? ", " : "") + std::to_string(points[i / n_components][d]);
-              throw Error("Component " + std::to_string(i % n_components) + " of a function is not finite at (" +
-                          place + "): correct its expression there.");
-            }
+          {
+            std::string place;
+            for (unsigned int d = 0; d < dim; ++d)
+              place += (d > 0 ? ", " : "") + std::to_string(points[i / n_components][d]);
+            throw Error("Component " + std::to_string(i % n_components) + " of a function is not finite at (" + place +
+                        "): correct its expression there.");
+          }
       }
 
     private:
@@ -65,8 +63,6 @@ namespace PatchFEM
     };
   } // namespace
 
-
-
   template <int dim>
   std::vector<std::vector<double>> evaluate_at_quadrature_points(const dealii::Function<dim> &function,
                                                                  const ElementTables         &tables)
@@ -74,28 +70,26 @@ namespace PatchFEM
     std::vector<std::vector<double>> values;
     internal::ExceptionKeeper        keeper;
     for (const CellTable &batch : tables.batches)
-      {
-        const int         n      = batch.reference.n_quadrature;
-        const std::size_t stride = std::size_t(n) * function.n_components;
-        values.emplace_back(batch.n_cells * stride);
-        double *const batch_values = values.back().data();
+    {
+      const int         n      = batch.reference.n_quadrature;
+      const std::size_t stride = std::size_t(n) * function.n_components;
+      values.emplace_back(batch.n_cells * stride);
+      double *const batch_values = values.back().data();
 #pragma omp parallel
-        {
-          Evaluator<dim>      evaluator(function);
-          std::vector<double> points(std::size_t(n) * dim);
+      {
+        Evaluator<dim>      evaluator(function);
+        std::vector<double> points(std::size_t(n) * dim);
 #pragma omp for schedule(static)
-          for (int cell = 0; cell < batch.n_cells; ++cell)
-            keeper.run([&]() {
-              cell_quadrature_points(tables, batch, cell, points.data());
-              evaluator.evaluate(points.data(), n, batch_values + cell * stride);
-            });
-        }
-        keeper.rethrow();
+        for (int cell = 0; cell < batch.n_cells; ++cell)
+          keeper.run([&]() {
+            cell_quadrature_points(tables, batch, cell, points.data());
+            evaluator.evaluate(points.data(), n, batch_values + cell * stride);
+          });
       }
+      keeper.rethrow();
+    }
     return values;
   }
-
-
 
   template <int dim>
   std::vector<double> evaluate_at_face_quadrature_points(const dealii::Function<dim> &function,
@@ -120,14 +114,12 @@ namespace PatchFEM
     return values;
   }
 
-
-
   template std::vector<std::vector<double>> evaluate_at_quadrature_points<2>(const dealii::Function<2> &,
                                                                              const ElementTables &);
   template std::vector<std::vector<double>> evaluate_at_quadrature_points<3>(const dealii::Function<3> &,
                                                                              const ElementTables &);
-  template std::vector<double> evaluate_at_face_quadrature_points<2>(const dealii::Function<2> &,
+  template std::vector<double>              evaluate_at_face_quadrature_points<2>(const dealii::Function<2> &,
                                                                      const FaceQuadrature &);
-  template std::vector<double> evaluate_at_face_quadrature_points<3>(const dealii::Function<3> &,
+  template std::vector<double>              evaluate_at_face_quadrature_points<3>(const dealii::Function<3> &,
                                                                      const FaceQuadrature &);
 } // namespace PatchFEM

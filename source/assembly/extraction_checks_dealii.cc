@@ -28,15 +28,11 @@ namespace PatchFEM
       constexpr unsigned int max_mapping_degree = 3;
       constexpr unsigned int max_n_components   = 6;
 
-
-
       template <int dim>
       std::string dim_string()
       {
         return "<" + std::to_string(dim) + ">";
       }
-
-
 
       template <int dim>
       void check_mesh(const dealii::Triangulation<dim> &triangulation)
@@ -44,28 +40,26 @@ namespace PatchFEM
         require(triangulation.n_active_cells() > 0, "The triangulation has no cells: create or read a mesh first.");
         const unsigned int n_processes = dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator());
         require(n_processes == 1, "The triangulation is shared by " + std::to_string(n_processes) +
-                                    " MPI processes, so each sees artificial and ghost cells: run with one process.");
+                                      " MPI processes, so each sees artificial and ghost cells: run with one process.");
 
         const std::vector<dealii::ReferenceCell> kinds = triangulation.get_reference_cells();
         std::string                              names;
         for (const dealii::ReferenceCell &kind : kinds)
           names += (names.empty() ? "" : ", ") + kind.to_string();
         require(kinds.size() == 1, "The mesh mixes cells of different kinds (" + names +
-                                     "): use a mesh of one kind, or cut all cells into simplices.");
+                                       "): use a mesh of one kind, or cut all cells into simplices.");
         require(kinds[0].is_hyper_cube() || kinds[0].is_simplex(),
                 "The mesh consists of cells of kind " + names +
-                  ", which are not supported: use quadrilaterals, hexahedra, triangles or tetrahedra.");
+                    ", which are not supported: use quadrilaterals, hexahedra, triangles or tetrahedra.");
 
         if (kinds[0].is_simplex())
           for (unsigned int level = 0; level + 1 < triangulation.n_levels(); ++level)
             require(triangulation.n_active_cells(level) == 0,
-                    "The simplex mesh is refined adaptively: " +
-                      std::to_string(triangulation.n_active_cells(level)) + " active cells are on level " +
-                      std::to_string(level) + ", the finest is " + std::to_string(triangulation.n_levels() - 1) +
-                      "; refine simplices globally, or use quadrilaterals or hexahedra.");
+                    "The simplex mesh is refined adaptively: " + std::to_string(triangulation.n_active_cells(level)) +
+                        " active cells are on level " + std::to_string(level) + ", the finest is " +
+                        std::to_string(triangulation.n_levels() - 1) +
+                        "; refine simplices globally, or use quadrilaterals or hexahedra.");
       }
-
-
 
       template <int dim>
       void check_element(const dealii::FiniteElement<dim> &fe, const std::string &place)
@@ -77,7 +71,8 @@ namespace PatchFEM
                                    "), or an FESystem of one of them.";
 
         const std::string subject = "The element " + fe.get_name() + place;
-        require(fe.n_base_elements() == 1, subject + " combines different base elements, which is not supported" + remedy);
+        require(fe.n_base_elements() == 1,
+                subject + " combines different base elements, which is not supported" + remedy);
 
         const dealii::FiniteElement<dim> &base = fe.base_element(0);
         const std::type_info             &type = typeid(base);
@@ -86,11 +81,9 @@ namespace PatchFEM
         require(base.degree >= 1 && base.degree <= max_degree,
                 subject + " has degree " + std::to_string(base.degree) + ", which is not supported" + remedy);
         require(fe.n_components() <= max_n_components, subject + " has " + std::to_string(fe.n_components()) +
-                                                         " components, at most " + std::to_string(max_n_components) +
-                                                         " are supported: solve for fewer fields at once.");
+                                                           " components, at most " + std::to_string(max_n_components) +
+                                                           " are supported: solve for fewer fields at once.");
       }
-
-
 
       template <int dim>
       void check_elements(const dealii::DoFHandler<dim> &dof_handler)
@@ -100,65 +93,61 @@ namespace PatchFEM
         require(elements.size() > 0 && dof_handler.has_active_dofs(),
                 "The DoFHandler has no degrees of freedom: call distribute_dofs() before the extraction.");
         for (unsigned int i = 0; i < elements.size(); ++i)
-          {
-            const std::string place =
+        {
+          const std::string place =
               elements.size() > 1 ? " (number " + std::to_string(i) + " of the collection)" : std::string();
-            require(elements[i].reference_cell() == cell, "The element " + elements[i].get_name() + place +
+          require(elements[i].reference_cell() == cell, "The element " + elements[i].get_name() + place +
                                                             " does not fit the mesh, whose cells are of kind " +
                                                             cell.to_string() + ": choose an element of that kind.");
-            check_element(elements[i], place);
-          }
+          check_element(elements[i], place);
+        }
         require(!cell.is_simplex() || elements.size() == 1,
                 "The DoFHandler has a collection of " + std::to_string(elements.size()) +
-                  " elements on a simplex mesh, where only one is supported: use one FE_SimplexP" +
-                  dim_string<dim>() + " on all cells.");
+                    " elements on a simplex mesh, where only one is supported: use one FE_SimplexP" +
+                    dim_string<dim>() + " on all cells.");
         require(dof_handler.n_dofs() < static_cast<unsigned long long>(std::numeric_limits<int>::max()),
                 "The DoFHandler has " + std::to_string(dof_handler.n_dofs()) +
-                  " degrees of freedom, more than 32-bit indices can count: use a coarser mesh.");
+                    " degrees of freedom, more than 32-bit indices can count: use a coarser mesh.");
       }
-
-
 
       template <int dim>
       void check_mapping(const dealii::Mapping<dim> &mapping, const bool simplex)
       {
         const std::type_info &type = typeid(mapping);
         if (simplex)
-          {
-            const auto *mapping_fe = dynamic_cast<const dealii::MappingFE<dim> *>(&mapping);
-            require(mapping_fe != nullptr && type == typeid(dealii::MappingFE<dim>) &&
-                      mapping.is_compatible_with(dim == 2 ? dealii::ReferenceCells::Triangle :
-                                                            dealii::ReferenceCells::Tetrahedron),
-                    "The mapping of a simplex mesh is not a MappingFE of simplices: use MappingFE" +
-                      dim_string<dim>() + "(FE_SimplexP" + dim_string<dim>() + "(1)).");
-            require(mapping_fe->get_degree() == 1, "The mapping of a simplex mesh has degree " +
+        {
+          const auto *mapping_fe = dynamic_cast<const dealii::MappingFE<dim> *>(&mapping);
+          require(mapping_fe != nullptr && type == typeid(dealii::MappingFE<dim>) &&
+                      mapping.is_compatible_with(dim == 2 ? dealii::ReferenceCells::Triangle
+                                                          : dealii::ReferenceCells::Tetrahedron),
+                  "The mapping of a simplex mesh is not a MappingFE of simplices: use MappingFE" + dim_string<dim>() +
+                      "(FE_SimplexP" + dim_string<dim>() + "(1)).");
+          require(mapping_fe->get_degree() == 1, "The mapping of a simplex mesh has degree " +
                                                      std::to_string(mapping_fe->get_degree()) +
                                                      ", but simplices must be straight: use MappingFE" +
                                                      dim_string<dim>() + "(FE_SimplexP" + dim_string<dim>() + "(1)).");
-          }
+        }
         else
-          {
-            const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping);
-            require(mapping_q != nullptr &&
-                      (type == typeid(dealii::MappingQ<dim>) || type == typeid(dealii::MappingQ1<dim>)),
-                    "The mapping of a mesh of quadrilaterals or hexahedra is neither MappingQ nor MappingQ1: use MappingQ" +
-                      dim_string<dim>() + " of degree 1 to " + std::to_string(max_mapping_degree) + ".");
-            require(mapping_q->get_degree() <= max_mapping_degree,
-                    "The mapping MappingQ" + dim_string<dim>() + "(" + std::to_string(mapping_q->get_degree()) +
+        {
+          const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping);
+          require(
+              mapping_q != nullptr && (type == typeid(dealii::MappingQ<dim>) || type == typeid(dealii::MappingQ1<dim>)),
+              "The mapping of a mesh of quadrilaterals or hexahedra is neither MappingQ nor MappingQ1: use MappingQ" +
+                  dim_string<dim>() + " of degree 1 to " + std::to_string(max_mapping_degree) + ".");
+          require(mapping_q->get_degree() <= max_mapping_degree,
+                  "The mapping MappingQ" + dim_string<dim>() + "(" + std::to_string(mapping_q->get_degree()) +
                       ") is not supported: use degree 1 to " + std::to_string(max_mapping_degree) + ".");
-          }
+        }
       }
-
-
 
       template <int dim>
       void check_data(const dealii::DoFHandler<dim> &dof_handler, const ExtractionData<dim> &data)
       {
         const unsigned int n_elements = dof_handler.get_fe_collection().size();
         const auto         check_size = [&](const unsigned int n_rules, const std::string &what) {
-          require(n_rules <= 1 || n_rules == n_elements,
-                  "There are " + std::to_string(n_rules) + " " + what + " rules for " + std::to_string(n_elements) +
-                            " elements: give one for all or one for each.");
+          require(n_rules <= 1 || n_rules == n_elements, "There are " + std::to_string(n_rules) + " " + what +
+                                                                     " rules for " + std::to_string(n_elements) +
+                                                                     " elements: give one for all or one for each.");
         };
         check_size(data.quadrature.size(), "quadrature");
         check_size(data.face_quadrature.size(), "face quadrature");
@@ -171,12 +160,10 @@ namespace PatchFEM
           list += (list.empty() ? "" : ", ") + std::to_string(id);
         for (const dealii::types::boundary_id id : data.boundary_ids)
           require(std::find(present.begin(), present.end(), id) != present.end(),
-                  "No face of the boundary has the boundary id " + std::to_string(id) + ": the mesh has the ids " + list +
-                    ".");
+                  "No face of the boundary has the boundary id " + std::to_string(id) + ": the mesh has the ids " +
+                      list + ".");
       }
     } // namespace
-
-
 
     template <int dim>
     void check_extraction(const dealii::Mapping<dim>              &mapping,
@@ -193,17 +180,16 @@ namespace PatchFEM
 
       require(constraints.n_constraints() == 0 || constraints.is_closed(),
               "The constraints (" + std::to_string(constraints.n_constraints()) +
-                " lines) are not closed: call AffineConstraints::close() before the extraction.");
+                  " lines) are not closed: call AffineConstraints::close() before the extraction.");
       if (simplex)
         for (const auto &line : constraints.get_lines())
-          require(line.entries.empty(),
-                  "Degree of freedom " + std::to_string(line.index) + " of the simplex mesh is constrained to " +
-                    std::to_string(line.entries.size()) +
-                    " others, as periodicity or hanging nodes do, but only prescribed values are supported there: use "
-                    "quadrilaterals or hexahedra.");
+          require(
+              line.entries.empty(),
+              "Degree of freedom " + std::to_string(line.index) + " of the simplex mesh is constrained to " +
+                  std::to_string(line.entries.size()) +
+                  " others, as periodicity or hanging nodes do, but only prescribed values are supported there: use "
+                  "quadrilaterals or hexahedra.");
     }
-
-
 
     template void check_extraction<2>(const dealii::Mapping<2> &,
                                       const dealii::DoFHandler<2> &,
@@ -214,8 +200,6 @@ namespace PatchFEM
                                       const dealii::AffineConstraints<double> &,
                                       const ExtractionData<3> &);
   } // namespace internal
-
-
 
   void check_for_cycles(const dealii::AffineConstraints<double> &constraints)
   {
@@ -241,41 +225,41 @@ namespace PatchFEM
     std::vector<State> state(lines.size(), State::unseen);
     std::vector<Step>  path;
     for (std::size_t start = 0; start < lines.size(); ++start)
+    {
+      if (state[start] != State::unseen)
+        continue;
+      path.push_back({start, 0});
+      state[start] = State::on_path;
+      while (!path.empty())
       {
-        if (state[start] != State::unseen)
+        const auto &entries = lines[path.back().line].entries;
+        if (path.back().next_entry == entries.size())
+        {
+          state[path.back().line] = State::done;
+          path.pop_back();
           continue;
-        path.push_back({start, 0});
-        state[start] = State::on_path;
-        while (!path.empty())
-          {
-            const auto &entries = lines[path.back().line].entries;
-            if (path.back().next_entry == entries.size())
-              {
-                state[path.back().line] = State::done;
-                path.pop_back();
-                continue;
-              }
-            const auto found = line_of.find(entries[path.back().next_entry++].first);
-            if (found == line_of.end() || state[found->second] == State::done)
-              continue;
-            if (state[found->second] == State::unseen)
-              {
-                state[found->second] = State::on_path;
-                path.push_back({found->second, 0});
-                continue;
-              }
-            std::string cycle;
-            bool        inside = false;
-            for (const Step &step : path)
-              {
-                inside = inside || step.line == found->second;
-                if (inside)
-                  cycle += std::to_string(lines[step.line].index) + " -> ";
-              }
-            throw Error("The constraints close a cycle of degrees of freedom, " + cycle +
-                        std::to_string(lines[found->second].index) +
-                        ": remove one of these lines before AffineConstraints::close().");
-          }
+        }
+        const auto found = line_of.find(entries[path.back().next_entry++].first);
+        if (found == line_of.end() || state[found->second] == State::done)
+          continue;
+        if (state[found->second] == State::unseen)
+        {
+          state[found->second] = State::on_path;
+          path.push_back({found->second, 0});
+          continue;
+        }
+        std::string cycle;
+        bool        inside = false;
+        for (const Step &step : path)
+        {
+          inside = inside || step.line == found->second;
+          if (inside)
+            cycle += std::to_string(lines[step.line].index) + " -> ";
+        }
+        throw Error("The constraints close a cycle of degrees of freedom, " + cycle +
+                    std::to_string(lines[found->second].index) +
+                    ": remove one of these lines before AffineConstraints::close().");
       }
+    }
   }
 } // namespace PatchFEM

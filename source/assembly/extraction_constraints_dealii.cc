@@ -15,8 +15,6 @@ namespace PatchFEM
     {
       using Line = dealii::AffineConstraints<double>::ConstraintLine;
 
-
-
       void check_line(const Line &line, const dealii::AffineConstraints<double> &constraints, const unsigned int n_dofs)
       {
         const auto check_index = [&](const dealii::types::global_dof_index index) {
@@ -30,20 +28,18 @@ namespace PatchFEM
           throw Error("The value prescribed for degree of freedom " + std::to_string(line.index) +
                       " is not finite: check the function that gives it.");
         for (const auto &entry : line.entries)
-          {
-            check_index(entry.first);
-            if (!std::isfinite(entry.second))
-              throw Error("The constraint of degree of freedom " + std::to_string(line.index) + " has the weight of " +
-                          std::to_string(entry.first) + " not finite: check how it was computed.");
-            if (constraints.is_constrained(entry.first))
-              throw Error("Degree of freedom " + std::to_string(line.index) + " is constrained to " +
-                          std::to_string(entry.first) +
-                          ", which is constrained itself: call AffineConstraints::close() after adding the last line.");
-          }
+        {
+          check_index(entry.first);
+          if (!std::isfinite(entry.second))
+            throw Error("The constraint of degree of freedom " + std::to_string(line.index) + " has the weight of " +
+                        std::to_string(entry.first) + " not finite: check how it was computed.");
+          if (constraints.is_constrained(entry.first))
+            throw Error("Degree of freedom " + std::to_string(line.index) + " is constrained to " +
+                        std::to_string(entry.first) +
+                        ", which is constrained itself: call AffineConstraints::close() after adding the last line.");
+        }
       }
     } // namespace
-
-
 
     ConstraintTable make_constraint_table(const dealii::AffineConstraints<double> &constraints,
                                           const std::atomic<int>                  *unknown_of_dof,
@@ -71,10 +67,10 @@ namespace PatchFEM
       for_each_share(n_lines, n_shares, [&](const std::size_t begin, const std::size_t end, const int) {
         keeper.run([&]() {
           for (std::size_t i = begin; i < end; ++i)
-            {
-              check_line(lines[i], constraints, n_dofs);
-              line_of_unknown[unknown(lines[i].index)] = static_cast<int>(i);
-            }
+          {
+            check_line(lines[i], constraints, n_dofs);
+            line_of_unknown[unknown(lines[i].index)] = static_cast<int>(i);
+          }
         });
       });
       keeper.rethrow();
@@ -85,18 +81,18 @@ namespace PatchFEM
         std::size_t n = 0, n_entries = 0;
         for (std::size_t i = begin; i < end; ++i)
           if (line_of_unknown[i] >= 0)
-            {
-              ++n;
-              n_entries += lines[line_of_unknown[i]].entries.size();
-            }
+          {
+            ++n;
+            n_entries += lines[line_of_unknown[i]].entries.size();
+          }
         first_line[share + 1]  = n;
         first_entry[share + 1] = n_entries;
       });
       for (int share = 0; share < n_shares; ++share)
-        {
-          first_line[share + 1] += first_line[share];
-          first_entry[share + 1] += first_entry[share];
-        }
+      {
+        first_line[share + 1] += first_line[share];
+        first_entry[share + 1] += first_entry[share];
+      }
       table.constrained.resize(n_lines);
       table.offsets.resize(n_lines + 1);
       table.inhomogeneity.resize(n_lines);
@@ -106,19 +102,19 @@ namespace PatchFEM
         std::size_t n = first_line[share], n_entries = first_entry[share];
         for (std::size_t i = begin; i < end; ++i)
           if (line_of_unknown[i] >= 0)
+          {
+            const Line &line       = lines[line_of_unknown[i]];
+            table.constrained[n]   = static_cast<int>(i);
+            table.inhomogeneity[n] = line.inhomogeneity;
+            for (const auto &entry : line.entries)
             {
-              const Line &line       = lines[line_of_unknown[i]];
-              table.constrained[n]   = static_cast<int>(i);
-              table.inhomogeneity[n] = line.inhomogeneity;
-              for (const auto &entry : line.entries)
-                {
-                  table.masters[n_entries] = unknown(entry.first);
-                  table.weights[n_entries] = entry.second;
-                  ++n_entries;
-                }
-              ++n;
-              table.offsets[n] = static_cast<std::int64_t>(n_entries);
+              table.masters[n_entries] = unknown(entry.first);
+              table.weights[n_entries] = entry.second;
+              ++n_entries;
             }
+            ++n;
+            table.offsets[n] = static_cast<std::int64_t>(n_entries);
+          }
       });
       return table;
     }

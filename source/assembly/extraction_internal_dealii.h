@@ -39,14 +39,12 @@ namespace PatchFEM
 
     /** The rule of @p data for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
     template <int dim>
-    dealii::Quadrature<dim> cell_quadrature(const dealii::FiniteElement<dim> &fe,
-                                            const unsigned int                fe_index,
-                                            const ExtractionData<dim>        &data);
+    dealii::Quadrature<dim>
+    cell_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data);
 
     template <int dim>
-    dealii::Quadrature<dim - 1> face_quadrature(const dealii::FiniteElement<dim> &fe,
-                                                const unsigned int                fe_index,
-                                                const ExtractionData<dim>        &data);
+    dealii::Quadrature<dim - 1>
+    face_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data);
 
     /** Constraints in the numbering of the tables; unknown_of_dof maps each of @p n_dofs indices to it. */
     ConstraintTable make_constraint_table(const dealii::AffineConstraints<double> &constraints,
@@ -84,15 +82,15 @@ namespace PatchFEM
       void run(Function &&function) noexcept
       {
         try
-          {
-            function();
-          }
+        {
+          function();
+        }
         catch (...)
-          {
+        {
 #pragma omp critical(patchfem_exception_keeper)
-            if (!exception)
-              exception = std::current_exception();
-          }
+          if (!exception)
+            exception = std::current_exception();
+        }
       }
 
       void rethrow() const

@@ -17,25 +17,23 @@ namespace PatchFEM
     {
       /** The values [point][shape] and gradients [point][shape][dim] of a scalar element. */
       template <int dim>
-      void tabulate(const dealii::FiniteElement<dim>       &fe,
+      void tabulate(const dealii::FiniteElement<dim>      &fe,
                     const std::vector<dealii::Point<dim>> &points,
-                    std::vector<double>                    &values,
-                    std::vector<double>                    *gradients)
+                    std::vector<double>                   &values,
+                    std::vector<double>                   *gradients)
       {
         for (const dealii::Point<dim> &point : points)
           for (unsigned int i = 0; i < fe.n_dofs_per_cell(); ++i)
+          {
+            values.push_back(fe.shape_value(i, point));
+            if (gradients != nullptr)
             {
-              values.push_back(fe.shape_value(i, point));
-              if (gradients != nullptr)
-                {
-                  const dealii::Tensor<1, dim> gradient = fe.shape_grad(i, point);
-                  for (unsigned int d = 0; d < dim; ++d)
-                    gradients->push_back(gradient[d]);
-                }
+              const dealii::Tensor<1, dim> gradient = fe.shape_grad(i, point);
+              for (unsigned int d = 0; d < dim; ++d)
+                gradients->push_back(gradient[d]);
             }
+          }
       }
-
-
 
       /** Refuses a rule that was made for another cell: its weights must add up to the cell's volume. */
       void check_rule(const std::vector<double> &weights,
@@ -53,23 +51,19 @@ namespace PatchFEM
                       remedy + ".");
       }
 
-
-
       template <int dim>
       dealii::Quadrature<dim> gauss(const bool simplex, const unsigned int n)
       {
         if constexpr (dim == 1)
-          {
-            (void)simplex;
-            return dealii::QGauss<1>(n);
-          }
+        {
+          (void)simplex;
+          return dealii::QGauss<1>(n);
+        }
         else if (simplex)
           return dealii::QGaussSimplex<dim>(n);
         else
           return dealii::QGauss<dim>(n);
       }
-
-
 
       template <int dim>
       dealii::Quadrature<dim> choose_rule(const dealii::hp::QCollection<dim> &rules,
@@ -83,27 +77,19 @@ namespace PatchFEM
       }
     } // namespace
 
-
-
     template <int dim>
-    dealii::Quadrature<dim> cell_quadrature(const dealii::FiniteElement<dim> &fe,
-                                            const unsigned int                fe_index,
-                                            const ExtractionData<dim>        &data)
+    dealii::Quadrature<dim>
+    cell_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data)
     {
       return choose_rule<dim>(data.quadrature, fe_index, fe.reference_cell().is_simplex(), fe.degree);
     }
 
-
-
     template <int dim>
-    dealii::Quadrature<dim - 1> face_quadrature(const dealii::FiniteElement<dim> &fe,
-                                                const unsigned int                fe_index,
-                                                const ExtractionData<dim>        &data)
+    dealii::Quadrature<dim - 1>
+    face_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data)
     {
       return choose_rule<dim - 1>(data.face_quadrature, fe_index, fe.reference_cell().is_simplex(), fe.degree);
     }
-
-
 
     template <int dim>
     ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
@@ -149,53 +135,47 @@ namespace PatchFEM
       // A face is xi(t) = v_0 + sum_k t_k (v_k - v_0) with its first dim vertices v: an edge, a triangle, or, as
       // v_3 = v_1 + v_2 - v_0 on the reference cube, a square.
       for (const unsigned int face : cell.face_indices())
-        {
-          constexpr unsigned char standard_orientation = 1;
+      {
+        constexpr unsigned char standard_orientation = 1;
 
-          const auto face_vertex = [&](const unsigned int v) {
-            return cell.vertex<dim>(cell.face_to_cell_vertices(face, v, standard_orientation));
-          };
-          std::vector<dealii::Point<dim>> points;
-          for (const dealii::Point<dim - 1> &t : face_quadrature.get_points())
-            {
-              dealii::Point<dim> xi = face_vertex(0);
-              for (unsigned int k = 0; k < dim - 1; ++k)
-                xi += t[k] * (face_vertex(k + 1) - face_vertex(0));
-              points.push_back(xi);
-              for (unsigned int d = 0; d < dim; ++d)
-                for (unsigned int k = 0; k < dim - 1; ++k)
-                  reference.face_tangents.push_back(face_vertex(k + 1)[d] - face_vertex(0)[d]);
-            }
-          tabulate(base, points, reference.face_shape_values, nullptr);
-          tabulate(*geometry, points, reference.face_geometry_values, &reference.face_geometry_gradients);
-          const dealii::Tensor<1, dim> normal = cell.unit_normal_vectors<dim>(face);
+        const auto face_vertex = [&](const unsigned int v) {
+          return cell.vertex<dim>(cell.face_to_cell_vertices(face, v, standard_orientation));
+        };
+        std::vector<dealii::Point<dim>> points;
+        for (const dealii::Point<dim - 1> &t : face_quadrature.get_points())
+        {
+          dealii::Point<dim> xi = face_vertex(0);
+          for (unsigned int k = 0; k < dim - 1; ++k)
+            xi += t[k] * (face_vertex(k + 1) - face_vertex(0));
+          points.push_back(xi);
           for (unsigned int d = 0; d < dim; ++d)
-            reference.face_normals.push_back(normal[d]);
+            for (unsigned int k = 0; k < dim - 1; ++k)
+              reference.face_tangents.push_back(face_vertex(k + 1)[d] - face_vertex(0)[d]);
         }
+        tabulate(base, points, reference.face_shape_values, nullptr);
+        tabulate(*geometry, points, reference.face_geometry_values, &reference.face_geometry_gradients);
+        const dealii::Tensor<1, dim> normal = cell.unit_normal_vectors<dim>(face);
+        for (unsigned int d = 0; d < dim; ++d)
+          reference.face_normals.push_back(normal[d]);
+      }
       return reference;
     }
 
-
-
-    template ReferenceElement   make_reference_element<2>(const dealii::FiniteElement<2> &,
+    template ReferenceElement make_reference_element<2>(const dealii::FiniteElement<2> &,
                                                         const unsigned int,
                                                         const dealii::Quadrature<2> &,
                                                         const dealii::Quadrature<1> &);
-    template ReferenceElement   make_reference_element<3>(const dealii::FiniteElement<3> &,
+    template ReferenceElement make_reference_element<3>(const dealii::FiniteElement<3> &,
                                                         const unsigned int,
                                                         const dealii::Quadrature<3> &,
                                                         const dealii::Quadrature<2> &);
-    template dealii::Quadrature<2> cell_quadrature<2>(const dealii::FiniteElement<2> &,
-                                                      const unsigned int,
-                                                      const ExtractionData<2> &);
-    template dealii::Quadrature<3> cell_quadrature<3>(const dealii::FiniteElement<3> &,
-                                                      const unsigned int,
-                                                      const ExtractionData<3> &);
-    template dealii::Quadrature<1> face_quadrature<2>(const dealii::FiniteElement<2> &,
-                                                      const unsigned int,
-                                                      const ExtractionData<2> &);
-    template dealii::Quadrature<2> face_quadrature<3>(const dealii::FiniteElement<3> &,
-                                                      const unsigned int,
-                                                      const ExtractionData<3> &);
+    template dealii::Quadrature<2>
+    cell_quadrature<2>(const dealii::FiniteElement<2> &, const unsigned int, const ExtractionData<2> &);
+    template dealii::Quadrature<3>
+    cell_quadrature<3>(const dealii::FiniteElement<3> &, const unsigned int, const ExtractionData<3> &);
+    template dealii::Quadrature<1>
+    face_quadrature<2>(const dealii::FiniteElement<2> &, const unsigned int, const ExtractionData<2> &);
+    template dealii::Quadrature<2>
+    face_quadrature<3>(const dealii::FiniteElement<3> &, const unsigned int, const ExtractionData<3> &);
   } // namespace internal
 } // namespace PatchFEM

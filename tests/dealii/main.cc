@@ -12,8 +12,8 @@
  */
 int main(int argc, char **argv)
 {
-  const bool only_list =
-    std::any_of(argv, argv + argc, [](const char *argument) { return std::strcmp(argument, "--gtest_list_tests") == 0; });
+  const bool only_list = std::any_of(
+      argv, argv + argc, [](const char *argument) { return std::strcmp(argument, "--gtest_list_tests") == 0; });
   testing::InitGoogleTest(&argc, argv);
   if (only_list)
     return RUN_ALL_TESTS();
