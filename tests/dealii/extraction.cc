@@ -234,6 +234,11 @@ namespace
     std::string  numbering;
   };
 
+  std::ostream &operator<<(std::ostream &out, const MeshCase &c)
+  {
+    return out << c.mesh << ", " << c.n_components << " components, " << c.numbering << " numbering";
+  }
+
   class Extraction : public testing::TestWithParam<MeshCase>
   {};
 

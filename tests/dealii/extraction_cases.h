@@ -15,7 +15,7 @@
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/grid/tria.h>
 
-#include <functional>
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -56,7 +56,13 @@ namespace Cases
     else if (name == "simplices" || name == "cut_simplices")
     {
       if (name == "simplices")
-        GridGenerator::subdivided_hyper_cube_with_simplices(triangulation, 2, -1, 1, true);
+      {
+        GridGenerator::subdivided_hyper_cube_with_simplices(triangulation, 2, -1, 1);
+        for (const auto &face : triangulation.active_face_iterators())
+          for (unsigned int d = 0; d < dim; ++d)
+            if (face->at_boundary() && std::abs(face->center()[d]) > 1 - 1e-10)
+              face->set_boundary_id(2 * d + (face->center()[d] > 0));
+      }
       else
       {
         Triangulation<dim> cubes;
