@@ -1,1 +1,32 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Installation, and the package that find_package(PatchFEM) finds; see doc/package.md for how to use it.
+include(CMakePackageConfigHelpers)
+set(patchfem_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/PatchFEM)
+
+set_target_properties(patchfem_core PROPERTIES EXPORT_NAME core)
+set(patchfem_installed patchfem_core)
+install(TARGETS patchfem_core EXPORT PatchFEMCoreTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT PatchFEMCoreTargets NAMESPACE PatchFEM:: DESTINATION ${patchfem_package_dir})
+if(TARGET patchfem)
+  list(APPEND patchfem_installed patchfem)
+  install(TARGETS patchfem EXPORT PatchFEMTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT PatchFEMTargets NAMESPACE PatchFEM:: DESTINATION ${patchfem_package_dir})
+endif()
+# The libraries find each other beside them, and CUDA's runtime where it was found when they were built.
+set_target_properties(${patchfem_installed} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+
+install(DIRECTORY include/patchfem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/patchfem/base/config.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/base)
+# A user's weak form is compiled for the device from these.
+install(DIRECTORY cuda/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/cuda FILES_MATCHING PATTERN "*.cuh")
+
+set(PATCHFEM_HAS_DEALII_LAYER OFF)
+if(TARGET patchfem)
+  set(PATCHFEM_HAS_DEALII_LAYER ON)
+endif()
+configure_package_config_file(cmake/PatchFEMConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/PatchFEMConfig.cmake
+                              INSTALL_DESTINATION ${patchfem_package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/PatchFEMConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/PatchFEMConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/PatchFEMConfigVersion.cmake
+              cmake/weak_form.cmake cmake/weak_form.cc.in cmake/weak_form.cu.in
+        DESTINATION ${patchfem_package_dir})
