@@ -81,6 +81,22 @@ namespace PatchFEM
              std::int64_t(a * block_columns + b) * slice_height + row % slice_height;
     }
   };
+
+  /** Which block of @p row, which has @p length of them, stands in block column @p column; -1 if none does. */
+  template <typename Number>
+  PATCHFEM_INLINE int find_block(const SlicedEllpackView<Number> &A, const int length, const int row, const int column)
+  {
+    int first = 0, last = length;
+    while (first < last)
+    {
+      const int middle = (first + last) / 2;
+      if (A.columns[A.block_index(row, middle)] < column)
+        first = middle + 1;
+      else
+        last = middle;
+    }
+    return first < length && A.columns[A.block_index(row, first)] == column ? first : -1;
+  }
 } // namespace PatchFEM
 
 #endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "csr_product.cuh"
+
+#include <patchfem/kernels/csr.h>
+
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    namespace
+    {
+      constexpr int block_size = tuning::block_size;
+
+      unsigned int grid(const std::int64_t n)
+      {
+        return static_cast<unsigned int>((n + block_size - 1) / block_size);
+      }
+
+      /** One warp per block row, its lanes over the row's entries in the order of memory. */
+      __global__ void expand_pattern_kernel(const SparsityView  pattern,
+                                            const int           block_rows,
+                                            const int           block_columns,
+                                            std::int64_t *const row_offsets,
+                                            int *const          columns)
+      {
+        const std::int64_t i    = (std::int64_t(blockIdx.x) * block_size + threadIdx.x) / 32;
+        const int          lane = threadIdx.x % 32;
+        if (i > pattern.n_rows)
+          return;
+        const std::int64_t begin  = pattern.row_offsets[i];
+        const std::int64_t offset = begin * block_rows * block_columns;
+        if (i == pattern.n_rows)
+        {
+          if (lane == 0)
+            row_offsets[i * block_rows] = offset;
+          return;
+        }
+        const std::int64_t m     = pattern.row_offsets[i + 1] - begin;
+        const std::int64_t width = m * block_columns;
+        for (int a = lane; a < block_rows; a += 32)
+          row_offsets[i * block_rows + a] = offset + a * width;
+        for (std::int64_t e = lane; e < width; e += 32)
+        {
+          const int column =
+              pattern.columns[begin + e / block_columns] * block_columns + static_cast<int>(e % block_columns);
+          for (int a = 0; a < block_rows; ++a)
+            columns[offset + a * width + e] = column;
+        }
+      }
+
+      /** One thread per scalar row. */
+      template <typename Number>
+      __global__ void block_diagonal_kernel(const CSRView<Number> A,
+                                            const int             block_rows,
+                                            Number *const         blocks,
+                                            const std::int64_t    stride)
+      {
+        const std::int64_t row = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+        if (row >= A.n_rows)
+          return;
+        const std::int64_t i     = row / block_rows;
+        const int          a     = static_cast<int>(row % block_rows);
+        const int          first = static_cast<int>(i) * block_rows;
+        std::int64_t       e     = A.row_offsets[row];
+        const std::int64_t end   = A.row_offsets[row + 1];
+        std::int64_t       last  = end;
+        while (e < last)
+        {
+          const std::int64_t middle = (e + last) / 2;
+          if (A.columns[middle] < first)
+            e = middle + 1;
+          else
+            last = middle;
+        }
+        for (int b = 0; b < block_rows; ++b)
+        {
+          const bool present                                    = e < end && A.columns[e] == first + b;
+          blocks[std::int64_t(a * block_rows + b) * stride + i] = present ? A.values[e] : Number(0);
+          e += present;
+        }
+      }
+    } // namespace
+
+    template <typename Number>
+    void vmult(Cuda where, const CSRView<Number> &A, const Number *src, Number *dst)
+    {
+      product::launch_csr(where, A, src, product::Overwrite<Number>{dst});
+    }
+
+    template <typename Number>
+    void vmult_add(Cuda where, const CSRView<Number> &A, const Number *src, Number *dst)
+    {
+      product::launch_csr(where, A, src, product::Add<Number>{dst});
+    }
+
+    template <typename Number>
+    void residual(Cuda where, const CSRView<Number> &A, const Number *x, const Number *b, Number *r)
+    {
+      product::launch_csr(where, A, x, product::Residual<Number>{b, r});
+    }
+
+    template <typename Number>
+    void cg_product(Cuda where, const CSRView<Number> &A, const Number *p, Number *q, const CGView &cg)
+    {
+      product::launch_csr(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
+    }
+
+    void expand_pattern(Cuda                where,
+                        const SparsityView &pattern,
+                        const int           block_rows,
+                        const int           block_columns,
+                        std::int64_t       *row_offsets,
+                        int                *columns)
+    {
+      expand_pattern_kernel<<<grid((std::int64_t(pattern.n_rows) + 1) * 32), block_size, 0, stream_of(where)>>>(
+          pattern, block_rows, block_columns, row_offsets, columns);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+    template <typename Number>
+    void block_diagonal(
+        Cuda where, const CSRView<Number> &A, const int block_rows, Number *blocks, const std::int64_t stride)
+    {
+      if (A.n_rows == 0)
+        return;
+      block_diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, block_rows, blocks, stride);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+#define INSTANTIATE(Number)                                                                                  \
+  template void vmult<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                      \
+  template void vmult_add<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                  \
+  template void residual<Number>(Cuda, const CSRView<Number> &, const Number *, const Number *, Number *);   \
+  template void cg_product<Number>(Cuda, const CSRView<Number> &, const Number *, Number *, const CGView &); \
+  template void block_diagonal<Number>(Cuda, const CSRView<Number> &, int, Number *, std::int64_t);
+    INSTANTIATE(float)
+    INSTANTIATE(double)
+#undef INSTANTIATE
+  } // namespace kernels
+} // namespace PatchFEM

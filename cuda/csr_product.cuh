@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_cuda_csr_product_cuh
+#define patchfem_cuda_csr_product_cuh
+
+#include "check.cuh"
+#include "loads.cuh"
+#include "product.cuh"
+#include "tuning.cuh"
+
+#include <patchfem/kernels/matrix_views.h>
+
+namespace PatchFEM
+{
+  namespace product
+  {
+    /**
+     * CSR by contiguous pieces: a warp owns 32 rows, streams their entries in their order in memory, whatever row they
+     * belong to, in pieces of 32 * per_lane, and leaves the products in shared memory; then each lane adds those of its
+     * own row. So every load of values and columns is full width for rows of any length, and each row is summed
+     * from left to right. Traffic per row: 12 bytes an entry, 8 of offset, and the two vectors.
+     */
+    template <int per_lane, int block_size, typename Number, typename Target>
+    __global__ void __launch_bounds__(block_size)
+        csr(const CSRView<Number> A, const Number *__restrict__ x, const Target target)
+    {
+      using Sum = typename Target::Sum;
+      if (target.skip())
+        return;
+      constexpr int      piece = 32 * per_lane;
+      __shared__ Sum     products_of_block[block_size / 32][piece];
+      Sum *const         products = products_of_block[threadIdx.x / 32];
+      const int          lane     = threadIdx.x % 32;
+      const std::int64_t row      = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+      const std::int64_t begin    = A.row_offsets[row < A.n_rows ? row : A.n_rows];
+      const std::int64_t end      = A.row_offsets[row < A.n_rows ? row + 1 : A.n_rows];
+      const std::int64_t last     = __shfl_sync(0xffffffffu, end, 31);
+      Sum                sum      = 0;
+      for (std::int64_t first = __shfl_sync(0xffffffffu, begin, 0); first < last; first += piece)
+      {
+        if (first + piece <= last)
+        {
+          int    column[per_lane];
+          Number value[per_lane];
+#pragma unroll
+          for (int j = 0; j < per_lane; ++j)
+            column[j] = loads::stream(A.columns + first + j * 32 + lane);
+#pragma unroll
+          for (int j = 0; j < per_lane; ++j)
+            value[j] = loads::stream(A.values + first + j * 32 + lane);
+#pragma unroll
+          for (int j = 0; j < per_lane; ++j)
+            products[j * 32 + lane] = static_cast<Sum>(value[j]) * static_cast<Sum>(__ldg(x + column[j]));
+        }
+        else
+          for (std::int64_t e = first + lane; e < last; e += 32)
+            products[e - first] = static_cast<Sum>(loads::stream(A.values + e)) *
+                                  static_cast<Sum>(__ldg(x + loads::stream(A.columns + e)));
+        __syncwarp();
+        const int from = static_cast<int>(begin > first ? begin - first : 0);
+        const int to   = static_cast<int>(end < first + piece ? end - first : std::int64_t(piece));
+        for (int e = from; e < to; ++e)
+          sum += products[e];
+        __syncwarp();
+      }
+      double total = 0.;
+      if (row < A.n_rows)
+        total = target.use(row, sum);
+      target.template finish<block_size>(total);
+    }
+
+    template <typename Number, typename Target>
+    void launch_csr(const Cuda &where, const CSRView<Number> &A, const Number *x, const Target &target)
+    {
+      if (A.n_rows == 0)
+        return;
+      constexpr int      block_size = tuning::block_size;
+      const unsigned int n_blocks   = static_cast<unsigned int>((A.n_rows + std::int64_t(block_size) - 1) / block_size);
+      csr<tuning::csr_entries_per_lane, block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+  } // namespace product
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "sliced_ellpack_product.cuh"
+
+#include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/sliced_ellpack.h>
+
+#include <cub/device/device_scan.cuh>
+
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    namespace
+    {
+      constexpr int block_size = tuning::block_size;
+
+      unsigned int grid(const std::int64_t n)
+      {
+        return static_cast<unsigned int>((n + block_size - 1) / block_size);
+      }
+
+      /** One warp per slice: lengths of its rows, and slice_height times the largest, left for the scan. */
+      __global__ void slice_sizes_kernel(const SparsityView  pattern,
+                                         const int           slice_height,
+                                         const int           n_slices,
+                                         std::int64_t *const offsets,
+                                         int *const          row_lengths)
+      {
+        const int slice = (blockIdx.x * block_size + threadIdx.x) / 32;
+        const int lane  = threadIdx.x % 32;
+        if (slice >= n_slices)
+          return;
+        int                width = 0;
+        const std::int64_t first = std::int64_t(slice) * slice_height;
+        for (int r = lane; r < slice_height && first + r < pattern.n_rows; r += 32)
+        {
+          const std::int64_t row    = first + r;
+          const int          length = static_cast<int>(pattern.row_offsets[row + 1] - pattern.row_offsets[row]);
+          row_lengths[row]          = length;
+          width                     = max(width, length);
+        }
+        width = __reduce_max_sync(0xffffffffu, width);
+        if (lane == 0)
+        {
+          offsets[slice + 1] = std::int64_t(width) * slice_height;
+          if (slice == 0)
+            offsets[0] = 0;
+        }
+      }
+
+      /** One thread per row of every slice, rows past the end included. */
+      __global__ void fill_columns_kernel(const SparsityView        pattern,
+                                          const int                 slice_height,
+                                          const int                 n_slices,
+                                          const std::int64_t *const offsets,
+                                          int *const                columns)
+      {
+        const std::int64_t row = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+        if (row >= std::int64_t(n_slices) * slice_height)
+          return;
+        const std::int64_t slice  = row / slice_height;
+        const std::int64_t out    = offsets[slice] + row % slice_height;
+        const std::int64_t width  = (offsets[slice + 1] - offsets[slice]) / slice_height;
+        const std::int64_t begin  = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
+        const std::int64_t length = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
+        int                column = 0;
+        for (std::int64_t k = 0; k < width; ++k)
+        {
+          if (k < length)
+            column = pattern.columns[begin + k];
+          columns[out + k * slice_height] = column;
+        }
+      }
+
+      /** One thread per scalar row. */
+      template <typename Number>
+      __global__ void
+      fill_values_kernel(const CSRView<Number> source, const int *const row_lengths, const SlicedEllpackView<Number> A)
+      {
+        const std::int64_t row = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+        if (row >= source.n_rows)
+          return;
+        const int i = static_cast<int>(row / A.block_rows);
+        const int a = static_cast<int>(row % A.block_rows);
+        for (std::int64_t e = source.row_offsets[row]; e < source.row_offsets[row + 1]; ++e)
+        {
+          const int column = source.columns[e];
+          const int k      = find_block(A, row_lengths[i], i, column / A.block_columns);
+          A.values[A.value_index(i, k, a, column % A.block_columns)] = source.values[e];
+        }
+      }
+
+      template <typename Number>
+      __global__ void block_diagonal_kernel(const SlicedEllpackView<Number> A,
+                                            const int *const                row_lengths,
+                                            Number *const                   blocks,
+                                            const std::int64_t              stride)
+      {
+        const int i = blockIdx.x * block_size + threadIdx.x;
+        if (i >= A.n_rows)
+          return;
+        const int b = A.block_rows;
+        const int k = find_block(A, row_lengths[i], i, i);
+        for (int a = 0; a < b; ++a)
+          for (int c = 0; c < b; ++c)
+            blocks[std::int64_t(a * b + c) * stride + i] = k >= 0 ? A.values[A.value_index(i, k, a, c)] : Number(0);
+      }
+
+      template <typename Number>
+      __global__ void
+      diagonal_kernel(const SlicedEllpackView<Number> A, const int *const row_lengths, Number *const diagonal)
+      {
+        const int i = blockIdx.x * block_size + threadIdx.x;
+        if (i >= A.n_rows)
+          return;
+        const int k = find_block(A, row_lengths[i], i, i);
+        for (int a = 0; a < A.block_rows; ++a)
+          diagonal[std::int64_t(i) * A.block_rows + a] = k >= 0 ? A.values[A.value_index(i, k, a, a)] : Number(0);
+      }
+    } // namespace
+
+    template <typename Number>
+    void vmult(Cuda where, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product::launch_sliced_ellpack(where, A, src, product::Overwrite<Number>{dst});
+    }
+
+    template <typename Number>
+    void vmult_add(Cuda where, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product::launch_sliced_ellpack(where, A, src, product::Add<Number>{dst});
+    }
+
+    template <typename Number>
+    void residual(Cuda where, const SlicedEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    {
+      product::launch_sliced_ellpack(where, A, x, product::Residual<Number>{b, r});
+    }
+
+    template <typename Number>
+    void cg_product(Cuda where, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
+    {
+      product::launch_sliced_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
+    }
+
+    void slice_offsets(
+        Cuda where, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
+    {
+      const cudaStream_t stream   = stream_of(where);
+      const int          n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      if (n_slices == 0)
+      {
+        PATCHFEM_CUDA_CHECK(cudaMemsetAsync(offsets, 0, sizeof(std::int64_t), stream));
+        return;
+      }
+      slice_sizes_kernel<<<grid(std::int64_t(n_slices) * 32), block_size, 0, stream>>>(pattern, slice_height, n_slices,
+                                                                                       offsets, row_lengths);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+
+      std::size_t bytes = 0;
+      PATCHFEM_CUDA_CHECK(cub::DeviceScan::InclusiveSum(nullptr, bytes, offsets + 1, offsets + 1, n_slices, stream));
+      void *scratch = nullptr;
+      PATCHFEM_CUDA_CHECK(cudaMallocAsync(&scratch, bytes, stream));
+      PATCHFEM_CUDA_CHECK(cub::DeviceScan::InclusiveSum(scratch, bytes, offsets + 1, offsets + 1, n_slices, stream));
+      PATCHFEM_CUDA_CHECK(cudaFreeAsync(scratch, stream));
+    }
+
+    void fill_columns(
+        Cuda where, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
+    {
+      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      if (n_slices == 0)
+        return;
+      fill_columns_kernel<<<grid(std::int64_t(n_slices) * slice_height), block_size, 0, stream_of(where)>>>(
+          pattern, slice_height, n_slices, offsets, columns);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+    template <typename Number>
+    void
+    fill_values(Cuda where, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A)
+    {
+      if (source.n_rows == 0)
+        return;
+      fill_values_kernel<<<grid(source.n_rows), block_size, 0, stream_of(where)>>>(source, row_lengths, A);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+    template <typename Number>
+    void block_diagonal(Cuda                             where,
+                        const SlicedEllpackView<Number> &A,
+                        const int                       *row_lengths,
+                        Number                          *blocks,
+                        const std::int64_t               stride)
+    {
+      if (A.n_rows == 0)
+        return;
+      block_diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, row_lengths, blocks, stride);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+    template <typename Number>
+    void diagonal(Cuda where, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal)
+    {
+      if (A.n_rows == 0)
+        return;
+      diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, row_lengths, diagonal);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+#define INSTANTIATE(Number)                                                                                            \
+  template void vmult<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
+  template void vmult_add<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
+  template void residual<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
+  template void cg_product<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
+  template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);    \
+  template void block_diagonal<Number>(Cuda, const SlicedEllpackView<Number> &, const int *, Number *, std::int64_t);  \
+  template void diagonal<Number>(Cuda, const SlicedEllpackView<Number> &, const int *, Number *);
+    INSTANTIATE(float)
+    INSTANTIATE(double)
+#undef INSTANTIATE
+  } // namespace kernels
+} // namespace PatchFEM

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_cuda_tuning_cuh
+#define patchfem_cuda_tuning_cuh
+
+#include <patchfem/kernels/cg.h>
+
+/**
+ * @file
+ * Launch shapes, apart from the algorithms. bench_spmv --variants times the alternatives.
+ */
+namespace PatchFEM
+{
+  namespace tuning
+  {
+    /** Threads of a block of the vector kernels and of products. */
+    constexpr int block_size = 256;
+
+    /** Entries each lane of a warp loads before it uses the first; 12 times 8 warps is 24 KB of shared memory. */
+    constexpr int csr_entries_per_lane = 12;
+
+    /**
+     * Rows of sliced ELLPACK per thread: as many as make a load of values @p bytes wide. Blocks of 18 entries and more
+     * have enough loads in flight, and few enough registers left, to stay with one.
+     */
+    template <typename Number, int entries>
+    struct SlicedEllpack
+    {
+      static constexpr int rows_per_thread = entries > 9 ? 1 : (sizeof(Number) == 8 ? 2 : (entries > 4 ? 2 : 4));
+      /// Blocks whose loads are issued together, so that about 16 loads of values are in flight in each thread.
+      static constexpr int unroll = entries >= 16 ? 1 : (entries >= 9 ? 2 : (entries >= 4 ? 4 : 8));
+    };
+  } // namespace tuning
+} // namespace PatchFEM
+
+#endif

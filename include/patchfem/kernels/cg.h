@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_cg_h
+#define patchfem_kernels_cg_h
+
+#include <patchfem/base/backend.h>
+#include <patchfem/kernels/jacobi.h>
+#include <patchfem/kernels/matrix_views.h>
+#include <patchfem/kernels/reduction.h>
+
+#include <cmath>
+#include <cstdint>
+
+/**
+ * @file
+ * Preconditioned conjugate gradients in three kernels whose scalars never leave the back end:
+ *
+ *   product     q = A p,            p.q               -> alpha = r.z / p.q
+ *   residual    r = r - alpha q, z = M^-1 r, r.r, r.z -> beta, residual of this step, has it converged
+ *   direction   x = x + alpha p, p = z + beta p
+ *
+ * The update of x waits for the kernel that reads p anyway. With a diagonal M the vectors cost 12 streams of 8 bytes an
+ * unknown (product: p, q; residual: r, q, D in, r, z out; direction: z, p, x in, p, x out), that is 96 bytes beside
+ * the matrix: 780 in all for Q1 elasticity in blocks of 3.
+ *
+ * Sums are finished by the block that comes last, from partial sums in their order. Every kernel first looks at the
+ * status, so that what is launched after the end does nothing.
+ */
+namespace PatchFEM
+{
+  enum class CGStatus : int
+  {
+    iterating,
+    converged,
+    matrix_not_positive,         ///< p.Ap <= 0
+    matrix_not_finite,           ///< p.Ap is not a number
+    preconditioner_not_positive, ///< r.z <= 0
+    preconditioner_not_finite,   ///< r.z is not a number while r.r is
+    residual_not_finite          ///< r.r is not a number
+  };
+
+  /** What the iteration remembers between kernels; lives on the back end. */
+  struct CGScalars
+  {
+    double       tolerance; ///< absolute, on |r|
+    double       r_dot_z;
+    double       p_dot_q;
+    double       alpha;
+    double       beta;
+    int          step; ///< steps done
+    CGStatus     status;
+    int          x_pending; ///< x still waits for alpha p
+    unsigned int ticket;    ///< counts finished blocks of the running kernel; 0 between kernels
+  };
+
+  /** What a kernel of the iteration is given. The residual of step k stands at history[k % history_length]. */
+  struct CGView
+  {
+    CGScalars *scalars;
+    double    *history;
+    int        history_length;
+    double    *partials; ///< [cg_n_partials()]
+  };
+
+  namespace kernels
+  {
+    /** Block rows that one partial sum of a product covers on the device. */
+    constexpr int cg_rows_per_partial = 128;
+
+    /** Partial sums a matrix of @p n_rows scalar rows may need. */
+    inline std::size_t cg_n_partials(const std::int64_t n_rows)
+    {
+      const std::int64_t n = n_rows / cg_rows_per_partial + 1;
+      return static_cast<std::size_t>(n < 2 * reduction::max_parts ? 2 * reduction::max_parts : n);
+    }
+
+    PATCHFEM_INLINE bool cg_is_finite(const double x)
+    {
+      return x - x == 0.;
+    }
+
+    /** What happens once p.q is known. */
+    PATCHFEM_INLINE void cg_finish_product(const CGView &cg, const double p_dot_q)
+    {
+      CGScalars &s = *cg.scalars;
+      s.p_dot_q    = p_dot_q;
+      s.x_pending  = 0;
+      if (!cg_is_finite(p_dot_q))
+        s.status = CGStatus::matrix_not_finite;
+      else if (!(p_dot_q > 0.))
+        s.status = CGStatus::matrix_not_positive;
+      else
+      {
+        s.alpha     = s.r_dot_z / p_dot_q;
+        s.x_pending = 1;
+      }
+    }
+
+    /** What happens once r.r is known; @p first: this is the residual the iteration (re)starts from. */
+    PATCHFEM_INLINE void cg_finish_residual(const CGView &cg, const double r_dot_r, const bool first)
+    {
+      CGScalars   &s        = *cg.scalars;
+      const double residual = std::sqrt(r_dot_r);
+      if (!first)
+        ++s.step;
+      cg.history[s.step % cg.history_length] = residual;
+      if (!cg_is_finite(r_dot_r))
+        s.status = CGStatus::residual_not_finite;
+      else if (residual <= s.tolerance)
+        s.status = CGStatus::converged;
+    }
+
+    /** What happens once r.z is known, unless the iteration ended with r.r. */
+    PATCHFEM_INLINE void cg_finish_preconditioner(const CGView &cg, const double r_dot_z, const bool first)
+    {
+      CGScalars &s = *cg.scalars;
+      if (s.status != CGStatus::iterating)
+        return;
+      if (!cg_is_finite(r_dot_z))
+        s.status = CGStatus::preconditioner_not_finite;
+      else if (!(r_dot_z > 0.))
+        s.status = CGStatus::preconditioner_not_positive;
+      s.beta    = first ? 0. : r_dot_z / s.r_dot_z;
+      s.r_dot_z = r_dot_z;
+    }
+
+    /** How the residual of a step comes about. */
+    enum class CGResidual
+    {
+      update,  ///< r = r - alpha q
+      replace, ///< r = q: q holds b - A x of the x of this step, recomputed against drift
+      start    ///< r = q, as above, without counting a step and with p = z next
+    };
+
+    /** The product: q = A p, alpha. One sweep over the matrix, the sum taken in passing. */
+    template <typename Number>
+    void cg_product(Host, const CSRView<Number> &A, const Number *p, Number *q, const CGView &cg);
+    template <typename Number>
+    void cg_product(Cuda, const CSRView<Number> &A, const Number *p, Number *q, const CGView &cg);
+    template <typename Number>
+    void cg_product(Host, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
+    template <typename Number>
+    void cg_product(Cuda, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
+
+    /** alpha for operators without a fused product: q = A p has been computed. */
+    template <typename Number>
+    void cg_step_length(Host, std::int64_t n, const Number *p, const Number *q, const CGView &cg);
+    template <typename Number>
+    void cg_step_length(Cuda, std::int64_t n, const Number *p, const Number *q, const CGView &cg);
+
+    /** r, z = D r and all scalars of the step. D.block_size = 0 is the identity: z is not written. */
+    template <typename Number>
+    void cg_residual(Host,
+                     CGResidual                       mode,
+                     std::int64_t                     n,
+                     const BlockDiagonalView<Number> &D,
+                     const Number                    *q,
+                     Number                          *r,
+                     Number                          *z,
+                     const CGView                    &cg);
+    template <typename Number>
+    void cg_residual(Cuda,
+                     CGResidual                       mode,
+                     std::int64_t                     n,
+                     const BlockDiagonalView<Number> &D,
+                     const Number                    *q,
+                     Number                          *r,
+                     Number                          *z,
+                     const CGView                    &cg);
+
+    /** r and its norm, for preconditioners that are kernels of their own; cg_preconditioned() follows. */
+    template <typename Number>
+    void cg_residual_norm(Host, CGResidual mode, std::int64_t n, const Number *q, Number *r, const CGView &cg);
+    template <typename Number>
+    void cg_residual_norm(Cuda, CGResidual mode, std::int64_t n, const Number *q, Number *r, const CGView &cg);
+
+    /** beta, once z = M^-1 r has been computed. */
+    template <typename Number>
+    void cg_preconditioned(Host, CGResidual mode, std::int64_t n, const Number *r, const Number *z, const CGView &cg);
+    template <typename Number>
+    void cg_preconditioned(Cuda, CGResidual mode, std::int64_t n, const Number *r, const Number *z, const CGView &cg);
+
+    /** x = x + alpha p if @p x is given and waits for it; p = z + beta p if @p z is given. */
+    template <typename Number>
+    void cg_direction(Host, std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg);
+    template <typename Number>
+    void cg_direction(Cuda, std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg);
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_csr_h
+#define patchfem_kernels_csr_h
+
+#include <patchfem/base/backend.h>
+#include <patchfem/kernels/matrix_views.h>
+
+/**
+ * @file
+ * Scalar compressed rows. A product reads 12 bytes an entry (fp64 value, 32-bit column), 8 bytes of offset, and
+ * per row 8 bytes of the source and 8 of the destination: 27 entries a row make 348 bytes, 81 make 996.
+ */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    /** dst = A src */
+    template <typename Number>
+    void vmult(Host, const CSRView<Number> &A, const Number *src, Number *dst);
+    template <typename Number>
+    void vmult(Cuda, const CSRView<Number> &A, const Number *src, Number *dst);
+
+    /** dst += A src */
+    template <typename Number>
+    void vmult_add(Host, const CSRView<Number> &A, const Number *src, Number *dst);
+    template <typename Number>
+    void vmult_add(Cuda, const CSRView<Number> &A, const Number *src, Number *dst);
+
+    /** r = b - A x, each row summed in double whatever the number type. */
+    template <typename Number>
+    void residual(Host, const CSRView<Number> &A, const Number *x, const Number *b, Number *r);
+    template <typename Number>
+    void residual(Cuda, const CSRView<Number> &A, const Number *x, const Number *b, Number *r);
+
+    /**
+     * The scalar pattern of blocks of @p block_rows x @p block_columns: row i * block_rows + a holds, for every block
+     * column j of block row i in its order, the columns j * block_columns + c. With m blocks in the row and o blocks
+     * before it, entry (a, k, c) stands at o * block_rows * block_columns + (a * m + k) * block_columns + c.
+     */
+    void expand_pattern(
+        Host, const SparsityView &pattern, int block_rows, int block_columns, std::int64_t *row_offsets, int *columns);
+    void expand_pattern(
+        Cuda, const SparsityView &pattern, int block_rows, int block_columns, std::int64_t *row_offsets, int *columns);
+
+    /**
+     * The diagonal blocks of size @p block_size, entry (a, c) of block i at (a * block_size + c) * stride + i.
+     * Entries that the pattern lacks are 0.
+     */
+    template <typename Number>
+    void block_diagonal(Host, const CSRView<Number> &A, int block_size, Number *blocks, std::int64_t stride);
+    template <typename Number>
+    void block_diagonal(Cuda, const CSRView<Number> &A, int block_size, Number *blocks, std::int64_t stride);
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_jacobi_h
+#define patchfem_kernels_jacobi_h
+
+#include <patchfem/base/backend.h>
+#include <patchfem/base/host_device.h>
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+namespace PatchFEM
+{
+  /**
+   * A symmetric block diagonal operator. Block i acts on the unknowns i * block_size + a; of its symmetric blocks the
+   * lower halves are kept, entry (a, c), c <= a, of block i at (a * (a + 1) / 2 + c) * stride + i.
+   */
+  template <typename Number>
+  struct BlockDiagonalView
+  {
+    int           n_blocks;
+    int           block_size;
+    std::int64_t  stride;
+    const Number *values;
+  };
+
+  namespace kernels
+  {
+    constexpr int max_block_size = 12;
+
+    /**
+     * Inverse of the symmetric positive definite @p block ([a * n + c], lower half read) by Cholesky, scaled by
+     * @p factor, into the packed lower half @p inverse[(a * (a + 1) / 2 + c) * stride]. Returns -1, or the row of the
+     * first pivot that is not positive (then @p inverse is untouched).
+     */
+    template <int static_size, typename Number>
+    PATCHFEM_INLINE int invert_spd_block(
+        const int runtime_size, const double *block, const double factor, Number *inverse, const std::int64_t stride)
+    {
+      constexpr int storage = static_size > 0 ? static_size : max_block_size;
+      const int     n       = static_size > 0 ? static_size : runtime_size;
+
+      // L L^T = block, then W = L^-1 (lower), inverse = W^T W.
+      double L[storage * storage];
+      for (int a = 0; a < n; ++a)
+        for (int c = 0; c <= a; ++c)
+        {
+          double sum = block[a * n + c];
+          for (int k = 0; k < c; ++k)
+            sum -= L[a * n + k] * L[c * n + k];
+          if (a == c)
+          {
+            if (!(sum > 0.) || !(sum < HUGE_VAL))
+              return a;
+            L[a * n + a] = std::sqrt(sum);
+          }
+          else
+            L[a * n + c] = sum / L[c * n + c];
+        }
+      for (int c = 0; c < n; ++c)
+      {
+        L[c * n + c] = 1. / L[c * n + c];
+        for (int a = c + 1; a < n; ++a)
+        {
+          double sum = 0.;
+          for (int k = c; k < a; ++k)
+            sum += L[a * n + k] * L[k * n + c];
+          L[a * n + c] = -sum / L[a * n + a];
+        }
+      }
+      for (int a = 0; a < n; ++a)
+        for (int c = 0; c <= a; ++c)
+        {
+          double sum = 0.;
+          for (int k = a; k < n; ++k)
+            sum += L[k * n + a] * L[k * n + c];
+          inverse[(a * (a + 1) / 2 + c) * stride] = static_cast<Number>(factor * sum);
+        }
+      return -1;
+    }
+
+    /** out = D_i in for block @p i, both of block_size entries. */
+    template <int static_size, typename Number>
+    PATCHFEM_INLINE void
+    apply_block(const BlockDiagonalView<Number> &D, const std::int64_t i, const Number *in, Number *out)
+    {
+      const int n = static_size > 0 ? static_size : D.block_size;
+      PATCHFEM_UNROLL
+      for (int a = 0; a < n; ++a)
+        out[a] = Number(0);
+      PATCHFEM_UNROLL
+      for (int a = 0; a < n; ++a)
+        PATCHFEM_UNROLL
+      for (int c = 0; c <= a; ++c)
+      {
+        const Number value = D.values[(a * (a + 1) / 2 + c) * D.stride + i];
+        out[a] += value * in[c];
+        if (c != a)
+          out[c] += value * in[a];
+      }
+    }
+
+    /** Calls @p run with integral_constant of the block size, 0 where there is no variant of its own. */
+    template <typename Run>
+    void with_block_size(const int block_size, const Run &run)
+    {
+      switch (block_size)
+      {
+      case 1:
+        return run(std::integral_constant<int, 1>());
+      case 2:
+        return run(std::integral_constant<int, 2>());
+      case 3:
+        return run(std::integral_constant<int, 3>());
+      case 6:
+        return run(std::integral_constant<int, 6>());
+      default:
+        return run(std::integral_constant<int, 0>());
+      }
+    }
+
+    /** Result of invert_block_diagonal() when every block is positive definite. */
+    constexpr int no_failure = 2147483647;
+
+    /**
+     * Inverts @p n_blocks blocks (layout of block_diagonal(): entry (a, c) at (a * block_size + c) * stride + i) into
+     * the packed layout of BlockDiagonalView, scaled by @p factor. failure[0] becomes the smallest unknown whose pivot
+     * is not positive and finite, or no_failure.
+     */
+    template <typename Number>
+    void invert_block_diagonal(Host,
+                               int           n_blocks,
+                               int           block_size,
+                               std::int64_t  stride,
+                               const Number *blocks,
+                               double        factor,
+                               Number       *inverse,
+                               int          *failure);
+    template <typename Number>
+    void invert_block_diagonal(Cuda,
+                               int           n_blocks,
+                               int           block_size,
+                               std::int64_t  stride,
+                               const Number *blocks,
+                               double        factor,
+                               Number       *inverse,
+                               int          *failure);
+
+    /** dst = D src; src and dst may be the same. */
+    template <typename Number>
+    void vmult(Host, const BlockDiagonalView<Number> &D, const Number *src, Number *dst);
+    template <typename Number>
+    void vmult(Cuda, const BlockDiagonalView<Number> &D, const Number *src, Number *dst);
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

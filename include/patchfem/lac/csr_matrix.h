@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_csr_matrix_h
+#define patchfem_lac_csr_matrix_h
+
+#include <patchfem/kernels/csr.h>
+#include <patchfem/lac/matrix_base.h>
+
+namespace PatchFEM
+{
+  /**
+   * Compressed sparse rows of scalars with 64-bit offsets and 32-bit columns. Made from a block pattern, it stores the
+   * scalar rows of the blocks (see kernels::expand_pattern() for where an entry stands).
+   */
+  template <typename Number>
+  class CSRMatrix : public MatrixBase<Number>
+  {
+  public:
+    CSRMatrix() = default;
+    explicit CSRMatrix(const Backend &backend, const HostCSR<Number> &matrix, const int block_size = 1)
+    {
+      reinit(backend, matrix, block_size);
+    }
+
+    /** Zeros on the pattern of blocks @p pattern, whose arrays are memory of @p backend. */
+    void reinit(const Backend &backend, const SparsityView &pattern, int block_rows = 1, int block_columns = 1);
+
+    /** A matrix from host memory; @p block_size is only what preconditioners take as the node's unknowns. */
+    void reinit(const Backend &backend, const HostCSR<Number> &matrix, int block_size = 1);
+
+    /** All values become @p value. */
+    CSRMatrix &operator=(Number value);
+
+    const Backend  &backend() const override { return values.backend(); }
+    int             n_rows() const override { return rows; }
+    int             n_columns() const override { return cols; }
+    int             block_rows() const override { return n_block_rows; }
+    int             block_columns() const override { return n_block_columns; }
+    std::int64_t    n_nonzero_elements() const override { return values.size(); }
+    std::int64_t    n_stored_elements() const override { return values.size(); }
+    std::size_t     memory_consumption() const override;
+    std::string     format() const override { return "csr"; }
+    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
+    void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
+    void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
+    HostCSR<Number> to_csr_host() const override;
+
+    /** dst = A src for any host vector with begin() and end(), such as deal.II's; the matrix must be on `host`. */
+    template <typename VectorType>
+    void vmult(VectorType &dst, const VectorType &src) const
+    {
+      kernels::vmult(Host(), view(), this->host_pointer(src, cols), this->host_pointer(dst, rows));
+    }
+
+    /** What kernels see. The values may be written through it. */
+    CSRView<Number> view() const;
+
+  private:
+    int                   rows            = 0;
+    int                   cols            = 0;
+    int                   n_block_rows    = 1;
+    int                   n_block_columns = 1;
+    Array<std::int64_t>   row_offsets;
+    Array<int>            columns;
+    mutable Array<Number> values;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_matrix_base_h
+#define patchfem_lac_matrix_base_h
+
+#include <patchfem/kernels/cg.h>
+#include <patchfem/lac/host_csr.h>
+#include <patchfem/lac/vector.h>
+
+#include <string>
+
+namespace PatchFEM
+{
+  /**
+   * What solvers, preconditioners and exports know of a matrix. Rows are owned, columns are read: the two extents are
+   * separate. All work happens on the back end the matrix lives on, in stream order, without allocation, so that
+   * products may be recorded in a Graph.
+   */
+  template <typename Number>
+  class MatrixBase
+  {
+  public:
+    using value_type = Number;
+
+    virtual ~MatrixBase() = default;
+
+    virtual const Backend &backend() const = 0;
+
+    /** Scalar rows and columns. */
+    virtual int n_rows() const    = 0;
+    virtual int n_columns() const = 0;
+
+    /** deal.II's names for the same. */
+    int m() const { return n_rows(); }
+    int n() const { return n_columns(); }
+
+    /** The blocks the matrix is made of; 1 x 1 for scalar problems. */
+    virtual int block_rows() const    = 0;
+    virtual int block_columns() const = 0;
+
+    /** Entries of the sparsity pattern, without padding. */
+    virtual std::int64_t n_nonzero_elements() const = 0;
+
+    /** Values in memory, with padding. */
+    virtual std::int64_t n_stored_elements() const = 0;
+
+    virtual std::size_t memory_consumption() const = 0;
+
+    /** The format as reports call it, such as `sliced ellpack 3x3`. */
+    virtual std::string format() const = 0;
+
+    /** dst = A src */
+    virtual void vmult(Vector<Number> &dst, const Vector<Number> &src) const = 0;
+
+    /** dst += A src */
+    virtual void vmult_add(Vector<Number> &dst, const Vector<Number> &src) const = 0;
+
+    /** r = b - A x; each row is summed in double for both number types. */
+    virtual void residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const = 0;
+
+    /**
+     * q = A p and the step length of conjugate gradients; p and q are conforming vectors of this back end. What is
+     * here is one product and one sum after it; formats do both in one kernel.
+     */
+    virtual void cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const;
+
+    /**
+     * The diagonal blocks of size @p block_size, which must be 1 or divide into the rows as the format's blocks do:
+     * entry (a, c) of block i at (a * block_size + c) * n_blocks + i.
+     */
+    virtual void extract_block_diagonal(int block_size, Array<Number> &blocks) const = 0;
+
+    /** The diagonal, on the matrix's back end. */
+    void extract_diagonal(Vector<Number> &diagonal) const;
+
+    /** The entries of the pattern as scalar rows sorted by column, in host memory. */
+    virtual HostCSR<Number> to_csr_host() const = 0;
+
+  protected:
+    /** Throws Error unless the vectors fit a product. */
+    void check_product(const Vector<Number> &dst, const Vector<Number> &src) const;
+
+    /** Raw pointers of a host vector of any type, for the products inside other libraries' solvers. */
+    template <typename VectorType>
+    const Number *host_pointer(const VectorType &vector, const int expected_size) const;
+    template <typename VectorType>
+    Number *host_pointer(VectorType &vector, const int expected_size) const;
+  };
+
+  template <typename Number>
+  template <typename VectorType>
+  const Number *MatrixBase<Number>::host_pointer(const VectorType &vector, const int expected_size) const
+  {
+    static_assert(std::is_same<typename std::decay<decltype(*vector.begin())>::type, Number>::value,
+                  "matrix and vector have different number types");
+    require(backend().kind() == BackendKind::host,
+            "A product with a host vector needs the matrix on the back end host, but it is on " + backend().name() +
+                ".");
+    require(vector.end() - vector.begin() == expected_size, "A vector does not have the size of the matrix.");
+    return expected_size == 0 ? nullptr : &*vector.begin();
+  }
+
+  template <typename Number>
+  template <typename VectorType>
+  Number *MatrixBase<Number>::host_pointer(VectorType &vector, const int expected_size) const
+  {
+    return const_cast<Number *>(host_pointer(static_cast<const VectorType &>(vector), expected_size));
+  }
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_sliced_ellpack_matrix_h
+#define patchfem_lac_sliced_ellpack_matrix_h
+
+#include <patchfem/kernels/sliced_ellpack.h>
+#include <patchfem/lac/matrix_base.h>
+
+namespace PatchFEM
+{
+  /**
+   * Sliced block ELLPACK (see SlicedEllpackView for the layout). Blocks of 1 x 1 make SELL, larger ones SBELL; a slice
+   * height of the number of rows makes ELLPACK or BELL, a height of 1 BCSR. The default height of 32, a warp, is the
+   * one that kernels are tuned for; blocks 1, 2, 3 and 6 square, 2 x 3, 3 x 6 and their transposes have variants with
+   * sizes known at compile time, others up to 12 run in general code.
+   */
+  template <typename Number>
+  class SlicedEllpackMatrix : public MatrixBase<Number>
+  {
+  public:
+    struct AdditionalData
+    {
+      /// Block rows in a slice.
+      int slice_height = 32;
+    };
+
+    SlicedEllpackMatrix() = default;
+    explicit SlicedEllpackMatrix(const Backend &backend, const HostCSR<Number> &matrix, const int block_size = 1)
+    {
+      reinit(backend, matrix, block_size, block_size);
+    }
+
+    /** Zeros on the pattern of blocks @p pattern, whose arrays are memory of @p backend. */
+    void reinit(const Backend        &backend,
+                const SparsityView   &pattern,
+                int                   block_rows      = 1,
+                int                   block_columns   = 1,
+                const AdditionalData &additional_data = AdditionalData());
+
+    /**
+     * A scalar matrix from host memory, its entries gathered into blocks: a block is stored if one of its entries is
+     * there. Rows and columns must be multiples of the block sizes.
+     */
+    void reinit(const Backend         &backend,
+                const HostCSR<Number> &matrix,
+                int                    block_rows      = 1,
+                int                    block_columns   = 1,
+                const AdditionalData  &additional_data = AdditionalData());
+
+    /** All values become 0; padding must stay 0, so that is the only value there is. */
+    SlicedEllpackMatrix &operator=(Number zero);
+
+    const Backend  &backend() const override { return values.backend(); }
+    int             n_rows() const override { return n_row_blocks * n_block_rows; }
+    int             n_columns() const override { return n_column_blocks * n_block_columns; }
+    int             block_rows() const override { return n_block_rows; }
+    int             block_columns() const override { return n_block_columns; }
+    int             slice_height() const { return height; }
+    std::int64_t    n_nonzero_elements() const override { return n_blocks * n_block_rows * n_block_columns; }
+    std::int64_t    n_stored_elements() const override { return values.size(); }
+    std::size_t     memory_consumption() const override;
+    std::string     format() const override;
+    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
+    void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
+    void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
+    HostCSR<Number> to_csr_host() const override;
+
+    /** dst = A src for any host vector with begin() and end(), such as deal.II's; the matrix must be on `host`. */
+    template <typename VectorType>
+    void vmult(VectorType &dst, const VectorType &src) const
+    {
+      kernels::vmult(Host(), view(), this->host_pointer(src, n_columns()), this->host_pointer(dst, n_rows()));
+    }
+
+    /** What kernels see. The values may be written through it, except those of padding. */
+    SlicedEllpackView<Number> view() const;
+
+    /** Blocks of each block row, [n block rows], on the matrix's back end. */
+    const int *row_lengths() const { return lengths.data(); }
+
+  private:
+    int                   n_row_blocks    = 0;
+    int                   n_column_blocks = 0;
+    int                   n_block_rows    = 1;
+    int                   n_block_columns = 1;
+    int                   height          = 32;
+    std::int64_t          n_blocks        = 0; ///< without padding
+    Array<std::int64_t>   slice_offsets;
+    Array<int>            columns;
+    Array<int>            lengths;
+    mutable Array<Number> values;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_vector_h
+#define patchfem_lac_vector_h
+
+#include <patchfem/base/array.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * A vector on one back end, with the names of deal.II's. Sums are formed in double and in a fixed order: the same
+   * bits for any number of threads and in every run. Instantiated for float and double.
+   */
+  template <typename Number>
+  class Vector
+  {
+  public:
+    using value_type = Number;
+    using size_type  = std::size_t;
+
+    /** An empty vector on the host. */
+    Vector() = default;
+
+    /** @p n zeros on @p backend. */
+    explicit Vector(const Backend &backend, std::size_t n = 0);
+
+    /** The content of @p values, on @p backend. */
+    Vector(const Backend &backend, const std::vector<Number> &values);
+
+    Vector(Vector &&)            = default;
+    Vector &operator=(Vector &&) = default;
+
+    /** @p n elements on @p backend, zero unless @p omit_zeroing_entries. Keeps its memory where it can. */
+    void reinit(const Backend &backend, std::size_t n, bool omit_zeroing_entries = false);
+
+    /** The size and the back end of @p other. */
+    void reinit(const Vector &other, bool omit_zeroing_entries = false);
+
+    /** Every element becomes @p value. */
+    Vector &operator=(Number value);
+
+    /** Becomes a copy of @p other, which may live on another back end; keeps its own unless it is empty. */
+    void copy_from(const Vector &other);
+
+    /** The same from the other number type; both must live on one back end. */
+    template <typename OtherNumber>
+    void copy_from(const Vector<OtherNumber> &other);
+
+    /** Overwrites the elements with @p values from the host; sizes must match. */
+    void copy_from_host(const std::vector<Number> &values);
+
+    std::vector<Number> copy_to_host() const;
+
+    /** *this += a x */
+    void add(Number a, const Vector &x);
+
+    /** *this = s *this + a x */
+    void sadd(Number s, Number a, const Vector &x);
+
+    /** *this = a x */
+    void equ(Number a, const Vector &x);
+
+    /** Multiplies element by element. */
+    void scale(const Vector &factors);
+
+    Vector &operator*=(Number factor);
+
+    /** The inner product; waits for the back end. */
+    double dot(const Vector &other) const;
+
+    double operator*(const Vector &other) const { return dot(other); }
+
+    /** The Euclidean norm; waits for the back end. */
+    double l2_norm() const;
+
+    void swap(Vector &other) noexcept;
+
+    Number              *data() { return elements.data(); }
+    const Number        *data() const { return elements.data(); }
+    std::size_t          size() const { return elements.size(); }
+    bool                 empty() const { return elements.empty(); }
+    const Backend       &backend() const { return elements.backend(); }
+    Array<Number>       &array() { return elements; }
+    const Array<Number> &array() const { return elements; }
+    std::size_t          memory_consumption() const;
+
+  private:
+    Array<Number>         elements;
+    mutable Array<double> sums; ///< partial sums and, behind them, the result; allocated by the first reduction
+
+    void check_compatible(const Vector &other) const;
+  };
+} // namespace PatchFEM
+
+#endif

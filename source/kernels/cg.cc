@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/cg.h>
+
+#include "reduce_host.h"
+
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    namespace
+    {
+      /** The new residual of one unknown. */
+      template <typename Number>
+      inline Number new_residual(const bool update, const Number alpha, const Number q, const Number r)
+      {
+        return update ? r - alpha * q : q;
+      }
+    } // namespace
+
+    template <typename Number>
+    void cg_step_length(Host, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
+      {
+        cg.scalars->x_pending = 0;
+        return;
+      }
+      double p_dot_q = 0.;
+      sum_parts<1>(n, cg.partials, &p_dot_q, [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+        double sum = 0.;
+#pragma omp simd              reduction(+ : sum)
+        for (std::int64_t i = begin; i < end; ++i)
+          sum += static_cast<double>(p[i]) * static_cast<double>(q[i]);
+        sums[0] = sum;
+      });
+                   cg_finish_product(cg, p_dot_q);
+                 }
+
+                 template <typename Number>
+                 void cg_residual(Host,
+                                  const CGResidual                 mode,
+                                  const std::int64_t               n,
+                                  const BlockDiagonalView<Number> &D,
+                                  const Number                    *q,
+                                  Number                          *r,
+                                  Number                          *z,
+                                  const CGView                    &cg)
+                 {
+                   if (cg.scalars->status != CGStatus::iterating)
+        return;
+      const bool   update  = mode == CGResidual::update;
+                   const bool   first   = mode == CGResidual::start;
+                   const Number alpha   = static_cast<Number>(cg.scalars->alpha);
+                   double       sums[2] = {0., 0.};
+                   if (D.block_size <= 1)
+        sum_parts<2>(n, cg.partials, sums, [&](const std::int64_t begin, const std::int64_t end, double *part) {
+          double r_dot_r = 0., r_dot_z = 0.;
+          if (D.block_size == 0)
+          {
+#pragma omp simd reduction(+ : r_dot_r)
+            for (std::int64_t i = begin; i < end; ++i)
+            {
+                           r[i] = new_residual(update, alpha, q[i], r[i]);
+                           r_dot_r += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+            }
+            r_dot_z = r_dot_r;
+                       }
+                       else
+                       {
+#pragma omp simd              reduction(+ : r_dot_r, r_dot_z)
+            for (std::int64_t i = begin; i < end; ++i)
+            {
+                           r[i] = new_residual(update, alpha, q[i], r[i]);
+                           z[i] = D.values[i] * r[i];
+                           r_dot_r += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+                           r_dot_z += static_cast<double>(r[i]) * static_cast<double>(z[i]);
+            }
+                       }
+                       part[0] = r_dot_r;
+                       part[1] = r_dot_z;
+        });
+                   else
+        with_block_size(D.block_size, [&](auto size) {
+          constexpr int static_size = decltype(size)::value;
+          const int     b           = static_size > 0 ? static_size : D.block_size;
+          sum_parts<2>(D.n_blocks, cg.partials, sums,
+                       [&](const std::int64_t begin, const std::int64_t end, double *part) {
+                         double r_dot_r = 0., r_dot_z = 0.;
+                         for (std::int64_t i = begin; i < end; ++i)
+                         {
+                           Number r_block[max_block_size], z_block[max_block_size];
+                           for (int a = 0; a < b; ++a)
+                             r_block[a] = r[i * b + a] = new_residual(update, alpha, q[i * b + a], r[i * b + a]);
+                           apply_block<static_size>(D, i, r_block, z_block);
+                           for (int a = 0; a < b; ++a)
+                           {
+                             z[i * b + a] = z_block[a];
+                             r_dot_r += static_cast<double>(r_block[a]) * static_cast<double>(r_block[a]);
+                             r_dot_z += static_cast<double>(r_block[a]) * static_cast<double>(z_block[a]);
+                           }
+                         }
+                         part[0] = r_dot_r;
+                         part[1] = r_dot_z;
+                       });
+        });
+                   cg_finish_residual(cg, sums[0], first);
+                   cg_finish_preconditioner(cg, sums[1], first);
+                 }
+
+                 template <typename Number>
+                 void
+                 cg_residual_norm(Host, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+                 {
+                   if (cg.scalars->status != CGStatus::iterating)
+        return;
+      const bool   update  = mode == CGResidual::update;
+                   const Number alpha   = static_cast<Number>(cg.scalars->alpha);
+                   double       r_dot_r = 0.;
+                   sum_parts<1>(n, cg.partials, &r_dot_r, [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+        double sum = 0.;
+#pragma omp simd reduction(+ : sum)
+        for (std::int64_t i = begin; i < end; ++i)
+        {
+                       r[i] = new_residual(update, alpha, q[i], r[i]);
+                       sum += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+        }
+        sums[0] = sum;
+      });
+                   cg_finish_residual(cg, r_dot_r, mode == CGResidual::start);
+                 }
+
+                 template <typename Number>
+                 void cg_preconditioned(
+                     Host, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
+                 {
+                   if (cg.scalars->status != CGStatus::iterating)
+        return;
+      double r_dot_z = 0.;
+                   sum_parts<1>(n, cg.partials, &r_dot_z, [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+        double sum = 0.;
+#pragma omp simd reduction(+ : sum)
+        for (std::int64_t i = begin; i < end; ++i)
+          sum += static_cast<double>(r[i]) * static_cast<double>(z[i]);
+        sums[0] = sum;
+      });
+                   cg_finish_preconditioner(cg, r_dot_z, mode == CGResidual::start);
+                 }
+
+                 template <typename Number>
+                 void cg_direction(Host, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
+                 {
+                   const CGScalars &s        = *cg.scalars;
+                   const bool       move_x   = x != nullptr && s.x_pending != 0;
+                   const bool       move_p   = z != nullptr && s.status == CGStatus::iterating;
+                   const Number     alpha    = static_cast<Number>(s.alpha);
+                   const Number     beta     = static_cast<Number>(s.beta);
+                   const bool       p_is_z   = s.beta == 0.;
+                   const auto       for_each = [n](const auto &body) {
+             #pragma omp parallel for simd schedule(static)
+        for (std::int64_t i = 0; i < n; ++i)
+          body(i);
+      };
+                   if (move_x && move_p && !p_is_z)
+        for_each([=](const std::int64_t i) {
+          x[i] += alpha * p[i];
+          p[i] = z[i] + beta * p[i];
+        });
+      else
+                   {
+                     if (move_x)
+          for_each([=](const std::int64_t i) { x[i] += alpha * p[i]; });
+        if (move_p && p_is_z)
+          for_each([=](const std::int64_t i) { p[i] = z[i]; });
+        else if (move_p)
+          for_each([=](const std::int64_t i) { p[i] = z[i] + beta * p[i]; });
+      }
+    }
+
+#define INSTANTIATE(Number)                                                                                            \
+  template void cg_step_length<Number>(Host, std::int64_t, const Number *, const Number *, const CGView &);            \
+  template void cg_residual<Number>(Host, CGResidual, std::int64_t, const BlockDiagonalView<Number> &, const Number *, \
+                                    Number *, Number *, const CGView &);                                               \
+  template void cg_residual_norm<Number>(Host, CGResidual, std::int64_t, const Number *, Number *, const CGView &);    \
+  template void cg_preconditioned<Number>(Host, CGResidual, std::int64_t, const Number *, const Number *,              \
+                                          const CGView &);                                                             \
+  template void cg_direction<Number>(Host, std::int64_t, const Number *, Number *, Number *, const CGView &);
+    INSTANTIATE(float)
+    INSTANTIATE(double)
+#undef INSTANTIATE
+  } // namespace kernels
+} // namespace PatchFEM

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/sliced_ellpack.h>
+
+#include "reduce_host.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    namespace
+    {
+      /**
+       * Rows [first, first + count) of slice @p s, sums[a * count + r]. Written for the vector units: the innermost
+       * loop runs over rows, so that values and columns are read contiguously and only the source is gathered. Zeros in
+       * sizes mean "known at run time".
+       */
+      template <int BR, int BC, int H, typename Sum, typename Number>
+      inline void slice_sums(const SlicedEllpackView<Number> &A,
+                             const int                        s,
+                             const int                        first,
+                             const int                        count,
+                             const Number *__restrict__ x,
+                             Sum *__restrict__ sums)
+      {
+        const int          h         = H > 0 ? H : A.slice_height;
+        const int          n         = H > 0 ? H : count;
+        const int          br        = BR > 0 ? BR : A.block_rows;
+        const int          bc        = BC > 0 ? BC : A.block_columns;
+        const std::int64_t begin     = A.slice_offsets[s];
+        const int          width     = A.slice_width(s);
+        const int *__restrict__ c    = A.columns + begin + first;
+        const Number *__restrict__ v = A.values + begin * br * bc + first;
+        for (int i = 0; i < br * n; ++i)
+          sums[i] = 0;
+        for (int k = 0; k < width; ++k, c += h, v += std::int64_t(br) * bc * h)
+          for (int b = 0; b < bc; ++b)
+          {
+            Sum gathered[H > 0 ? H : 64];
+#pragma omp simd
+            for (int r = 0; r < n; ++r)
+              gathered[r] = static_cast<Sum>(x[c[r] * bc + b]);
+            for (int a = 0; a < br; ++a)
+            {
+              const Number *__restrict__ entry = v + std::int64_t(a * bc + b) * h;
+#pragma omp simd
+              for (int r = 0; r < n; ++r)
+                sums[a * n + r] += static_cast<Sum>(entry[r]) * gathered[r];
+            }
+          }
+      }
+
+      /**
+       * Calls @p use(row, sum) for every scalar row of block rows [begin, end), rows of a block together; begin is the
+       * first row of a slice or of a strip of 64 rows in it.
+       */
+      template <int BR, int BC, int H, typename Sum, typename Number, typename Use>
+      inline void slice_product(const SlicedEllpackView<Number> &A, const int s, const Number *x, const Use &use)
+      {
+        const int br    = BR > 0 ? BR : A.block_rows;
+        const int h     = H > 0 ? H : A.slice_height;
+        const int strip = H > 0 ? H : 64;
+        Sum       sums[(BR > 0 ? BR : 12) * (H > 0 ? H : 64)];
+        const int rows = std::min(h, A.n_rows - s * h);
+        for (int first = 0; first < rows; first += strip)
+        {
+          const int count = H > 0 ? H : std::min(strip, rows - first);
+          slice_sums<BR, BC, H>(A, s, first, count, x, sums);
+          const int used = std::min(count, rows - first);
+          for (int r = 0; r < used; ++r)
+            for (int a = 0; a < br; ++a)
+              use((std::int64_t(s) * h + first + r) * br + a, sums[a * count + r]);
+        }
+      }
+
+      /** Calls @p run with the sizes as compile-time constants where there is a tuned variant. */
+      template <typename Number, typename Run>
+      inline void with_sizes(const SlicedEllpackView<Number> &A, const Run &run)
+      {
+        using std::integral_constant;
+        const auto size = [&](auto br, auto bc) {
+          if (A.slice_height == 32)
+            run(br, bc, integral_constant<int, 32>());
+          else
+            run(br, bc, integral_constant<int, 0>());
+        };
+        const int code = A.block_rows * 16 + A.block_columns;
+        if (code == 0x11)
+          size(integral_constant<int, 1>(), integral_constant<int, 1>());
+        else if (code == 0x22)
+          size(integral_constant<int, 2>(), integral_constant<int, 2>());
+        else if (code == 0x33)
+          size(integral_constant<int, 3>(), integral_constant<int, 3>());
+        else if (code == 0x66)
+          size(integral_constant<int, 6>(), integral_constant<int, 6>());
+        else if (code == 0x23)
+          size(integral_constant<int, 2>(), integral_constant<int, 3>());
+        else if (code == 0x32)
+          size(integral_constant<int, 3>(), integral_constant<int, 2>());
+        else if (code == 0x36)
+          size(integral_constant<int, 3>(), integral_constant<int, 6>());
+        else if (code == 0x63)
+          size(integral_constant<int, 6>(), integral_constant<int, 3>());
+        else
+          size(integral_constant<int, 0>(), integral_constant<int, 0>());
+      }
+
+      template <typename Sum, typename Number, typename Use>
+      inline void product(const SlicedEllpackView<Number> &A, const Number *x, const Use &use)
+      {
+        with_sizes(A, [&](auto br, auto bc, auto h) {
+          const int n_slices = A.n_slices();
+#pragma omp parallel for schedule(static)
+          for (int s = 0; s < n_slices; ++s)
+            slice_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Sum>(A, s, x, use);
+        });
+      }
+    } // namespace
+
+    template <typename Number>
+    void vmult(Host, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
+    }
+
+    template <typename Number>
+    void vmult_add(Host, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
+    }
+
+    template <typename Number>
+    void residual(Host, const SlicedEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    {
+      product<double>(A, x, [=](const std::int64_t row, const double sum) {
+        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
+      });
+    }
+
+    template <typename Number>
+    void cg_product(Host, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
+      {
+        cg.scalars->x_pending = 0;
+        return;
+      }
+      double p_dot_q = 0.;
+      with_sizes(A, [&](auto br, auto bc, auto h) {
+        sum_parts<1>(A.n_slices(), cg.partials, &p_dot_q,
+                     [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+                       double total = 0.;
+                       for (std::int64_t s = begin; s < end; ++s)
+                         slice_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Number>(
+                             A, static_cast<int>(s), p, [&](const std::int64_t row, const Number sum) {
+                               q[row] = sum;
+                               total += static_cast<double>(p[row]) * static_cast<double>(sum);
+                             });
+                       sums[0] = total;
+                     });
+      });
+      cg_finish_product(cg, p_dot_q);
+    }
+
+    void
+    slice_offsets(Host, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
+    {
+      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+#pragma omp parallel for schedule(static)
+      for (int s = 0; s < n_slices; ++s)
+      {
+        int       width = 0;
+        const int end   = std::min(pattern.n_rows, (s + 1) * slice_height);
+        for (int row = s * slice_height; row < end; ++row)
+        {
+          row_lengths[row] = static_cast<int>(pattern.row_offsets[row + 1] - pattern.row_offsets[row]);
+          width            = std::max(width, row_lengths[row]);
+        }
+        offsets[s + 1] = std::int64_t(width) * slice_height;
+      }
+      offsets[0] = 0;
+      for (int s = 0; s < n_slices; ++s)
+        offsets[s + 1] += offsets[s];
+    }
+
+    void
+    fill_columns(Host, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
+    {
+      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+#pragma omp parallel for schedule(static)
+      for (int s = 0; s < n_slices; ++s)
+      {
+        const int width = static_cast<int>((offsets[s + 1] - offsets[s]) / slice_height);
+        for (int r = 0; r < slice_height; ++r)
+        {
+          const std::int64_t row    = std::int64_t(s) * slice_height + r;
+          const std::int64_t begin  = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
+          const std::int64_t length = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
+          for (std::int64_t k = 0; k < width; ++k)
+            columns[offsets[s] + k * slice_height + r] =
+                length == 0 ? 0 : pattern.columns[begin + std::min(k, length - 1)];
+        }
+      }
+    }
+
+    template <typename Number>
+    void fill_values(Host, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A)
+    {
+#pragma omp parallel for schedule(static)
+      for (int i = 0; i < A.n_rows; ++i)
+        for (int a = 0; a < A.block_rows; ++a)
+        {
+          const std::int64_t row = std::int64_t(i) * A.block_rows + a;
+          for (std::int64_t e = source.row_offsets[row]; e < source.row_offsets[row + 1]; ++e)
+          {
+            const int k = find_block(A, row_lengths[i], i, source.columns[e] / A.block_columns);
+            A.values[A.value_index(i, k, a, source.columns[e] % A.block_columns)] = source.values[e];
+          }
+        }
+    }
+
+    template <typename Number>
+    void block_diagonal(
+        Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *blocks, const std::int64_t stride)
+    {
+      const int b = A.block_rows;
+#pragma omp parallel for schedule(static)
+      for (int i = 0; i < A.n_rows; ++i)
+      {
+        const int k = find_block(A, row_lengths[i], i, i);
+        for (int a = 0; a < b; ++a)
+          for (int c = 0; c < b; ++c)
+            blocks[std::int64_t(a * b + c) * stride + i] = k >= 0 ? A.values[A.value_index(i, k, a, c)] : Number(0);
+      }
+    }
+
+    template <typename Number>
+    void diagonal(Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal)
+    {
+#pragma omp parallel for schedule(static)
+      for (int i = 0; i < A.n_rows; ++i)
+      {
+        const int k = find_block(A, row_lengths[i], i, i);
+        for (int a = 0; a < A.block_rows; ++a)
+          diagonal[std::int64_t(i) * A.block_rows + a] = k >= 0 ? A.values[A.value_index(i, k, a, a)] : Number(0);
+      }
+    }
+
+#define INSTANTIATE(Number)                                                                                            \
+  template void vmult<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
+  template void vmult_add<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
+  template void residual<Number>(Host, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
+  template void cg_product<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
+  template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);    \
+  template void block_diagonal<Number>(Host, const SlicedEllpackView<Number> &, const int *, Number *, std::int64_t);  \
+  template void diagonal<Number>(Host, const SlicedEllpackView<Number> &, const int *, Number *);
+    INSTANTIATE(float)
+    INSTANTIATE(double)
+#undef INSTANTIATE
+  } // namespace kernels
+} // namespace PatchFEM

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/csr_matrix.h>
+
+#include "block_pattern.h"
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void CSRMatrix<Number>::reinit(const Backend      &backend,
+                                 const SparsityView &pattern,
+                                 const int           block_rows,
+                                 const int           block_columns)
+  {
+    check_block_pattern(pattern, block_rows, block_columns);
+    n_block_rows                = block_rows;
+    n_block_columns             = block_columns;
+    rows                        = pattern.n_rows * block_rows;
+    cols                        = pattern.n_columns * block_columns;
+    const std::int64_t n_blocks = read_offset(backend, pattern.row_offsets, pattern.n_rows);
+    row_offsets.reinit(backend, static_cast<std::size_t>(rows) + 1);
+    columns.reinit(backend, n_blocks * block_rows * block_columns);
+    values.reinit(backend, columns.size());
+    dispatch(backend, [&](auto where) {
+      kernels::expand_pattern(where, pattern, block_rows, block_columns, row_offsets.data(), columns.data());
+    });
+    *this = Number(0);
+  }
+
+  template <typename Number>
+  void CSRMatrix<Number>::reinit(const Backend &backend, const HostCSR<Number> &matrix, const int block_size)
+  {
+    check_host_csr(matrix);
+    require(block_size >= 1 && block_size <= kernels::max_block_size && matrix.n_rows % block_size == 0,
+            "The rows of a matrix are not a multiple of its block size " + std::to_string(block_size) + ".");
+    n_block_rows    = block_size;
+    n_block_columns = block_size;
+    rows            = matrix.n_rows;
+    cols            = matrix.n_columns;
+    row_offsets.copy_from(backend, matrix.row_offsets);
+    columns.copy_from(backend, matrix.columns);
+    values.copy_from(backend, matrix.values);
+  }
+
+  template <typename Number>
+  CSRMatrix<Number> &CSRMatrix<Number>::operator=(const Number value)
+  {
+    dispatch(backend(), [&](auto where) { kernels::set<Number>(where, values.size(), value, values.data()); });
+    return *this;
+  }
+
+  template <typename Number>
+  CSRView<Number> CSRMatrix<Number>::view() const
+  {
+    return {rows, cols, row_offsets.data(), columns.data(), values.data()};
+  }
+
+  template <typename Number>
+  std::size_t CSRMatrix<Number>::memory_consumption() const
+  {
+    return row_offsets.memory_consumption() + columns.memory_consumption() + values.memory_consumption();
+  }
+
+  template <typename Number>
+  void CSRMatrix<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    this->check_product(dst, src);
+    dispatch(backend(), [&](auto where) { kernels::vmult(where, view(), src.data(), dst.data()); });
+  }
+
+  template <typename Number>
+  void CSRMatrix<Number>::vmult_add(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    this->check_product(dst, src);
+    dispatch(backend(), [&](auto where) { kernels::vmult_add(where, view(), src.data(), dst.data()); });
+  }
+
+  template <typename Number>
+  void CSRMatrix<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
+  {
+    this->check_product(r, x);
+    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+    dispatch(backend(), [&](auto where) { kernels::residual(where, view(), x.data(), b.data(), r.data()); });
+  }
+
+  template <typename Number>
+  void CSRMatrix<Number>::cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const
+  {
+    this->check_product(q, p);
+    dispatch(backend(), [&](auto where) { kernels::cg_product(where, view(), p.data(), q.data(), cg); });
+  }
+
+  template <typename Number>
+  void CSRMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
+  {
+    require(block_size >= 1 && block_size <= kernels::max_block_size && rows % block_size == 0,
+            "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
+    require(rows <= cols, "A matrix with more rows than columns has no block diagonal.");
+    blocks.reinit(backend(), static_cast<std::size_t>(rows) * block_size);
+    dispatch(backend(),
+             [&](auto where) { kernels::block_diagonal(where, view(), block_size, blocks.data(), rows / block_size); });
+  }
+
+  template <typename Number>
+  HostCSR<Number> CSRMatrix<Number>::to_csr_host() const
+  {
+    return {rows, cols, row_offsets.to_vector(), columns.to_vector(), values.to_vector()};
+  }
+
+  template class CSRMatrix<float>;
+  template class CSRMatrix<double>;
+} // namespace PatchFEM

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/csr.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include "block_pattern.h"
+
+#include <algorithm>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::reinit(const Backend        &backend,
+                                           const SparsityView   &pattern,
+                                           const int             block_rows,
+                                           const int             block_columns,
+                                           const AdditionalData &additional_data)
+  {
+    check_block_pattern(pattern, block_rows, block_columns);
+    require(additional_data.slice_height >= 1,
+            "The slice height must be at least 1, not " + std::to_string(additional_data.slice_height) + ".");
+    n_row_blocks    = pattern.n_rows;
+    n_column_blocks = pattern.n_columns;
+    n_block_rows    = block_rows;
+    n_block_columns = block_columns;
+    // A slice never needs to be higher than the matrix.
+    height             = std::min(additional_data.slice_height, std::max(32, n_row_blocks));
+    n_blocks           = read_offset(backend, pattern.row_offsets, pattern.n_rows);
+    const int n_slices = (n_row_blocks + height - 1) / height;
+
+    slice_offsets.reinit(backend, static_cast<std::size_t>(n_slices) + 1);
+    lengths.reinit(backend, n_row_blocks);
+    dispatch(backend,
+             [&](auto where) { kernels::slice_offsets(where, pattern, height, slice_offsets.data(), lengths.data()); });
+    const std::int64_t n_stored_blocks = read_offset(backend, slice_offsets.data(), n_slices);
+    columns.reinit(backend, n_stored_blocks);
+    values.reinit(backend, n_stored_blocks * block_rows * block_columns);
+    dispatch(backend,
+             [&](auto where) { kernels::fill_columns(where, pattern, height, slice_offsets.data(), columns.data()); });
+    *this = Number(0);
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::reinit(const Backend         &backend,
+                                           const HostCSR<Number> &matrix,
+                                           const int              block_rows,
+                                           const int              block_columns,
+                                           const AdditionalData  &additional_data)
+  {
+    check_host_csr(matrix);
+    require(block_rows >= 1 && block_columns >= 1 && matrix.n_rows % block_rows == 0 &&
+                matrix.n_columns % block_columns == 0,
+            "A matrix of " + std::to_string(matrix.n_rows) + " x " + std::to_string(matrix.n_columns) +
+                " cannot be cut into blocks of " + std::to_string(block_rows) + " x " + std::to_string(block_columns) +
+                ".");
+
+    // The union of the block columns of each block row's scalar rows.
+    std::vector<std::int64_t> block_offsets(1, 0);
+    std::vector<int>          block_columns_of_rows, row;
+    for (int i = 0; i < matrix.n_rows / block_rows; ++i)
+    {
+      row.clear();
+      for (std::int64_t e = matrix.row_offsets[i * block_rows]; e < matrix.row_offsets[(i + 1) * block_rows]; ++e)
+        row.push_back(matrix.columns[e] / block_columns);
+      std::sort(row.begin(), row.end());
+      row.erase(std::unique(row.begin(), row.end()), row.end());
+      block_columns_of_rows.insert(block_columns_of_rows.end(), row.begin(), row.end());
+      block_offsets.push_back(block_columns_of_rows.size());
+    }
+    const Array<std::int64_t> offsets(backend, block_offsets);
+    const Array<int>          pattern_columns(backend, block_columns_of_rows);
+    reinit(backend,
+           {matrix.n_rows / block_rows, matrix.n_columns / block_columns, offsets.data(), pattern_columns.data()},
+           block_rows, block_columns, additional_data);
+
+    const Array<std::int64_t> scalar_offsets(backend, matrix.row_offsets);
+    const Array<int>          scalar_columns(backend, matrix.columns);
+    Array<Number>             scalar_values(backend, matrix.values);
+    const CSRView<Number>     source{matrix.n_rows, matrix.n_columns, scalar_offsets.data(), scalar_columns.data(),
+                                 scalar_values.data()};
+    dispatch(backend, [&](auto where) { kernels::fill_values(where, source, lengths.data(), view()); });
+    backend.synchronize();
+  }
+
+  template <typename Number>
+  SlicedEllpackMatrix<Number> &SlicedEllpackMatrix<Number>::operator=(const Number zero)
+  {
+    require(zero == Number(0), "A sliced ELLPACK matrix can only be set to 0.");
+    dispatch(backend(), [&](auto where) { kernels::set<Number>(where, values.size(), zero, values.data()); });
+    return *this;
+  }
+
+  template <typename Number>
+  SlicedEllpackView<Number> SlicedEllpackMatrix<Number>::view() const
+  {
+    return {n_row_blocks, n_column_blocks,      n_block_rows,   n_block_columns,
+            height,       slice_offsets.data(), columns.data(), values.data()};
+  }
+
+  template <typename Number>
+  std::size_t SlicedEllpackMatrix<Number>::memory_consumption() const
+  {
+    return slice_offsets.memory_consumption() + columns.memory_consumption() + lengths.memory_consumption() +
+           values.memory_consumption();
+  }
+
+  template <typename Number>
+  std::string SlicedEllpackMatrix<Number>::format() const
+  {
+    return "sliced ellpack " + std::to_string(n_block_rows) + "x" + std::to_string(n_block_columns);
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    this->check_product(dst, src);
+    dispatch(backend(), [&](auto where) { kernels::vmult(where, view(), src.data(), dst.data()); });
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::vmult_add(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    this->check_product(dst, src);
+    dispatch(backend(), [&](auto where) { kernels::vmult_add(where, view(), src.data(), dst.data()); });
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
+  {
+    this->check_product(r, x);
+    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+    dispatch(backend(), [&](auto where) { kernels::residual(where, view(), x.data(), b.data(), r.data()); });
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const
+  {
+    this->check_product(q, p);
+    dispatch(backend(), [&](auto where) { kernels::cg_product(where, view(), p.data(), q.data(), cg); });
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
+  {
+    require(n_block_rows == n_block_columns && n_row_blocks <= n_column_blocks,
+            "A matrix of rectangular blocks or with more rows than columns has no block diagonal.");
+    require(block_size == n_block_rows || block_size == 1, "A matrix in blocks of " + std::to_string(n_block_rows) +
+                                                               " has no diagonal blocks of size " +
+                                                               std::to_string(block_size) + ".");
+    blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
+    dispatch(backend(), [&](auto where) {
+      if (block_size == n_block_rows)
+        kernels::block_diagonal(where, view(), lengths.data(), blocks.data(), n_row_blocks);
+      else
+        kernels::diagonal(where, view(), lengths.data(), blocks.data());
+    });
+  }
+
+  template <typename Number>
+  HostCSR<Number> SlicedEllpackMatrix<Number>::to_csr_host() const
+  {
+    const std::vector<std::int64_t> host_offsets = slice_offsets.to_vector();
+    const std::vector<int>          host_columns = columns.to_vector();
+    const std::vector<int>          host_lengths = lengths.to_vector();
+    std::vector<Number>             host_values  = values.to_vector();
+    SlicedEllpackView<Number>       A            = view();
+    A.slice_offsets                              = host_offsets.data();
+    A.columns                                    = host_columns.data();
+    A.values                                     = host_values.data();
+
+    HostCSR<Number> result;
+    result.n_rows    = n_rows();
+    result.n_columns = n_columns();
+    result.row_offsets.assign(std::size_t(n_rows()) + 1, 0);
+    for (int i = 0; i < n_row_blocks; ++i)
+      for (int a = 0; a < n_block_rows; ++a)
+      {
+        const std::size_t row       = std::size_t(i) * n_block_rows + a;
+        result.row_offsets[row + 1] = result.row_offsets[row] + std::int64_t(host_lengths[i]) * n_block_columns;
+      }
+    result.columns.resize(result.row_offsets.back());
+    result.values.resize(result.row_offsets.back());
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < n_row_blocks; ++i)
+      for (int a = 0; a < n_block_rows; ++a)
+      {
+        std::int64_t e = result.row_offsets[std::size_t(i) * n_block_rows + a];
+        for (int k = 0; k < host_lengths[i]; ++k)
+          for (int c = 0; c < n_block_columns; ++c, ++e)
+          {
+            result.columns[e] = A.columns[A.block_index(i, k)] * n_block_columns + c;
+            result.values[e]  = A.values[A.value_index(i, k, a, c)];
+          }
+      }
+    return result;
+  }
+
+  template class SlicedEllpackMatrix<float>;
+  template class SlicedEllpackMatrix<double>;
+} // namespace PatchFEM

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/vector.h>
+
+#include <cmath>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  Vector<Number>::Vector(const Backend &backend, const std::size_t n)
+  {
+    reinit(backend, n);
+  }
+
+  template <typename Number>
+  Vector<Number>::Vector(const Backend &backend, const std::vector<Number> &values) : elements(backend, values)
+  {}
+
+  template <typename Number>
+  void Vector<Number>::reinit(const Backend &backend, const std::size_t n, const bool omit_zeroing_entries)
+  {
+    elements.reinit(backend, n);
+    if (!sums.empty() && sums.backend() != backend)
+      sums.release();
+    if (!omit_zeroing_entries)
+      *this = Number(0);
+  }
+
+  template <typename Number>
+  void Vector<Number>::reinit(const Vector &other, const bool omit_zeroing_entries)
+  {
+    reinit(other.backend(), other.size(), omit_zeroing_entries);
+  }
+
+  template <typename Number>
+  Vector<Number> &Vector<Number>::operator=(const Number value)
+  {
+    dispatch(backend(), [&](auto where) { kernels::set<Number>(where, size(), value, data()); });
+    return *this;
+  }
+
+  template <typename Number>
+  void Vector<Number>::copy_from(const Vector &other)
+  {
+    reinit(empty() ? other.backend() : Backend(backend()), other.size(), true);
+    elements.copy_from(Backend(backend()), other.elements);
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void Vector<Number>::copy_from(const Vector<OtherNumber> &other)
+  {
+    reinit(empty() ? other.backend() : Backend(backend()), other.size(), true);
+    require(backend() == other.backend(), "A vector of another number type can only be copied on its own back end.");
+    dispatch(backend(), [&](auto where) { kernels::convert(where, size(), other.data(), data()); });
+  }
+
+  template <typename Number>
+  void Vector<Number>::copy_from_host(const std::vector<Number> &values)
+  {
+    elements.copy_from(values.data(), values.size());
+  }
+
+  template <typename Number>
+  std::vector<Number> Vector<Number>::copy_to_host() const
+  {
+    return elements.to_vector();
+  }
+
+  template <typename Number>
+  void Vector<Number>::check_compatible(const Vector &other) const
+  {
+    require(size() == other.size(), "Two vectors of different size cannot be combined.");
+    require(backend() == other.backend(), "Two vectors of different back ends cannot be combined.");
+  }
+
+  template <typename Number>
+  void Vector<Number>::add(const Number a, const Vector &x)
+  {
+    sadd(Number(1), a, x);
+  }
+
+  template <typename Number>
+  void Vector<Number>::sadd(const Number s, const Number a, const Vector &x)
+  {
+    check_compatible(x);
+    dispatch(backend(), [&](auto where) { kernels::sadd(where, size(), s, a, x.data(), data()); });
+  }
+
+  template <typename Number>
+  void Vector<Number>::equ(const Number a, const Vector &x)
+  {
+    check_compatible(x);
+    dispatch(backend(), [&](auto where) { kernels::equ(where, size(), a, x.data(), data()); });
+  }
+
+  template <typename Number>
+  void Vector<Number>::scale(const Vector &factors)
+  {
+    check_compatible(factors);
+    dispatch(backend(), [&](auto where) { kernels::scale(where, size(), factors.data(), data()); });
+  }
+
+  template <typename Number>
+  Vector<Number> &Vector<Number>::operator*=(const Number factor)
+  {
+    dispatch(backend(), [&](auto where) { kernels::equ(where, size(), factor, data(), data()); });
+    return *this;
+  }
+
+  template <typename Number>
+  double Vector<Number>::dot(const Vector &other) const
+  {
+    check_compatible(other);
+    if (sums.empty())
+      sums.reinit(backend(), kernels::reduction::max_parts + 1);
+    double *result = sums.data() + kernels::reduction::max_parts;
+    dispatch(backend(), [&](auto where) { kernels::dot(where, size(), data(), other.data(), sums.data(), result); });
+    return sums.read(kernels::reduction::max_parts);
+  }
+
+  template <typename Number>
+  double Vector<Number>::l2_norm() const
+  {
+    return std::sqrt(dot(*this));
+  }
+
+  template <typename Number>
+  void Vector<Number>::swap(Vector &other) noexcept
+  {
+    elements.swap(other.elements);
+    sums.swap(other.sums);
+  }
+
+  template <typename Number>
+  std::size_t Vector<Number>::memory_consumption() const
+  {
+    return elements.memory_consumption() + sums.memory_consumption();
+  }
+
+  template class Vector<float>;
+  template class Vector<double>;
+  template void Vector<float>::copy_from(const Vector<double> &);
+  template void Vector<double>::copy_from(const Vector<float> &);
+} // namespace PatchFEM

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend_names.h"
+#include "lac_cases.h"
+
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+using namespace PatchFEM;
+
+class MatrixTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(MatrixTest);
+
+namespace
+{
+  /** Every product of @p A against plain loops, outputs filled with NaN first. */
+  template <typename Number>
+  void check_products(const MatrixBase<Number> &A, const HostCSR<Number> &reference, const std::string &what)
+  {
+    SCOPED_TRACE(what);
+    const Backend            &where = A.backend();
+    const std::vector<double> x0    = cases::random_values(reference.n_columns, 5);
+    const std::vector<Number> x     = cases::to<Number>(x0);
+    const std::vector<double> x_rounded(x.begin(), x.end());
+    const std::vector<double> expected  = cases::product(reference, x_rounded);
+    const double              tolerance = 20 * 40 * std::numeric_limits<Number>::epsilon();
+    const Vector<Number>      src(where, x);
+
+    Vector<Number> dst(where, cases::not_a_number<Number>(reference.n_rows));
+    A.vmult(dst, src);
+    std::vector<Number> result = dst.copy_to_host();
+    for (int i = 0; i < reference.n_rows; ++i)
+      ASSERT_NEAR(result[i], expected[i], tolerance) << "row " << i;
+
+    dst = Number(1);
+    A.vmult_add(dst, src);
+    result = dst.copy_to_host();
+    for (int i = 0; i < reference.n_rows; ++i)
+      ASSERT_NEAR(result[i], 1. + expected[i], tolerance) << "row " << i;
+
+    Vector<Number> r(where, cases::not_a_number<Number>(reference.n_rows));
+    A.residual(r, src, Vector<Number>(where, std::vector<Number>(reference.n_rows, Number(2))));
+    result = r.copy_to_host();
+    for (int i = 0; i < reference.n_rows; ++i)
+      ASSERT_NEAR(result[i], 2. - expected[i], tolerance) << "row " << i;
+  }
+
+  template <typename Number>
+  void expect_equal(const HostCSR<Number> &a, const HostCSR<Number> &b)
+  {
+    EXPECT_EQ(a.n_rows, b.n_rows);
+    EXPECT_EQ(a.n_columns, b.n_columns);
+    EXPECT_EQ(a.row_offsets, b.row_offsets);
+    EXPECT_EQ(a.columns, b.columns);
+    EXPECT_EQ(a.values, b.values);
+  }
+
+  /** A pattern on a back end, as Sparsity would hand it over. */
+  struct DevicePattern
+  {
+    DevicePattern(const Backend &backend, const HostCSR<double> &pattern)
+        : offsets(backend, pattern.row_offsets),
+          columns(backend, pattern.columns), view{pattern.n_rows, pattern.n_columns, offsets.data(), columns.data()}
+    {}
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+    SparsityView        view;
+  };
+} // namespace
+
+TEST_P(MatrixTest, TinyByEye)
+{
+  // 1 2 0
+  // 0 0 0
+  // 3 0 4
+  const HostCSR<double>   A{3, 3, {0, 2, 2, 4}, {0, 1, 0, 2}, {1., 2., 3., 4.}};
+  const Vector<double>    x(backend(), {1., 10., 100.});
+  Vector<double>          y(backend(), cases::not_a_number<double>(3));
+  const CSRMatrix<double> csr(backend(), A);
+  csr.vmult(y, x);
+  EXPECT_EQ(y.copy_to_host(), (std::vector<double>{21., 0., 403.}));
+  const SlicedEllpackMatrix<double> sell(backend(), A);
+  sell.vmult(y, x);
+  EXPECT_EQ(y.copy_to_host(), (std::vector<double>{21., 0., 403.}));
+  EXPECT_EQ(sell.n_nonzero_elements(), 4);
+  EXPECT_EQ(sell.n_stored_elements(), 64);
+  expect_equal(sell.to_csr_host(), A);
+  expect_equal(csr.to_csr_host(), A);
+}
+
+TEST_P(MatrixTest, TinyLayout)
+{
+  // Two block rows of 2 x 2 in one slice of height 2: widths 2 and 1, so one padding block in row 1.
+  const HostCSR<double>       A{4,
+                          4,
+                          {0, 4, 8, 10, 12},
+                          {0, 1, 2, 3, 0, 1, 2, 3, 2, 3, 2, 3},
+                          {1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12.}};
+  SlicedEllpackMatrix<double> matrix;
+  matrix.reinit(Backend("host"), A, 2, 2, {2});
+  const SlicedEllpackView<double> view = matrix.view();
+  EXPECT_EQ(std::vector<int>(view.columns, view.columns + 4), (std::vector<int>{0, 1, 1, 1}));
+  EXPECT_EQ(std::vector<double>(view.values, view.values + 16),
+            (std::vector<double>{1., 9., 2., 10., 5., 11., 6., 12., 3., 0., 4., 0., 7., 0., 8., 0.}));
+}
+
+TEST_P(MatrixTest, OneByOneAndDiagonal)
+{
+  const HostCSR<double> one{1, 1, {0, 1}, {0}, {3.}};
+  check_products<double>(CSRMatrix<double>(backend(), one), one, "csr");
+  check_products<double>(SlicedEllpackMatrix<double>(backend(), one), one, "sell");
+  HostCSR<double> diagonal{101, 101, {0}, {}, cases::random_values(101, 9)};
+  for (int i = 0; i < 101; ++i)
+  {
+    diagonal.columns.push_back(i);
+    diagonal.row_offsets.push_back(i + 1);
+  }
+  check_products<double>(CSRMatrix<double>(backend(), diagonal), diagonal, "csr");
+  const SlicedEllpackMatrix<double> sell(backend(), diagonal);
+  check_products<double>(sell, diagonal, "sell");
+  EXPECT_EQ(sell.n_stored_elements(), 128);
+}
+
+TEST_P(MatrixTest, EmptyMatrices)
+{
+  const HostCSR<double> no_rows{0, 5, {0}, {}, {}};
+  const HostCSR<double> no_entries{40, 5, std::vector<std::int64_t>(41, 0), {}, {}};
+  for (const auto &A : {no_rows, no_entries})
+  {
+    check_products<double>(CSRMatrix<double>(backend(), A), A, "csr");
+    const SlicedEllpackMatrix<double> sell(backend(), A);
+    check_products<double>(sell, A, "sell");
+    expect_equal(sell.to_csr_host(), A);
+  }
+}
+
+TEST_P(MatrixTest, ProductsOfAllBlockSizes)
+{
+  const std::vector<std::pair<int, int>> sizes   = {{1, 1}, {2, 2}, {3, 3}, {6, 6}, {1, 3},   {3, 1},  {2, 3}, {3, 2},
+                                                    {3, 6}, {6, 3}, {4, 4}, {5, 7}, {12, 12}, {1, 12}, {12, 1}};
+  const HostCSR<double>                  pattern = cases::random_pattern(331, 157, 40, 11);
+  for (const auto &size : sizes)
+  {
+    const std::string name = std::to_string(size.first) + "x" + std::to_string(size.second);
+    const auto        A    = cases::expand<double>(pattern, size.first, size.second, 12);
+    const auto        f    = cases::expand<float>(pattern, size.first, size.second, 12);
+    for (const int height : {1, 4, 32, 64, 1000})
+    {
+      SlicedEllpackMatrix<double> matrix;
+      matrix.reinit(backend(), A, size.first, size.second, {height});
+      check_products<double>(matrix, A, name + " double, height " + std::to_string(height));
+      if (height == 32)
+        expect_equal(matrix.to_csr_host(), A);
+      SlicedEllpackMatrix<float> single;
+      single.reinit(backend(), f, size.first, size.second, {height});
+      check_products<float>(single, f, name + " float, height " + std::to_string(height));
+    }
+    check_products<double>(CSRMatrix<double>(backend(), A), A, name + " csr double");
+    check_products<float>(CSRMatrix<float>(backend(), f), f, name + " csr float");
+  }
+}
+
+TEST_P(MatrixTest, LongAndShortRows)
+{
+  // One full row among short ones: pieces of the CSR product that begin and end inside a row.
+  for (const int n : {31, 32, 33, 1000, 3001})
+  {
+    HostCSR<double> A;
+    A.n_rows = A.n_columns = n;
+    A.row_offsets.push_back(0);
+    for (int i = 0; i < n; ++i)
+    {
+      if (i == n / 2)
+        for (int j = 0; j < n; ++j)
+          A.columns.push_back(j);
+      else if (i % 3 != 1)
+        A.columns.push_back(i);
+      A.row_offsets.push_back(A.columns.size());
+    }
+    A.values = cases::random_values(A.columns.size(), 13);
+    check_products<double>(CSRMatrix<double>(backend(), A), A, "csr");
+    check_products<double>(SlicedEllpackMatrix<double>(backend(), A), A, "sell");
+  }
+}
+
+TEST_P(MatrixTest, FromPatternOnTheBackend)
+{
+  const HostCSR<double> pattern = cases::random_pattern(205, 99, 9, 21);
+  const DevicePattern   device(backend(), pattern);
+  for (const auto &size : std::vector<std::pair<int, int>>{{1, 1}, {3, 3}, {2, 3}})
+  {
+    HostCSR<double> expected = cases::expand<double>(pattern, size.first, size.second, 22);
+    std::fill(expected.values.begin(), expected.values.end(), 0.);
+    CSRMatrix<double> csr;
+    csr.reinit(backend(), device.view, size.first, size.second);
+    expect_equal(csr.to_csr_host(), expected);
+    SlicedEllpackMatrix<double> sell;
+    sell.reinit(backend(), device.view, size.first, size.second);
+    expect_equal(sell.to_csr_host(), expected);
+    EXPECT_EQ(sell.n_nonzero_elements(), std::int64_t(expected.values.size()));
+  }
+}
+
+TEST_P(MatrixTest, ScalarEntriesAreGatheredIntoBlocks)
+{
+  // The five-point stencil in blocks of 3: partly empty blocks hold zeros, the product is the same.
+  const auto                        A = cases::laplacian<double>(9, 10);
+  const SlicedEllpackMatrix<double> matrix(backend(), A, 3);
+  check_products<double>(matrix, A, "blocks");
+  EXPECT_GT(matrix.n_nonzero_elements(), std::int64_t(A.values.size()));
+}
+
+TEST_P(MatrixTest, BlockDiagonals)
+{
+  for (const int b : {1, 2, 3, 6})
+  {
+    // Every third block row lacks its diagonal.
+    HostCSR<double> pattern{70, 70, {0}, {}, {}};
+    for (int i = 0; i < 70; ++i)
+    {
+      if (i > 2)
+        pattern.columns.push_back(i - 3);
+      if (i % 3 != 2)
+        pattern.columns.push_back(i);
+      if (i < 60)
+        pattern.columns.push_back(i + 10);
+      pattern.row_offsets.push_back(pattern.columns.size());
+    }
+    const auto          A = cases::expand<double>(pattern, b, b, 31);
+    std::vector<double> blocks(70 * b * b, 0.), diagonal(70 * b, 0.);
+    for (int row = 0; row < A.n_rows; ++row)
+      for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+      {
+        if (A.columns[e] / b == row / b)
+          blocks[((row % b) * b + A.columns[e] % b) * 70 + row / b] = A.values[e];
+        if (A.columns[e] == row)
+          diagonal[row] = A.values[e];
+      }
+    const SlicedEllpackMatrix<double> sell(backend(), A, b);
+    const CSRMatrix<double>           csr(backend(), A, b);
+    for (const MatrixBase<double> *matrix :
+         {static_cast<const MatrixBase<double> *>(&sell), static_cast<const MatrixBase<double> *>(&csr)})
+    {
+      Array<double>  result;
+      Vector<double> d;
+      matrix->extract_block_diagonal(b, result);
+      EXPECT_EQ(result.to_vector(), blocks) << matrix->format();
+      matrix->extract_diagonal(d);
+      EXPECT_EQ(d.copy_to_host(), diagonal) << matrix->format();
+    }
+  }
+}
+
+TEST_P(MatrixTest, ProductsRepeatForAnyNumberOfThreads)
+{
+  const auto                        A = cases::expand<double>(cases::random_pattern(500, 400, 30, 41), 3, 3, 42);
+  const SlicedEllpackMatrix<double> matrix(backend(), A, 3);
+  const Vector<double>              x(backend(), cases::random_values(1200, 43));
+  Vector<double>                    y(backend(), 1500);
+  matrix.vmult(y, x);
+  const std::vector<double> first   = y.copy_to_host();
+  const int                 threads = omp_get_max_threads();
+  for (const int n : {1, 3})
+  {
+    omp_set_num_threads(n);
+    matrix.vmult(y, x);
+    EXPECT_EQ(y.copy_to_host(), first);
+  }
+  omp_set_num_threads(threads);
+}
+
+TEST_P(MatrixTest, RefusesWhatDoesNotFit)
+{
+  const auto                  A = cases::laplacian<double>(5, 2);
+  SlicedEllpackMatrix<double> matrix;
+  EXPECT_THROW(matrix.reinit(backend(), A, 3, 3), Error);
+  EXPECT_THROW(matrix.reinit(backend(), A, 1, 1, {0}), Error);
+  matrix.reinit(backend(), A);
+  Vector<double> x(backend(), 10), y(backend(), 9);
+  EXPECT_THROW(matrix.vmult(y, x), Error);
+  HostCSR<double> bad = A;
+  std::swap(bad.columns[0], bad.columns[1]);
+  EXPECT_THROW(matrix.reinit(backend(), bad), Error);
+}
+
+TEST(HostMatrixTest, WorksOnPlainVectors)
+{
+  const auto                        A = cases::laplacian<double>(20, 20);
+  const std::vector<double>         x = cases::random_values(400, 51), expected = cases::product(A, x);
+  std::vector<double>               y(400);
+  const SlicedEllpackMatrix<double> sell(Backend("host"), A);
+  sell.vmult(y, x);
+  for (int i = 0; i < 400; ++i)
+    EXPECT_NEAR(y[i], expected[i], 1e-14);
+  const SlicedEllpackMatrix<double> elsewhere(Backend("emulated_device"), A);
+  EXPECT_THROW(elsewhere.vmult(y, x), Error);
+}

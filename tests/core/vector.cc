@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend_names.h"
+#include "lac_cases.h"
+
+#include <patchfem/lac/vector.h>
+
+#include <omp.h>
+
+#include <cmath>
+
+using namespace PatchFEM;
+
+class VectorTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(VectorTest);
+
+TEST_P(VectorTest, IsZeroAfterReinit)
+{
+  Vector<double> v(backend(), 5);
+  EXPECT_EQ(v.copy_to_host(), std::vector<double>(5, 0.));
+  v = 2.5;
+  EXPECT_EQ(v.copy_to_host(), std::vector<double>(5, 2.5));
+  v.reinit(backend(), 3);
+  EXPECT_EQ(v.copy_to_host(), std::vector<double>(3, 0.));
+}
+
+TEST_P(VectorTest, TinyOperations)
+{
+  const Backend        where = backend();
+  const Vector<double> x(where, {1., 2., 3.});
+  Vector<double>       y(where, {10., 20., 30.});
+  y.add(2., x);
+  EXPECT_EQ(y.copy_to_host(), (std::vector<double>{12., 24., 36.}));
+  y.sadd(0.5, -1., x);
+  EXPECT_EQ(y.copy_to_host(), (std::vector<double>{5., 10., 15.}));
+  y.scale(x);
+  EXPECT_EQ(y.copy_to_host(), (std::vector<double>{5., 20., 45.}));
+  y *= 2.;
+  EXPECT_EQ(y.copy_to_host(), (std::vector<double>{10., 40., 90.}));
+  EXPECT_EQ(x.dot(y), 360.);
+  EXPECT_EQ(x * y, 360.);
+  y.equ(3., x);
+  EXPECT_EQ(y.copy_to_host(), (std::vector<double>{3., 6., 9.}));
+  EXPECT_EQ(Vector<double>(where, {3., 4.}).l2_norm(), 5.);
+}
+
+TEST_P(VectorTest, SwapCopyAndConvert)
+{
+  const Backend  where = backend();
+  Vector<double> x(where, {1., 2.5}), y(where, {7., 8., 9.}), z;
+  x.swap(y);
+  EXPECT_EQ(x.size(), 3u);
+  z.copy_from(y);
+  EXPECT_EQ(z.copy_to_host(), (std::vector<double>{1., 2.5}));
+  Vector<float> f;
+  f.copy_from(z);
+  EXPECT_EQ(f.copy_to_host(), (std::vector<float>{1.f, 2.5f}));
+  Vector<double> here{Backend("host"), 1};
+  here.copy_from(x);
+  EXPECT_EQ(here.backend().name(), "host");
+  EXPECT_EQ(here.data()[2], 9.);
+}
+
+TEST_P(VectorTest, EqualsOverwritesNaN)
+{
+  const Backend  where = backend();
+  Vector<double> y(where, cases::not_a_number<double>(1000));
+  y.equ(2., Vector<double>(where, std::vector<double>(1000, 1.)));
+  EXPECT_EQ(y.copy_to_host(), std::vector<double>(1000, 2.));
+}
+
+TEST_P(VectorTest, SumsOfManySizes)
+{
+  const Backend where = backend();
+  for (const int n : {0, 1, 31, 33, 255, 257, 4095, 4097, 100003})
+  {
+    const std::vector<double> a = cases::random_values(n, 1), b = cases::random_values(n, 2);
+    double                    expected = 0., magnitude = 1e-300;
+    for (int i = 0; i < n; ++i)
+    {
+      expected += a[i] * b[i];
+      magnitude += std::abs(a[i] * b[i]);
+    }
+    EXPECT_NEAR(Vector<double>(where, a).dot(Vector<double>(where, b)), expected, 1e-13 * magnitude) << n;
+  }
+}
+
+TEST_P(VectorTest, SumsRepeatForAnyNumberOfThreads)
+{
+  const Backend        where = backend();
+  const Vector<double> a(where, cases::random_values(123457, 3)), b(where, cases::random_values(123457, 4));
+  const double         first   = a.dot(b);
+  const int            threads = omp_get_max_threads();
+  for (const int n : {1, 2, 3, 5})
+  {
+    omp_set_num_threads(n);
+    EXPECT_EQ(a.dot(b), first) << n << " threads";
+  }
+  omp_set_num_threads(threads);
+}
+
+TEST_P(VectorTest, RefusesWhatDoesNotFit)
+{
+  Vector<double> x(backend(), 3), y(backend(), 4);
+  EXPECT_THROW(x.add(1., y), Error);
+  EXPECT_THROW(x.dot(y), Error);
+  EXPECT_THROW(x.copy_from_host({1., 2.}), Error);
+}
