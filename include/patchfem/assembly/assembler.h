@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_assembler_h
+#define patchfem_assembly_assembler_h
+
+#include <patchfem/assembly/coefficients.h>
+#include <patchfem/assembly/patches.h>
+#include <patchfem/assembly/sparsity.h>
+#include <patchfem/kernels/assembly.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include <memory>
+
+namespace PatchFEM
+{
+  /** What assembly does not need to know of the weak form: structure, data on the back end, and the loop over chunks.
+   */
+  template <typename Number>
+  class AssemblerBase
+  {
+  public:
+    using AdditionalData = Patches::AdditionalData;
+
+    const Backend        &backend() const { return elements->backend(); }
+    const ElementBatches &batches() const { return *elements; }
+    const Sparsity       &sparsity() const { return pattern; }
+    const Patches        &patches() const { return plan; }
+
+    /** Gives back the columns of the sparsity; call it once all matrices are made. */
+    void release_sparsity_columns() { pattern.release_columns(); }
+
+    /** Body load, n_components values; a field without values is no load. */
+    void set_body_load(const CoefficientField &field);
+
+    /** Boundary loads and Robin coefficients on the faces of the element tables. */
+    void set_face_terms(const FaceTerms &terms);
+
+    /** Bytes on the back end besides batches, sparsity, matrix and right-hand side. */
+    std::size_t memory_consumption() const;
+
+  protected:
+    void make_plan(std::shared_ptr<const ElementBatches> batches,
+                   std::size_t                           bytes_per_cell,
+                   bool                                  one_point,
+                   int                                   n_coefficients,
+                   const AdditionalData                 &data);
+    void upload_coefficients(const CoefficientField &field, int n_coefficients);
+
+    static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix);
+    static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix);
+
+    /** Calls @p assemble_chunk(arguments) for every chunk of patches. @p rhs may be null. */
+    template <typename Function>
+    void for_chunks(const MatrixTarget<Number> &target, Number *rhs, const Function &assemble_chunk)
+    {
+      AssemblyArguments<Number> arguments = common_arguments(target, rhs);
+      for (const Patches::Chunk &chunk : plan.chunks())
+      {
+        arguments.first_patch = chunk.first_patch;
+        arguments.end_patch   = chunk.end_patch;
+        arguments.buffered    = plan.buffered().data() + chunk.first_buffered;
+        arguments.n_buffered  = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
+        assemble_chunk(arguments);
+      }
+    }
+
+    void check_matrix(const MatrixBase<Number> &matrix, int n_components) const;
+
+  private:
+    AssemblyArguments<Number> common_arguments(const MatrixTarget<Number> &target, Number *rhs);
+
+    std::shared_ptr<const ElementBatches> elements;
+    Sparsity                              pattern;
+    Patches                               plan;
+    DeviceCoefficients<Number>            coefficients, body_load;
+    Array<Number>                         face_load, face_robin, buffer_matrix, buffer_vector;
+    Array<std::int64_t>                   face_points;
+    std::size_t                           fast_memory        = 0;
+    bool                                  one_point_suffices = false, coefficients_are_set = false;
+  };
+
+  /**
+   * Assembles a weak form: owner computes on patches (see Patches), with constraints resolved on the way. The result
+   * equals what AffineConstraints::distribute_local_to_global() makes of the same cell matrices, on every row. Repeated
+   * assemblies write values only, and give the same bits each time, for any number of threads and any size of patches.
+   *
+   * @code
+   *   Assembler<Elasticity<3>> assembler;
+   *   assembler.reinit(batches);                                          // structure, once per mesh
+   *   assembler.set_coefficients(CoefficientField::constant({lambda, mu}));
+   *   matrix.reinit(assembler.backend(), assembler.sparsity().view(), 3, 3);
+   *   assembler.assemble(matrix, rhs);                                    // values, often
+   * @endcode
+   *
+   * @tparam Form   a weak form, see kernels/weak_forms.h; its kernels must be compiled (patchfem_add_weak_form()).
+   * @tparam Number double or float: the arithmetic and the values.
+   */
+  template <typename Form, typename Number = double>
+  class Assembler : public AssemblerBase<Number>
+  {
+  public:
+    using typename AssemblerBase<Number>::AdditionalData;
+
+    /** Builds sparsity and patches. Throws Error if @p batches do not have the form's dimension and components. */
+    void reinit(std::shared_ptr<const ElementBatches> batches, const AdditionalData &data = AdditionalData())
+    {
+      require(batches->dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
+      require(batches->n_components() == Form::n_components,
+              "The weak form and the finite element have different numbers of components.");
+      const int           b         = Patches::computed_batch(*batches);
+      const ReferenceView reference = batches->view().batch[b].reference;
+      const bool          one_point =
+          GradientsOnly<Form>::value && batches->reference(b).constant_jacobian && batches->reference(b).degree == 1;
+      this->make_plan(batches, kernels::cell_bytes<Form, Number>(reference, false), one_point, Form::n_coefficients, data);
+    }
+
+    void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }
+
+    /** Matrix and right-hand side. The matrix must have been made from sparsity(). */
+    template <typename Matrix>
+    void assemble(Matrix &matrix, Vector<Number> &rhs)
+    {
+      this->check_matrix(matrix, Form::n_components);
+      rhs.reinit(this->backend(), this->batches().n_dofs(), true);
+      run(this->target(matrix), rhs.data());
+    }
+
+    /** The matrix alone. */
+    template <typename Matrix>
+    void assemble_matrix(Matrix &matrix)
+    {
+      this->check_matrix(matrix, Form::n_components);
+      run(this->target(matrix), nullptr);
+    }
+
+    /** The right-hand side alone, with the boundary values of the constraints. */
+    void assemble_rhs(Vector<Number> &rhs)
+    {
+      rhs.reinit(this->backend(), this->batches().n_dofs(), true);
+      run(MatrixTarget<Number>{}, rhs.data());
+    }
+
+  private:
+    void run(const MatrixTarget<Number> &target, Number *rhs)
+    {
+      this->for_chunks(target, rhs, [&](const AssemblyArguments<Number> &arguments) {
+        dispatch(this->backend(), [&](auto where) {
+          if (arguments.n_buffered > 0)
+            kernels::element_matrices<Form>(where, arguments);
+          kernels::patch_rows<Form>(where, arguments);
+        });
+      });
+    }
+  };
+} // namespace PatchFEM
+
+#endif

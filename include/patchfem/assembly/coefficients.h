@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_coefficients_h
+#define patchfem_assembly_coefficients_h
+
+#include <patchfem/assembly/element_batches.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * Values of a coefficient or a body load on a problem: n_values numbers that are constant, or vary by material, by
+   * cell or by quadrature point. Plain host data; an Assembler takes it to its back end. Throws Error for values that
+   * are not finite, naming where.
+   */
+  class CoefficientField
+  {
+  public:
+    using Kind = CoefficientView<double>::Kind;
+
+    /** No values: a load that is zero. */
+    CoefficientField() = default;
+
+    static CoefficientField constant(const std::vector<double> &values);
+
+    /** Values of each material id; ids that a mesh has but the map lacks are an error when the field is used. */
+    static CoefficientField by_material(const std::map<int, std::vector<double>> &values);
+
+    /** values[batch][cell of the tables][n_values]. */
+    static CoefficientField by_cell(int n_values, std::vector<std::vector<double>> values);
+
+    /** values[batch][cell of the tables][q][n_values], as quadrature_points() orders the points. */
+    static CoefficientField at_quadrature_points(int n_values, std::vector<std::vector<double>> values);
+
+    Kind kind() const { return field_kind; }
+    int  n_values() const { return n; }
+
+    const std::map<int, std::vector<double>> &material_values() const { return materials; }
+    const std::vector<std::vector<double>>   &values() const { return batch_values; }
+
+  private:
+    Kind                               field_kind = CoefficientView<double>::none;
+    int                                n          = 0;
+    std::map<int, std::vector<double>> materials;
+    std::vector<std::vector<double>>   batch_values; ///< one entry for constant
+  };
+
+  /** A CoefficientField on a back end, in the precision of an assembly. */
+  template <typename Number>
+  class DeviceCoefficients
+  {
+  public:
+    /** @param name what messages call it, such as "the coefficient of the weak form". */
+    void reinit(const ElementBatches &batches, const CoefficientField &field, int n_values, const char *name);
+
+    CoefficientView<Number> view() const { return device_view; }
+    std::size_t             memory_consumption() const;
+
+  private:
+    std::vector<Array<Number>> arrays;
+    CoefficientView<Number>    device_view{};
+  };
+
+  /**
+   * Terms on the boundary faces of ElementTables::faces, in that order, at their quadrature points: load is tested with
+   * every component, robin multiplies u v in the matrix and is the same for all components. Empty vectors: none.
+   */
+  struct FaceTerms
+  {
+    std::vector<double> load;  ///< [face][q][component]
+    std::vector<double> robin; ///< [face][q]
+  };
+} // namespace PatchFEM
+
+#endif

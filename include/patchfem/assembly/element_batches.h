@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_element_batches_h
+#define patchfem_assembly_element_batches_h
+
+#include <patchfem/assembly/element_tables.h>
+#include <patchfem/base/array.h>
+#include <patchfem/kernels/batch_views.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * A discretised problem on one back end, in the numbering that everything below uses. Nodes are numbered along a
+   * Hilbert curve through their positions and, inside windows of @p sorting_window nodes, by falling number of
+   * cells, so that the rows of a slice of a SlicedEllpackMatrix have nearly one length. Cells are numbered by
+   * their smallest node. Both orders depend on the mesh alone, not on the back end or the number of threads.
+   *
+   * Depends on mesh, space and constraints; computed once for as many assemblies as they last.
+   */
+  class ElementBatches
+  {
+  public:
+    struct AdditionalData
+    {
+      explicit AdditionalData(const int sorting_window = 256) : sorting_window(sorting_window) {}
+
+      /** Nodes that are sorted by row length; 1 keeps the order of the curve. */
+      int sorting_window;
+    };
+
+    /**
+     * Takes over what @p tables describe. Throws Error if a cell is flat or tangled, that is, its Jacobian
+     * determinant is not positive at a quadrature point; the message names the cell.
+     */
+    void reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data = AdditionalData());
+
+    const Backend &backend() const { return place; }
+    int            dimension() const { return dim; }
+    int            n_components() const { return n_comp; }
+    int            n_nodes() const { return n_node; }
+    int            n_cells() const { return n_cell; }
+    int            n_batches() const { return static_cast<int>(batches.size()); }
+    int            n_materials() const { return static_cast<int>(material_ids.size()); }
+    std::int64_t   n_dofs() const { return std::int64_t(n_node) * n_comp; }
+
+    const ReferenceElement &reference(const int b) const { return batches[b].reference; }
+
+    /** Material ids that occur, ascending; kernels see positions in this list. */
+    const std::vector<int> &materials() const { return material_ids; }
+
+    /** deal.II's index of each unknown, [node][component], on the back end. */
+    const Array<unsigned int> &dof_indices() const { return dofs; }
+
+    /** Position of each node in this numbering, [node of the tables], on the host. */
+    const std::vector<int> &new_of_old() const { return node_permutation; }
+
+    /** Number of cells of batch @p b. */
+    int n_cells(const int b) const { return batches[b].n_cells; }
+
+    /** [cell of the tables' batch @p b] -> active cell index, on the host. */
+    const std::vector<int> &active_index(const int b) const { return batches[b].active_index; }
+
+    /** Faces as they were given, for looking up boundary ids and evaluating loads. */
+    const std::vector<FaceEntry> &faces() const { return face_entries; }
+
+    BatchesView          view() const;
+    ConstrainedCellsView constrained_cells() const;
+    FacesView            faces_view() const;
+
+    std::size_t memory_consumption() const;
+
+  private:
+    struct Batch
+    {
+      ReferenceElement reference;
+      int              n_cells = 0, first_cell = 0;
+      std::vector<int> active_index;
+      Array<int>       nodes, geometry, material, source;
+      Array<double>    weights, shape_values, shape_gradients, geometry_values, geometry_gradients,
+          support_geometry_values, face_weights, face_shape_values, face_geometry_gradients, face_tangents;
+    };
+
+    struct Constrained
+    {
+      Array<int>          cells, nodes, n_free, column_local, diagonal_local;
+      Array<std::int64_t> node_offsets, column_offsets, inhomogeneity_offset;
+      Array<double>       column_weight, inhomogeneity;
+    };
+
+    void upload(const ElementTables &tables);
+    void order_nodes(const ElementTables &tables, int window);
+    void order_cells();
+    void resolve_constraints(const ElementTables &tables);
+    void sort_faces(const ElementTables &tables);
+    void check_jacobians() const;
+
+    Backend place  = Backend(BackendKind::host);
+    int     dim    = 0;
+    int     n_comp = 1;
+    int     n_node = 0;
+    int     n_cell = 0;
+
+    std::vector<Batch>     batches;
+    Array<double>          points;
+    Array<unsigned int>    dofs;
+    std::vector<int>       material_ids, node_permutation;
+    std::vector<int>       cell_permutation; ///< [global cell of the tables] -> global number here
+    std::vector<FaceEntry> face_entries;
+    Constrained            constrained;
+    Array<int>             face_cells, face_number, face_source;
+    Array<std::int64_t>    face_offsets;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_sparsity_h
+#define patchfem_assembly_sparsity_h
+
+#include <patchfem/assembly/element_batches.h>
+#include <patchfem/kernels/matrix_views.h>
+#include <patchfem/kernels/structure_bodies.h>
+
+namespace PatchFEM
+{
+  /**
+   * For each row (node) the cells that feed it after constraints are resolved, in the order of the cells. This is the
+   * order in which every strategy sums the contributions to an entry.
+   */
+  class RowCells
+  {
+  public:
+    void reinit(const ElementBatches &batches);
+
+    int                        n_rows() const { return static_cast<int>(pair_offsets.size()) - 1; }
+    std::int64_t               n_pairs() const { return static_cast<std::int64_t>(pair_values.size()); }
+    const Array<std::int64_t> &offsets() const { return pair_offsets; } ///< [row]
+    const Array<std::int64_t> &pairs() const { return pair_values; }    ///< kernels::Pair
+    kernels::CellRows          cell_rows() const { return rows; }
+
+  private:
+    kernels::CellRows   rows{};
+    Array<int>          constrained_index;
+    Array<std::int64_t> pair_offsets, pair_values;
+  };
+
+  /**
+   * The block sparsity pattern of a problem, built on its back end: for each node the nodes it couples with, from
+   * the batches by sort and scan. Rows of nodes that are constrained in all components hold only their diagonal.
+   */
+  class Sparsity
+  {
+  public:
+    void reinit(const ElementBatches &batches, const RowCells &row_cells);
+
+    const Backend             &backend() const { return offsets.backend(); }
+    int                        n_rows() const { return static_cast<int>(offsets.size()) - 1; }
+    int                        n_columns() const { return n_rows(); }
+    std::int64_t               n_blocks() const { return total; }
+    int                        longest_row() const { return longest; }
+    const Array<std::int64_t> &row_offsets() const { return offsets; }
+    SparsityView               view() const;
+
+    /**
+     * Gives the columns back once matrices have copied them and the plan is made; the lengths of the rows stay.
+     * view() then has no columns.
+     */
+    void        release_columns() { columns.release(); }
+    std::size_t memory_consumption() const { return offsets.memory_consumption() + columns.memory_consumption(); }
+
+  private:
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+    std::int64_t        total   = 0;
+    int                 longest = 0;
+  };
+} // namespace PatchFEM
+
+#endif

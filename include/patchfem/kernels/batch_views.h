@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_batch_views_h
+#define patchfem_kernels_batch_views_h
+
+#include <patchfem/base/host_device.h>
+
+#include <cstdint>
+
+namespace PatchFEM
+{
+  /** Tables of a ReferenceElement as kernels see them; extents as there. */
+  struct ReferenceView
+  {
+    int n_shape;
+    int n_geometry;
+    int n_quadrature;
+    int n_face_quadrature;
+
+    const double *weights;
+    const double *shape_values;
+    const double *shape_gradients;
+    const double *geometry_values;
+    const double *geometry_gradients;
+    const double *support_geometry_values;
+
+    const double *face_weights;
+    const double *face_shape_values;
+    const double *face_geometry_gradients;
+    const double *face_tangents;
+  };
+
+  /** The cells of one (reference cell, degree). Cells are numbered globally, batch after batch. */
+  struct BatchView
+  {
+    ReferenceView reference;
+    int           n_cells;
+    int           first_cell; ///< global number of the first cell
+    const int    *nodes;      ///< [cell][shape]
+    const int    *geometry;   ///< [cell][geometry], rows of points
+    const int    *material;   ///< [cell], 0 <= . < number of materials; nullptr if there is one material
+    const int    *source;     ///< [cell], position in the CellTable the cell came from
+  };
+
+  /** All cells of a problem. At most one batch for each polynomial degree. */
+  struct BatchesView
+  {
+    static constexpr int max_batches = 8;
+
+    int           n_batches;
+    int           n_cells;
+    int           n_nodes;
+    const double *points; ///< [point][dim]
+    BatchView     batch[max_batches];
+
+    /** The batch that the cell with global number @p cell belongs to. */
+    PATCHFEM_INLINE int batch_of(const int cell) const
+    {
+      int b = 0;
+      while (b + 1 < n_batches && cell >= batch[b + 1].first_cell)
+        ++b;
+      return b;
+    }
+  };
+
+  /**
+   * Values that vary from nowhere to everywhere: n_values numbers that are the same everywhere, per material, per
+   * cell or per quadrature point of a cell. The value at (cell, q) starts at
+   * values + cell_entry * cell_stride + q * point_stride.
+   */
+  template <typename Number>
+  struct CoefficientView
+  {
+    enum Kind : int
+    {
+      none,
+      constant,
+      material,
+      cell,
+      quadrature_point
+    };
+
+    Kind          kind;
+    int           n_values;
+    const Number *values[BatchesView::max_batches]; ///< per batch; the same pointer for constant and material
+
+    PATCHFEM_INLINE bool varies_inside_cells() const { return kind == quadrature_point; }
+
+    /** The values at point @p q of the cell at position @p local of batch @p b. */
+    PATCHFEM_INLINE const Number *at(const BatchesView &batches, const int b, const int local, const int q) const
+    {
+      const BatchView &batch = batches.batch[b];
+      switch (kind)
+      {
+      case material:
+        return values[b] + (batch.material != nullptr ? batch.material[local] : 0) * n_values;
+      case cell:
+        return values[b] + std::int64_t(batch.source[local]) * n_values;
+      case quadrature_point:
+        return values[b] + (std::int64_t(batch.source[local]) * batch.reference.n_quadrature + q) * n_values;
+      default:
+        return values[b];
+      }
+    }
+  };
+
+  /**
+   * Which rows a cell feeds once its constraints are resolved. Cells without constrained unknowns feed
+   * their own nodes and need no entry here.
+   */
+  struct ConstrainedCellsView
+  {
+    int                 n_cells;
+    const int          *cells;        ///< [n_cells], global numbers, ascending
+    const std::int64_t *node_offsets; ///< [n_cells + 1]
+    const int          *nodes;        ///< free nodes of a cell first, then those whose unknowns are all constrained
+    const int          *n_free;       ///< [n_cells], how many of a cell's nodes are free
+
+    /// x_local = C x_resolved + k, by columns of C. A resolved unknown is (position in nodes) * n_components +
+    /// component.
+    const std::int64_t *column_offsets; ///< [n resolved unknowns + 1]
+    const int          *column_local;   ///< local unknown, shape * n_components + component
+    const double       *column_weight;
+    const int          *diagonal_local;       ///< [n resolved unknowns], the constrained local unknown there, or -1
+    const std::int64_t *inhomogeneity_offset; ///< [n_cells], where k starts; -1 if k = 0
+    const double       *inhomogeneity;        ///< [local unknown]
+  };
+
+  /** Boundary faces with terms, sorted by cell. */
+  struct FacesView
+  {
+    int                 n_cells;
+    const int          *cells;        ///< [n_cells], global numbers with at least one face here, ascending
+    const std::int64_t *face_offsets; ///< [n_cells + 1]
+    const int          *face_number;  ///< number of the face in its cell
+    const int          *source;       ///< position in ElementTables::faces
+  };
+} // namespace PatchFEM
+
+#endif

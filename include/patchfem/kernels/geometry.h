@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_geometry_h
+#define patchfem_kernels_geometry_h
+
+#include <patchfem/kernels/batch_views.h>
+#include <patchfem/kernels/small_tensor.h>
+
+namespace PatchFEM
+{
+  /** Jacobian J(a, b) = d x_a / d xi_b from geometry gradients [geometry][dim] and nodes [geometry][dim]. */
+  template <int dim, typename Number>
+  PATCHFEM_INLINE void add_to_jacobian(SmallMatrix<dim, dim, Number> &J, const double *gradient, const Number *x)
+  {
+    PATCHFEM_UNROLL
+    for (int a = 0; a < dim; ++a)
+      PATCHFEM_UNROLL
+    for (int b = 0; b < dim; ++b)
+      J(a, b) += x[a] * static_cast<Number>(gradient[b]);
+  }
+
+  /**
+   * The Jacobian of a cell at a point where the geometry functions have the @p gradients [geometry][dim]. Positions
+   * enter relative to the cell's first node, so that single precision keeps the digits of small cells.
+   */
+  template <int dim, typename Number>
+  PATCHFEM_INLINE SmallMatrix<dim, dim, Number>
+                  jacobian(const double *points, const int *geometry, const int n_geometry, const double *gradients)
+  {
+    SmallMatrix<dim, dim, Number> J;
+    J.clear();
+    const double *origin = points + std::int64_t(geometry[0]) * dim;
+    for (int g = 0; g < n_geometry; ++g)
+    {
+      const double *point = points + std::int64_t(geometry[g]) * dim;
+      Number        x[dim];
+      PATCHFEM_UNROLL
+      for (int a = 0; a < dim; ++a)
+        x[a] = static_cast<Number>(point[a] - origin[a]);
+      add_to_jacobian<dim, Number>(J, gradients + g * dim, x);
+    }
+    return J;
+  }
+
+  /** grad phi = J^-T grad_hat phi. */
+  template <int dim, typename Number>
+  PATCHFEM_INLINE SmallVector<dim, Number> real_gradient(const SmallMatrix<dim, dim, Number> &inverse_jacobian,
+                                                         const double                        *reference_gradient)
+  {
+    SmallVector<dim, Number> g;
+    PATCHFEM_UNROLL
+    for (int a = 0; a < dim; ++a)
+    {
+      g[a] = inverse_jacobian(0, a) * static_cast<Number>(reference_gradient[0]);
+      PATCHFEM_UNROLL
+      for (int b = 1; b < dim; ++b)
+        g[a] += inverse_jacobian(b, a) * static_cast<Number>(reference_gradient[b]);
+    }
+    return g;
+  }
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_parallel_for_h
+#define patchfem_kernels_parallel_for_h
+
+#include <patchfem/base/backend.h>
+#include <patchfem/base/host_device.h>
+
+#include <cstdint>
+
+/**
+ * @file
+ * Structure (orderings, plans, patterns) is built by bodies: functors of pointers and extents whose
+ * operator()(i) is written once for both sides and independent for different i. Every body is instantiated
+ * for the device in one line of cuda/structure.cu.
+ */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    /** Calls body(i) for 0 <= i < n, in any order and concurrently. */
+    template <typename Body>
+    void parallel_for(Host, const std::int64_t n, const Body &body)
+    {
+#pragma omp parallel for schedule(static)
+      for (std::int64_t i = 0; i < n; ++i)
+        body(i);
+    }
+
+    template <typename Body>
+    void parallel_for(Cuda where, std::int64_t n, const Body &body);
+
+    /** The smallest value seen and the number of calls are the same in every order; sums of integers are as well. */
+    PATCHFEM_INLINE void atomic_min(int *address, const int value)
+    {
+#if defined(__CUDA_ARCH__)
+      atomicMin(address, value);
+#else
+      int seen = __atomic_load_n(address, __ATOMIC_RELAXED);
+      while (value < seen &&
+             !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+#endif
+    }
+
+    PATCHFEM_INLINE void atomic_increment(int *address)
+    {
+#if defined(__CUDA_ARCH__)
+      atomicAdd(address, 1);
+#else
+      __atomic_fetch_add(address, 1, __ATOMIC_RELAXED);
+#endif
+    }
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

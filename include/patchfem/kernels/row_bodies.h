@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_row_bodies_h
+#define patchfem_kernels_row_bodies_h
+
+#include <patchfem/kernels/assembly.h>
+#include <patchfem/kernels/geometry.h>
+
+/**
+ * @file
+ * Owner computes: the body of one patch. Phases share out their items over @p size workers, with a barrier between
+ * them; nothing survives a phase but the scratch memory. In scratch lie the sums of the patch's rows (blocks
+ * [slot][n_components][n_components] row after row, as in the sparsity), their right-hand side, how far each row
+ * has come, and records of as many of the patch's cells as fit. Cells are staged run by run in ascending order and
+ * each row adds its pairs in that order, so that the sums depend neither on the cut nor on the number of workers.
+ */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    /** Extents that are known when compiling; 0 takes the batch's at run time. */
+    template <int shape, int quadrature, int geometry>
+    struct FixedExtents
+    {
+      static constexpr int n_shape      = shape;
+      static constexpr int n_quadrature = quadrature;
+      static constexpr int n_geometry   = geometry;
+    };
+    using AnyExtents = FixedExtents<0, 0, 0>;
+
+    /** The workers that share a row; on the host one. */
+    struct SerialTeam
+    {
+      static constexpr int size = 1;
+      PATCHFEM_INLINE int  lane() const { return 0; }
+      PATCHFEM_INLINE void sync() const {}
+    };
+
+    /**
+     * With one component a cell's whole matrix is its record: small, and every entry is computed once. With more, the
+     * record holds weights and real gradients, and rows form their blocks from it: 9 multiply-adds of a block
+     * against 72 bytes to keep it.
+     */
+    template <typename Form>
+    constexpr bool matrix_record()
+    {
+      return Form::n_components == 1;
+    }
+
+    template <typename Form, typename Number, typename Extents>
+    struct PatchBody
+    {
+      static constexpr int  dim     = Form::dimension;
+      static constexpr int  n_comp  = Form::n_components;
+      static constexpr int  n_block = n_comp * n_comp;
+      static constexpr bool whole   = matrix_record<Form>();
+
+      AssemblyArguments<Number> a;
+
+      PATCHFEM_INLINE const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
+      PATCHFEM_INLINE int              n_shape() const
+      {
+        return Extents::n_shape > 0 ? Extents::n_shape : batch().reference.n_shape;
+      }
+      PATCHFEM_INLINE int n_geometry() const
+      {
+        return Extents::n_geometry > 0 ? Extents::n_geometry : batch().reference.n_geometry;
+      }
+      PATCHFEM_INLINE int n_quadrature() const
+      {
+        return Extents::n_quadrature > 0 ? Extents::n_quadrature : (a.one_point ? 1 : batch().reference.n_quadrature);
+      }
+
+      /** Numbers of a point's record; odd, so that workers at neighbouring points use different banks. */
+      static PATCHFEM_HOST_DEVICE int point_size(const int n_shape) { return (1 + n_shape * dim) | 1; }
+      static PATCHFEM_HOST_DEVICE int record_size(const int n_shape, const int n_quadrature)
+      {
+        return whole ? (n_shape * n_shape + n_shape) | 1 : n_quadrature * point_size(n_shape);
+      }
+
+      /** Scratch memory of one patch, in the order it lies there. */
+      struct Scratch
+      {
+        Number *blocks;
+        Number *rhs;
+        Number *records;
+        int    *progress; ///< [row][2]: next pair, next slot
+      };
+
+      PATCHFEM_INLINE Scratch scratch(void *memory) const
+      {
+        Scratch s;
+        s.blocks   = static_cast<Number *>(memory);
+        s.rhs      = s.blocks + std::int64_t(a.most_blocks) * n_block;
+        s.progress = reinterpret_cast<int *>(s.rhs + a.patches.rows_per_patch * n_comp);
+        s.records  = s.rhs + a.patches.rows_per_patch * n_comp + progress_size();
+        return s;
+      }
+
+      PATCHFEM_INLINE int progress_size() const
+      {
+        return static_cast<int>((a.patches.rows_per_patch * 2 * sizeof(int) + sizeof(Number) - 1) / sizeof(Number));
+      }
+
+      /** How many cells are staged at once. */
+      PATCHFEM_HOST_DEVICE int capacity() const
+      {
+        const std::size_t rows =
+            (std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp + progress_size()) *
+            sizeof(Number);
+        const std::size_t record = std::size_t(record_size(n_shape(), n_quadrature())) * sizeof(Number);
+        const std::size_t n      = a.fast_memory > rows ? (a.fast_memory - rows) / record : 0;
+        return n < std::size_t(a.most_cells) ? static_cast<int>(n) : a.most_cells;
+      }
+
+      PATCHFEM_HOST_DEVICE std::size_t scratch_bytes() const
+      {
+        return (std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp + progress_size() +
+                (a.staged ? std::size_t(capacity()) * record_size(n_shape(), n_quadrature()) : 0)) *
+               sizeof(Number);
+      }
+
+      /** Phase 1: zero sums. */
+      PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
+      {
+        const int first = a.patches.first_row(patch), end = a.patches.end_row(patch);
+        const int n = static_cast<int>(a.patches.row_offsets[end] - a.patches.row_offsets[first]) * n_block;
+        for (int i = rank; i < n; i += size)
+          s.blocks[i] = Number(0);
+        for (int i = rank; i < (end - first) * n_comp; i += size)
+          s.rhs[i] = Number(0);
+        for (int i = rank; i < end - first; i += size)
+        {
+          s.progress[2 * i]     = static_cast<int>(a.patches.row_pairs[first + i + patch]);
+          s.progress[2 * i + 1] = static_cast<int>(a.patches.row_slots[first + i]);
+        }
+      }
+
+      /** Inverse Jacobian and weight of a computed cell at a quadrature point. */
+      PATCHFEM_INLINE Number map(const int local, const int q, SmallMatrix<dim, dim, Number> &inverse_jacobian) const
+      {
+        const ReferenceView &r = batch().reference;
+        const auto   J = jacobian<dim, Number>(a.batches.points, batch().geometry + std::int64_t(local) * n_geometry(),
+                                             n_geometry(), r.geometry_gradients + q * n_geometry() * dim);
+        const Number det = determinant(J);
+        inverse_jacobian = inverse(J, det);
+        return det * (a.one_point ? reference_volume() : static_cast<Number>(r.weights[q]));
+      }
+
+      /** Of the simplex, the only reference cell that one point integrates. */
+      static PATCHFEM_INLINE Number reference_volume() { return Number(1) / Number(dim == 2 ? 2 : 6); }
+
+      PATCHFEM_INLINE Number shape_value(const int q, const int i) const
+      {
+        return a.one_point ? Number(1) / Number(dim + 1)
+                           : static_cast<Number>(batch().reference.shape_values[q * n_shape() + i]);
+      }
+
+      /** Phase 2: records of the patch's cells [begin, end). */
+      PATCHFEM_INLINE void
+      stage(const int patch, const int begin, const int end, const int rank, const int size, const Scratch &s) const
+      {
+        const int *cells = a.patches.cells + a.patches.cell_offsets[patch];
+        if constexpr (whole)
+        {
+          for (int c = begin + rank; c < end; c += size)
+            if (cells[c] >= 0)
+              stage_matrix(cells[c] - batch().first_cell,
+                           s.records + (c - begin) * record_size(n_shape(), n_quadrature()));
+        }
+        else
+        {
+          const int n_q = n_quadrature();
+          for (int i = rank; i < (end - begin) * n_q; i += size)
+          {
+            const int c = i / n_q, q = i % n_q;
+            if (cells[begin + c] >= 0)
+              stage_gradients(cells[begin + c] - batch().first_cell, q,
+                              s.records + (c * n_q + q) * point_size(n_shape()));
+          }
+        }
+      }
+
+      PATCHFEM_INLINE void stage_gradients(const int local, const int q, Number *record) const
+      {
+        SmallMatrix<dim, dim, Number> inv;
+        record[0] = map(local, q, inv);
+        for (int i = 0; i < n_shape(); ++i)
+        {
+          const auto g = real_gradient<dim, Number>(inv, batch().reference.shape_gradients + (q * n_shape() + i) * dim);
+          for (int d = 0; d < dim; ++d)
+            record[1 + i * dim + d] = g[d];
+        }
+      }
+
+      /** The whole matrix of a cell with one component, then its load. */
+      PATCHFEM_INLINE void stage_matrix(const int local, Number *record) const
+      {
+        const ReferenceView &r = batch().reference;
+        const int            n = n_shape();
+        if constexpr (Extents::n_shape > 0)
+        {
+          constexpr int              m = Extents::n_shape;
+          ShapeFunction<dim, Number> shape[m];
+          Number                     K[m][m], f[m];
+          PATCHFEM_UNROLL
+          for (int i = 0; i < m; ++i)
+          {
+            f[i] = Number(0);
+            PATCHFEM_UNROLL
+            for (int j = 0; j < m; ++j)
+              K[i][j] = Number(0);
+          }
+          for (int q = 0; q < n_quadrature(); ++q)
+          {
+            SmallMatrix<dim, dim, Number> inv;
+            const Number                  weight = map(local, q, inv);
+            PATCHFEM_UNROLL
+            for (int i = 0; i < m; ++i)
+            {
+              shape[i].value    = shape_value(q, i);
+              shape[i].gradient = real_gradient<dim, Number>(inv, r.shape_gradients + (q * m + i) * dim);
+            }
+            add_point(local, q, weight, shape, K);
+            if (a.load.kind != CoefficientView<Number>::none)
+            {
+              const Number load = weight * a.load.at(a.batches, a.computed_batch, local, q)[0];
+              PATCHFEM_UNROLL
+              for (int i = 0; i < m; ++i)
+                f[i] += load * shape[i].value;
+            }
+          }
+          PATCHFEM_UNROLL
+          for (int i = 0; i < m; ++i)
+          {
+            PATCHFEM_UNROLL
+            for (int j = 0; j < m; ++j)
+              record[i * m + j] = is_symmetric() && j < i ? K[j][i] : K[i][j];
+            record[m * m + i] = f[i];
+          }
+        }
+        else
+        {
+          for (int k = 0; k < n * n + n; ++k)
+            record[k] = Number(0);
+          for (int q = 0; q < n_quadrature(); ++q)
+          {
+            SmallMatrix<dim, dim, Number> inv;
+            const Number                  weight = map(local, q, inv);
+            for (int i = 0; i < n; ++i)
+            {
+              const ShapeFunction<dim, Number> test{
+                  shape_value(q, i), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + i) * dim)};
+              for (int j = 0; j < n; ++j)
+              {
+                const ShapeFunction<dim, Number> trial{
+                    shape_value(q, j), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + j) * dim)};
+                record[i * n + j] +=
+                    weight * Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), test, trial)(0, 0);
+              }
+              if (a.load.kind != CoefficientView<Number>::none)
+                record[n * n + i] += weight * test.value * a.load.at(a.batches, a.computed_batch, local, q)[0];
+            }
+          }
+        }
+      }
+
+      /** Forms with moments are symmetric: the lower half of the matrix is the upper one. */
+      static constexpr bool is_symmetric() { return HasMoments<Form>::value; }
+
+      template <int m>
+      PATCHFEM_INLINE void add_point(const int    local,
+                                     const int    q,
+                                     const Number weight,
+                                     const ShapeFunction<dim, Number> (&shape)[m],
+                                     Number (&K)[m][m]) const
+      {
+        const Number *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, q);
+        PATCHFEM_UNROLL
+        for (int i = 0; i < m; ++i)
+          PATCHFEM_UNROLL
+        for (int j = is_symmetric() ? i : 0; j < m; ++j)
+          K[i][j] += weight * Form::matrix(coefficients, shape[i], shape[j])(0, 0);
+      }
+
+      /** Block (i, j) of a staged cell from its weights and gradients. */
+      PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number>
+                      block(const Number *record, const int local, const int i, const int j) const
+      {
+        const int stride = point_size(n_shape());
+        if constexpr (HasMoments<Form>::value)
+          if (!a.coefficients.varies_inside_cells())
+          {
+            typename Form::template Moments<Number> moments;
+            moments.clear();
+            PATCHFEM_UNROLL
+            for (int q = 0; q < n_quadrature(); ++q)
+              Form::add(moments, record[q * stride], gradient(record + q * stride, i),
+                        gradient(record + q * stride, j));
+            return Form::finish(a.coefficients.at(a.batches, a.computed_batch, local, 0), moments);
+          }
+        SmallMatrix<n_comp, n_comp, Number> sum;
+        sum.clear();
+        for (int q = 0; q < n_quadrature(); ++q)
+        {
+          ShapeFunction<dim, Number> test = gradient(record + q * stride, i), trial = gradient(record + q * stride, j);
+          test.value       = shape_value(q, i);
+          trial.value      = shape_value(q, j);
+          const auto entry = Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), test, trial);
+          PATCHFEM_UNROLL
+          for (int c = 0; c < n_comp; ++c)
+            PATCHFEM_UNROLL
+          for (int d = 0; d < n_comp; ++d)
+            sum(c, d) += record[q * stride] * entry(c, d);
+        }
+        return sum;
+      }
+
+      static PATCHFEM_INLINE ShapeFunction<dim, Number> gradient(const Number *point, const int i)
+      {
+        ShapeFunction<dim, Number> result;
+        result.value = Number(0);
+        PATCHFEM_UNROLL
+        for (int d = 0; d < dim; ++d)
+          result.gradient[d] = point[1 + i * dim + d];
+        return result;
+      }
+
+      /** Phase 3: row @p row of the patch adds its pairs with the staged cells [begin, end), shared by a team. */
+      template <typename Team>
+      PATCHFEM_INLINE void
+      add_row(const int patch, const int row, const int begin, const int end, const Team &team, const Scratch &s) const
+      {
+        const int          first      = a.patches.first_row(patch);
+        const int         *cells      = a.patches.cells + a.patches.cell_offsets[patch];
+        const std::int64_t first_pair = a.patches.pair_offsets[patch], first_slot = a.patches.slot_offsets[patch];
+        const int          last        = static_cast<int>(a.patches.row_pairs[first + row + patch + 1]);
+        const bool         with_matrix = a.matrix.format != MatrixTarget<Number>::none, with_rhs = a.rhs != nullptr;
+        Number *sums = s.blocks + (a.patches.row_offsets[first + row] - a.patches.row_offsets[first]) * n_block;
+        const unsigned int mask = (1u << a.patches.row_bits) - 1u;
+
+        int pair = s.progress[2 * row], slot = s.progress[2 * row + 1];
+        for (; pair < last; ++pair)
+        {
+          const unsigned int packed = a.patches.pairs[first_pair + pair];
+          const int position = static_cast<int>(packed >> a.patches.row_bits), i = static_cast<int>(packed & mask);
+          if (position >= end)
+            break;
+          const int cell = cells[position];
+          if (cell >= 0)
+          {
+            const int     local  = cell - batch().first_cell;
+            const Number *record = s.records + (position - begin) * record_size(n_shape(), n_quadrature());
+            if (with_matrix)
+              for (int j = team.lane(); j < n_shape(); j += Team::size)
+              {
+                Number *to = sums + a.patches.slots[first_slot + slot + j] * n_block;
+                if constexpr (whole)
+                  to[0] += record[i * n_shape() + j];
+                else
+                {
+                  const auto value = block(record, local, i, j);
+                  PATCHFEM_UNROLL
+                  for (int c = 0; c < n_comp; ++c)
+                    PATCHFEM_UNROLL
+                  for (int d = 0; d < n_comp; ++d)
+                    to[c * n_comp + d] += value(c, d);
+                }
+              }
+            if (with_rhs && a.load.kind != CoefficientView<Number>::none)
+              for (int c = team.lane(); c < n_comp; c += Team::size)
+              {
+                Number sum = Number(0);
+                if constexpr (whole)
+                  sum = record[n_shape() * n_shape() + i];
+                else
+                  for (int q = 0; q < n_quadrature(); ++q)
+                    sum += record[q * point_size(n_shape())] * shape_value(q, i) *
+                           a.load.at(a.batches, a.computed_batch, local, q)[c];
+                s.rhs[row * n_comp + c] += sum;
+              }
+            slot += n_shape();
+          }
+          else
+          {
+            const BufferedCell &buffered = a.buffered[~cell];
+            const bool          couples  = i < buffered.n_free;
+            const int           n        = couples ? buffered.n_free : 1;
+            if (with_matrix)
+            {
+              const Number *from = a.buffer_matrix + buffered.matrix_offset +
+                                   (couples ? std::int64_t(i) * buffered.n_free
+                                            : std::int64_t(buffered.n_free) * buffered.n_free + i - buffered.n_free) *
+                                       n_block;
+              for (int k = team.lane(); k < n * n_block; k += Team::size)
+                sums[a.patches.slots[first_slot + slot + k / n_block] * n_block + k % n_block] += from[k];
+            }
+            if (with_rhs)
+              for (int c = team.lane(); c < n_comp; c += Team::size)
+                s.rhs[row * n_comp + c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
+            slot += n;
+          }
+          team.sync(); // the next pair may add to the same entries through other workers
+        }
+        if (team.lane() == 0)
+        {
+          s.progress[2 * row]     = pair;
+          s.progress[2 * row + 1] = slot;
+        }
+      }
+
+      /** Phase 4: stream the finished rows out, padding included. */
+      PATCHFEM_INLINE void write(const int patch, const int rank, const int size, const Scratch &s) const
+      {
+        const int          first = a.patches.first_row(patch), end = a.patches.end_row(patch), n_rows = end - first;
+        const std::int64_t first_block = a.patches.row_offsets[first];
+        if (a.rhs != nullptr)
+          for (int i = rank; i < n_rows * n_comp; i += size)
+            a.rhs[std::int64_t(first) * n_comp + i] = s.rhs[i];
+
+        if (a.matrix.format == MatrixTarget<Number>::csr)
+        {
+          const std::int64_t n_blocks = a.patches.row_offsets[end] - first_block;
+          if constexpr (n_comp == 1)
+          {
+            for (int i = rank; i < n_blocks; i += size)
+              a.matrix.csr_view.values[first_block + i] = s.blocks[i];
+          }
+          else
+            // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
+            for (int row = 0; row < n_rows; ++row)
+            {
+              const std::int64_t begin = a.patches.row_offsets[first + row] - first_block;
+              const int length         = static_cast<int>(a.patches.row_offsets[first + row + 1] - first_block - begin);
+              Number   *to             = a.matrix.csr_view.values + (first_block + begin) * n_block;
+              for (int k = rank; k < length * n_block; k += size)
+              {
+                const int c = k / (length * n_comp), rest = k % (length * n_comp);
+                to[k] = s.blocks[(begin + rest / n_comp) * n_block + c * n_comp + rest % n_comp];
+              }
+            }
+        }
+        else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
+        {
+          const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
+          int                              widest = 0;
+          for (int slice = first / A.slice_height; slice <= (end - 1) / A.slice_height; ++slice)
+            widest = A.slice_width(slice) > widest ? A.slice_width(slice) : widest;
+          for (int i = rank; i < widest * n_block * n_rows; i += size)
+          {
+            const int row = i % n_rows, rest = i / n_rows, entry = rest % n_block, k = rest / n_block;
+            if (k >= A.slice_width((first + row) / A.slice_height))
+              continue;
+            const std::int64_t begin  = a.patches.row_offsets[first + row] - first_block;
+            const int          length = static_cast<int>(a.patches.row_offsets[first + row + 1] - first_block - begin);
+            A.values[A.value_index(first + row, k, entry / n_comp, entry % n_comp)] =
+                k < length ? s.blocks[(begin + k) * n_block + entry] : Number(0);
+          }
+        }
+      }
+    };
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_small_tensor_h
+#define patchfem_kernels_small_tensor_h
+
+#include <patchfem/base/host_device.h>
+
+namespace PatchFEM
+{
+  /** A vector of @p n numbers in registers. */
+  template <int n, typename Number>
+  struct SmallVector
+  {
+    Number entries[n];
+
+    PATCHFEM_INLINE Number       &operator[](const int i) { return entries[i]; }
+    PATCHFEM_INLINE const Number &operator[](const int i) const { return entries[i]; }
+  };
+
+  /** An @p m x @p n matrix in registers. */
+  template <int m, int n, typename Number>
+  struct SmallMatrix
+  {
+    Number entries[m][n];
+
+    PATCHFEM_INLINE Number       &operator()(const int i, const int j) { return entries[i][j]; }
+    PATCHFEM_INLINE const Number &operator()(const int i, const int j) const { return entries[i][j]; }
+
+    PATCHFEM_INLINE void clear()
+    {
+      PATCHFEM_UNROLL
+      for (int i = 0; i < m; ++i)
+        PATCHFEM_UNROLL
+      for (int j = 0; j < n; ++j)
+        entries[i][j] = Number(0);
+    }
+  };
+
+  template <int n, typename Number>
+  PATCHFEM_INLINE Number dot(const SmallVector<n, Number> &a, const SmallVector<n, Number> &b)
+  {
+    Number sum = a[0] * b[0];
+    PATCHFEM_UNROLL
+    for (int i = 1; i < n; ++i)
+      sum += a[i] * b[i];
+    return sum;
+  }
+
+  /** Determinant of a 2 x 2 or 3 x 3 matrix. */
+  template <typename Number>
+  PATCHFEM_INLINE Number determinant(const SmallMatrix<2, 2, Number> &a)
+  {
+    return a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0);
+  }
+
+  template <typename Number>
+  PATCHFEM_INLINE Number determinant(const SmallMatrix<3, 3, Number> &a)
+  {
+    return a(0, 0) * (a(1, 1) * a(2, 2) - a(1, 2) * a(2, 1)) - a(0, 1) * (a(1, 0) * a(2, 2) - a(1, 2) * a(2, 0)) +
+           a(0, 2) * (a(1, 0) * a(2, 1) - a(1, 1) * a(2, 0));
+  }
+
+  /** The inverse, given the determinant @p det. */
+  template <typename Number>
+  PATCHFEM_INLINE SmallMatrix<2, 2, Number> inverse(const SmallMatrix<2, 2, Number> &a, const Number det)
+  {
+    const Number s = Number(1) / det;
+    return {{{s * a(1, 1), -s * a(0, 1)}, {-s * a(1, 0), s * a(0, 0)}}};
+  }
+
+  template <typename Number>
+  PATCHFEM_INLINE SmallMatrix<3, 3, Number> inverse(const SmallMatrix<3, 3, Number> &a, const Number det)
+  {
+    const Number s = Number(1) / det;
+    return {{{s * (a(1, 1) * a(2, 2) - a(1, 2) * a(2, 1)), s * (a(0, 2) * a(2, 1) - a(0, 1) * a(2, 2)),
+              s * (a(0, 1) * a(1, 2) - a(0, 2) * a(1, 1))},
+             {s * (a(1, 2) * a(2, 0) - a(1, 0) * a(2, 2)), s * (a(0, 0) * a(2, 2) - a(0, 2) * a(2, 0)),
+              s * (a(0, 2) * a(1, 0) - a(0, 0) * a(1, 2))},
+             {s * (a(1, 0) * a(2, 1) - a(1, 1) * a(2, 0)), s * (a(0, 1) * a(2, 0) - a(0, 0) * a(2, 1)),
+              s * (a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0))}}};
+  }
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_structure_bodies_h
+#define patchfem_kernels_structure_bodies_h
+
+#include <patchfem/kernels/batch_views.h>
+#include <patchfem/kernels/parallel_for.h>
+
+/** @file Bodies (see parallel_for.h) that find which cells feed a row, the sparsity, and the patches. */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    /** The first position in the ascending list [begin, end) whose value is not below @p value. */
+    template <typename T>
+    PATCHFEM_INLINE const T *lower_bound(const T *begin, const T *end, const T value)
+    {
+      std::int64_t n = end - begin;
+      while (n > 0)
+      {
+        const std::int64_t half = n / 2;
+        if (begin[half] < value)
+        {
+          begin += half + 1;
+          n -= half + 1;
+        }
+        else
+          n = half;
+      }
+      return begin;
+    }
+
+    /**
+     * The rows a cell feeds after constraints are resolved. The first n_free() of them couple with each other; the
+     * others belong to nodes that are constrained in all components and only get a diagonal.
+     */
+    struct CellRows
+    {
+      BatchesView          batches;
+      ConstrainedCellsView constrained;
+      const int           *constrained_index; ///< [cell], position in constrained or -1; nullptr if there are none
+
+      PATCHFEM_INLINE int index(const int cell) const
+      {
+        return constrained_index != nullptr ? constrained_index[cell] : -1;
+      }
+
+      PATCHFEM_INLINE int n_rows(const int cell) const
+      {
+        const int k = index(cell);
+        return k >= 0 ? static_cast<int>(constrained.node_offsets[k + 1] - constrained.node_offsets[k])
+                      : batches.batch[batches.batch_of(cell)].reference.n_shape;
+      }
+
+      PATCHFEM_INLINE int n_free(const int cell) const
+      {
+        const int k = index(cell);
+        return k >= 0 ? constrained.n_free[k] : batches.batch[batches.batch_of(cell)].reference.n_shape;
+      }
+
+      /** The n_rows(cell) nodes. */
+      PATCHFEM_INLINE const int *nodes(const int cell) const
+      {
+        const int k = index(cell);
+        if (k >= 0)
+          return constrained.nodes + constrained.node_offsets[k];
+        const BatchView &batch = batches.batch[batches.batch_of(cell)];
+        return batch.nodes + std::int64_t(cell - batch.first_cell) * batch.reference.n_shape;
+      }
+    };
+
+    /** index[cells[i]] = i. */
+    struct IndexOfBody
+    {
+      const int *cells;
+      int       *index;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { index[cells[i]] = static_cast<int>(i); }
+    };
+
+    /** values[indices[i]] = value. */
+    struct MarkBody
+    {
+      const int     *indices;
+      unsigned char *values;
+      unsigned char  value;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[indices[i]] = value; }
+    };
+
+    /** values[first + i] = value. */
+    struct MarkRangeBody
+    {
+      unsigned char *values;
+      unsigned char  value;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = value; }
+    };
+
+    struct CountCellRowsBody
+    {
+      CellRows rows;
+      int     *counts; ///< [cell]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { counts[i] = rows.n_rows(static_cast<int>(i)); }
+    };
+
+    /** A cell that feeds a row, and which of the cell's rows that is, in one number. */
+    struct Pair
+    {
+      static PATCHFEM_INLINE std::int64_t make(const int cell, const int r) { return (std::int64_t(cell) << 16) | r; }
+      static PATCHFEM_INLINE int          cell(const std::int64_t pair) { return static_cast<int>(pair >> 16); }
+      static PATCHFEM_INLINE int          row(const std::int64_t pair) { return static_cast<int>(pair & 65535); }
+    };
+
+    /** Every (row, pair), cell by cell. */
+    struct EmitPairsBody
+    {
+      CellRows            rows;
+      const std::int64_t *offsets; ///< [cell]
+      int                *keys;
+      std::int64_t       *pairs;
+      int                *counts; ///< [row], starts at 0
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int  cell = static_cast<int>(i), n = rows.n_rows(cell);
+        const int *nodes = rows.nodes(cell);
+        for (int r = 0; r < n; ++r)
+        {
+          keys[offsets[i] + r]  = nodes[r];
+          pairs[offsets[i] + r] = Pair::make(cell, r);
+          atomic_increment(counts + nodes[r]);
+        }
+      }
+    };
+
+    /** Columns that a row's cells offer, each as often as cells offer it. */
+    struct CountCandidatesBody
+    {
+      CellRows            rows;
+      const std::int64_t *pair_offsets; ///< [row]
+      const std::int64_t *pairs;
+      int                 first_row;
+      int                *counts; ///< [row - first_row]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const std::int64_t row = first_row + i;
+        int                n   = 0;
+        for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
+        {
+          const int n_free = rows.n_free(Pair::cell(pairs[p]));
+          n += Pair::row(pairs[p]) < n_free ? n_free : 1;
+        }
+        counts[i] = n;
+      }
+    };
+
+    struct EmitCandidatesBody
+    {
+      CellRows            rows;
+      const std::int64_t *pair_offsets;
+      const std::int64_t *pairs;
+      int                 first_row;
+      const std::int64_t *offsets; ///< [row - first_row]
+      int                *columns;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const std::int64_t row = first_row + i;
+        int               *out = columns + offsets[i];
+        for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
+        {
+          const int cell = Pair::cell(pairs[p]), n_free = rows.n_free(cell);
+          if (Pair::row(pairs[p]) < n_free)
+          {
+            const int *nodes = rows.nodes(cell);
+            for (int s = 0; s < n_free; ++s)
+              *out++ = nodes[s];
+          }
+          else
+            *out++ = static_cast<int>(row);
+        }
+      }
+    };
+
+    /** How many different values each sorted segment has. */
+    struct CountUniqueBody
+    {
+      const std::int64_t *offsets; ///< [segment]
+      const int          *values;
+      int                *counts; ///< [segment]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        int n = 0, previous = -1;
+        for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k)
+        {
+          n += values[k] != previous;
+          previous = values[k];
+        }
+        counts[i] = n;
+      }
+    };
+
+    struct WriteUniqueBody
+    {
+      const std::int64_t *offsets; ///< [segment]
+      const int          *values;
+      const std::int64_t *unique_offsets; ///< [segment]
+      int                *unique;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        int *out = unique + unique_offsets[i], previous = -1;
+        for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k)
+          if (values[k] != previous)
+            *out++ = previous = values[k];
+      }
+    };
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_weak_forms_h
+#define patchfem_kernels_weak_forms_h
+
+#include <patchfem/kernels/small_tensor.h>
+
+#include <type_traits>
+
+/**
+ * @file
+ * A weak form is one struct that gives the contribution of one pair of shape functions at one quadrature
+ * point. It sees numbers and our small tensors, never deal.II, and is compiled for host and device:
+ * @code
+ *   struct MyForm
+ *   {
+ *     static constexpr int dimension      = 3;
+ *     static constexpr int n_components   = 1;
+ *     static constexpr int n_coefficients = 2;
+ *
+ *     // a(trial, test) without the weight: block(i, j) couples component i of the test function
+ *     // with component j of the trial function.
+ *     template <typename Number>
+ *     static PATCHFEM_INLINE SmallMatrix<1, 1, Number>
+ *     matrix(const Number *coefficients, const ShapeFunction<3, Number> &test, const ShapeFunction<3, Number> &trial);
+ *   };
+ * @endcode
+ *
+ * A form whose coefficients are constant on a cell may add a faster path: a `Moments<Number>` type that is
+ * summed over the quadrature points without coefficients, and `finish()`, which turns the sum into the block:
+ * @code
+ *     template <typename Number> using Moments = SmallMatrix<3, 3, Number>;
+ *     template <typename Number>
+ *     static PATCHFEM_INLINE void add(Moments<Number> &, Number weight, const ShapeFunction &test, const ShapeFunction
+ * &trial); template <typename Number> static PATCHFEM_INLINE SmallMatrix<...> finish(const Number *coefficients, const
+ * Moments<Number> &);
+ * @endcode
+ * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
+ * simplices with cell-wise constant data be integrated with one point.
+ */
+namespace PatchFEM
+{
+  /** A scalar shape function at a quadrature point: its value and its gradient in real coordinates. */
+  template <int dim, typename Number>
+  struct ShapeFunction
+  {
+    Number                   value;
+    SmallVector<dim, Number> gradient;
+  };
+
+  /** Whether @p Form has the faster path for coefficients that are constant on a cell. */
+  template <typename Form, typename = void>
+  struct HasMoments : std::false_type
+  {};
+
+  template <typename Form>
+  struct HasMoments<Form, std::void_t<typename Form::template Moments<double>>> : std::true_type
+  {};
+
+  /** Whether the matrix of @p Form depends on gradients alone (`static constexpr bool gradients_only = true`). */
+  template <typename Form, typename = void>
+  struct GradientsOnly : std::false_type
+  {};
+
+  template <typename Form>
+  struct GradientsOnly<Form, std::enable_if_t<Form::gradients_only>> : std::true_type
+  {};
+
+  /** -div(k grad u): coefficient k. */
+  template <int dim>
+  struct Laplace
+  {
+    static constexpr int  dimension      = dim;
+    static constexpr int  n_components   = 1;
+    static constexpr int  n_coefficients = 1;
+    static constexpr bool gradients_only = true;
+
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<1, 1, Number>
+    matrix(const Number *k, const ShapeFunction<dim, Number> &test, const ShapeFunction<dim, Number> &trial)
+    {
+      return {{{k[0] * dot(test.gradient, trial.gradient)}}};
+    }
+
+    template <typename Number>
+    using Moments = SmallMatrix<1, 1, Number>;
+
+    template <typename Number>
+    static PATCHFEM_INLINE void add(SmallMatrix<1, 1, Number>        &sum,
+                                    const Number                      weight,
+                                    const ShapeFunction<dim, Number> &test,
+                                    const ShapeFunction<dim, Number> &trial)
+    {
+      sum(0, 0) += weight * dot(test.gradient, trial.gradient);
+    }
+
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<1, 1, Number> finish(const Number *k, const SmallMatrix<1, 1, Number> &sum)
+    {
+      return {{{k[0] * sum(0, 0)}}};
+    }
+  };
+
+  /**
+   * -div(K grad u) + c u (P3, equation 1): coefficients are the upper triangle of the symmetric tensor K row
+   * by row (xx, xy, yy or xx, xy, xz, yy, yz, zz), then c.
+   */
+  template <int dim>
+  struct Diffusion
+  {
+    static constexpr int dimension      = dim;
+    static constexpr int n_components   = 1;
+    static constexpr int n_coefficients = dim * (dim + 1) / 2 + 1;
+
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<1, 1, Number>
+    matrix(const Number *coefficients, const ShapeFunction<dim, Number> &test, const ShapeFunction<dim, Number> &trial)
+    {
+      Number sum = coefficients[n_coefficients - 1] * test.value * trial.value;
+      int    k   = 0;
+      PATCHFEM_UNROLL
+      for (int i = 0; i < dim; ++i)
+      {
+        sum += coefficients[k++] * test.gradient[i] * trial.gradient[i];
+        PATCHFEM_UNROLL
+        for (int j = i + 1; j < dim; ++j)
+          sum += coefficients[k++] * (test.gradient[i] * trial.gradient[j] + test.gradient[j] * trial.gradient[i]);
+      }
+      return {{{sum}}};
+    }
+  };
+
+  /**
+   * Isotropic elasticity, -div(lambda div(u) I + 2 mu eps(u)): coefficients lambda and mu. Plane stress is the two-
+   * dimensional form with lambda* = E nu / (1 - nu^2).
+   */
+  template <int dim>
+  struct Elasticity
+  {
+    static constexpr int  dimension      = dim;
+    static constexpr int  n_components   = dim;
+    static constexpr int  n_coefficients = 2;
+    static constexpr bool gradients_only = true;
+
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<dim, dim, Number>
+    matrix(const Number *coefficients, const ShapeFunction<dim, Number> &test, const ShapeFunction<dim, Number> &trial)
+    {
+      SmallMatrix<dim, dim, Number> g;
+      g.clear();
+      add(g, Number(1), test, trial);
+      return finish(coefficients, g);
+    }
+
+    /** G = sum_q w grad(phi_i) (x) grad(phi_j): 9 multiply-adds a pair and point in 3D. */
+    template <typename Number>
+    using Moments = SmallMatrix<dim, dim, Number>;
+
+    template <typename Number>
+    static PATCHFEM_INLINE void add(SmallMatrix<dim, dim, Number>    &g,
+                                    const Number                      weight,
+                                    const ShapeFunction<dim, Number> &test,
+                                    const ShapeFunction<dim, Number> &trial)
+    {
+      PATCHFEM_UNROLL
+      for (int a = 0; a < dim; ++a)
+      {
+        const Number t = weight * test.gradient[a];
+        PATCHFEM_UNROLL
+        for (int b = 0; b < dim; ++b)
+          g(a, b) += t * trial.gradient[b];
+      }
+    }
+
+    /** K = lambda G + mu G^T + mu tr(G) I. */
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<dim, dim, Number> finish(const Number                        *coefficients,
+                                                                const SmallMatrix<dim, dim, Number> &g)
+    {
+      const Number                  lambda = coefficients[0];
+      const Number                  mu     = coefficients[1];
+      SmallMatrix<dim, dim, Number> block;
+      Number                        trace = g(0, 0);
+      PATCHFEM_UNROLL
+      for (int a = 1; a < dim; ++a)
+        trace += g(a, a);
+      PATCHFEM_UNROLL
+      for (int a = 0; a < dim; ++a)
+        PATCHFEM_UNROLL
+      for (int b = 0; b < dim; ++b)
+        block(a, b) = lambda * g(a, b) + mu * g(b, a) + (a == b ? mu * trace : Number(0));
+      return block;
+    }
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/assembly/assembler.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void AssemblerBase<Number>::make_plan(std::shared_ptr<const ElementBatches> batches,
+                                        const std::size_t                     bytes_per_cell,
+                                        const bool                            one_point,
+                                        const int                             n_coefficients,
+                                        const AdditionalData                 &data)
+  {
+    elements                  = std::move(batches);
+    one_point_suffices        = one_point;
+    fast_memory               = backend().patch_memory();
+    const std::size_t n_block = elements->n_components() * elements->n_components();
+    RowCells          row_cells;
+    row_cells.reinit(*elements);
+    pattern.reinit(*elements, row_cells);
+    plan.reinit(*elements, row_cells, pattern, {bytes_per_cell, n_block * sizeof(Number), fast_memory}, data);
+
+    std::int64_t n_matrix = 0, n_vector = 0;
+    for (const Patches::Chunk &chunk : plan.chunks())
+    {
+      n_matrix = std::max(n_matrix, chunk.n_matrix_entries);
+      n_vector = std::max(n_vector, chunk.n_vector_entries);
+    }
+    buffer_matrix.reinit(backend(), n_matrix);
+    buffer_vector.reinit(backend(), n_vector);
+    coefficients_are_set = n_coefficients == 0;
+    coefficients         = DeviceCoefficients<Number>();
+    body_load    = DeviceCoefficients<Number>();
+    face_load.release();
+    face_robin.release();
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::upload_coefficients(const CoefficientField &field, const int n_coefficients)
+  {
+    coefficients.reinit(*elements, field, n_coefficients, "The weak form");
+    coefficients_are_set = true;
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::set_body_load(const CoefficientField &field)
+  {
+    body_load.reinit(*elements, field, elements->n_components(), "The body load");
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::set_face_terms(const FaceTerms &terms)
+  {
+    std::vector<std::int64_t> offsets{0};
+    for (const FaceEntry &face : elements->faces())
+      offsets.push_back(offsets.back() + elements->reference(face.batch).n_face_quadrature);
+    const auto n_points = static_cast<std::size_t>(offsets.back());
+    const auto upload   = [&](Array<Number> &array, const std::vector<double> &values, const std::size_t n) {
+      require(values.empty() || values.size() == n,
+                "Boundary terms need a value at every quadrature point of every face of the element tables.");
+      for (const double value : values)
+        require(std::isfinite(value), "A boundary term is not finite; correct its expression.");
+      array.copy_from(backend(), std::vector<Number>(values.begin(), values.end()));
+    };
+    upload(face_load, terms.load, n_points * elements->n_components());
+    upload(face_robin, terms.robin, n_points);
+    face_points.copy_from(backend(), offsets);
+  }
+
+  template <typename Number>
+  std::size_t AssemblerBase<Number>::memory_consumption() const
+  {
+    return plan.memory_consumption() + coefficients.memory_consumption() + body_load.memory_consumption() +
+           face_load.memory_consumption() + face_robin.memory_consumption() + face_points.memory_consumption() +
+           buffer_matrix.memory_consumption() + buffer_vector.memory_consumption();
+  }
+
+  template <typename Number>
+  MatrixTarget<Number> AssemblerBase<Number>::target(const CSRMatrix<Number> &matrix)
+  {
+    MatrixTarget<Number> result{};
+    result.format   = MatrixTarget<Number>::csr;
+    result.csr_view = matrix.view();
+    return result;
+  }
+
+  template <typename Number>
+  MatrixTarget<Number> AssemblerBase<Number>::target(const SlicedEllpackMatrix<Number> &matrix)
+  {
+    MatrixTarget<Number> result{};
+    result.format      = MatrixTarget<Number>::sliced_ellpack;
+    result.sliced_view = matrix.view();
+    return result;
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::check_matrix(const MatrixBase<Number> &matrix, const int n_components) const
+  {
+    const std::int64_t entries = pattern.n_blocks() * n_components * n_components;
+    require(matrix.backend() == backend(), "The matrix lives on another back end than the assembler.");
+    require(matrix.n_rows() == elements->n_dofs() && matrix.block_rows() == n_components &&
+                matrix.block_columns() == n_components && matrix.n_nonzero_elements() == entries,
+            "The matrix was not made from the assembler's sparsity.");
+  }
+
+  template <typename Number>
+  AssemblyArguments<Number> AssemblerBase<Number>::common_arguments(const MatrixTarget<Number> &target, Number *rhs)
+  {
+    AssemblyArguments<Number> a{};
+    a.batches      = elements->view();
+    a.constrained  = elements->constrained_cells();
+    a.faces        = elements->faces_view();
+    a.patches      = plan.view(pattern);
+    a.coefficients = coefficients.view();
+    a.load         = body_load.view();
+    a.face_terms   = {face_load.empty() && face_robin.empty() ? nullptr : face_points.data(),
+                    face_load.empty() ? nullptr : face_load.data(), face_robin.empty() ? nullptr : face_robin.data()};
+    a.matrix         = target;
+    a.rhs            = rhs;
+    a.buffer_matrix  = buffer_matrix.data();
+    a.buffer_vector  = buffer_vector.data();
+    a.fast_memory    = fast_memory;
+    a.most_cells     = plan.most_cells();
+    a.most_blocks    = plan.most_blocks();
+    a.computed_batch = Patches::computed_batch(*elements);
+    a.staged         = plan.strategy() == AssemblyStrategy::patches;
+    // A load that varies inside cells, and coefficients that do, need all points.
+    a.one_point = one_point_suffices && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
+    require(coefficients_are_set, "The weak form has no coefficients; call set_coefficients() before assembling.");
+    return a;
+  }
+
+  template class AssemblerBase<double>;
+  template class AssemblerBase<float>;
+} // namespace PatchFEM

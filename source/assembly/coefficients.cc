@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/assembly/coefficients.h>
+
+#include <cmath>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    using View = CoefficientView<double>;
+
+    void require_finite(const std::vector<double> &values, const int n_values, const std::string &where)
+    {
+      std::int64_t bad = -1;
+#pragma omp parallel for schedule(static) reduction(max : bad)
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(values.size()); ++i)
+        if (!std::isfinite(values[i]))
+          bad = i;
+      require(bad < 0, "A coefficient or load is not finite (" + where + ", value " +
+                           std::to_string(bad < 0 ? 0 : bad / n_values) + "); correct its expression there.");
+    }
+
+    template <typename Number>
+    std::vector<Number> convert(const std::vector<double> &values)
+    {
+      return std::vector<Number>(values.begin(), values.end());
+    }
+  } // namespace
+
+  CoefficientField CoefficientField::constant(const std::vector<double> &values)
+  {
+    require_finite(values, 1, "constant");
+    CoefficientField field;
+    field.field_kind = View::constant;
+    field.n          = static_cast<int>(values.size());
+    field.batch_values.push_back(values);
+    return field;
+  }
+
+  CoefficientField CoefficientField::by_material(const std::map<int, std::vector<double>> &values)
+  {
+    require(!values.empty(), "A coefficient by material needs at least one material id.");
+    CoefficientField field;
+    field.field_kind = View::material;
+    field.n          = static_cast<int>(values.begin()->second.size());
+    for (const auto &[id, numbers] : values)
+    {
+      require(static_cast<int>(numbers.size()) == field.n, "Every material needs the same number of values.");
+      require_finite(numbers, field.n, "material id " + std::to_string(id));
+    }
+    field.materials = values;
+    return field;
+  }
+
+  CoefficientField CoefficientField::by_cell(const int n_values, std::vector<std::vector<double>> values)
+  {
+    CoefficientField field;
+    field.field_kind   = View::cell;
+    field.n            = n_values;
+    field.batch_values = std::move(values);
+    for (const std::vector<double> &batch : field.batch_values)
+      require_finite(batch, n_values, "by cell");
+    return field;
+  }
+
+  CoefficientField CoefficientField::at_quadrature_points(const int n_values, std::vector<std::vector<double>> values)
+  {
+    CoefficientField field;
+    field.field_kind   = View::quadrature_point;
+    field.n            = n_values;
+    field.batch_values = std::move(values);
+    for (const std::vector<double> &batch : field.batch_values)
+      require_finite(batch, n_values, "at quadrature points");
+    return field;
+  }
+
+  template <typename Number>
+  void DeviceCoefficients<Number>::reinit(const ElementBatches   &batches,
+                                          const CoefficientField &field,
+                                          const int               n_values,
+                                          const char             *name)
+  {
+    arrays.clear();
+    device_view = CoefficientView<Number>{};
+    if (field.kind() == View::none)
+      return;
+    require(field.n_values() == n_values, std::string(name) + " needs " + std::to_string(n_values) + " values, not " +
+                                              std::to_string(field.n_values()) + ".");
+    device_view.kind     = static_cast<typename CoefficientView<Number>::Kind>(field.kind());
+    device_view.n_values = n_values;
+    const auto n_batches = static_cast<std::size_t>(batches.n_batches());
+    if (field.kind() == View::constant || field.kind() == View::material)
+    {
+      std::vector<double> values;
+      if (field.kind() == View::constant)
+        values = field.values()[0];
+      else
+        for (const int id : batches.materials())
+        {
+          const auto entry = field.material_values().find(id);
+          require(entry != field.material_values().end(),
+                  std::string(name) + " has no value for material id " + std::to_string(id) + ", which the mesh has.");
+          values.insert(values.end(), entry->second.begin(), entry->second.end());
+        }
+      arrays.emplace_back(batches.backend(), convert<Number>(values));
+      for (std::size_t b = 0; b < n_batches; ++b)
+        device_view.values[b] = arrays[0].data();
+    }
+    else
+    {
+      require(field.values().size() == n_batches, std::string(name) + " needs values for every batch of cells.");
+      for (std::size_t b = 0; b < n_batches; ++b)
+      {
+        const std::size_t per_cell = field.kind() == View::cell
+                                         ? n_values
+                                         : std::size_t(n_values) * batches.reference(static_cast<int>(b)).n_quadrature;
+        require(field.values()[b].size() == per_cell * batches.n_cells(static_cast<int>(b)),
+                std::string(name) + " has another number of values than the cells of batch " + std::to_string(b) +
+                    " need.");
+        arrays.emplace_back(batches.backend(), convert<Number>(field.values()[b]));
+        device_view.values[b] = arrays.back().data();
+      }
+    }
+  }
+
+  template <typename Number>
+  std::size_t DeviceCoefficients<Number>::memory_consumption() const
+  {
+    std::size_t bytes = 0;
+    for (const Array<Number> &array : arrays)
+      bytes += array.memory_consumption();
+    return bytes;
+  }
+
+  template class DeviceCoefficients<double>;
+  template class DeviceCoefficients<float>;
+} // namespace PatchFEM

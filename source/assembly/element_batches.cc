@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "structure_tools.h"
+
+#include <patchfem/assembly/element_batches.h>
+#include <patchfem/kernels/ordering.h>
+#include <patchfem/kernels/primitives.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    template <int dim>
+    void compute_curve(const Backend             &backend,
+                       const BatchesView         &view,
+                       const std::vector<double> &points,
+                       const int                 *first_cell,
+                       std::uint64_t             *curve)
+    {
+      kernels::NodeCurveBody<dim> body;
+      std::array<double, 3>       low{}, high{};
+      low.fill(HUGE_VAL);
+      high.fill(-HUGE_VAL);
+      const std::int64_t n_points = points.size() / dim;
+      for (int a = 0; a < dim; ++a)
+      {
+        double least = HUGE_VAL, most = -HUGE_VAL;
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
+        for (std::int64_t i = 0; i < n_points; ++i)
+        {
+          least = std::min(least, points[i * dim + a]);
+          most  = std::max(most, points[i * dim + a]);
+        }
+        low[a]  = least;
+        high[a] = most;
+      }
+      double extent = 0.;
+      for (int a = 0; a < dim; ++a)
+      {
+        body.origin[a] = low[a];
+        extent         = std::max(extent, high[a] - low[a]);
+      }
+      body.scale      = extent > 0. ? std::ldexp(1., kernels::hilbert_bits<dim>()) / extent : 0.;
+      body.points     = view.points;
+      body.first_cell = first_cell;
+      body.curve      = curve;
+      for (int b = 0; b < view.n_batches; ++b)
+      {
+        body.batch = view.batch[b];
+        run(backend, std::int64_t(body.batch.n_cells) * body.batch.reference.n_shape, body);
+      }
+    }
+  } // namespace
+
+  void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
+  {
+    require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
+    require(data.sorting_window >= 1, "The sorting window must be at least one row.");
+    require(tables.batches.size() <= BatchesView::max_batches,
+            "More than " + std::to_string(BatchesView::max_batches) + " different finite elements in one problem.");
+    require(tables.n_cells() > 0, "The mesh has no cells.");
+    require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
+    place  = backend;
+    dim    = tables.dim;
+    n_comp = tables.n_components;
+    n_node = tables.n_nodes;
+    n_cell = static_cast<int>(tables.n_cells());
+
+    upload(tables);
+    check_jacobians();
+    order_nodes(tables, data.sorting_window);
+    order_cells();
+    resolve_constraints(tables);
+    sort_faces(tables);
+  }
+
+  void ElementBatches::upload(const ElementTables &tables)
+  {
+    material_ids.clear();
+    for (const CellTable &table : tables.batches)
+    {
+      int previous = INT_MIN; // neighbours mostly share their material
+      for (const int id : table.material_ids)
+        if (id != previous)
+        {
+          previous         = id;
+          const auto place = std::lower_bound(material_ids.begin(), material_ids.end(), id);
+          if (place == material_ids.end() || *place != id)
+            material_ids.insert(place, id);
+        }
+    }
+    if (material_ids.empty())
+      material_ids.push_back(0);
+
+    points.copy_from(place, tables.points);
+    batches.clear();
+    batches.resize(tables.batches.size());
+    int first = 0;
+    for (std::size_t b = 0; b < batches.size(); ++b)
+    {
+      const CellTable &table = tables.batches[b];
+      Batch           &batch = batches[b];
+      batch.reference        = table.reference;
+      batch.n_cells          = table.n_cells;
+      batch.first_cell       = first;
+      first += table.n_cells;
+      batch.active_index = table.active_index;
+      batch.nodes.copy_from(place, table.nodes);
+      batch.geometry.copy_from(place, table.geometry);
+      if (material_ids.size() > 1)
+      {
+        std::vector<int> slot(table.n_cells);
+#pragma omp parallel for schedule(static)
+        for (int c = 0; c < table.n_cells; ++c)
+          slot[c] = static_cast<int>(std::lower_bound(material_ids.begin(), material_ids.end(), table.material_ids[c]) -
+                                     material_ids.begin());
+        batch.material.copy_from(place, slot);
+      }
+      batch.source.reinit(place, table.n_cells);
+      run(place, table.n_cells, kernels::IotaBody{batch.source.data()});
+
+      const ReferenceElement &r = table.reference;
+      batch.weights.copy_from(place, r.weights);
+      batch.shape_values.copy_from(place, r.shape_values);
+      batch.shape_gradients.copy_from(place, r.shape_gradients);
+      batch.geometry_values.copy_from(place, r.geometry_values);
+      batch.geometry_gradients.copy_from(place, r.geometry_gradients);
+      batch.support_geometry_values.copy_from(place, r.support_geometry_values);
+      batch.face_weights.copy_from(place, r.face_weights);
+      batch.face_shape_values.copy_from(place, r.face_shape_values);
+      batch.face_geometry_gradients.copy_from(place, r.face_geometry_gradients);
+      batch.face_tangents.copy_from(place, r.face_tangents);
+    }
+  }
+
+  void ElementBatches::order_nodes(const ElementTables &tables, const int window)
+  {
+    Array<int>           first_cell(place, n_node), n_cells_of(place, n_node), order(place, n_node);
+    Array<std::uint64_t> keys(place, n_node);
+    run(place, n_node, kernels::FillBody{first_cell.data(), INT_MAX});
+    n_cells_of.set_zero();
+    memory::set_zero(place, keys.data(), keys.memory_consumption());
+    const BatchesView all = view();
+    for (int b = 0; b < all.n_batches; ++b)
+      run(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
+          kernels::NodeCellsBody{all.batch[b], first_cell.data(), n_cells_of.data()});
+    if (dim == 2)
+      compute_curve<2>(place, all, tables.points, first_cell.data(), keys.data());
+    else
+      compute_curve<3>(place, all, tables.points, first_cell.data(), keys.data());
+    first_cell.release();
+
+    run(place, n_node, kernels::IotaBody{order.data()});
+    dispatch(place, [&](auto where) { kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 60); });
+    if (window > 1)
+    {
+      run(place, n_node, kernels::WindowKeyBody{order.data(), n_cells_of.data(), window, keys.data()});
+      dispatch(place, [&](auto where) {
+        kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 16 + bits_for(n_node / window + 1));
+      });
+    }
+
+    Array<int> new_of_old(place, n_node);
+    run(place, n_node, kernels::InvertBody{order.data(), new_of_old.data()});
+    for (Batch &batch : batches)
+      run(place, batch.nodes.size(), kernels::RenumberBody{new_of_old.data(), batch.nodes.data()});
+    node_permutation = new_of_old.to_vector();
+
+    const std::int64_t n = n_dofs();
+    dofs.reinit(place, n);
+    Array<unsigned int> given;
+    if (tables.dof_indices.empty())
+    {
+      std::vector<unsigned int> plain(n);
+#pragma omp parallel for schedule(static)
+      for (std::int64_t i = 0; i < n; ++i)
+        plain[i] = static_cast<unsigned int>(i);
+      given.copy_from(place, plain);
+    }
+    else
+    {
+      require(std::int64_t(tables.dof_indices.size()) == n, "Every unknown needs its index in the source.");
+      given.copy_from(place, tables.dof_indices);
+    }
+    run(place, n, kernels::PermuteRowsBody<unsigned int>{order.data(), n_comp, given.data(), dofs.data()});
+    place.synchronize();
+  }
+
+  void ElementBatches::order_cells()
+  {
+    cell_permutation.resize(n_cell);
+    for (Batch &batch : batches)
+    {
+      const int            n = batch.n_cells;
+      Array<std::uint64_t> keys(place, n);
+      Array<int>           order(place, n), inverse(place, n);
+      run(place, n, kernels::CellKeyBody{batch.nodes.data(), batch.reference.n_shape, keys.data()});
+      run(place, n, kernels::IotaBody{order.data()});
+      dispatch(place,
+               [&](auto where) { kernels::stable_sort_by_key(where, n, keys.data(), order.data(), bits_for(n_node)); });
+      const auto permute = [&](Array<int> &rows, const int width) {
+        if (rows.empty())
+          return;
+        Array<int> result(place, rows.size());
+        run(place, rows.size(), kernels::PermuteRowsBody<int>{order.data(), width, rows.data(), result.data()});
+        rows.swap(result);
+      };
+      permute(batch.nodes, batch.reference.n_shape);
+      permute(batch.geometry, batch.reference.n_geometry);
+      permute(batch.material, 1);
+      permute(batch.source, 1);
+      run(place, n, kernels::InvertBody{order.data(), inverse.data()});
+      inverse.copy_to(cell_permutation.data() + batch.first_cell);
+      for (int c = batch.first_cell; c < batch.first_cell + n; ++c)
+        cell_permutation[c] += batch.first_cell;
+    }
+  }
+
+  void ElementBatches::sort_faces(const ElementTables &tables)
+  {
+    face_entries = tables.faces;
+    std::vector<std::pair<int, int>> order(face_entries.size()); // (cell here, position in the tables)
+    for (std::size_t i = 0; i < order.size(); ++i)
+      order[i] = {cell_permutation[batches[face_entries[i].batch].first_cell + face_entries[i].cell],
+                  static_cast<int>(i)};
+    std::sort(order.begin(), order.end());
+    std::vector<int>          cells, number, source;
+    std::vector<std::int64_t> offsets;
+    for (const auto &[cell, position] : order)
+    {
+      if (cells.empty() || cells.back() != cell)
+      {
+        cells.push_back(cell);
+        offsets.push_back(static_cast<std::int64_t>(number.size()));
+      }
+      number.push_back(face_entries[position].face);
+      source.push_back(position);
+    }
+    offsets.push_back(static_cast<std::int64_t>(number.size()));
+    face_cells.copy_from(place, cells);
+    face_offsets.copy_from(place, offsets);
+    face_number.copy_from(place, number);
+    face_source.copy_from(place, source);
+  }
+
+  void ElementBatches::check_jacobians() const
+  {
+    Array<int> bad_cell(place, 1);
+    run(place, 1, kernels::FillBody{bad_cell.data(), INT_MAX});
+    const BatchesView all = view();
+    for (int b = 0; b < all.n_batches; ++b)
+      if (dim == 2)
+        run(place, all.batch[b].n_cells, kernels::JacobianCheckBody<2>{all.batch[b], all.points, bad_cell.data()});
+      else
+        run(place, all.batch[b].n_cells, kernels::JacobianCheckBody<3>{all.batch[b], all.points, bad_cell.data()});
+    const int cell = bad_cell.read(0);
+    if (cell == INT_MAX)
+      return;
+    const Batch &batch  = batches[all.batch_of(cell)];
+    const int    local  = cell - batch.first_cell; // cells have not been reordered yet
+    const int    active = batch.active_index.empty() ? local : batch.active_index[local];
+    throw Error("Cell " + std::to_string(active) +
+                " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh there.");
+  }
+
+  BatchesView ElementBatches::view() const
+  {
+    BatchesView result{};
+    result.n_batches = n_batches();
+    result.n_cells   = n_cell;
+    result.n_nodes   = n_node;
+    result.points    = points.data();
+    for (int b = 0; b < result.n_batches; ++b)
+    {
+      const Batch &from = batches[b];
+      result.batch[b]   = {{from.reference.n_shape, from.reference.n_geometry, from.reference.n_quadrature,
+                            from.reference.n_face_quadrature, from.weights.data(), from.shape_values.data(),
+                            from.shape_gradients.data(), from.geometry_values.data(), from.geometry_gradients.data(),
+                            from.support_geometry_values.data(), from.face_weights.data(), from.face_shape_values.data(),
+                            from.face_geometry_gradients.data(), from.face_tangents.data()},
+                           from.n_cells,
+                           from.first_cell,
+                           from.nodes.data(),
+                           from.geometry.data(),
+                           from.material.data(),
+                           from.source.data()};
+    }
+    return result;
+  }
+
+  ConstrainedCellsView ElementBatches::constrained_cells() const
+  {
+    return {static_cast<int>(constrained.cells.size()),
+            constrained.cells.data(),
+            constrained.node_offsets.data(),
+            constrained.nodes.data(),
+            constrained.n_free.data(),
+            constrained.column_offsets.data(),
+            constrained.column_local.data(),
+            constrained.column_weight.data(),
+            constrained.diagonal_local.data(),
+            constrained.inhomogeneity_offset.data(),
+            constrained.inhomogeneity.data()};
+  }
+
+  FacesView ElementBatches::faces_view() const
+  {
+    return {static_cast<int>(face_cells.size()), face_cells.data(), face_offsets.data(), face_number.data(),
+            face_source.data()};
+  }
+
+  std::size_t ElementBatches::memory_consumption() const
+  {
+    std::size_t bytes = points.memory_consumption() + dofs.memory_consumption();
+    for (const Batch &b : batches)
+      bytes += b.nodes.memory_consumption() + b.geometry.memory_consumption() + b.material.memory_consumption() +
+               b.source.memory_consumption();
+    const Constrained &c = constrained;
+    bytes += c.cells.memory_consumption() + c.nodes.memory_consumption() + c.n_free.memory_consumption() +
+             c.column_local.memory_consumption() + c.diagonal_local.memory_consumption() +
+             c.node_offsets.memory_consumption() + c.column_offsets.memory_consumption() +
+             c.inhomogeneity_offset.memory_consumption() + c.column_weight.memory_consumption() +
+             c.inhomogeneity.memory_consumption();
+    return bytes + face_cells.memory_consumption() + face_offsets.memory_consumption() +
+           face_number.memory_consumption() + face_source.memory_consumption();
+  }
+} // namespace PatchFEM

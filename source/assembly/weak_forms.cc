@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/assembly_host.h>
+
+PATCHFEM_INSTANTIATE_ASSEMBLY(PatchFEM::Laplace<2>);
+PATCHFEM_INSTANTIATE_ASSEMBLY(PatchFEM::Laplace<3>);
+PATCHFEM_INSTANTIATE_ASSEMBLY(PatchFEM::Diffusion<2>);
+PATCHFEM_INSTANTIATE_ASSEMBLY(PatchFEM::Diffusion<3>);
+PATCHFEM_INSTANTIATE_ASSEMBLY(PatchFEM::Elasticity<2>);
+PATCHFEM_INSTANTIATE_ASSEMBLY(PatchFEM::Elasticity<3>);
