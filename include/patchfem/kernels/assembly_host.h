@@ -2,8 +2,8 @@
 #ifndef patchfem_kernels_assembly_host_h
 #define patchfem_kernels_assembly_host_h
 
+#include <patchfem/kernels/assembly_extents.h>
 #include <patchfem/kernels/element_bodies.h>
-#include <patchfem/kernels/row_bodies.h>
 
 #include <vector>
 
@@ -16,20 +16,6 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** Calls @p function with the extents of the computed batch, fixed where a form has them compiled. */
-    template <typename Form, typename Number, typename Function>
-    void with_extents(const AssemblyArguments<Number> &a, const Function &function)
-    {
-      constexpr int        dim = Form::dimension, corners = 1 << dim;
-      const ReferenceView &r = a.batches.batch[a.computed_batch].reference;
-      if (a.one_point && r.n_shape == dim + 1 && r.n_geometry == dim + 1)
-        function(FixedExtents<dim + 1, 1, dim + 1>());
-      else if (r.n_shape == corners && r.n_geometry == corners && r.n_quadrature == corners)
-        function(FixedExtents<corners, corners, corners>());
-      else
-        function(AnyExtents());
-    }
-
     template <typename Form, typename Number>
     std::size_t cell_bytes(const ReferenceView &reference, const bool one_point)
     {
@@ -62,6 +48,7 @@ namespace PatchFEM
     {
       with_extents<Form>(arguments, [&](auto extents) {
         const PatchBody<Form, Number, decltype(extents)> body{arguments};
+        require_room(body);
 #pragma omp parallel
         {
           std::vector<Number> memory(body.scratch_bytes() / sizeof(Number));

@@ -21,7 +21,9 @@ namespace PatchFEM
     template <typename Body>
     void parallel_for(Host, const std::int64_t n, const Body &body)
     {
-#pragma omp parallel for schedule(static)
+#ifdef _OPENMP
+#  pragma omp parallel for schedule(static)
+#endif
       for (std::int64_t i = 0; i < n; ++i)
         body(i);
     }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parallel_for.cuh"
+
+#include <patchfem/kernels/ordering.h>
+#include <patchfem/kernels/patch_plan_bodies.h>
+#include <patchfem/kernels/structure_bodies.h>
+
+// The bodies that build structure, one line each.
+namespace PatchFEM
+{
+  namespace kernels
+  {
+#define PATCHFEM_INSTANTIATE_BODY(Body) template void parallel_for(Cuda, std::int64_t, const Body &)
+
+    PATCHFEM_INSTANTIATE_BODY(FillBody);
+    PATCHFEM_INSTANTIATE_BODY(IotaBody);
+    PATCHFEM_INSTANTIATE_BODY(NodeCellsBody);
+    PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<2>);
+    PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<3>);
+    PATCHFEM_INSTANTIATE_BODY(WindowKeyBody);
+    PATCHFEM_INSTANTIATE_BODY(InvertBody);
+    PATCHFEM_INSTANTIATE_BODY(RenumberBody);
+    PATCHFEM_INSTANTIATE_BODY(CellKeyBody);
+    PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<int>);
+    PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<unsigned int>);
+    PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<2>);
+    PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<3>);
+
+    PATCHFEM_INSTANTIATE_BODY(IndexOfBody);
+    PATCHFEM_INSTANTIATE_BODY(MarkBody);
+    PATCHFEM_INSTANTIATE_BODY(MarkRangeBody);
+    PATCHFEM_INSTANTIATE_BODY(CountCellRowsBody);
+    PATCHFEM_INSTANTIATE_BODY(EmitPairsBody);
+    PATCHFEM_INSTANTIATE_BODY(CountCandidatesBody);
+    PATCHFEM_INSTANTIATE_BODY(EmitCandidatesBody);
+    PATCHFEM_INSTANTIATE_BODY(CountUniqueBody);
+    PATCHFEM_INSTANTIATE_BODY(WriteUniqueBody);
+
+    PATCHFEM_INSTANTIATE_BODY(PatchOffsetsBody);
+    PATCHFEM_INSTANTIATE_BODY(PairCellsBody);
+    PATCHFEM_INSTANTIATE_BODY(PatchBlocksBody);
+    PATCHFEM_INSTANTIATE_BODY(RowSlotsBody);
+    PATCHFEM_INSTANTIATE_BODY(PackRowsBody);
+    PATCHFEM_INSTANTIATE_BODY(BufferedFlagBody);
+    PATCHFEM_INSTANTIATE_BODY(PatchBufferBody);
+    PATCHFEM_INSTANTIATE_BODY(BufferedKeyBody);
+    PATCHFEM_INSTANTIATE_BODY(FirstOfRunBody);
+    PATCHFEM_INSTANTIATE_BODY(BufferedListBody);
+    PATCHFEM_INSTANTIATE_BODY(BufferedOffsetsBody);
+    PATCHFEM_INSTANTIATE_BODY(BufferedEntryBody);
+  } // namespace kernels
+} // namespace PatchFEM
