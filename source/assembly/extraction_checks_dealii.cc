@@ -38,7 +38,10 @@ namespace PatchFEM
       void check_mesh(const dealii::Triangulation<dim> &triangulation)
       {
         require(triangulation.n_active_cells() > 0, "The triangulation has no cells: create or read a mesh first.");
-        const unsigned int n_processes = dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator());
+        // A program that never starts MPI is one process.
+        const unsigned int n_processes = dealii::Utilities::MPI::job_supports_mpi()
+                                             ? dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator())
+                                             : 1;
         require(n_processes == 1, "The triangulation is shared by " + std::to_string(n_processes) +
                                       " MPI processes, so each sees artificial and ghost cells: run with one process.");
 
