@@ -21,10 +21,10 @@ namespace PatchFEM
    *     set Generator           = hyper_cube          # a function of dealii::GridGenerator, or
    *     set Generator arguments = 0 : 1 : false
    *     set File                = meshes/bridge.msh   # a file: exactly one of Generator and File
-   *     set Scale               = 1                   # then scaled,
-   *     set Rotation            = z 30                # rotated about the origin by degrees (2D: z only),
-   *     set Coarse refinements  = 0                   # refined to what becomes the coarse mesh,
-   *     set Simplices           = none                # none | kuhn (2 triangles, 6 tets) | dealii (8, 24)
+   *     set Coarse refinements  = 0                   # refined on its manifolds to what becomes the coarse mesh,
+   *     set Simplices           = none                # cut: none | kuhn (2 triangles, 6 tets) | dealii (8, 24),
+   *     set Scale               = 1                   # scaled,
+   *     set Rotation            =                     # turned about the origin, `z 30` (axis, degrees; 2D: z only),
    *     set Global refinements  = 0                   # and refined
    *     set Simplex refinement  = red                 # simplices only: red | dealii
    *   end
@@ -35,6 +35,8 @@ namespace PatchFEM
    * Rules are muParser predicates of x, y and z at the centre of each boundary face of the coarse mesh; the first that
    * holds gives the face its id, which children of the face inherit. A face that no rule matches keeps the id that the
    * file or generator gave it (0 if none).
+   *
+   * Simplices are straight: on a curved domain, Coarse refinements follow the curve and Global refinements do not.
    */
   struct MeshParameters
   {

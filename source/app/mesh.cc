@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/mesh.h>
+#include <patchfem/app/mesh_reader.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/simplex_refinement.h>
+
+#include <deal.II/base/function_parser.h>
+#include <deal.II/distributed/tria.h>
+#include <deal.II/grid/grid_generator.h>
+#include <deal.II/grid/grid_tools.h>
+#include <deal.II/grid/manifold.h>
+
+#include <cmath>
+#include <sstream>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    using namespace dealii;
+
+    /** What an exception of deal.II says, on one line. */
+    std::string one_line(const ExceptionBase &exception)
+    {
+      std::ostringstream info;
+      exception.print_info(info);
+      std::istringstream words(info.str());
+      std::string        result, word;
+      while (words >> word)
+        result += (result.empty() ? "" : " ") + word;
+      while (!result.empty() && result.back() == '.')
+        result.pop_back();
+      return result;
+    }
+
+    std::string absolute_file(const MeshParameters &parameters)
+    {
+      return parameters.file[0] == '/' || parameters.directory.empty() ? parameters.file
+                                                                       : parameters.directory + "/" + parameters.file;
+    }
+
+    /** Lists of a triangulation without refined cells; every boundary face is in them. */
+    template <int dim>
+    MeshLists to_lists(const Triangulation<dim> &triangulation)
+    {
+      MeshLists lists;
+      if (triangulation.all_reference_cells_are_hyper_cube())
+        lists.kind = dim == 2 ? CellKind::quadrilateral : CellKind::hexahedron;
+      else
+        lists.kind = dim == 2 ? CellKind::triangle : CellKind::tetrahedron;
+      for (const Point<dim> &vertex : triangulation.get_vertices())
+        lists.vertices.push_back({{vertex[0], vertex[1], dim == 3 ? vertex[dim - 1] : 0.}});
+      for (const auto &cell : triangulation.active_cell_iterators())
+      {
+        for (const unsigned int v : cell->vertex_indices())
+          lists.cells.push_back(cell->vertex_index(v));
+        lists.material_ids.push_back(cell->material_id());
+        for (const unsigned int f : cell->face_indices())
+          if (cell->at_boundary(f))
+          {
+            for (const unsigned int v : cell->face(f)->vertex_indices())
+              lists.faces.push_back(cell->face(f)->vertex_index(v));
+            lists.face_ids.push_back(cell->face(f)->boundary_id());
+          }
+      }
+      return lists;
+    }
+
+    template <int dim>
+    void create(Triangulation<dim> &triangulation, const MeshLists &lists)
+    {
+      std::vector<Point<dim>> vertices(lists.vertices.size());
+      for (std::size_t v = 0; v < vertices.size(); ++v)
+        for (unsigned int d = 0; d < dim; ++d)
+          vertices[v][d] = lists.vertices[v][d];
+      const unsigned int         n_vertices = n_vertices_per_cell(lists.kind);
+      std::vector<CellData<dim>> cells(lists.n_cells(), CellData<dim>(n_vertices));
+      for (std::size_t c = 0; c < cells.size(); ++c)
+      {
+        std::copy_n(lists.cell(c), n_vertices, cells[c].vertices.begin());
+        cells[c].material_id = lists.material_ids[c];
+      }
+      // In three dimensions create_triangulation() wants neighbours to agree on the directions of edges if they can.
+      if (!is_simplex(lists.kind))
+        GridTools::consistently_order_cells(cells);
+
+      const unsigned int n_face_vertices = n_vertices_per_face(lists.kind);
+      SubCellData        faces;
+      for (std::size_t f = 0; f < lists.n_faces(); ++f)
+        if (lists.face_ids[f] != 0)
+        {
+          const auto add = [&](auto &list) {
+            list.emplace_back(n_face_vertices);
+            std::copy_n(lists.faces.data() + f * n_face_vertices, n_face_vertices, list.back().vertices.begin());
+            list.back().boundary_id = lists.face_ids[f];
+          };
+          if (dim == 2)
+            add(faces.boundary_lines);
+          else
+            add(faces.boundary_quads);
+        }
+      triangulation.create_triangulation(vertices, cells, faces);
+    }
+
+    template <int dim>
+    void generate(Triangulation<dim> &triangulation, const MeshParameters &parameters)
+    {
+      try
+      {
+        GridGenerator::generate_from_name_and_arguments(triangulation, parameters.generator,
+                                                        parameters.generator_arguments);
+      }
+      catch (const ExceptionBase &exception)
+      {
+        throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
+                    "' gives no mesh in dimension " + std::to_string(dim) + ": " + one_line(exception) + ".");
+      }
+      if (triangulation.n_active_cells() == 0)
+        throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
+                    "' gives a mesh without cells.");
+    }
+
+    /** Makes refined cells coarse ones, with all ids and manifolds. */
+    template <int dim>
+    void flatten(Triangulation<dim> &triangulation)
+    {
+      if (triangulation.n_levels() == 1)
+        return;
+      Triangulation<dim> flat(triangulation.get_mesh_smoothing());
+      GridGenerator::flatten_triangulation(triangulation, flat);
+      for (const types::manifold_id id : triangulation.get_manifold_ids())
+        if (id != numbers::flat_manifold_id)
+          flat.set_manifold(id, triangulation.get_manifold(id));
+      triangulation.clear();
+      triangulation.copy_triangulation(flat);
+    }
+
+    template <int dim>
+    bool is_curved(const Triangulation<dim> &triangulation)
+    {
+      for (const types::manifold_id id : triangulation.get_manifold_ids())
+        if (dynamic_cast<const FlatManifold<dim> *>(&triangulation.get_manifold(id)) == nullptr)
+          return true;
+      return false;
+    }
+
+    bool moves(const MeshParameters &parameters)
+    {
+      return parameters.scale != 1. || parameters.rotation_angle != 0.;
+    }
+
+    /** Scales and rotates a point; two-dimensional ones have third coordinate 0. */
+    std::array<double, 3> move(const MeshParameters &parameters, const std::array<double, 3> &x)
+    {
+      const double          angle = parameters.rotation_angle * numbers::PI / 180.;
+      const unsigned int    axis = parameters.rotation_axis - 'x', a = (axis + 1) % 3, b = (axis + 2) % 3;
+      std::array<double, 3> result;
+      result[axis] = parameters.scale * x[axis];
+      result[a]    = parameters.scale * (std::cos(angle) * x[a] - std::sin(angle) * x[b]);
+      result[b]    = parameters.scale * (std::sin(angle) * x[a] + std::cos(angle) * x[b]);
+      return result;
+    }
+
+    void move(MeshLists &lists, const MeshParameters &parameters)
+    {
+      if (moves(parameters))
+        for (std::array<double, 3> &x : lists.vertices)
+          x = move(parameters, x);
+    }
+
+    /** Gives @p ids to the faces with @p centres: the id of the first rule that holds, else what it was. */
+    template <int dim>
+    void apply_rules(const MeshParameters          &parameters,
+                     const std::vector<Point<dim>> &centres,
+                     std::vector<std::uint32_t>    &ids)
+    {
+      std::vector<bool> taken(ids.size(), false);
+      for (const auto &rule : parameters.boundary_rules)
+      {
+        const std::string name = "The rule '" + std::to_string(rule.first) + ": " + rule.second + "' of Boundary ids";
+        std::size_t       n_matches = 0, n_taken = 0;
+        try
+        {
+          FunctionParser<dim> predicate;
+          predicate.initialize(FunctionParser<dim>::default_variable_names(), rule.second, {{"pi", numbers::PI}});
+          for (std::size_t f = 0; f < ids.size(); ++f)
+          {
+            const double value = predicate.value(centres[f]);
+            if (!std::isfinite(value))
+            {
+              std::ostringstream centre;
+              centre << centres[f];
+              throw Error(name + " has no value at (" + centre.str() + ").");
+            }
+            if (value == 0.)
+              continue;
+            ++n_taken;
+            if (taken[f])
+              continue;
+            ids[f]   = rule.first;
+            taken[f] = true;
+            ++n_matches;
+          }
+        }
+        catch (const ExceptionBase &exception)
+        {
+          throw Error(name + " is no expression of " + FunctionParser<dim>::default_variable_names() + ": " +
+                      one_line(exception) + ".");
+        }
+        if (n_taken == 0)
+          throw Error(name + " matches none of the " + std::to_string(ids.size()) +
+                      " boundary faces of the coarse mesh; check it, and Coarse refinements if faces are large.");
+        if (n_matches == 0)
+          throw Error(name + " matches only faces that an earlier rule has taken; move it before that one.");
+      }
+    }
+
+    /** Rules on lists that hold all boundary faces. */
+    template <int dim>
+    void apply_rules(MeshLists &lists, const MeshParameters &parameters)
+    {
+      const unsigned int      n = n_vertices_per_face(lists.kind);
+      std::vector<Point<dim>> centres(lists.n_faces());
+      for (std::size_t f = 0; f < lists.n_faces(); ++f)
+        for (unsigned int v = 0; v < n; ++v)
+          for (unsigned int d = 0; d < dim; ++d)
+            centres[f][d] += lists.vertices[lists.faces[f * n + v]][d] / n;
+      apply_rules(parameters, centres, lists.face_ids);
+    }
+
+    template <int dim>
+    void apply_rules(Triangulation<dim> &triangulation, const MeshParameters &parameters)
+    {
+      std::vector<Point<dim>>                                 centres;
+      std::vector<std::uint32_t>                              ids;
+      std::vector<typename Triangulation<dim>::face_iterator> faces;
+      for (const auto &cell : triangulation.active_cell_iterators())
+        for (const auto &face : cell->face_iterators())
+          if (face->at_boundary())
+          {
+            faces.push_back(face);
+            centres.push_back(face->center());
+            ids.push_back(face->boundary_id());
+          }
+      apply_rules(parameters, centres, ids);
+      for (std::size_t f = 0; f < faces.size(); ++f)
+        faces[f]->set_boundary_id(ids[f]);
+    }
+
+    void summarize(const MeshLists &lists, MeshSummary &summary)
+    {
+      summary.cell_kind      = plural_name(lists.kind);
+      summary.simplices      = is_simplex(lists.kind);
+      summary.n_coarse_cells = lists.n_cells();
+      summary.boundary_ids.insert(lists.face_ids.begin(), lists.face_ids.end());
+      summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
+    }
+
+    /** Quads and hexes: through a serial coarse mesh, which keeps the generator's manifolds. */
+    template <int dim>
+    void finish_hypercubes(Triangulation<dim>   &coarse,
+                           Triangulation<dim>   &triangulation,
+                           const MeshParameters &parameters,
+                           const unsigned int    n_refinements,
+                           MeshSummary          &summary)
+    {
+      if (moves(parameters))
+      {
+        if (is_curved(coarse))
+          throw Error("Mesh/Scale and Mesh/Rotation cannot move the curved manifolds of Mesh/Generator = " +
+                      parameters.generator + "; give its arguments their final size, or set Mesh/Simplices.");
+        GridTools::transform(
+            [&](const Point<dim> &p) {
+              const auto x = move(parameters, {{p[0], p[1], dim == 3 ? p[dim - 1] : 0.}});
+              Point<dim> result;
+              for (unsigned int d = 0; d < dim; ++d)
+                result[d] = x[d];
+              return result;
+            },
+            coarse);
+      }
+      apply_rules(coarse, parameters);
+      summarize(to_lists(coarse), summary);
+      triangulation.clear();
+      triangulation.copy_triangulation(coarse);
+      triangulation.refine_global(n_refinements);
+    }
+
+    template <int dim>
+    void finish_simplices(MeshLists            &lists,
+                          Triangulation<dim>   &triangulation,
+                          const MeshParameters &parameters,
+                          const unsigned int    n_refinements,
+                          MeshSummary          &summary)
+    {
+      if (dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation) != nullptr)
+        throw Error("A parallel::distributed::Triangulation holds quadrilaterals and hexahedra alone; use a "
+                    "parallel::shared::Triangulation for simplices.");
+      move(lists, parameters);
+      apply_rules<dim>(lists, parameters);
+      summarize(lists, summary);
+      if (!parameters.dealii_refines_simplices)
+        for (unsigned int level = 0; level < n_refinements; ++level)
+          red_refine(lists);
+      triangulation.clear();
+      create(triangulation, lists);
+      lists = MeshLists();
+      if (parameters.dealii_refines_simplices)
+        triangulation.refine_global(n_refinements);
+    }
+  } // namespace
+
+  std::string MeshSummary::text() const
+  {
+    const auto list = [](const auto &ids) {
+      // A list such as 1 2 3 of many ids is a range to a reader.
+      std::string result;
+      if (ids.size() > 12)
+        return " " + std::to_string(*ids.begin()) + " ... " + std::to_string(*ids.rbegin()) + " (" +
+               std::to_string(ids.size()) + ")";
+      for (const auto id : ids)
+        result += " " + std::to_string(id);
+      return result;
+    };
+    return std::to_string(n_cells) + " " + cell_kind + ", materials" + list(material_ids) + ", boundary ids" +
+           list(boundary_ids);
+  }
+
+  template <int dim>
+  MeshSummary make_triangulation(Triangulation<dim>   &triangulation,
+                                 const MeshParameters &parameters,
+                                 const unsigned int    additional_refinements)
+  {
+    if (dim == 2 && parameters.rotation_angle != 0. && parameters.rotation_axis != 'z')
+      throw Error(std::string("Mesh/Rotation about ") + parameters.rotation_axis +
+                  " leaves the plane; in two dimensions only z is possible.");
+    const unsigned int n_refinements = parameters.global_refinements + additional_refinements;
+    MeshSummary        summary;
+    MeshLists          lists;
+    Triangulation<dim> coarse(triangulation.get_mesh_smoothing());
+    try
+    {
+      if (!parameters.file.empty())
+      {
+        lists = read_mesh(absolute_file(parameters), dim);
+        if (is_simplex(lists.kind) && parameters.simplices != MeshParameters::Simplices::none)
+          throw Error("The mesh file '" + lists.source + "' consists of " + plural_name(lists.kind) +
+                      " already; set Mesh/Simplices = none.");
+      }
+      if (is_simplex(lists.kind) && !parameters.file.empty())
+      {
+        choose_shortest_diagonals(lists);
+        for (unsigned int level = 0; level < parameters.coarse_refinements; ++level)
+          red_refine(lists);
+        finish_simplices(lists, triangulation, parameters, n_refinements, summary);
+      }
+      else
+      {
+        if (parameters.file.empty())
+          generate(coarse, parameters);
+        else
+          create(coarse, lists);
+        coarse.refine_global(parameters.coarse_refinements);
+        flatten(coarse);
+        lists = to_lists(coarse);
+        if (orient_cells(lists) != 0)
+          throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" +
+                      parameters.generator_arguments + "' gives inverted cells; check the order of its arguments.");
+
+        if (parameters.simplices == MeshParameters::Simplices::none)
+          finish_hypercubes(coarse, triangulation, parameters, n_refinements, summary);
+        else
+        {
+          if (parameters.simplices == MeshParameters::Simplices::dealii)
+          {
+            Triangulation<dim> cut;
+            GridGenerator::convert_hypercube_to_simplex_mesh(coarse, cut);
+            lists = to_lists(cut);
+            orient_cells(lists);
+            choose_shortest_diagonals(lists);
+          }
+          else
+            cut_into_simplices(lists);
+          finish_simplices(lists, triangulation, parameters, n_refinements, summary);
+        }
+      }
+    }
+    catch (const ExceptionBase &exception)
+    {
+      throw Error("The mesh of " +
+                  (parameters.file.empty() ? "Mesh/Generator = " + parameters.generator
+                                           : "'" + absolute_file(parameters) + "'") +
+                  " is none that deal.II can use: " + one_line(exception) + ".");
+    }
+    summary.n_cells = triangulation.n_global_active_cells();
+    return summary;
+  }
+
+  template MeshSummary make_triangulation(Triangulation<2> &, const MeshParameters &, unsigned int);
+  template MeshSummary make_triangulation(Triangulation<3> &, const MeshParameters &, unsigned int);
+} // namespace PatchFEM

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/mesh.h>
+#include <patchfem/base/exceptions.h>
+
+#include <deal.II/base/utilities.h>
+
+#include <limits>
+#include <sstream>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** `1: x < 0; 2: y > 1` to pairs; the predicate is what follows the first colon, and may contain others. */
+    std::vector<std::pair<dealii::types::boundary_id, std::string>> parse_rules(const std::string &text)
+    {
+      std::vector<std::pair<dealii::types::boundary_id, std::string>> rules;
+      for (const std::string &rule : dealii::Utilities::split_string_list(text, ';'))
+      {
+        if (rule.empty())
+          continue;
+        const std::size_t colon     = rule.find(':');
+        const std::string id        = dealii::Utilities::trim(rule.substr(0, colon));
+        const std::string predicate = colon == std::string::npos ? "" : dealii::Utilities::trim(rule.substr(colon + 1));
+        if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != std::string::npos || predicate.empty())
+          throw Error("The rule '" + rule +
+                      "' of Boundary ids/Rules is not of the form 'id: predicate'; write, for "
+                      "example, '1: x < 1e-9; 2: x > 0.999 && y < 1'.");
+        rules.emplace_back(std::stoul(id), predicate);
+      }
+      return rules;
+    }
+
+    /** `z 30` to axis and degrees; nothing if empty. */
+    void parse_rotation(const std::string &text, char &axis, double &degrees)
+    {
+      std::istringstream stream(text);
+      std::string        name;
+      axis    = 'z';
+      degrees = 0;
+      if (!(stream >> name))
+        return;
+      if ((name != "x" && name != "y" && name != "z") || !(stream >> degrees) || !(stream >> std::ws).eof())
+        throw Error("Mesh/Rotation = '" + text + "' is not an axis x, y or z and an angle in degrees, such as 'z 30'.");
+      axis = name[0];
+    }
+  } // namespace
+
+  void MeshParameters::declare_parameters(dealii::ParameterHandler &prm)
+  {
+    namespace Patterns = dealii::Patterns;
+    prm.enter_subsection("Mesh");
+    prm.declare_entry("Generator", "", Patterns::Anything(),
+                      "Name of a function of dealii::GridGenerator, such as hyper_cube; "
+                      "exactly one of Generator and File is to be set.");
+    prm.declare_entry("Generator arguments", "", Patterns::Anything(),
+                      "Its arguments after the triangulation, all of them, separated by colons: 0 : 1 : false.");
+    prm.declare_entry("File", "", Patterns::Anything(),
+                      "A mesh file (.msh, .vtk, .ucd, .inp), relative to the folder of the parameter file.");
+    prm.declare_entry("Coarse refinements", "0", Patterns::Integer(0, 20),
+                      "Refinements that give the coarse mesh: new vertices lie on the domain's manifolds.");
+    prm.declare_entry("Simplices", "none", Patterns::Selection("none|kuhn|dealii"),
+                      "Cut quads and hexes: kuhn into 2 triangles or 6 tetrahedra, dealii into 8 or 24.");
+    prm.declare_entry("Scale", "1", Patterns::Double(1e-100, 1e100), "Factor that all coordinates are multiplied by.");
+    prm.declare_entry("Rotation", "", Patterns::Anything(),
+                      "Axis through the origin and degrees counter-clockwise, such as 'z 30'; in 2D only z.");
+    prm.declare_entry("Global refinements", "0", Patterns::Integer(0, 20), "Refinements of all cells.");
+    prm.declare_entry("Simplex refinement", "red", Patterns::Selection("red|dealii"),
+                      "How simplices are refined globally: red keeps their shapes (Bey), dealii is refine_global(), "
+                      "which degrades tetrahedra and is there for comparison.");
+    prm.leave_subsection();
+    prm.enter_subsection("Boundary ids");
+    prm.declare_entry(
+        "Rules", "", Patterns::Anything(),
+        "'id: predicate' separated by semicolons; predicates are muParser expressions of x, y, z and pi at "
+        "the centre of a boundary face of the coarse mesh, the first that is not 0 gives the id.");
+    prm.leave_subsection();
+  }
+
+  void MeshParameters::parse_parameters(dealii::ParameterHandler &prm)
+  {
+    prm.enter_subsection("Mesh");
+    generator             = prm.get("Generator");
+    generator_arguments   = prm.get("Generator arguments");
+    file                  = prm.get("File");
+    coarse_refinements    = prm.get_integer("Coarse refinements");
+    const std::string cut = prm.get("Simplices");
+    simplices             = cut == "kuhn" ? Simplices::kuhn : cut == "dealii" ? Simplices::dealii : Simplices::none;
+    scale                 = prm.get_double("Scale");
+    parse_rotation(prm.get("Rotation"), rotation_axis, rotation_angle);
+    global_refinements       = prm.get_integer("Global refinements");
+    dealii_refines_simplices = prm.get("Simplex refinement") == "dealii";
+    prm.leave_subsection();
+    prm.enter_subsection("Boundary ids");
+    boundary_rules = parse_rules(prm.get("Rules"));
+    prm.leave_subsection();
+
+    if (generator.empty() == file.empty())
+      throw Error(file.empty() ? "Neither Mesh/Generator nor Mesh/File is set; set one of them."
+                               : "Both Mesh/Generator and Mesh/File are set; set one of them.");
+    if (generator.empty() && !generator_arguments.empty())
+      throw Error("Mesh/Generator arguments are set, but the domain comes from Mesh/File; remove them.");
+  }
+} // namespace PatchFEM

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "mesh_collector.h"
+
+#include <array>
+#include <cstdlib>
+#include <map>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    ElementShape gmsh_shape(const MeshScanner &scanner, const std::int64_t type)
+    {
+      switch (type)
+      {
+      case 1:
+        return ElementShape::line;
+      case 2:
+        return ElementShape::triangle;
+      case 3:
+        return ElementShape::quadrilateral;
+      case 4:
+        return ElementShape::tetrahedron;
+      case 5:
+        return ElementShape::hexahedron;
+      case 6:
+        return ElementShape::prism;
+      case 7:
+        return ElementShape::pyramid;
+      case 15:
+        return ElementShape::point;
+      default:
+        scanner.fail("element type " + std::to_string(type) +
+                     " is not a linear element; save the mesh with Mesh.ElementOrder = 1");
+      }
+    }
+
+    void read_coordinates(MeshScanner &scanner, MeshCollector &mesh, const std::int64_t label)
+    {
+      const double x = scanner.real("a coordinate");
+      const double y = scanner.real("a coordinate");
+      mesh.add_vertex(label, x, y, scanner.real("a coordinate"));
+    }
+
+    void read_vertices_of(MeshScanner &scanner, MeshCollector &mesh, const ElementShape shape, const std::int64_t id)
+    {
+      std::int64_t        vertices[8];
+      const std::uint32_t line = scanner.line_number();
+      for (unsigned int i = 0; i < n_vertices(shape); ++i)
+        vertices[i] = scanner.integer("a vertex of an element");
+      mesh.add_element(shape, vertices, id, line);
+    }
+
+    /** 2.2: number, type, number of tags, tags (the first: the physical group), vertices. */
+    void read_elements_2(MeshScanner &scanner, MeshCollector &mesh)
+    {
+      const std::uint64_t n = scanner.count("the number of elements");
+      for (std::uint64_t e = 0; e < n; ++e)
+      {
+        scanner.integer("the number of an element");
+        const ElementShape  shape  = gmsh_shape(scanner, scanner.integer("the type of an element"));
+        const std::uint64_t n_tags = scanner.count("the number of tags");
+        std::int64_t        id     = 0;
+        for (std::uint64_t t = 0; t < n_tags; ++t)
+        {
+          const std::int64_t tag = scanner.integer("a tag of an element");
+          id                     = t == 0 ? std::abs(tag) : id;
+        }
+        read_vertices_of(scanner, mesh, shape, id);
+      }
+    }
+
+    /** First physical group of each entity, [dimension][tag]. */
+    using Groups = std::array<std::map<std::int64_t, std::int64_t>, 4>;
+
+    void read_entities(MeshScanner &scanner, Groups &groups)
+    {
+      std::uint64_t n[4];
+      for (std::uint64_t &n_entities : n)
+        n_entities = scanner.count("the number of entities");
+      for (unsigned int d = 0; d < 4; ++d)
+        for (std::uint64_t i = 0; i < n[d]; ++i)
+        {
+          const std::int64_t tag = scanner.integer("the tag of an entity");
+          for (unsigned int x = 0; x < (d == 0 ? 3 : 6); ++x)
+            scanner.real("a bound of an entity");
+          const std::uint64_t n_groups = scanner.count("the number of physical groups");
+          for (std::uint64_t g = 0; g < n_groups; ++g)
+          {
+            // A negative tag says that the group takes the entity with the opposite orientation.
+            const std::int64_t group = std::abs(scanner.integer("a physical group"));
+            if (g == 0)
+              groups[d][tag] = group;
+          }
+          if (d > 0)
+          {
+            const std::uint64_t n_bounding = scanner.count("the number of bounding entities");
+            for (std::uint64_t b = 0; b < n_bounding; ++b)
+              scanner.integer("a bounding entity");
+          }
+        }
+    }
+
+    /** 4.1: blocks of one entity each, first all numbers of a block, then all coordinates. */
+    void read_vertices_4(MeshScanner &scanner, MeshCollector &mesh)
+    {
+      const std::uint64_t n_blocks = scanner.count("the number of blocks");
+      for (unsigned int i = 0; i < 3; ++i)
+        scanner.integer("a number of vertices");
+      std::vector<std::int64_t> labels;
+      for (std::uint64_t b = 0; b < n_blocks; ++b)
+      {
+        const std::int64_t dimension = scanner.integer("the dimension of an entity");
+        scanner.integer("the tag of an entity");
+        const bool parametric = scanner.integer("0 or 1") == 1;
+        labels.resize(scanner.count("the number of vertices"));
+        for (std::int64_t &label : labels)
+          label = scanner.integer("the number of a vertex");
+        for (const std::int64_t label : labels)
+        {
+          read_coordinates(scanner, mesh, label);
+          for (std::int64_t p = 0; parametric && p < dimension; ++p)
+            scanner.real("a parametric coordinate");
+        }
+      }
+    }
+
+    void read_elements_4(MeshScanner &scanner, MeshCollector &mesh, const Groups &groups)
+    {
+      const std::uint64_t n_blocks = scanner.count("the number of blocks");
+      for (unsigned int i = 0; i < 3; ++i)
+        scanner.integer("a number of elements");
+      for (std::uint64_t b = 0; b < n_blocks; ++b)
+      {
+        const std::int64_t dimension = scanner.integer("the dimension of an entity");
+        if (dimension < 0 || dimension > 3)
+          scanner.fail(std::to_string(dimension) + " cannot be the dimension of an entity");
+        const std::int64_t  tag   = scanner.integer("the tag of an entity");
+        const ElementShape  shape = gmsh_shape(scanner, scanner.integer("the type of an element"));
+        const std::uint64_t n     = scanner.count("the number of elements");
+        const auto          group = groups[dimension].find(tag);
+        for (std::uint64_t e = 0; e < n; ++e)
+        {
+          scanner.integer("the number of an element");
+          read_vertices_of(scanner, mesh, shape, group == groups[dimension].end() ? 0 : group->second);
+        }
+      }
+    }
+
+    void expect_end(MeshScanner &scanner, const std::string &section)
+    {
+      const std::string_view word = scanner.word("the end of a section");
+      if (word != "$End" + section)
+        scanner.fail("'" + std::string(word.substr(0, 40)) + "' stands where $End" + section + " should be");
+    }
+  } // namespace
+
+  void read_gmsh(MeshScanner &scanner, MeshCollector &mesh)
+  {
+    if (scanner.word("$MeshFormat") != "$MeshFormat")
+      scanner.fail("a Gmsh file starts with $MeshFormat; save the mesh as version 2.2 or 4.1, ASCII");
+    const std::string version(scanner.word("the version"));
+    if (version != "2.2" && version != "4.1")
+      scanner.fail("version " + version + " of the format is not supported; save the mesh as version 2.2 or 4.1");
+    if (scanner.integer("the type of the file") != 0)
+      scanner.fail("the file is binary; save the mesh as ASCII");
+    scanner.count("the size of a number");
+    expect_end(scanner, "MeshFormat");
+
+    Groups groups;
+    bool   has_vertices = false, has_elements = false;
+    while (!scanner.at_end())
+    {
+      const std::string start(scanner.word("a section"));
+      if (start.size() < 2 || start[0] != '$')
+        scanner.fail("'" + start.substr(0, 40) + "' stands where a section should start");
+      const std::string section = start.substr(1);
+      if (section == "Entities" && version == "4.1")
+        read_entities(scanner, groups);
+      else if (section == "Nodes" && version == "4.1")
+        read_vertices_4(scanner, mesh);
+      else if (section == "Nodes")
+      {
+        const std::uint64_t n = scanner.count("the number of vertices");
+        for (std::uint64_t v = 0; v < n; ++v)
+          read_coordinates(scanner, mesh, scanner.integer("the number of a vertex"));
+      }
+      else if (section == "Elements" && version == "4.1")
+        read_elements_4(scanner, mesh, groups);
+      else if (section == "Elements")
+        read_elements_2(scanner, mesh);
+      else
+      {
+        // Names of groups, periodicity, data of views: nothing that a mesh needs.
+        while (scanner.peek() != "$End" + section)
+          scanner.word("the end of a section");
+      }
+      has_vertices = has_vertices || section == "Nodes";
+      has_elements = has_elements || section == "Elements";
+      expect_end(scanner, section);
+    }
+    if (!has_vertices || !has_elements)
+      scanner.fail(std::string("the file ends without a section ") + (has_vertices ? "$Elements" : "$Nodes"));
+  }
+} // namespace PatchFEM
