@@ -9,6 +9,7 @@
 #include <deal.II/grid/grid_generator.h>
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/grid/manifold.h>
+#include <deal.II/grid/manifold_lib.h>
 
 #include <cmath>
 #include <sstream>
@@ -120,19 +121,24 @@ namespace PatchFEM
                     "' gives a mesh without cells.");
     }
 
-    /** Makes refined cells coarse ones, with all ids and manifolds. */
+    /** The cells of @p refined as coarse cells of @p coarse, with all ids and manifolds. */
     template <int dim>
-    void flatten(Triangulation<dim> &triangulation)
+    void flatten(const Triangulation<dim> &refined, Triangulation<dim> &coarse)
     {
-      if (triangulation.n_levels() == 1)
-        return;
-      Triangulation<dim> flat(triangulation.get_mesh_smoothing());
-      GridGenerator::flatten_triangulation(triangulation, flat);
-      for (const types::manifold_id id : triangulation.get_manifold_ids())
-        if (id != numbers::flat_manifold_id)
-          flat.set_manifold(id, triangulation.get_manifold(id));
-      triangulation.clear();
-      triangulation.copy_triangulation(flat);
+      GridGenerator::flatten_triangulation(refined, coarse);
+      // Transfinite manifolds interpolate between the other manifolds of one mesh, which they know by address.
+      std::vector<types::manifold_id> transfinite;
+      for (const types::manifold_id id : refined.get_manifold_ids())
+        if (dynamic_cast<const TransfiniteInterpolationManifold<dim> *>(&refined.get_manifold(id)) != nullptr)
+          transfinite.push_back(id);
+        else if (id != numbers::flat_manifold_id)
+          coarse.set_manifold(id, refined.get_manifold(id));
+      for (const types::manifold_id id : transfinite)
+      {
+        TransfiniteInterpolationManifold<dim> manifold;
+        manifold.initialize(coarse);
+        coarse.set_manifold(id, manifold);
+      }
     }
 
     template <int dim>
@@ -256,17 +262,56 @@ namespace PatchFEM
       summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
     }
 
-    /** Quads and hexes: through a serial coarse mesh, which keeps the generator's manifolds. */
+    /**
+     * The coarse mesh of quads or hexes in @p triangulation, before it is moved. Made there and not copied, because
+     * manifolds may know the triangulation that they were made for.
+     */
     template <int dim>
-    void finish_hypercubes(Triangulation<dim>   &coarse,
-                           Triangulation<dim>   &triangulation,
+    void
+    make_coarse_hypercubes(Triangulation<dim> &triangulation, const MeshLists &lists, const MeshParameters &parameters)
+    {
+      const auto make = [&](Triangulation<dim> &coarse) {
+        if (parameters.file.empty())
+          generate(coarse, parameters);
+        else
+          create(coarse, lists);
+      };
+      triangulation.clear();
+      if (parameters.coarse_refinements == 0)
+        make(triangulation);
+      else
+      {
+        Triangulation<dim> refined(triangulation.get_mesh_smoothing());
+        make(refined);
+        refined.refine_global(parameters.coarse_refinements);
+        flatten(refined, triangulation);
+      }
+    }
+
+    /** Positive hexes or quads, or an error about the generator's arguments. */
+    template <int dim>
+    MeshLists checked_lists(const Triangulation<dim> &coarse, const MeshParameters &parameters)
+    {
+      MeshLists lists = to_lists(coarse);
+      if (orient_cells(lists) != 0)
+        throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
+                    "' gives inverted cells; check the order of its arguments.");
+      return lists;
+    }
+
+    /** Moves quads and hexes, gives them boundary ids and refines them. */
+    template <int dim>
+    void finish_hypercubes(Triangulation<dim>   &triangulation,
                            const MeshParameters &parameters,
                            const unsigned int    n_refinements,
                            MeshSummary          &summary)
     {
+      if (parameters.dealii_refines_simplices)
+        throw Error("Mesh/Simplex refinement = dealii is for simplices, and the mesh has none; remove it, or set "
+                    "Mesh/Simplices.");
       if (moves(parameters))
       {
-        if (is_curved(coarse))
+        if (is_curved(triangulation))
           throw Error("Mesh/Scale and Mesh/Rotation cannot move the curved manifolds of Mesh/Generator = " +
                       parameters.generator + "; give its arguments their final size, or set Mesh/Simplices.");
         GridTools::transform(
@@ -277,12 +322,10 @@ namespace PatchFEM
                 result[d] = x[d];
               return result;
             },
-            coarse);
+            triangulation);
       }
-      apply_rules(coarse, parameters);
-      summarize(to_lists(coarse), summary);
-      triangulation.clear();
-      triangulation.copy_triangulation(coarse);
+      apply_rules(triangulation, parameters);
+      summarize(checked_lists(triangulation, parameters), summary);
       triangulation.refine_global(n_refinements);
     }
 
@@ -337,7 +380,6 @@ namespace PatchFEM
     const unsigned int n_refinements = parameters.global_refinements + additional_refinements;
     MeshSummary        summary;
     MeshLists          lists;
-    Triangulation<dim> coarse(triangulation.get_mesh_smoothing());
     try
     {
       if (!parameters.file.empty())
@@ -354,35 +396,26 @@ namespace PatchFEM
           red_refine(lists);
         finish_simplices(lists, triangulation, parameters, n_refinements, summary);
       }
+      else if (parameters.simplices == MeshParameters::Simplices::none)
+      {
+        make_coarse_hypercubes(triangulation, lists, parameters);
+        finish_hypercubes(triangulation, parameters, n_refinements, summary);
+      }
       else
       {
-        if (parameters.file.empty())
-          generate(coarse, parameters);
-        else
-          create(coarse, lists);
-        coarse.refine_global(parameters.coarse_refinements);
-        flatten(coarse);
-        lists = to_lists(coarse);
-        if (orient_cells(lists) != 0)
-          throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" +
-                      parameters.generator_arguments + "' gives inverted cells; check the order of its arguments.");
-
-        if (parameters.simplices == MeshParameters::Simplices::none)
-          finish_hypercubes(coarse, triangulation, parameters, n_refinements, summary);
-        else
+        Triangulation<dim> coarse, cut;
+        make_coarse_hypercubes(coarse, lists, parameters);
+        lists = checked_lists(coarse, parameters);
+        if (parameters.simplices == MeshParameters::Simplices::dealii)
         {
-          if (parameters.simplices == MeshParameters::Simplices::dealii)
-          {
-            Triangulation<dim> cut;
-            GridGenerator::convert_hypercube_to_simplex_mesh(coarse, cut);
-            lists = to_lists(cut);
-            orient_cells(lists);
-            choose_shortest_diagonals(lists);
-          }
-          else
-            cut_into_simplices(lists);
-          finish_simplices(lists, triangulation, parameters, n_refinements, summary);
+          GridGenerator::convert_hypercube_to_simplex_mesh(coarse, cut);
+          lists = to_lists(cut);
+          orient_cells(lists);
+          choose_shortest_diagonals(lists);
         }
+        else
+          cut_into_simplices(lists);
+        finish_simplices(lists, triangulation, parameters, n_refinements, summary);
       }
     }
     catch (const ExceptionBase &exception)
