@@ -20,7 +20,7 @@ namespace PatchFEM
      * from left to right. Traffic per row: 12 bytes an entry, 8 of offset, and the two vectors.
      */
     template <int per_lane, int block_size, typename Number, typename Target>
-    __global__ void __launch_bounds__(block_size)
+    __global__ void __launch_bounds__(block_size, 4)
         csr(const CSRView<Number> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;

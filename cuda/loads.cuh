@@ -26,21 +26,21 @@ namespace PatchFEM
     __device__ inline int stream(const int *p)
     {
       int v;
-      asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
+      asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
       return v;
     }
 
     __device__ inline float stream(const float *p)
     {
       float v;
-      asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+      asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
       return v;
     }
 
     __device__ inline double stream(const double *p)
     {
       double v;
-      asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+      asm volatile("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
       return v;
     }
 
@@ -59,29 +59,29 @@ namespace PatchFEM
 
     __device__ inline void stream(Pack<int, 2> &v, const int *p)
     {
-      asm("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "l"(p));
+      asm volatile("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "l"(p));
     }
 
     __device__ inline void stream(Pack<float, 2> &v, const float *p)
     {
-      asm("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "l"(p));
+      asm volatile("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "l"(p));
     }
 
     __device__ inline void stream(Pack<double, 2> &v, const double *p)
     {
-      asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p));
+      asm volatile("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p));
     }
 
     __device__ inline void stream(Pack<int, 4> &v, const int *p)
     {
-      asm("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];"
           : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
           : "l"(p));
     }
 
     __device__ inline void stream(Pack<float, 4> &v, const float *p)
     {
-      asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
           : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
           : "l"(p));
     }

@@ -19,8 +19,15 @@ namespace PatchFEM
      * contiguous; loads of `unroll` blocks are issued before the first is used. Compulsory traffic per block row:
      * width * (BR * BC * sizeof(Number) + 4) in, (BC + BR) * sizeof(Number) for source and destination.
      */
-    template <int BR, int BC, int rows_per_thread, int unroll, int block_size, typename Number, typename Target>
-    __global__ void __launch_bounds__(block_size)
+    template <int BR,
+              int BC,
+              int rows_per_thread,
+              int unroll,
+              int residency,
+              int block_size,
+              typename Number,
+              typename Target>
+    __global__ void __launch_bounds__(block_size, residency)
         sliced_ellpack_32(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
@@ -94,7 +101,7 @@ namespace PatchFEM
      * BC = 0: known at run time.
      */
     template <int BC, int block_size, typename Number, typename Target>
-    __global__ void __launch_bounds__(block_size)
+    __global__ void __launch_bounds__(block_size, 4)
         sliced_ellpack_general(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
@@ -128,7 +135,7 @@ namespace PatchFEM
       target.template finish<block_size>(total);
     }
 
-    template <int BR, int BC, int rows_per_thread, int unroll, typename Number, typename Target>
+    template <int BR, int BC, int rows_per_thread, int unroll, int residency, typename Number, typename Target>
     void launch_sliced_ellpack_32(const Cuda                      &where,
                                   const SlicedEllpackView<Number> &A,
                                   const Number                    *x,
@@ -137,7 +144,7 @@ namespace PatchFEM
       constexpr int      block_size = tuning::block_size;
       const std::int64_t per_block  = std::int64_t(block_size) * rows_per_thread;
       const unsigned int n_blocks   = static_cast<unsigned int>((A.n_rows + per_block - 1) / per_block);
-      sliced_ellpack_32<BR, BC, rows_per_thread, unroll, block_size>
+      sliced_ellpack_32<BR, BC, rows_per_thread, unroll, residency, block_size>
           <<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
@@ -164,7 +171,8 @@ namespace PatchFEM
         return;
       const auto tuned = [&](auto br, auto bc) {
         using Tuning = tuning::SlicedEllpack<Number, br * bc>;
-        launch_sliced_ellpack_32<br, bc, Tuning::rows_per_thread, Tuning::unroll>(where, A, x, target);
+        launch_sliced_ellpack_32<br, bc, Tuning::rows_per_thread, Tuning::unroll, Tuning::residency>(where, A, x,
+                                                                                                     target);
       };
       using std::integral_constant;
       const int code = A.slice_height == 32 ? A.block_rows * 16 + A.block_columns : A.block_columns;

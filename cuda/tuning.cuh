@@ -26,8 +26,11 @@ namespace PatchFEM
     struct SlicedEllpack
     {
       static constexpr int rows_per_thread = entries > 9 ? 1 : (sizeof(Number) == 8 ? 2 : (entries > 4 ? 2 : 4));
-      /// Blocks whose loads are issued together, so that about 16 loads of values are in flight in each thread.
-      static constexpr int unroll = entries >= 16 ? 1 : (entries >= 9 ? 2 : (entries >= 4 ? 4 : 8));
+      /// Blocks whose loads are issued together: about 8 wide loads are in flight in each thread.
+      static constexpr int unroll = entries >= 6 ? 1 : (entries >= 4 ? 2 : 8);
+      /// Blocks of threads that a multiprocessor must hold at once. Named because without it the compiler trades the
+      /// registers that loads in flight need for more threads; 3 allows 80 registers a thread.
+      static constexpr int residency = 3;
     };
   } // namespace tuning
 } // namespace PatchFEM
