@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_conjugate_gradients_h
+#define patchfem_lac_conjugate_gradients_h
+
+#include <patchfem/lac/precondition_base.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace PatchFEM
+{
+  /** When an iteration ends. */
+  struct IterationControl
+  {
+    /// What a monitor answers to one step.
+    enum class Action
+    {
+      iterate,
+      accept, ///< the solution is good enough
+      abort
+    };
+
+    /// Absolute, on |b - A x|.
+    double tolerance = 1e-10;
+    /// If positive, |b - A x| <= reduction * |b - A x_0| is enough as well.
+    double       reduction      = 0.;
+    unsigned int max_iterations = 1000;
+
+    /**
+     * Sees the residual of every step, 0 included, in order and each once. It may end the iteration, but as the host
+     * looks only from time to time, x is then that of the step of the last look; with a look interval of 1 it is that
+     * of the step itself.
+     */
+    std::function<Action(unsigned int step, double residual)> monitor;
+  };
+
+  /** How an iteration ended. */
+  struct IterationResult
+  {
+    enum class Status
+    {
+      converged,
+      max_iterations,
+      accepted, ///< by the monitor
+      aborted,  ///< by the monitor
+      /// The recomputed residual stays above the tolerance although that of the recursion is below: the number type is
+      /// too short for the tolerance.
+      stagnated,
+      breakdown
+    };
+
+    Status              status       = Status::max_iterations;
+    CGStatus            cause        = CGStatus::iterating; ///< of a breakdown
+    unsigned int        n_iterations = 0;
+    unsigned int        n_restarts   = 0;  ///< because the recomputed residual was above the tolerance
+    double              tolerance    = 0.; ///< absolute, that was iterated to
+    double              residual     = 0.; ///< |b - A x| of the x returned, recomputed from it
+    std::vector<double> history;           ///< the residual of every step, [n_iterations + 1]
+
+    bool success() const { return status == Status::converged || status == Status::accepted; }
+
+    /** One sentence that says why the iteration ended; names matrix or preconditioner for a breakdown. */
+    std::string message(const std::string &preconditioner) const;
+  };
+
+  /**
+   * Preconditioned conjugate gradients whose scalars stay on the back end (see kernels/cg.h for the kernels and their
+   * traffic). Some iterations are recorded as a Graph and launched together; the host looks at the residuals only every
+   * few iterations. Steps after convergence do nothing, so iterates, counts and residuals do not depend on how often
+   * the host looks.
+   *
+   * x is the initial guess. When the recursion's residual meets the tolerance the true residual b - A x is formed, its
+   * rows summed in double; if it fails the test, the iteration starts again from this x, and its steps count on.
+   */
+  template <typename Number>
+  class ConjugateGradients
+  {
+  public:
+    struct AdditionalData
+    {
+      /// Iterations between two looks of the host; 0: 32 with a preconditioner that is fused, 4 with any other.
+      unsigned int look_interval = 0;
+      /// The residual is recomputed as b - A x every so many steps, so that it does not drift; 0: only at the end.
+      unsigned int residual_interval = 50;
+    };
+
+    explicit ConjugateGradients(const AdditionalData &additional_data = AdditionalData());
+
+    /** Solves A x = b. Throws Error only for arguments that do not fit; how it ended is in the result. */
+    IterationResult solve(const MatrixBase<Number>       &A,
+                          Vector<Number>                 &x,
+                          const Vector<Number>           &b,
+                          const PreconditionBase<Number> &preconditioner,
+                          const IterationControl         &control);
+
+    /** Of the vectors the iteration works with; kept between solutions. */
+    std::size_t memory_consumption() const;
+
+  private:
+    AdditionalData additional_data;
+    Vector<Number> r, z, p, q;
+    Array<char>    shared; ///< CGScalars and the history of the steps since the last look
+    Array<double>  partials;
+
+    void      reinit(const MatrixBase<Number> &A, unsigned int look_interval);
+    CGView    view();
+    CGScalars look(std::vector<double> &residuals) const;
+    void      send(const CGScalars &scalars);
+
+    struct System;
+    void start(const System &system);
+    void iterate(const System &system, bool recompute_residual);
+    void residual_and_direction(const System &system, kernels::CGResidual mode, Number *x);
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/graph.h>
+#include <patchfem/lac/conjugate_gradients.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+namespace PatchFEM
+{
+  using kernels::CGResidual;
+
+  namespace
+  {
+    /** Bytes before the history: the scalars, rounded up so that doubles are aligned. */
+    constexpr std::size_t history_begin = (sizeof(CGScalars) + 63) / 64 * 64;
+
+    /** Iterations recorded in one graph. */
+    constexpr unsigned int graph_length = 8;
+  } // namespace
+
+  std::string IterationResult::message(const std::string &preconditioner) const
+  {
+    std::ostringstream out;
+    out.precision(3);
+    switch (status)
+    {
+    case Status::converged:
+    case Status::accepted:
+      out << "Conjugate gradients converged in " << n_iterations << " steps to a residual of " << residual << ".";
+      break;
+    case Status::max_iterations:
+      out << "Conjugate gradients did not reach " << tolerance << " in " << n_iterations << " steps; the residual is "
+          << residual << ".";
+      break;
+    case Status::aborted:
+      out << "Conjugate gradients were stopped after " << n_iterations << " steps at a residual of " << residual << ".";
+      break;
+    case Status::stagnated:
+      out << "Conjugate gradients cannot reach " << tolerance << " in this precision: after " << n_iterations
+          << " steps the recomputed residual stays at " << residual << ".";
+      break;
+    case Status::breakdown:
+      out << "Conjugate gradients broke down after " << n_iterations << " steps: ";
+      switch (cause)
+      {
+      case CGStatus::matrix_not_positive:
+        out << "the matrix is not positive definite (p.Ap <= 0).";
+        break;
+      case CGStatus::matrix_not_finite:
+        out << "the product with the matrix is not finite (p.Ap).";
+        break;
+      case CGStatus::preconditioner_not_positive:
+        out << "the preconditioner " << preconditioner << " is not positive definite (r.z <= 0).";
+        break;
+      case CGStatus::preconditioner_not_finite:
+        out << "the preconditioner " << preconditioner << " gives values that are not finite (r.z).";
+        break;
+      default:
+        out << "the residual is not finite; matrix, right-hand side or initial guess hold such values, or the "
+               "iteration overflowed.";
+      }
+    }
+    return out.str();
+  }
+
+  template <typename Number>
+  struct ConjugateGradients<Number>::System
+  {
+    const MatrixBase<Number>       &A;
+    Vector<Number>                 &x;
+    const Vector<Number>           &b;
+    const PreconditionBase<Number> &preconditioner;
+  };
+
+  template <typename Number>
+  ConjugateGradients<Number>::ConjugateGradients(const AdditionalData &additional_data)
+      : additional_data(additional_data)
+  {}
+
+  template <typename Number>
+  std::size_t ConjugateGradients<Number>::memory_consumption() const
+  {
+    return r.memory_consumption() + z.memory_consumption() + p.memory_consumption() + q.memory_consumption() +
+           shared.memory_consumption() + partials.memory_consumption();
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::reinit(const MatrixBase<Number> &A, const unsigned int look_interval)
+  {
+    const Backend    &backend = A.backend();
+    const std::size_t n       = A.n_rows();
+    for (Vector<Number> *vector : {&r, &z, &p, &q})
+      vector->reinit(backend, n, true);
+    // A look finds at most look_interval new steps and the one before them.
+    shared.reinit(backend, history_begin + (look_interval + 1) * sizeof(double));
+    partials.reinit(backend, kernels::cg_n_partials(n));
+  }
+
+  template <typename Number>
+  CGView ConjugateGradients<Number>::view()
+  {
+    return {reinterpret_cast<CGScalars *>(shared.data()), reinterpret_cast<double *>(shared.data() + history_begin),
+            static_cast<int>((shared.size() - history_begin) / sizeof(double)), partials.data()};
+  }
+
+  /** Fetches scalars and history in one copy, and waits for it. */
+  template <typename Number>
+  CGScalars ConjugateGradients<Number>::look(std::vector<double> &residuals) const
+  {
+    const std::vector<char> copy = shared.to_vector();
+    CGScalars               scalars;
+    std::memcpy(&scalars, copy.data(), sizeof(CGScalars));
+    residuals.resize((copy.size() - history_begin) / sizeof(double));
+    std::memcpy(residuals.data(), copy.data() + history_begin, residuals.size() * sizeof(double));
+    return scalars;
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::send(const CGScalars &scalars)
+  {
+    memory::copy(shared.backend(), shared.data(), Backend(BackendKind::host), &scalars, sizeof(CGScalars));
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::residual_and_direction(const System &system, const CGResidual mode, Number *x)
+  {
+    const Backend     &backend  = system.A.backend();
+    const CGView       cg       = view();
+    const std::int64_t n        = r.size();
+    const auto        *diagonal = system.preconditioner.block_diagonal();
+    if (diagonal != nullptr)
+      dispatch(backend,
+               [&](auto where) { kernels::cg_residual(where, mode, n, *diagonal, q.data(), r.data(), z.data(), cg); });
+    else
+    {
+      dispatch(backend, [&](auto where) { kernels::cg_residual_norm(where, mode, n, q.data(), r.data(), cg); });
+      system.preconditioner.vmult(z, r);
+      dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, n, r.data(), z.data(), cg); });
+    }
+    const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();
+    dispatch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::start(const System &system)
+  {
+    system.A.residual(q, system.x, system.b);
+    residual_and_direction(system, CGResidual::start, nullptr);
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::iterate(const System &system, const bool recompute_residual)
+  {
+    const CGView cg = view();
+    system.A.cg_product(q, p, cg);
+    if (recompute_residual)
+    {
+      dispatch(system.A.backend(), [&](auto where) {
+        kernels::cg_direction<Number>(where, r.size(), nullptr, system.x.data(), p.data(), cg);
+      });
+      system.A.residual(q, system.x, system.b);
+      residual_and_direction(system, CGResidual::replace, nullptr);
+    }
+    else
+      residual_and_direction(system, CGResidual::update, system.x.data());
+  }
+
+  template <typename Number>
+  IterationResult ConjugateGradients<Number>::solve(const MatrixBase<Number>       &A,
+                                                    Vector<Number>                 &x,
+                                                    const Vector<Number>           &b,
+                                                    const PreconditionBase<Number> &preconditioner,
+                                                    const IterationControl         &control)
+  {
+    using Status = IterationResult::Status;
+    using Action = IterationControl::Action;
+    require(A.n_rows() == A.n_columns(), "Conjugate gradients need a square matrix.");
+    require(x.size() == b.size() && b.size() == static_cast<std::size_t>(A.n_rows()),
+            "Solution and right-hand side do not have the size of the matrix.");
+    require(x.backend() == A.backend() && b.backend() == A.backend(),
+            "Matrix, solution and right-hand side are not on the same back end.");
+    require(control.tolerance >= 0. && control.reduction >= 0., "The tolerance of a solver is negative.");
+
+    const unsigned int look_interval = additional_data.look_interval > 0            ? additional_data.look_interval
+                                       : preconditioner.block_diagonal() != nullptr ? 32u
+                                                                                    : 4u;
+    reinit(A, look_interval);
+    const System system{A, x, b, preconditioner};
+
+    IterationResult     result;
+    std::vector<double> residuals;
+    const auto          residual_of = [&](const unsigned int step) { return residuals[step % residuals.size()]; };
+
+    // The initial residual fixes the tolerance, so the host looks at it before anything else happens.
+    CGScalars scalars{};
+    scalars.tolerance = -1.;
+    send(scalars);
+    start(system);
+    scalars = look(residuals);
+    result.history.assign(1, residual_of(0));
+    result.tolerance  = std::max(control.tolerance, control.reduction * result.history[0]);
+    scalars.tolerance = result.tolerance;
+    if (result.history[0] <= result.tolerance)
+      scalars.status = CGStatus::converged;
+    send(scalars);
+
+    // The monitor sees each step once; after its first answer that is not `iterate` it is not asked again.
+    Action     action        = Action::iterate;
+    int        next_reported = 0;
+    const auto report        = [&](const int step, const double residual) {
+      if (control.monitor && action == Action::iterate && step == next_reported && residual - residual == 0.)
+      {
+        action = control.monitor(static_cast<unsigned int>(step), residual);
+        ++next_reported;
+      }
+    };
+    report(0, result.history[0]);
+
+    const auto several = [&](const unsigned int n) {
+      for (unsigned int i = 0; i < n; ++i)
+        iterate(system, false);
+    };
+    std::unique_ptr<Graph> graph, single_graph;
+    bool                   first_iteration = true;
+    const auto             launch          = [&](unsigned int n) {
+      if (first_iteration && n > 0) // directly, so that all kernels are loaded before a graph is recorded
+      {
+        several(1);
+        first_iteration = false;
+        --n;
+      }
+      if (n >= graph_length && graph == nullptr)
+        graph = std::make_unique<Graph>(A.backend(), [&]() { several(graph_length); });
+      for (; n >= graph_length; n -= graph_length)
+        graph->launch();
+      if (n > 0 && single_graph == nullptr)
+        single_graph = std::make_unique<Graph>(A.backend(), [&]() { several(1); });
+      for (; n > 0; --n)
+        single_graph->launch();
+    };
+
+    // The true residual at the last restart: the next one must be clearly smaller, or the precision is exhausted.
+    double restart_residual = HUGE_VAL;
+    bool   verified         = false; // scalars and x belong to a residual that was just recomputed
+    if (scalars.status == CGStatus::converged)
+      verified = true;
+
+    while (scalars.status == CGStatus::iterating && action == Action::iterate &&
+           static_cast<unsigned int>(scalars.step) < control.max_iterations)
+    {
+      // One stretch of steps between looks; steps that recompute the residual stand alone in it.
+      const unsigned int first = scalars.step;
+      const unsigned int last  = first + std::min(look_interval, control.max_iterations - first);
+      const unsigned int every = additional_data.residual_interval;
+      for (unsigned int step = first; step < last;)
+      {
+        const unsigned int next = every == 0 ? last : std::min(last, (step / every + 1) * every - 1);
+        launch(next - step);
+        step = next;
+        if (step < last)
+        {
+          iterate(system, true);
+          ++step;
+        }
+      }
+      scalars = look(residuals);
+
+      const bool finished =
+          scalars.status == CGStatus::converged || static_cast<unsigned int>(scalars.step) >= control.max_iterations;
+      for (unsigned int step = first + 1; step <= static_cast<unsigned int>(scalars.step); ++step)
+      {
+        result.history.push_back(residual_of(step));
+        // The last step is reported below, with its true residual.
+        if (!finished || step < static_cast<unsigned int>(scalars.step))
+          report(step, result.history.back());
+      }
+
+      if (scalars.status == CGStatus::converged && action == Action::iterate)
+      {
+        // Start again from x: if its true residual passes, the iteration is already over.
+        scalars.status = CGStatus::iterating;
+        send(scalars);
+        start(system);
+        scalars               = look(residuals);
+        result.history.back() = residual_of(scalars.step);
+        verified              = scalars.status == CGStatus::converged;
+        report(scalars.step, result.history.back());
+        if (scalars.status == CGStatus::iterating)
+        {
+          ++result.n_restarts;
+          if (result.history.back() > 0.5 * restart_residual)
+          {
+            result.status = Status::stagnated;
+            break;
+          }
+          restart_residual = result.history.back();
+        }
+      }
+    }
+
+    result.n_iterations = scalars.step;
+    if (verified)
+      result.residual = result.history.back();
+    else
+    {
+      A.residual(q, x, b);
+      result.residual = q.l2_norm();
+    }
+    if (result.status == Status::stagnated)
+      return result;
+    if (verified)
+      result.status = Status::converged;
+    else if (action != Action::iterate)
+      result.status = action == Action::accept ? Status::accepted : Status::aborted;
+    else if (scalars.status != CGStatus::iterating && scalars.status != CGStatus::converged)
+    {
+      result.status = Status::breakdown;
+      result.cause  = scalars.status;
+    }
+    else
+    {
+      // The step limit: its last residual is the true one, and may pass the test after all.
+      result.history.back() = result.residual;
+      report(scalars.step, result.residual);
+      result.status = result.residual <= result.tolerance ? Status::converged
+                      : action == Action::accept          ? Status::accepted
+                                                          : Status::max_iterations;
+    }
+    return result;
+  }
+
+  template class ConjugateGradients<float>;
+  template class ConjugateGradients<double>;
+} // namespace PatchFEM

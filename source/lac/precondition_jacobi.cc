@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/lac/precondition_jacobi.h>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void PreconditionIdentity<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    dst.equ(Number(1), src);
+  }
+
+  template <typename Number>
+  void BlockDiagonalInverse<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    const std::size_t size = std::size_t(inverse.n_blocks) * inverse.block_size;
+    require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
+    require(dst.backend() == values.backend() && src.backend() == values.backend(),
+            "A preconditioner on " + values.backend().name() + " was applied to a vector on another back end.");
+    dispatch(values.backend(), [&](auto where) { kernels::vmult(where, inverse, src.data(), dst.data()); });
+  }
+
+  template <typename Number>
+  void
+  BlockDiagonalInverse<Number>::compute(const MatrixBase<Number> &matrix, const int block_size, const double relaxation)
+  {
+    require(relaxation > 0., "The relaxation of a Jacobi preconditioner must be positive.");
+    require(matrix.n_rows() % block_size == 0,
+            "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
+    const Backend &backend  = matrix.backend();
+    const int      n_blocks = matrix.n_rows() / block_size;
+
+    Array<Number> blocks;
+    matrix.extract_block_diagonal(block_size, blocks);
+    values.reinit(backend, std::size_t(n_blocks) * (block_size * (block_size + 1) / 2));
+    Array<int> failure(backend, 1);
+    dispatch(backend, [&](auto where) {
+      kernels::invert_block_diagonal(where, n_blocks, block_size, n_blocks, blocks.data(), relaxation, values.data(),
+                                     failure.data());
+    });
+    const int row = failure.read(0);
+    if (row != kernels::no_failure)
+      throw Error(block_size == 1
+                      ? "The matrix's diagonal entry in row " + std::to_string(row) + " is not positive and finite."
+                      : "The diagonal block of the matrix that holds row " + std::to_string(row) +
+                            " is not positive definite at this row.");
+    inverse = {n_blocks, block_size, n_blocks, values.data()};
+  }
+
+  template class PreconditionIdentity<float>;
+  template class PreconditionIdentity<double>;
+  template class BlockDiagonalInverse<float>;
+  template class BlockDiagonalInverse<double>;
+} // namespace PatchFEM
