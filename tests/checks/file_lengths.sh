@@ -4,7 +4,7 @@
 source "$(dirname "$0")/common.sh"
 
 lengths=$(sources source include cuda applications benchmarks tests cmake patchfem |
-  grep -E '(\.(h|cc|cu|cuh|in|cmake|txt|sh|py)|^patchfem)$' | while read -r file; do echo "$(wc -l <"$file") $file"; done | sort -n)
+  grep -E '(\.(h|cc|cu|cuh|in|cmake|txt|sh|py)|^patchfem)$' | xargs wc -l | awk '$2 != "total"' | sort -n)
 [[ -n $lengths ]] || complain "no source files found"
 
 long=$(echo "$lengths" | awk '$1 > 800')

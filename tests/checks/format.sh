@@ -4,13 +4,16 @@
 # names its licence. Repair: clang-format -i FILE
 source "$(dirname "$0")/common.sh"
 
-for file in $(sources source include cuda applications benchmarks tests cmake | grep -E '\.(h|cc|cu|cuh|cmake|sh|py)$'); do
-  head -n 3 "$file" | grep -q 'SPDX-License-Identifier' || complain "$file does not name its licence (SPDX-License-Identifier)"
-done
+unnamed=$(sources source include cuda applications benchmarks tests cmake | grep -E '\.(h|cc|cu|cuh|cmake|sh|py)$' |
+  xargs grep -L SPDX-License-Identifier || true)
+[[ -z $unnamed ]] || complain "these files do not name their licence (SPDX-License-Identifier): $unnamed"
 ((status == 0)) || exit $status
 
 format=$(command -v clang-format-14 || command -v clang-format || true)
 [[ -n $format ]] || skip "there is no clang-format"
 [[ $("$format" --version) == *"version 14."* ]] || skip "$("$format" --version) is not version 14"
-sources source include cuda applications benchmarks tests | grep -E '\.(h|cc|cu|cuh)$' | xargs "$format" --dry-run -Werror || status=1
+sources source include cuda applications benchmarks tests | grep -E '\.(h|cc|cu|cuh)$' | xargs "$format" --dry-run -Werror || {
+  echo "repair: clang-format -i of these files" >&2
+  status=1
+}
 exit $status
