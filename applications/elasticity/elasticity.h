@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_applications_elasticity_h
+#define patchfem_applications_elasticity_h
+
+#include <patchfem/app/physics.h>
+
+namespace PatchFEM
+{
+  /**
+   * -div sigma(u) = f with sigma = lambda tr(eps) I + 2 mu eps, eps = (grad u + grad u^T) / 2, isotropic in
+   * every material. In two dimensions plane strain or plane stress. On the boundary displacement components
+   * are given, or sigma n = g (traction), sigma n = -p n (pressure), or sigma n + alpha u = g (Robin: elastic
+   * support).
+   */
+  struct ElasticityParameters : public PhysicsParameters
+  {
+    std::string                  youngs_modulus, poissons_ratio, body_force, traction, pressure, robin;
+    bool                         plane_stress = false;
+    EssentialConditionParameters essential;
+
+    std::string name() const override { return "elasticity"; }
+    bool        vector_valued() const override { return true; }
+
+    void declare_parameters(dealii::ParameterHandler &prm) const override;
+    void parse_parameters(dealii::ParameterHandler &prm) override;
+
+    std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const override;
+    std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const override;
+  };
+
+  /** Lame's parameters as they stand in the weak form, and what a post-processor needs besides. */
+  struct LameModuli
+  {
+    double lambda = 0.; ///< modified in plane stress: E nu / (1 - nu^2)
+    double mu     = 0.;
+    double nu     = 0.;
+  };
+
+  template <int dim>
+  class ElasticityPhysics : public Physics<dim>
+  {
+  public:
+    ElasticityPhysics(const ElasticityParameters &parameters, const Constants &constants);
+
+    unsigned int n_components() const override { return dim; }
+
+    void resolve(const std::set<dealii::types::material_id> &materials,
+                 const std::set<dealii::types::boundary_id> &boundaries) override;
+
+    void add_cell(const dealii::FEValues<dim> &values,
+                  dealii::types::material_id   material,
+                  dealii::FullMatrix<double>  &matrix,
+                  dealii::Vector<double>      &rhs) const override;
+    bool has_face_terms(dealii::types::boundary_id id) const override;
+    void add_face(const dealii::FEFaceValues<dim> &values,
+                  dealii::types::boundary_id       id,
+                  dealii::FullMatrix<double>      &matrix,
+                  dealii::Vector<double>          &rhs) const override;
+
+    std::vector<std::string> mode_names() const override;
+    double                   mode(unsigned int m, const dealii::Point<dim> &point, unsigned int c) const override;
+    bool is_definite_inside(const dealii::Point<dim> &, dealii::types::material_id) const override { return false; }
+    bool resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const override;
+
+    std::vector<std::string> solution_names() const override { return std::vector<std::string>(dim, "displacement"); }
+    const dealii::DataPostprocessor<dim> *postprocessor() const override { return stresses.get(); }
+
+    LameModuli moduli(const dealii::Point<dim> &point, dealii::types::material_id material) const;
+
+    bool plane_stress() const { return is_plane_stress; }
+
+  private:
+    double robin_coefficient(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
+
+    MaterialFunction<dim> youngs_modulus;
+    MaterialFunction<dim> poissons_ratio;
+    MaterialFunction<dim> body_force;
+    BoundaryFormulas<dim> traction;
+    BoundaryFormulas<dim> pressure;
+    BoundaryFormulas<dim> robin; // alpha; g_x; g_y ...
+    bool                  is_plane_stress;
+
+    std::unique_ptr<dealii::DataPostprocessor<dim>> stresses;
+  };
+} // namespace PatchFEM
+
+#endif

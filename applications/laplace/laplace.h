@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_applications_laplace_h
+#define patchfem_applications_laplace_h
+
+#include <patchfem/app/physics.h>
+
+namespace PatchFEM
+{
+  /**
+   * -div(K grad u) + r u = f with K a positive number or a symmetric positive definite tensor and r >= 0. On
+   * the boundary u is given, or K du/dn = g (flux), or K du/dn + alpha u = g (Robin), or nothing flows.
+   */
+  struct LaplaceParameters : public PhysicsParameters
+  {
+    std::string                  coefficient, reaction, source, flux, robin;
+    EssentialConditionParameters essential;
+
+    std::string name() const override { return "laplace"; }
+    bool        vector_valued() const override { return false; }
+
+    void declare_parameters(dealii::ParameterHandler &prm) const override;
+    void parse_parameters(dealii::ParameterHandler &prm) override;
+
+    std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const override;
+    std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const override;
+  };
+
+  template <int dim>
+  class LaplacePhysics : public Physics<dim>
+  {
+  public:
+    LaplacePhysics(const LaplaceParameters &parameters, const Constants &constants);
+
+    unsigned int n_components() const override { return 1; }
+
+    void resolve(const std::set<dealii::types::material_id> &materials,
+                 const std::set<dealii::types::boundary_id> &boundaries) override;
+
+    void add_cell(const dealii::FEValues<dim> &values,
+                  dealii::types::material_id   material,
+                  dealii::FullMatrix<double>  &matrix,
+                  dealii::Vector<double>      &rhs) const override;
+    bool has_face_terms(dealii::types::boundary_id id) const override;
+    void add_face(const dealii::FEFaceValues<dim> &values,
+                  dealii::types::boundary_id       id,
+                  dealii::FullMatrix<double>      &matrix,
+                  dealii::Vector<double>          &rhs) const override;
+
+    std::vector<std::string> mode_names() const override { return {"the constant"}; }
+    double mode(unsigned int, const dealii::Point<dim> &, unsigned int) const override { return 1.; }
+    bool   is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const override;
+    bool   resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const override;
+
+    std::vector<std::string> solution_names() const override { return {"solution"}; }
+
+    /** K at a point; throws Error if it is not positive definite there. */
+    dealii::SymmetricTensor<2, dim> conductivity(const dealii::Point<dim> &point, dealii::types::material_id material) const;
+
+  private:
+    /** alpha of the Robin condition, checked not to be negative. */
+    double robin_coefficient(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
+
+    MaterialFunction<dim> coefficient;
+    MaterialFunction<dim> reaction;
+    MaterialFunction<dim> source;
+    BoundaryFormulas<dim> flux;
+    BoundaryFormulas<dim> robin; // alpha; g
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_boundary_conditions_h
+#define patchfem_app_boundary_conditions_h
+
+#include <patchfem/app/expression.h>
+
+#include <deal.II/base/function.h>
+#include <deal.II/base/parameter_handler.h>
+#include <deal.II/dofs/dof_handler.h>
+#include <deal.II/fe/mapping.h>
+#include <deal.II/lac/affine_constraints.h>
+
+#include <optional>
+
+namespace PatchFEM
+{
+  /** A function with one formula per component, as deal.II's interpolation routines want it. */
+  template <int dim>
+  class ExpressionFunction : public dealii::Function<dim>
+  {
+  public:
+    explicit ExpressionFunction(const std::vector<Expression<dim>> &components)
+      : dealii::Function<dim>(components.size())
+      , components(components)
+    {}
+
+    double value(const dealii::Point<dim> &point, const unsigned int component = 0) const override
+    {
+      return components[component].value(point);
+    }
+
+  private:
+    const std::vector<Expression<dim>> components;
+  };
+
+  /**
+   * Formulas on parts of the boundary, read from one parameter such as `Dirichlet`. A component that is
+   * written as `free` has none; `exact` stands for the exact solution's component.
+   */
+  template <int dim>
+  class BoundaryFormulas
+  {
+  public:
+    BoundaryFormulas() = default;
+
+    /**
+     * @param n_formulas How many formulas an item has.
+     * @param exact Formulas of the exact solution, empty if there is none.
+     */
+    BoundaryFormulas(const std::string              &text,
+                     unsigned int                    n_formulas,
+                     bool                            allow_free,
+                     const std::vector<std::string> &exact,
+                     const Constants                &constants,
+                     const std::string              &entry);
+
+    /** Applies "all" to @p present and throws Error for an id that is not present. */
+    void resolve(const std::set<dealii::types::boundary_id> &present);
+
+    bool empty() const { return by_id.empty(); }
+    bool contains(const dealii::types::boundary_id id) const { return by_id.count(id) != 0; }
+
+    /** Component @p c on @p id: nothing if free or if the id has no item. */
+    const Expression<dim> *formula(dealii::types::boundary_id id, unsigned int c) const;
+
+    const std::set<dealii::types::boundary_id> &ids() const { return id_set; }
+
+    const std::string &entry() const { return name; }
+
+  private:
+    using Formulas = std::vector<std::optional<Expression<dim>>>;
+
+    void add(dealii::types::boundary_id id, const Formulas &formulas);
+
+    std::string                                    name;
+    std::optional<Formulas>                        on_all;
+    std::map<dealii::types::boundary_id, Formulas> by_id;
+    std::set<dealii::types::boundary_id>           id_set;
+  };
+
+  /** Two parts of the boundary on which the solution is the same, @p direction apart. */
+  struct PeriodicPair
+  {
+    dealii::types::boundary_id first, second;
+    unsigned int               direction;
+  };
+
+  /**
+   * The conditions that constrain unknowns, read from the section `Boundary conditions`. Natural conditions
+   * belong to the physics.
+   */
+  struct EssentialConditionParameters
+  {
+    std::string dirichlet, no_normal_flux, periodic;
+
+    /** @param vector_valued Whether `No normal flux` makes sense. */
+    static void declare_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+    void        parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+  };
+
+  template <int dim>
+  class EssentialConditions
+  {
+  public:
+    EssentialConditions(const EssentialConditionParameters &parameters,
+                        unsigned int                        n_components,
+                        const std::vector<std::string>     &exact,
+                        const Constants                    &constants);
+
+    /** Throws Error for a condition on an absent id. */
+    void resolve(const std::set<dealii::types::boundary_id> &present);
+
+    /** Tells the triangulation about periodic faces; once, before adaptive refinement. */
+    void add_periodicity(dealii::Triangulation<dim> &triangulation) const;
+
+    /** Adds the lines of all conditions; unknowns that are constrained already stay as they are. */
+    void make_constraints(const dealii::Mapping<dim>        &mapping,
+                          const dealii::DoFHandler<dim>     &dof_handler,
+                          dealii::AffineConstraints<double> &constraints) const;
+
+    /** Ids on which an unknown may be constrained. */
+    std::set<dealii::types::boundary_id> ids() const;
+
+    bool has_periodicity() const { return !periodic_pairs.empty(); }
+    bool has_no_normal_flux() const { return !no_normal_flux_ids.empty(); }
+
+  private:
+    unsigned int                         n_components;
+    BoundaryFormulas<dim>                dirichlet;
+    std::set<dealii::types::boundary_id> no_normal_flux_ids;
+    std::vector<PeriodicPair>            periodic_pairs;
+  };
+} // namespace PatchFEM
+
+#endif

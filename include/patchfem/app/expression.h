@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_expression_h
+#define patchfem_app_expression_h
+
+#include <deal.II/base/function_parser.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace PatchFEM
+{
+  /** Names that formulas may use besides the coordinates: the entry `Constants`, and `pi`. */
+  using Constants = std::map<std::string, double>;
+
+  /** Reads "a = 1, b = 2*pi"; later ones may use earlier ones. */
+  Constants parse_constants(const std::string &text);
+
+  /** One muParser formula in the coordinates x, y (and z). Copies share the compiled formula. */
+  template <int dim>
+  class Expression
+  {
+  public:
+    /** The constant zero. */
+    Expression();
+
+    /** Throws Error naming @p entry, the parameter the @p formula stands in, if it cannot be read. */
+    Expression(const std::string &formula, const Constants &constants, const std::string &entry);
+
+    /** Throws Error with the place if the result is not finite. */
+    double value(const dealii::Point<dim> &point) const;
+
+    /** Whether the formula mentions no coordinate. */
+    bool is_constant() const { return function == nullptr; }
+
+    const std::string &text() const { return formula; }
+
+  private:
+    std::string                                  formula;
+    std::string                                  entry;
+    double                                       constant = 0.0;
+    std::shared_ptr<dealii::FunctionParser<dim>> function; // empty if constant
+  };
+
+  /**
+   * One item of a parameter that gives formulas per boundary id or material id. The grammar:
+   * items are separated by commas outside parentheses, "0 1: f; g, 2: h; k"; in front of the colon stand one
+   * or more ids, `all` or `default`, and formulas for several components are separated by semicolons.
+   */
+  struct KeyedFormulas
+  {
+    bool                     all = false; ///< `all`, `default`, or no key at all
+    std::set<unsigned int>   ids;
+    std::vector<std::string> formulas;
+  };
+
+  /** @param allow_no_key Whether "f; g" without ids stands for "all: f; g". */
+  std::vector<KeyedFormulas> split_keyed_formulas(const std::string &text, bool allow_no_key, const std::string &entry);
+
+  /** Splits "f; g; h" at semicolons and trims the parts. */
+  std::vector<std::string> split_components(const std::string &text);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_linear_system_path_h
+#define patchfem_app_linear_system_path_h
+
+#include <patchfem/app/parameters.h>
+#include <patchfem/app/physics.h>
+#include <patchfem/app/progress.h>
+
+#include <deal.II/base/mpi.h>
+#include <deal.II/base/quadrature.h>
+#include <deal.II/lac/la_parallel_vector.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace PatchFEM
+{
+  /** What the driver keeps of a solution: owned and ghost entries, with ghosts up to date. */
+  using SolutionVector = dealii::LinearAlgebra::distributed::Vector<double>;
+
+  /** Everything that fixes the discrete problem except the physics. */
+  template <int dim>
+  struct Discretisation
+  {
+    const dealii::Mapping<dim>              *mapping;
+    const dealii::DoFHandler<dim>           *dof_handler;
+    const dealii::AffineConstraints<double> *constraints;
+    dealii::Quadrature<dim>                  quadrature;
+    dealii::Quadrature<dim - 1>              face_quadrature;
+    MPI_Comm                                 communicator;
+  };
+
+  /** Seconds by stage; a stage that a path does not have stays empty. */
+  struct StageSeconds
+  {
+    std::optional<double> mesh, dofs, extraction, sparsity, plan, assembly, preconditioner, solve, output;
+
+    /** Names and values in the order in which they happen. */
+    std::vector<std::pair<const char *, std::optional<double>>> list() const
+    {
+      return {{"mesh", mesh},
+              {"dofs", dofs},
+              {"extraction", extraction},
+              {"sparsity", sparsity},
+              {"plan", plan},
+              {"assembly", assembly},
+              {"preconditioner", preconditioner},
+              {"solve", solve},
+              {"output", output}};
+    }
+
+    double total() const
+    {
+      double sum = 0.;
+      for (const auto &stage : list())
+        sum += stage.second.value_or(0.);
+      return sum;
+    }
+  };
+
+  /** What is to be said about one linear system that was made and solved. */
+  struct PathReport
+  {
+    std::string           backend;
+    std::string           device;
+    std::uint64_t         nnz    = 0; ///< logical entries
+    std::uint64_t         stored = 0; ///< entries in memory, with padding
+    std::string           format;
+    std::string           precision;
+    std::string           preconditioner;
+    unsigned int          n_iterations      = 0;
+    double                relative_residual = 0.; ///< |b - A x| / |b|, computed anew at the end
+    StageSeconds          seconds;
+    std::optional<double> device_forecast, device_peak; ///< bytes
+    std::optional<double> assembly_redundancy;          ///< cells integrated per cell
+  };
+
+  /**
+   * One way from a discretisation to its solution: sparsity, assembly, preconditioner and solve, each timed.
+   * The driver sees nothing else of a path, so that any two can run on the same problem one after the other.
+   */
+  template <int dim>
+  class LinearSystemPath
+  {
+  public:
+    virtual ~LinearSystemPath() = default;
+
+    /**
+     * Assembles and solves. On return @p solution has the constraints distributed and its ghosts updated. Throws Error
+     * if the system cannot be solved.
+     */
+    virtual PathReport
+    run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) = 0;
+  };
+
+  /** Runs @p stage between two barriers and returns its seconds. */
+  template <typename Function>
+  double timed(const MPI_Comm communicator, Progress &progress, const std::string &name, const Function &stage)
+  {
+    progress.stage(name);
+    MPI_Barrier(communicator);
+    const double start = MPI_Wtime();
+    stage();
+    MPI_Barrier(communicator);
+    return MPI_Wtime() - start;
+  }
+} // namespace PatchFEM
+
+#endif

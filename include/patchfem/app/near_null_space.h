@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_near_null_space_h
+#define patchfem_app_near_null_space_h
+
+#include <patchfem/app/linear_system_path.h>
+
+namespace PatchFEM
+{
+  /**
+   * The modes of no energy at the locally owned unknowns, [mode][owned unknown], rotations about the centroid
+   * of the nodes.
+   */
+  template <int dim>
+  std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
+
+  /**
+   * Throws Error if a connected part of the mesh can move without energy, and names the mode.
+   *
+   * A combination c of the modes is free if it satisfies every condition: with r the value of the modes in one
+   * constraint line, x_i - sum_j w_j x_j, or in one component at a point of elastic support, r . c = 0. So the
+   * modes restricted to the conditions must have full rank, which is decided on the small matrix
+   * G = sum r r^T of each connected part. Rotations are about the centre of the mesh and scaled by its size, so that
+   * entries of r are of order one.
+   *
+   * @param essential_lines The lines of the boundary conditions alone: hanging nodes hold nothing.
+   */
+  template <int dim>
+  void refuse_singular(const Discretisation<dim>                  &discretisation,
+                       const Physics<dim>                         &physics,
+                       const dealii::AffineConstraints<double>    &essential_lines,
+                       const std::set<dealii::types::boundary_id> &essential_ids);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_output_h
+#define patchfem_app_output_h
+
+#include <patchfem/app/linear_system_path.h>
+
+namespace PatchFEM
+{
+  /**
+   * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the
+   * solution, what the physics derives from it, and the material id. Every file is renamed when it is whole.
+   *
+   * @param folder Exists.
+   * @param patches The patch of each active cell, empty if the path has none.
+   */
+  template <int dim>
+  void write_picture(const std::string               &folder,
+                     const std::string               &name,
+                     const Discretisation<dim>       &discretisation,
+                     const Physics<dim>              &physics,
+                     const SolutionVector            &solution,
+                     const std::vector<unsigned int> &patches);
+} // namespace PatchFEM
+
+#endif

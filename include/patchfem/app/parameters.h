@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_parameters_h
+#define patchfem_app_parameters_h
+
+#include <patchfem/app/expression.h>
+
+#include <deal.II/base/parameter_handler.h>
+
+#include <string>
+#include <vector>
+
+/**
+ * @file
+ * What the applications read from a parameter file, one struct per topic. Each declares its entries with a
+ * pattern, a default and a sentence, and parses them; nothing here depends on the dimension, so that a file is
+ * read once and the dimension is one of its entries.
+ */
+namespace PatchFEM
+{
+  /** The entries at the top of a file. */
+  struct GeneralParameters
+  {
+    int         dimension = 2;
+    std::string backend;
+    std::string baseline;
+    Constants   constants;
+
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm);
+  };
+
+  /** Section `Finite element`. */
+  struct FiniteElementParameters
+  {
+    unsigned int degree         = 1;
+    unsigned int mapping_degree = 1;
+    unsigned int n_quadrature   = 0; ///< Gauss points per direction; 0 stands for degree + 1
+
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm);
+  };
+
+  /** Section `Refinement`: what happens between the cycles of a run. */
+  struct RefinementParameters
+  {
+    unsigned int n_cycles = 1;
+    bool         adaptive = false;
+    double       refine_fraction = 0.3;
+    double       coarsen_fraction = 0.03;
+
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm);
+  };
+
+  /** Section `Solver`. */
+  struct SolverParameters
+  {
+    double       tolerance = 1e-8; ///< relative to the right-hand side
+    unsigned int max_iterations = 10000;
+    std::string  preconditioner;
+
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm);
+  };
+
+  /** Section `Output`. */
+  struct OutputParameters
+  {
+    std::string folder;
+    std::string pictures; ///< none, last or all
+
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm);
+  };
+
+  /** What the command line says. */
+  struct CommandLine
+  {
+    std::string                                      parameter_file;
+    std::vector<std::pair<std::string, std::string>> settings; ///< "Section/Entry", value
+    std::string                                      output_folder;
+
+    /** Throws Error for anything it does not know. */
+    CommandLine(int argc, char **argv);
+
+    static std::string usage(const std::string &program);
+  };
+
+  /**
+   * Reads the file and the settings of @p command_line into @p prm. deal.II's exceptions about the file become
+   * one sentence that names the line.
+   */
+  void read_parameters(const CommandLine &command_line, dealii::ParameterHandler &prm);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_physics_h
+#define patchfem_app_physics_h
+
+#include <patchfem/app/boundary_conditions.h>
+#include <patchfem/app/material_function.h>
+
+#include <deal.II/fe/fe_values.h>
+#include <deal.II/lac/full_matrix.h>
+#include <deal.II/lac/vector.h>
+#include <deal.II/numerics/data_out.h>
+
+namespace PatchFEM
+{
+  /**
+   * What an application knows about its equation, and the driver does not: coefficients, loads, natural
+   * boundary conditions, the modes without energy, and what to put into pictures. One object serves every
+   * solver path, so that all of them discretise the same problem.
+   */
+  template <int dim>
+  class Physics
+  {
+  public:
+    virtual ~Physics() = default;
+
+    virtual unsigned int n_components() const = 0;
+
+    /** Checks coefficients and natural conditions against the ids of the mesh; throws Error. */
+    virtual void resolve(const std::set<dealii::types::material_id> &materials,
+                         const std::set<dealii::types::boundary_id> &boundaries) = 0;
+
+    /** @name Integrals, for the loop over cells that deal.II programs write */
+    /** @{ */
+    /** Adds the cell's matrix and the load of its volume. @p matrix and @p rhs come zeroed. */
+    virtual void add_cell(const dealii::FEValues<dim> &values,
+                          dealii::types::material_id   material,
+                          dealii::FullMatrix<double>  &matrix,
+                          dealii::Vector<double>      &rhs) const = 0;
+
+    /** Whether add_face() has anything to add on faces of @p id. */
+    virtual bool has_face_terms(dealii::types::boundary_id id) const = 0;
+
+    virtual void add_face(const dealii::FEFaceValues<dim> &values,
+                          dealii::types::boundary_id       id,
+                          dealii::FullMatrix<double>      &matrix,
+                          dealii::Vector<double>          &rhs) const = 0;
+    /** @} */
+
+    /** @name Modes of no energy: the constant, or the rigid-body modes */
+    /** @{ */
+    virtual std::vector<std::string> mode_names() const = 0;
+
+    /** Component @p c of mode @p m at @p point, where rotations are about the origin. */
+    virtual double mode(unsigned int m, const dealii::Point<dim> &point, unsigned int c) const = 0;
+
+    /** Whether the equation itself, without boundary conditions, has no such modes (a reaction term). */
+    virtual bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const = 0;
+
+    /** Whether a natural condition (Robin) at @p point of the boundary resists motion there. */
+    virtual bool resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const = 0;
+    /** @} */
+
+    /** @name Pictures */
+    /** @{ */
+    virtual std::vector<std::string> solution_names() const = 0;
+
+    /** Derived fields such as stresses; may be null. Lives as long as this object. */
+    virtual const dealii::DataPostprocessor<dim> *postprocessor() const { return nullptr; }
+    /** @} */
+  };
+
+  /** What an application adds to a parameter file, and how a physics is made of it. */
+  class PhysicsParameters
+  {
+  public:
+    virtual ~PhysicsParameters() = default;
+
+    /** The application's name: laplace, elasticity, ... */
+    virtual std::string name() const = 0;
+    virtual bool        vector_valued() const = 0;
+
+    virtual void declare_parameters(dealii::ParameterHandler &prm) const = 0;
+    virtual void parse_parameters(dealii::ParameterHandler &prm)   = 0;
+
+    virtual std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const = 0;
+    virtual std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const = 0;
+
+    template <int dim>
+    std::unique_ptr<Physics<dim>> make_physics(const Constants &constants) const
+    {
+      if constexpr (dim == 2)
+        return make_physics_2d(constants);
+      else
+        return make_physics_3d(constants);
+    }
+  };
+} // namespace PatchFEM
+
+#endif

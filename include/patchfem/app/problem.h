@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_problem_h
+#define patchfem_app_problem_h
+
+#include <patchfem/app/mesh.h>
+#include <patchfem/app/report.h>
+
+namespace PatchFEM
+{
+  /** All parameters of a run, apart from those of the physics. */
+  struct ProblemParameters
+  {
+    GeneralParameters            general;
+    MeshParameters               mesh;
+    FiniteElementParameters      finite_element;
+    RefinementParameters         refinement;
+    SolverParameters             solver;
+    OutputParameters             output;
+    EssentialConditionParameters essential;
+    std::string                  exact_solution; ///< formulas of all components; empty if unknown
+
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+  };
+
+  /**
+   * The cycle of an application: mesh, unknowns and constraints, linear system, errors, pictures, refinement.
+   * What is solved is a Physics; how, one or two LinearSystemPath.
+   */
+  template <int dim>
+  class Problem
+  {
+  public:
+    Problem(const std::string         &application,
+            const ProblemParameters   &parameters,
+            std::unique_ptr<Physics<dim>> physics,
+            MPI_Comm                   communicator);
+
+    void run();
+
+  private:
+    void make_paths();
+    void make_mesh(unsigned int cycle);
+    void check_support() const;
+    void make_elements();
+    void setup_dofs(bool first_cycle);
+    void solve(CycleReport &report);
+    void compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const;
+    void write_output(unsigned int cycle);
+    void refine_adaptively();
+
+    const std::string             application;
+    const ProblemParameters       parameters;
+    std::unique_ptr<Physics<dim>> physics;
+    const MPI_Comm                communicator;
+    const bool                    first_rank;
+    Progress                      progress;
+    EssentialConditions<dim>      essential;
+    std::optional<ExpressionFunction<dim>> exact_solution;
+
+    std::unique_ptr<dealii::Triangulation<dim>> triangulation;
+    MeshSummary                                 summary;
+    std::unique_ptr<dealii::FiniteElement<dim>> fe;
+    std::unique_ptr<dealii::Mapping<dim>>       mapping;
+    dealii::DoFHandler<dim>                     dof_handler;
+    dealii::AffineConstraints<double>           constraints;
+    Discretisation<dim>                         discretisation;
+    SolutionVector                              solution;
+
+    std::unique_ptr<LinearSystemPath<dim>> path, baseline;
+    RunReport                              report;
+  };
+} // namespace PatchFEM
+
+#endif

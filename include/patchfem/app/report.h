@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_report_h
+#define patchfem_app_report_h
+
+#include <patchfem/app/linear_system_path.h>
+
+#include <nlohmann/json.hpp>
+
+namespace PatchFEM
+{
+  struct Errors
+  {
+    double L2, H1;
+  };
+
+  /** What one refinement cycle came to. */
+  struct CycleReport
+  {
+    std::uint64_t             n_dofs = 0, n_cells = 0;
+    PathReport                path;
+    std::optional<Errors>     errors;
+    double                    host_peak = 0.; ///< bytes resident at most, summed over the ranks
+    std::optional<PathReport> baseline;
+    std::optional<Errors>     baseline_errors;
+    double                    max_difference = 0.; ///< of the two solutions, largest over all unknowns
+  };
+
+  /** The run as `report.json` and as tables. Only one rank writes. */
+  class RunReport
+  {
+  public:
+    RunReport(const std::string &application, const std::string &folder, MPI_Comm communicator);
+
+    void add_cycle(const CycleReport &cycle);
+
+    /** Writes `report.json` to a temporary name and renames it; called after each cycle, so that nothing is lost. */
+    void write() const;
+
+    /** Times of the last cycle by stage, beside those of the baseline with ratios if there is one. */
+    void print_timing(std::ostream &out) const;
+
+    /** One row per cycle; errors with observed orders if there is an exact solution. */
+    void print_convergence(std::ostream &out, unsigned int dim, bool adaptive) const;
+
+  private:
+    const std::string        application;
+    const std::string        folder;
+    const bool               writes;
+    std::vector<CycleReport> cycles;
+  };
+
+  /** Writes a whole file under a temporary name and renames it. Throws Error if that fails. */
+  void write_file(const std::string &name, const std::function<void(std::ostream &)> &write);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/application.h>
+#include <patchfem/app/problem.h>
+#include <patchfem/base/exceptions.h>
+
+#include <deal.II/base/multithread_info.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** The entries whose value is not the default, one per line with their section. */
+    std::string changed_entries(const dealii::ParameterHandler &prm)
+    {
+      std::ostringstream text;
+      prm.print_parameters(text, dealii::ParameterHandler::Text | dealii::ParameterHandler::KeepDeclarationOrder);
+      std::istringstream       lines(text.str());
+      std::vector<std::string> sections;
+      std::string              line, result;
+      while (std::getline(lines, line))
+        {
+          line = dealii::Utilities::trim(line);
+          if (line.rfind("subsection ", 0) == 0)
+            sections.push_back(line.substr(11));
+          else if (line == "end" && !sections.empty())
+            sections.pop_back();
+          else if (line.rfind("set ", 0) == 0 && line.find("# default:") != std::string::npos)
+            {
+              result += "  ";
+              for (const std::string &section : sections)
+                result += section + "/";
+              const std::string entry  = line.substr(4, line.find("# default:") - 4);
+              const std::size_t equals = entry.find('=');
+              result += dealii::Utilities::trim(entry.substr(0, equals)) + " = " +
+                        dealii::Utilities::trim(entry.substr(equals + 1)) + "\n";
+            }
+        }
+      return result;
+    }
+
+    void run(const CommandLine &command_line, PhysicsParameters &physics_parameters, const MPI_Comm communicator)
+    {
+      const bool first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
+
+      dealii::ParameterHandler prm;
+      ProblemParameters::declare_parameters(prm);
+      physics_parameters.declare_parameters(prm);
+      read_parameters(command_line, prm);
+      ProblemParameters parameters;
+      parameters.parse_parameters(prm, physics_parameters.vector_valued());
+      physics_parameters.parse_parameters(prm);
+
+      namespace fs              = std::filesystem;
+      const fs::path file       = command_line.parameter_file;
+      parameters.mesh.directory = file.has_parent_path() ? file.parent_path().string() : ".";
+      std::string &folder       = parameters.output.folder;
+      if (!command_line.output_folder.empty())
+        folder = command_line.output_folder;
+      else if (folder.empty())
+        folder = (fs::path("output") / file.stem()).string();
+      std::error_code failure;
+      fs::create_directories(folder, failure);
+      require(!failure && fs::is_directory(folder),
+              "The output folder " + folder + " cannot be made; choose another with --output.");
+
+      if (first_rank)
+        {
+          std::cout << "PatchFEM " << physics_parameters.name() << ", " << file.string() << ", on "
+                    << dealii::Utilities::MPI::n_mpi_processes(communicator)
+                    << " process(es), results in " << folder << "\n"
+                    << changed_entries(prm) << "  (all others have their defaults; see " << folder
+                    << "/parameters.prm)" << std::endl;
+          write_file(folder + "/parameters.prm", [&](std::ostream &out) {
+            prm.print_parameters(out,
+                                 dealii::ParameterHandler::ShortText | dealii::ParameterHandler::KeepDeclarationOrder);
+          });
+        }
+
+      const Constants &constants = parameters.general.constants;
+      if (parameters.general.dimension == 2)
+        Problem<2>(physics_parameters.name(), parameters, physics_parameters.make_physics<2>(constants), communicator)
+          .run();
+      else
+        Problem<3>(physics_parameters.name(), parameters, physics_parameters.make_physics<3>(constants), communicator)
+          .run();
+    }
+  } // namespace
+
+
+
+  int application_main(int argc, char **argv, PhysicsParameters &physics)
+  {
+    if (argc == 2 && (std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h"))
+      {
+        std::cout << CommandLine::usage(physics.name()) << "\nAll parameters with their defaults:\n\n";
+        dealii::ParameterHandler prm;
+        ProblemParameters::declare_parameters(prm);
+        physics.declare_parameters(prm);
+        prm.print_parameters(std::cout, dealii::ParameterHandler::Text | dealii::ParameterHandler::KeepDeclarationOrder);
+        return 0;
+      }
+
+    dealii::Utilities::MPI::MPI_InitFinalize mpi(argc, argv, 1);
+    const MPI_Comm                           communicator = MPI_COMM_WORLD;
+    const unsigned int                       n_ranks      = dealii::Utilities::MPI::n_mpi_processes(communicator);
+    const unsigned int                       rank         = dealii::Utilities::MPI::this_mpi_process(communicator);
+    // One process has the machine for itself; several share it.
+    if (n_ranks == 1)
+      dealii::MultithreadInfo::set_thread_limit();
+
+    std::string message;
+    try
+      {
+        const CommandLine command_line(argc, argv);
+        run(command_line, physics, communicator);
+        return 0;
+      }
+    catch (const Error &error)
+      {
+        message = error.what();
+      }
+    catch (const std::bad_alloc &)
+      {
+        message = "There is not enough memory for this problem; use fewer refinements or a lower degree.";
+      }
+    catch (const std::exception &error)
+      {
+        message = std::string("Something went wrong inside a library: ") + error.what();
+      }
+
+    // Most errors meet all ranks, and one message is enough; the others wait for the first rank to end the job, and
+    // speak only if it is not there that things went wrong.
+    if (rank > 0)
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::cerr << physics.name() << ": " << message << std::endl;
+    if (n_ranks > 1)
+      MPI_Abort(communicator, 1);
+    return 1;
+  }
+} // namespace PatchFEM
