@@ -18,31 +18,22 @@ namespace PatchFEM
     prm.enter_subsection("Boundary conditions");
     prm.declare_entry("Traction", "", Anything(), "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.");
     prm.declare_entry("Pressure", "", Anything(), "Pressure p, a traction -p n, by boundary id: '2: 1e5'.");
-    prm.declare_entry("Robin",
-                      "",
-                      Anything(),
+    prm.declare_entry("Robin", "", Anything(),
                       "Elastic support: alpha and g of sigma n + alpha u = g by boundary id: '2: 1e9; 0; 0'.");
     prm.leave_subsection();
     prm.enter_subsection("Material");
-    prm.declare_entry("Young's modulus",
-                      "1",
-                      Anything(),
+    prm.declare_entry("Young's modulus", "1", Anything(),
                       "E > 0: a formula, or one per material id ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').");
     prm.declare_entry("Poisson's ratio", "0.3", Anything(), "-1 < nu < 0.5: a formula, or one per material id.");
-    prm.declare_entry("Plane state",
-                      "plane strain",
-                      dealii::Patterns::Selection("plane strain|plane stress"),
+    prm.declare_entry("Plane state", "plane strain", dealii::Patterns::Selection("plane strain|plane stress"),
                       "What two dimensions mean; without effect in three.");
     prm.leave_subsection();
     prm.enter_subsection("Loads");
-    prm.declare_entry("Body force",
-                      "",
-                      Anything(),
-                      "Force per volume, by components '0; 0; -9.81*7850', or such a list per material id; empty is none.");
+    prm.declare_entry(
+        "Body force", "", Anything(),
+        "Force per volume, by components '0; 0; -9.81*7850', or such a list per material id; empty is none.");
     prm.leave_subsection();
   }
-
-
 
   void ElasticityParameters::parse_parameters(dealii::ParameterHandler &prm)
   {
@@ -62,21 +53,15 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   std::unique_ptr<Physics<2>> ElasticityParameters::make_physics_2d(const Constants &constants) const
   {
     return std::make_unique<ElasticityPhysics<2>>(*this, constants);
   }
 
-
-
   std::unique_ptr<Physics<3>> ElasticityParameters::make_physics_3d(const Constants &constants) const
   {
     return std::make_unique<ElasticityPhysics<3>>(*this, constants);
   }
-
-
 
   namespace
   {
@@ -87,25 +72,21 @@ namespace PatchFEM
     }
   } // namespace
 
-
-
   template <int dim>
   ElasticityPhysics<dim>::ElasticityPhysics(const ElasticityParameters &parameters, const Constants &constants)
-    : youngs_modulus(parameters.youngs_modulus,
-                     {1},
-                     {0., std::numeric_limits<double>::infinity(), false},
-                     constants,
-                     "Material/Young's modulus")
-    , poissons_ratio(parameters.poissons_ratio, {1}, {-1., 0.5, false}, constants, "Material/Poisson's ratio")
-    , body_force(vector_or_zero<dim>(parameters.body_force), {dim}, {}, constants, "Loads/Body force")
-    , traction(parameters.traction, dim, false, {}, constants, "Boundary conditions/Traction")
-    , pressure(parameters.pressure, 1, false, {}, constants, "Boundary conditions/Pressure")
-    , robin(parameters.robin, 1 + dim, false, {}, constants, "Boundary conditions/Robin")
-    , is_plane_stress(dim == 2 && parameters.plane_stress)
-    , stresses(std::make_unique<StressPostprocessor<dim>>(*this))
+      : youngs_modulus(parameters.youngs_modulus,
+                       {1},
+                       {0., std::numeric_limits<double>::infinity(), false},
+                       constants,
+                       "Material/Young's modulus"),
+        poissons_ratio(parameters.poissons_ratio, {1}, {-1., 0.5, false}, constants, "Material/Poisson's ratio"),
+        body_force(vector_or_zero<dim>(parameters.body_force), {dim}, {}, constants, "Loads/Body force"),
+        traction(parameters.traction, dim, false, {}, constants, "Boundary conditions/Traction"),
+        pressure(parameters.pressure, 1, false, {}, constants, "Boundary conditions/Pressure"),
+        robin(parameters.robin, 1 + dim, false, {}, constants, "Boundary conditions/Robin"),
+        is_plane_stress(dim == 2 && parameters.plane_stress),
+        stresses(std::make_unique<StressPostprocessor<dim>>(*this))
   {}
-
-
 
   template <int dim>
   void ElasticityPhysics<dim>::resolve(const std::set<material_id> &materials, const std::set<boundary_id> &boundaries)
@@ -115,8 +96,6 @@ namespace PatchFEM
     for (BoundaryFormulas<dim> *formulas : {&traction, &pressure, &robin})
       formulas->resolve(boundaries);
   }
-
-
 
   template <int dim>
   LameModuli ElasticityPhysics<dim>::moduli(const Point<dim> &point, const material_id material) const
@@ -129,8 +108,6 @@ namespace PatchFEM
     result.lambda = is_plane_stress ? e * nu / (1. - nu * nu) : e * nu / ((1. + nu) * (1. - 2. * nu));
     return result;
   }
-
-
 
   template <int dim>
   void ElasticityPhysics<dim>::add_cell(const dealii::FEValues<dim> &values,
@@ -146,48 +123,43 @@ namespace PatchFEM
       component[i] = fe.system_to_component_index(i).first;
 
     for (const unsigned int q : values.quadrature_point_indices())
+    {
+      const Point<dim> &point = values.quadrature_point(q);
+      const LameModuli  m     = moduli(point, material);
+      const double      dx    = values.JxW(q);
+
+      dealii::Tensor<1, dim> f;
+      for (unsigned int d = 0; d < dim; ++d)
+        f[d] = body_force.value(point, material, d);
+      for (unsigned int i = 0; i < n; ++i)
+        gradients[i] = values.shape_grad(i, q);
+
+      // sigma(phi_j e_b) : grad(phi_i e_a)
+      //   = lambda d_a phi_i d_b phi_j + mu d_b phi_i d_a phi_j + delta_ab mu grad phi_i . grad phi_j
+      for (unsigned int i = 0; i < n; ++i)
       {
-        const Point<dim> &point = values.quadrature_point(q);
-        const LameModuli  m     = moduli(point, material);
-        const double      dx    = values.JxW(q);
-
-        dealii::Tensor<1, dim> f;
-        for (unsigned int d = 0; d < dim; ++d)
-          f[d] = body_force.value(point, material, d);
-        for (unsigned int i = 0; i < n; ++i)
-          gradients[i] = values.shape_grad(i, q);
-
-        // sigma(phi_j e_b) : grad(phi_i e_a)
-        //   = lambda d_a phi_i d_b phi_j + mu d_b phi_i d_a phi_j + delta_ab mu grad phi_i . grad phi_j
-        for (unsigned int i = 0; i < n; ++i)
-          {
-            const unsigned int a = component[i];
-            for (unsigned int j = 0; j <= i; ++j)
-              {
-                const unsigned int b     = component[j];
-                double             entry = m.lambda * gradients[i][a] * gradients[j][b] +
-                                           m.mu * gradients[i][b] * gradients[j][a];
-                if (a == b)
-                  entry += m.mu * (gradients[i] * gradients[j]);
-                matrix(i, j) += entry * dx;
-              }
-            rhs(i) += f[a] * values.shape_value(i, q) * dx;
-          }
+        const unsigned int a = component[i];
+        for (unsigned int j = 0; j <= i; ++j)
+        {
+          const unsigned int b = component[j];
+          double entry = m.lambda * gradients[i][a] * gradients[j][b] + m.mu * gradients[i][b] * gradients[j][a];
+          if (a == b)
+            entry += m.mu * (gradients[i] * gradients[j]);
+          matrix(i, j) += entry * dx;
+        }
+        rhs(i) += f[a] * values.shape_value(i, q) * dx;
       }
+    }
     for (unsigned int i = 0; i < n; ++i)
       for (unsigned int j = i + 1; j < n; ++j)
         matrix(i, j) = matrix(j, i);
   }
-
-
 
   template <int dim>
   bool ElasticityPhysics<dim>::has_face_terms(const boundary_id id) const
   {
     return traction.contains(id) || pressure.contains(id) || robin.contains(id);
   }
-
-
 
   template <int dim>
   double ElasticityPhysics<dim>::robin_coefficient(const boundary_id id, const Point<dim> &point) const
@@ -196,13 +168,10 @@ namespace PatchFEM
     if (alpha == nullptr)
       return 0.;
     const double value = alpha->value(point);
-    require(value >= 0.,
-            "The coefficient alpha of Boundary conditions/Robin is negative on boundary id " + std::to_string(id) +
-              "; it must be at least 0.");
+    require(value >= 0., "The coefficient alpha of Boundary conditions/Robin is negative on boundary id " +
+                             std::to_string(id) + "; it must be at least 0.");
     return value;
   }
-
-
 
   template <int dim>
   void ElasticityPhysics<dim>::add_face(const dealii::FEFaceValues<dim> &values,
@@ -213,49 +182,41 @@ namespace PatchFEM
     const unsigned int                n  = values.dofs_per_cell;
     const dealii::FiniteElement<dim> &fe = values.get_fe();
     for (const unsigned int q : values.quadrature_point_indices())
+    {
+      const Point<dim> &point = values.quadrature_point(q);
+      const double      alpha = robin_coefficient(id, point);
+
+      dealii::Tensor<1, dim> g;
+      if (const Expression<dim> *formula = pressure.formula(id, 0))
+        g -= formula->value(point) * values.normal_vector(q);
+      for (unsigned int d = 0; d < dim; ++d)
       {
-        const Point<dim> &point = values.quadrature_point(q);
-        const double      alpha = robin_coefficient(id, point);
-
-        dealii::Tensor<1, dim> g;
-        if (const Expression<dim> *formula = pressure.formula(id, 0))
-          g -= formula->value(point) * values.normal_vector(q);
-        for (unsigned int d = 0; d < dim; ++d)
-          {
-            if (const Expression<dim> *formula = traction.formula(id, d))
-              g[d] += formula->value(point);
-            if (const Expression<dim> *formula = robin.formula(id, 1 + d))
-              g[d] += formula->value(point);
-          }
-        for (unsigned int i = 0; i < n; ++i)
-          {
-            const unsigned int a       = fe.system_to_component_index(i).first;
-            const double       value_i = values.shape_value(i, q) * values.JxW(q);
-            if (alpha > 0.)
-              for (unsigned int j = 0; j < n; ++j)
-                if (fe.system_to_component_index(j).first == a)
-                  matrix(i, j) += alpha * value_i * values.shape_value(j, q);
-            rhs(i) += g[a] * value_i;
-          }
+        if (const Expression<dim> *formula = traction.formula(id, d))
+          g[d] += formula->value(point);
+        if (const Expression<dim> *formula = robin.formula(id, 1 + d))
+          g[d] += formula->value(point);
       }
+      for (unsigned int i = 0; i < n; ++i)
+      {
+        const unsigned int a       = fe.system_to_component_index(i).first;
+        const double       value_i = values.shape_value(i, q) * values.JxW(q);
+        if (alpha > 0.)
+          for (unsigned int j = 0; j < n; ++j)
+            if (fe.system_to_component_index(j).first == a)
+              matrix(i, j) += alpha * value_i * values.shape_value(j, q);
+        rhs(i) += g[a] * value_i;
+      }
+    }
   }
-
-
 
   template <int dim>
   std::vector<std::string> ElasticityPhysics<dim>::mode_names() const
   {
     if (dim == 2)
       return {"translation in x", "translation in y", "rotation"};
-    return {"translation in x",
-            "translation in y",
-            "translation in z",
-            "rotation about x",
-            "rotation about y",
-            "rotation about z"};
+    return {"translation in x", "translation in y", "translation in z",
+            "rotation about x", "rotation about y", "rotation about z"};
   }
-
-
 
   template <int dim>
   double ElasticityPhysics<dim>::mode(const unsigned int m, const Point<dim> &point, const unsigned int c) const
@@ -273,15 +234,11 @@ namespace PatchFEM
     return 0.;
   }
 
-
-
   template <int dim>
   bool ElasticityPhysics<dim>::resists_on_boundary(const boundary_id id, const Point<dim> &point) const
   {
     return robin_coefficient(id, point) > 0.;
   }
-
-
 
   template class ElasticityPhysics<2>;
   template class ElasticityPhysics<3>;

@@ -16,45 +16,43 @@ namespace PatchFEM
   class StressPostprocessor : public dealii::DataPostprocessor<dim>
   {
   public:
-    explicit StressPostprocessor(const ElasticityPhysics<dim> &physics)
-      : physics(physics)
-    {}
+    explicit StressPostprocessor(const ElasticityPhysics<dim> &physics) : physics(physics) {}
 
     void evaluate_vector_field(const dealii::DataPostprocessorInputs::Vector<dim> &inputs,
-                               std::vector<dealii::Vector<double>> &computed_quantities) const override
+                               std::vector<dealii::Vector<double>>                &computed_quantities) const override
     {
       const dealii::types::material_id material = inputs.template get_cell<dim>()->material_id();
       for (unsigned int q = 0; q < inputs.solution_gradients.size(); ++q)
-        {
-          const LameModuli       moduli = physics.moduli(inputs.evaluation_points[q], material);
-          dealii::Tensor<2, dim> gradient;
-          for (unsigned int d = 0; d < dim; ++d)
-            gradient[d] = inputs.solution_gradients[q][d];
-          const dealii::SymmetricTensor<2, dim> strain = dealii::symmetrize(gradient);
-          const dealii::SymmetricTensor<2, dim> sigma =
+      {
+        const LameModuli       moduli = physics.moduli(inputs.evaluation_points[q], material);
+        dealii::Tensor<2, dim> gradient;
+        for (unsigned int d = 0; d < dim; ++d)
+          gradient[d] = inputs.solution_gradients[q][d];
+        const dealii::SymmetricTensor<2, dim> strain = dealii::symmetrize(gradient);
+        const dealii::SymmetricTensor<2, dim> sigma =
             moduli.lambda * dealii::trace(strain) * dealii::unit_symmetric_tensor<dim>() + 2. * moduli.mu * strain;
 
-          double sigma_zz = 0.;
-          if (dim == 3)
-            sigma_zz = sigma[dim - 1][dim - 1];
-          else if (!physics.plane_stress())
-            sigma_zz = moduli.nu * dealii::trace(sigma);
+        double sigma_zz = 0.;
+        if (dim == 3)
+          sigma_zz = sigma[dim - 1][dim - 1];
+        else if (!physics.plane_stress())
+          sigma_zz = moduli.nu * dealii::trace(sigma);
 
-          // 2 sigma_v^2 = sum of squared differences of the normal stresses + 6 sum of squared shear stresses
-          const double xx = sigma[0][0], yy = sigma[1][1], zz = sigma_zz;
-          double       shear = sigma[0][1] * sigma[0][1];
-          if (dim == 3)
-            shear += sigma[0][dim - 1] * sigma[0][dim - 1] + sigma[1][dim - 1] * sigma[1][dim - 1];
-          const double von_mises =
+        // 2 sigma_v^2 = sum of squared differences of the normal stresses + 6 sum of squared shear stresses
+        const double xx = sigma[0][0], yy = sigma[1][1], zz = sigma_zz;
+        double       shear = sigma[0][1] * sigma[0][1];
+        if (dim == 3)
+          shear += sigma[0][dim - 1] * sigma[0][dim - 1] + sigma[1][dim - 1] * sigma[1][dim - 1];
+        const double von_mises =
             std::sqrt(0.5 * ((xx - yy) * (xx - yy) + (yy - zz) * (yy - zz) + (zz - xx) * (zz - xx)) + 3. * shear);
 
-          unsigned int c = 0;
-          for (unsigned int i = 0; i < dim; ++i)
-            for (unsigned int j = 0; j < dim; ++j)
-              computed_quantities[q](c++) = sigma[i][j];
-          computed_quantities[q](c++) = sigma_zz;
-          computed_quantities[q](c)   = von_mises;
-        }
+        unsigned int c = 0;
+        for (unsigned int i = 0; i < dim; ++i)
+          for (unsigned int j = 0; j < dim; ++j)
+            computed_quantities[q](c++) = sigma[i][j];
+        computed_quantities[q](c++) = sigma_zz;
+        computed_quantities[q](c)   = von_mises;
+      }
     }
 
     std::vector<std::string> get_names() const override

@@ -18,15 +18,11 @@ namespace PatchFEM
     EssentialConditionParameters::declare_parameters(prm, false);
     prm.enter_subsection("Boundary conditions");
     prm.declare_entry("Flux", "", Anything(), "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.");
-    prm.declare_entry("Robin",
-                      "",
-                      Anything(),
+    prm.declare_entry("Robin", "", Anything(),
                       "alpha and g of K du/dn + alpha u = g by boundary id: '2: 10; 10*20, 3: 1; 0'.");
     prm.leave_subsection();
     prm.enter_subsection("Material");
-    prm.declare_entry("Coefficient",
-                      "1",
-                      Anything(),
+    prm.declare_entry("Coefficient", "1", Anything(),
                       "K: a formula, or one per material id ('1: 2, 2 3: 1+x, default: 1'). Tensors are given by their "
                       "upper triangle, Kxx; Kxy; Kyy or Kxx; Kxy; Kxz; Kyy; Kyz; Kzz.");
     prm.declare_entry("Reaction", "0", Anything(), "r >= 0 of the term r u: a formula, or one per material id.");
@@ -35,8 +31,6 @@ namespace PatchFEM
     prm.declare_entry("Source", "0", Anything(), "f: a formula, or one per material id.");
     prm.leave_subsection();
   }
-
-
 
   void LaplaceParameters::parse_parameters(dealii::ParameterHandler &prm)
   {
@@ -54,32 +48,28 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   std::unique_ptr<Physics<2>> LaplaceParameters::make_physics_2d(const Constants &constants) const
   {
     return std::make_unique<LaplacePhysics<2>>(*this, constants);
   }
-
-
 
   std::unique_ptr<Physics<3>> LaplaceParameters::make_physics_3d(const Constants &constants) const
   {
     return std::make_unique<LaplacePhysics<3>>(*this, constants);
   }
 
-
-
   template <int dim>
   LaplacePhysics<dim>::LaplacePhysics(const LaplaceParameters &parameters, const Constants &constants)
-    : coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, "Material/Coefficient")
-    , reaction(parameters.reaction, {1}, {0., std::numeric_limits<double>::infinity(), true}, constants, "Material/Reaction")
-    , source(parameters.source, {1}, {}, constants, "Loads/Source")
-    , flux(parameters.flux, 1, false, {}, constants, "Boundary conditions/Flux")
-    , robin(parameters.robin, 2, false, {}, constants, "Boundary conditions/Robin")
+      : coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, "Material/Coefficient"),
+        reaction(parameters.reaction,
+                 {1},
+                 {0., std::numeric_limits<double>::infinity(), true},
+                 constants,
+                 "Material/Reaction"),
+        source(parameters.source, {1}, {}, constants, "Loads/Source"),
+        flux(parameters.flux, 1, false, {}, constants, "Boundary conditions/Flux"),
+        robin(parameters.robin, 2, false, {}, constants, "Boundary conditions/Robin")
   {}
-
-
 
   template <int dim>
   void LaplacePhysics<dim>::resolve(const std::set<material_id> &materials, const std::set<boundary_id> &boundaries)
@@ -90,18 +80,16 @@ namespace PatchFEM
     robin.resolve(boundaries);
   }
 
-
-
   template <int dim>
   SymmetricTensor<2, dim> LaplacePhysics<dim>::conductivity(const Point<dim> &point, const material_id material) const
   {
     SymmetricTensor<2, dim> k;
     if (coefficient.n_components() == 1)
-      {
-        const double value = coefficient.value(point, material);
-        for (unsigned int d = 0; d < dim; ++d)
-          k[d][d] = value;
-      }
+    {
+      const double value = coefficient.value(point, material);
+      for (unsigned int d = 0; d < dim; ++d)
+        k[d][d] = value;
+    }
     else
       for (unsigned int i = 0, c = 0; i < dim; ++i)
         for (unsigned int j = i; j < dim; ++j, ++c)
@@ -112,16 +100,14 @@ namespace PatchFEM
     if (dim == 3)
       positive = positive && k[0][0] * k[1][1] - k[0][1] * k[0][1] > 0;
     if (!positive)
-      {
-        std::ostringstream place;
-        place << point;
-        throw Error("The entry Material/Coefficient is not positive definite at the point (" + place.str() +
-                    "), material id " + std::to_string(material) + ".");
-      }
+    {
+      std::ostringstream place;
+      place << point;
+      throw Error("The entry Material/Coefficient is not positive definite at the point (" + place.str() +
+                  "), material id " + std::to_string(material) + ".");
+    }
     return k;
   }
-
-
 
   template <int dim>
   void LaplacePhysics<dim>::add_cell(const dealii::FEValues<dim> &values,
@@ -131,35 +117,31 @@ namespace PatchFEM
   {
     const unsigned int n = values.dofs_per_cell;
     for (const unsigned int q : values.quadrature_point_indices())
+    {
+      const Point<dim>             &point = values.quadrature_point(q);
+      const SymmetricTensor<2, dim> k     = conductivity(point, material);
+      const double                  r     = reaction.value(point, material);
+      const double                  f     = source.value(point, material);
+      const double                  dx    = values.JxW(q);
+      for (unsigned int i = 0; i < n; ++i)
       {
-        const Point<dim>             &point = values.quadrature_point(q);
-        const SymmetricTensor<2, dim> k     = conductivity(point, material);
-        const double                  r     = reaction.value(point, material);
-        const double                  f     = source.value(point, material);
-        const double                  dx    = values.JxW(q);
-        for (unsigned int i = 0; i < n; ++i)
-          {
-            const dealii::Tensor<1, dim> flux_i  = (k * values.shape_grad(i, q)) * dx;
-            const double                 value_i = values.shape_value(i, q) * dx;
-            for (unsigned int j = 0; j <= i; ++j)
-              matrix(i, j) += flux_i * values.shape_grad(j, q) + r * value_i * values.shape_value(j, q);
-            rhs(i) += f * value_i;
-          }
+        const dealii::Tensor<1, dim> flux_i  = (k * values.shape_grad(i, q)) * dx;
+        const double                 value_i = values.shape_value(i, q) * dx;
+        for (unsigned int j = 0; j <= i; ++j)
+          matrix(i, j) += flux_i * values.shape_grad(j, q) + r * value_i * values.shape_value(j, q);
+        rhs(i) += f * value_i;
       }
+    }
     for (unsigned int i = 0; i < n; ++i)
       for (unsigned int j = i + 1; j < n; ++j)
         matrix(i, j) = matrix(j, i);
   }
-
-
 
   template <int dim>
   bool LaplacePhysics<dim>::has_face_terms(const boundary_id id) const
   {
     return flux.contains(id) || robin.contains(id);
   }
-
-
 
   template <int dim>
   double LaplacePhysics<dim>::robin_coefficient(const boundary_id id, const Point<dim> &point) const
@@ -168,13 +150,10 @@ namespace PatchFEM
     if (alpha == nullptr)
       return 0.;
     const double value = alpha->value(point);
-    require(value >= 0.,
-            "The coefficient alpha of Boundary conditions/Robin is negative on boundary id " + std::to_string(id) +
-              "; it must be at least 0.");
+    require(value >= 0., "The coefficient alpha of Boundary conditions/Robin is negative on boundary id " +
+                             std::to_string(id) + "; it must be at least 0.");
     return value;
   }
-
-
 
   template <int dim>
   void LaplacePhysics<dim>::add_face(const dealii::FEFaceValues<dim> &values,
@@ -184,26 +163,24 @@ namespace PatchFEM
   {
     const unsigned int n = values.dofs_per_cell;
     for (const unsigned int q : values.quadrature_point_indices())
+    {
+      const Point<dim> &point = values.quadrature_point(q);
+      const double      alpha = robin_coefficient(id, point);
+      double            g     = 0.;
+      if (const Expression<dim> *formula = flux.formula(id, 0))
+        g += formula->value(point);
+      if (const Expression<dim> *formula = robin.formula(id, 1))
+        g += formula->value(point);
+      for (unsigned int i = 0; i < n; ++i)
       {
-        const Point<dim> &point = values.quadrature_point(q);
-        const double      alpha = robin_coefficient(id, point);
-        double            g     = 0.;
-        if (const Expression<dim> *formula = flux.formula(id, 0))
-          g += formula->value(point);
-        if (const Expression<dim> *formula = robin.formula(id, 1))
-          g += formula->value(point);
-        for (unsigned int i = 0; i < n; ++i)
-          {
-            const double value_i = values.shape_value(i, q) * values.JxW(q);
-            if (alpha > 0.)
-              for (unsigned int j = 0; j < n; ++j)
-                matrix(i, j) += alpha * value_i * values.shape_value(j, q);
-            rhs(i) += g * value_i;
-          }
+        const double value_i = values.shape_value(i, q) * values.JxW(q);
+        if (alpha > 0.)
+          for (unsigned int j = 0; j < n; ++j)
+            matrix(i, j) += alpha * value_i * values.shape_value(j, q);
+        rhs(i) += g * value_i;
       }
+    }
   }
-
-
 
   template <int dim>
   bool LaplacePhysics<dim>::is_definite_inside(const Point<dim> &point, const material_id material) const
@@ -211,15 +188,11 @@ namespace PatchFEM
     return reaction.value(point, material) > 0.;
   }
 
-
-
   template <int dim>
   bool LaplacePhysics<dim>::resists_on_boundary(const boundary_id id, const Point<dim> &point) const
   {
     return robin_coefficient(id, point) > 0.;
   }
-
-
 
   template class LaplacePhysics<2>;
   template class LaplacePhysics<3>;

@@ -47,14 +47,15 @@ namespace PatchFEM
                   dealii::Vector<double>          &rhs) const override;
 
     std::vector<std::string> mode_names() const override { return {"the constant"}; }
-    double mode(unsigned int, const dealii::Point<dim> &, unsigned int) const override { return 1.; }
-    bool   is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const override;
-    bool   resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const override;
+    double                   mode(unsigned int, const dealii::Point<dim> &, unsigned int) const override { return 1.; }
+    bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const override;
+    bool resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const override;
 
     std::vector<std::string> solution_names() const override { return {"solution"}; }
 
     /** K at a point; throws Error if it is not positive definite there. */
-    dealii::SymmetricTensor<2, dim> conductivity(const dealii::Point<dim> &point, dealii::types::material_id material) const;
+    dealii::SymmetricTensor<2, dim> conductivity(const dealii::Point<dim>  &point,
+                                                 dealii::types::material_id material) const;
 
   private:
     /** alpha of the Robin condition, checked not to be negative. */

@@ -24,23 +24,23 @@ namespace PatchFEM
       std::vector<std::string> sections;
       std::string              line, result;
       while (std::getline(lines, line))
+      {
+        line = dealii::Utilities::trim(line);
+        if (line.rfind("subsection ", 0) == 0)
+          sections.push_back(line.substr(11));
+        else if (line == "end" && !sections.empty())
+          sections.pop_back();
+        else if (line.rfind("set ", 0) == 0 && line.find("# default:") != std::string::npos)
         {
-          line = dealii::Utilities::trim(line);
-          if (line.rfind("subsection ", 0) == 0)
-            sections.push_back(line.substr(11));
-          else if (line == "end" && !sections.empty())
-            sections.pop_back();
-          else if (line.rfind("set ", 0) == 0 && line.find("# default:") != std::string::npos)
-            {
-              result += "  ";
-              for (const std::string &section : sections)
-                result += section + "/";
-              const std::string entry  = line.substr(4, line.find("# default:") - 4);
-              const std::size_t equals = entry.find('=');
-              result += dealii::Utilities::trim(entry.substr(0, equals)) + " = " +
-                        dealii::Utilities::trim(entry.substr(equals + 1)) + "\n";
-            }
+          result += "  ";
+          for (const std::string &section : sections)
+            result += section + "/";
+          const std::string entry  = line.substr(4, line.find("# default:") - 4);
+          const std::size_t equals = entry.find('=');
+          result += dealii::Utilities::trim(entry.substr(0, equals)) + " = " +
+                    dealii::Utilities::trim(entry.substr(equals + 1)) + "\n";
         }
+      }
       return result;
     }
 
@@ -70,41 +70,39 @@ namespace PatchFEM
               "The output folder " + folder + " cannot be made; choose another with --output.");
 
       if (first_rank)
-        {
-          std::cout << "PatchFEM " << physics_parameters.name() << ", " << file.string() << ", on "
-                    << dealii::Utilities::MPI::n_mpi_processes(communicator)
-                    << " process(es), results in " << folder << "\n"
-                    << changed_entries(prm) << "  (all others have their defaults; see " << folder
-                    << "/parameters.prm)" << std::endl;
-          write_file(folder + "/parameters.prm", [&](std::ostream &out) {
-            prm.print_parameters(out,
-                                 dealii::ParameterHandler::ShortText | dealii::ParameterHandler::KeepDeclarationOrder);
-          });
-        }
+      {
+        std::cout << "PatchFEM " << physics_parameters.name() << ", " << file.string() << ", on "
+                  << dealii::Utilities::MPI::n_mpi_processes(communicator) << " process(es), results in " << folder
+                  << "\n"
+                  << changed_entries(prm) << "  (all others have their defaults; see " << folder << "/parameters.prm)"
+                  << std::endl;
+        write_file(folder + "/parameters.prm", [&](std::ostream &out) {
+          prm.print_parameters(out,
+                               dealii::ParameterHandler::ShortText | dealii::ParameterHandler::KeepDeclarationOrder);
+        });
+      }
 
       const Constants &constants = parameters.general.constants;
       if (parameters.general.dimension == 2)
         Problem<2>(physics_parameters.name(), parameters, physics_parameters.make_physics<2>(constants), communicator)
-          .run();
+            .run();
       else
         Problem<3>(physics_parameters.name(), parameters, physics_parameters.make_physics<3>(constants), communicator)
-          .run();
+            .run();
     }
   } // namespace
-
-
 
   int application_main(int argc, char **argv, PhysicsParameters &physics)
   {
     if (argc == 2 && (std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h"))
-      {
-        std::cout << CommandLine::usage(physics.name()) << "\nAll parameters with their defaults:\n\n";
-        dealii::ParameterHandler prm;
-        ProblemParameters::declare_parameters(prm);
-        physics.declare_parameters(prm);
-        prm.print_parameters(std::cout, dealii::ParameterHandler::Text | dealii::ParameterHandler::KeepDeclarationOrder);
-        return 0;
-      }
+    {
+      std::cout << CommandLine::usage(physics.name()) << "\nAll parameters with their defaults:\n\n";
+      dealii::ParameterHandler prm;
+      ProblemParameters::declare_parameters(prm);
+      physics.declare_parameters(prm);
+      prm.print_parameters(std::cout, dealii::ParameterHandler::Text | dealii::ParameterHandler::KeepDeclarationOrder);
+      return 0;
+    }
 
     dealii::Utilities::MPI::MPI_InitFinalize mpi(argc, argv, 1);
     const MPI_Comm                           communicator = MPI_COMM_WORLD;
@@ -116,23 +114,23 @@ namespace PatchFEM
 
     std::string message;
     try
-      {
-        const CommandLine command_line(argc, argv);
-        run(command_line, physics, communicator);
-        return 0;
-      }
+    {
+      const CommandLine command_line(argc, argv);
+      run(command_line, physics, communicator);
+      return 0;
+    }
     catch (const Error &error)
-      {
-        message = error.what();
-      }
+    {
+      message = error.what();
+    }
     catch (const std::bad_alloc &)
-      {
-        message = "There is not enough memory for this problem; use fewer refinements or a lower degree.";
-      }
+    {
+      message = "There is not enough memory for this problem; use fewer refinements or a lower degree.";
+    }
     catch (const std::exception &error)
-      {
-        message = std::string("Something went wrong inside a library: ") + error.what();
-      }
+    {
+      message = std::string("Something went wrong inside a library: ") + error.what();
+    }
 
     // Most errors meet all ranks, and one message is enough; the others wait for the first rank to end the job, and
     // speak only if it is not there that things went wrong.

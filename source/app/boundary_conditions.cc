@@ -24,13 +24,10 @@ namespace PatchFEM
 
     void check_present(const boundary_id id, const std::set<boundary_id> &present, const std::string &entry)
     {
-      require(present.count(id) != 0,
-              "The entry " + entry + " names boundary id " + std::to_string(id) +
-                ", but no face has it; the mesh has " + list_of(present) + ".");
+      require(present.count(id) != 0, "The entry " + entry + " names boundary id " + std::to_string(id) +
+                                          ", but no face has it; the mesh has " + list_of(present) + ".");
     }
   } // namespace
-
-
 
   template <int dim>
   BoundaryFormulas<dim>::BoundaryFormulas(const std::string              &text,
@@ -39,40 +36,38 @@ namespace PatchFEM
                                           const std::vector<std::string> &exact,
                                           const Constants                &constants,
                                           const std::string              &entry)
-    : name(entry)
+      : name(entry)
   {
     for (const KeyedFormulas &item : split_keyed_formulas(text, false, entry))
+    {
+      std::vector<std::string> texts = item.formulas;
+      if (texts.size() == 1 && texts[0] == "exact" && n_formulas > 1)
+        texts.assign(n_formulas, "exact");
+      require(texts.size() == n_formulas, "The entry " + entry + " has an item with " + std::to_string(texts.size()) +
+                                              " formulas (separated by ';') where " + std::to_string(n_formulas) +
+                                              " are wanted.");
+      Formulas formulas(n_formulas);
+      for (unsigned int c = 0; c < n_formulas; ++c)
       {
-        std::vector<std::string> texts = item.formulas;
-        if (texts.size() == 1 && texts[0] == "exact" && n_formulas > 1)
-          texts.assign(n_formulas, "exact");
-        require(texts.size() == n_formulas,
-                "The entry " + entry + " has an item with " + std::to_string(texts.size()) +
-                  " formulas (separated by ';') where " + std::to_string(n_formulas) + " are wanted.");
-        Formulas formulas(n_formulas);
-        for (unsigned int c = 0; c < n_formulas; ++c)
-          {
-            if (texts[c] == "free" && allow_free)
-              continue;
-            if (texts[c] == "exact")
-              {
-                require(c < exact.size(),
-                        "The entry " + entry + " says 'exact', but there is no exact solution; fill Exact solution/Formula.");
-                texts[c] = exact[c];
-              }
-            formulas[c] = Expression<dim>(texts[c], constants, entry);
-          }
-        if (item.all)
-          {
-            require(!on_all, "The entry " + entry + " says 'all' twice.");
-            on_all = formulas;
-          }
-        for (const unsigned int id : item.ids)
-          add(id, formulas);
+        if (texts[c] == "free" && allow_free)
+          continue;
+        if (texts[c] == "exact")
+        {
+          require(c < exact.size(),
+                  "The entry " + entry + " says 'exact', but there is no exact solution; fill Exact solution/Formula.");
+          texts[c] = exact[c];
+        }
+        formulas[c] = Expression<dim>(texts[c], constants, entry);
       }
+      if (item.all)
+      {
+        require(!on_all, "The entry " + entry + " says 'all' twice.");
+        on_all = formulas;
+      }
+      for (const unsigned int id : item.ids)
+        add(id, formulas);
+    }
   }
-
-
 
   template <int dim>
   void BoundaryFormulas<dim>::add(const boundary_id id, const Formulas &formulas)
@@ -81,8 +76,6 @@ namespace PatchFEM
             "The entry " + name + " names boundary id " + std::to_string(id) + " twice.");
     id_set.insert(id);
   }
-
-
 
   template <int dim>
   void BoundaryFormulas<dim>::resolve(const std::set<boundary_id> &present)
@@ -96,8 +89,6 @@ namespace PatchFEM
     on_all.reset();
   }
 
-
-
   template <int dim>
   const Expression<dim> *BoundaryFormulas<dim>::formula(const boundary_id id, const unsigned int c) const
   {
@@ -107,33 +98,25 @@ namespace PatchFEM
     return &*found->second[c];
   }
 
-
-
   void EssentialConditionParameters::declare_parameters(dealii::ParameterHandler &prm, const bool vector_valued)
   {
     using dealii::Patterns::Anything;
     prm.enter_subsection("Boundary conditions");
-    prm.declare_entry("Dirichlet",
-                      "",
-                      Anything(),
-                      vector_valued ?
-                        "Displacements by boundary id: '0: 0; 0; 0, 1 2: free; free; 0.1*x'. A component that is 'free' "
-                        "has no condition, 'exact' is that of the exact solution, and 'all' stands for all ids not named." :
-                        "Values by boundary id: '0: 0, 1 2: x*y'. 'exact' is the exact solution, and 'all' stands for "
-                        "all ids not named.");
+    prm.declare_entry(
+        "Dirichlet", "", Anything(),
+        vector_valued
+            ? "Displacements by boundary id: '0: 0; 0; 0, 1 2: free; free; 0.1*x'. A component that is 'free' "
+              "has no condition, 'exact' is that of the exact solution, and 'all' stands for all ids not named."
+            : "Values by boundary id: '0: 0, 1 2: x*y'. 'exact' is the exact solution, and 'all' stands for "
+              "all ids not named.");
     if (vector_valued)
-      prm.declare_entry("No normal flux",
-                        "",
-                        Anything(),
+      prm.declare_entry("No normal flux", "", Anything(),
                         "Boundary ids on which the displacement has no normal component, such as '1, 2'.");
-    prm.declare_entry("Periodic",
-                      "",
-                      Anything(),
-                      "Pairs of boundary ids on which the solution is the same and the axis between them: '0 1 x, 2 3 y'.");
+    prm.declare_entry(
+        "Periodic", "", Anything(),
+        "Pairs of boundary ids on which the solution is the same and the axis between them: '0 1 x, 2 3 y'.");
     prm.leave_subsection();
   }
-
-
 
   void EssentialConditionParameters::parse_parameters(dealii::ParameterHandler &prm, const bool vector_valued)
   {
@@ -145,40 +128,32 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   template <int dim>
   EssentialConditions<dim>::EssentialConditions(const EssentialConditionParameters &parameters,
                                                 const unsigned int                  n_components,
                                                 const std::vector<std::string>     &exact,
                                                 const Constants                    &constants)
-    : n_components(n_components)
-    , dirichlet(parameters.dirichlet,
-                n_components,
-                n_components > 1,
-                exact,
-                constants,
-                "Boundary conditions/Dirichlet")
+      : n_components(n_components),
+        dirichlet(
+            parameters.dirichlet, n_components, n_components > 1, exact, constants, "Boundary conditions/Dirichlet")
   {
     for (const std::string &id : dealii::Utilities::split_string_list(parameters.no_normal_flux, ','))
-      {
-        require(id.find_first_not_of("0123456789") == std::string::npos,
-                "The entry Boundary conditions/No normal flux wants boundary ids separated by commas, but has '" + id +
+    {
+      require(id.find_first_not_of("0123456789") == std::string::npos,
+              "The entry Boundary conditions/No normal flux wants boundary ids separated by commas, but has '" + id +
                   "'.");
-        no_normal_flux_ids.insert(dealii::Utilities::string_to_int(id));
-      }
+      no_normal_flux_ids.insert(dealii::Utilities::string_to_int(id));
+    }
     for (const std::string &item : dealii::Utilities::split_string_list(parameters.periodic, ','))
-      {
-        std::istringstream stream(item);
-        unsigned int       first, second;
-        char               axis, rest;
-        require((stream >> first >> second >> axis) && !(stream >> rest) && axis >= 'x' && axis < 'x' + dim,
-                "The entry Boundary conditions/Periodic wants items such as '0 1 x', but has '" + item + "'.");
-        periodic_pairs.push_back({first, second, static_cast<unsigned int>(axis - 'x')});
-      }
+    {
+      std::istringstream stream(item);
+      unsigned int       first, second;
+      char               axis, rest;
+      require((stream >> first >> second >> axis) && !(stream >> rest) && axis >= 'x' && axis < 'x' + dim,
+              "The entry Boundary conditions/Periodic wants items such as '0 1 x', but has '" + item + "'.");
+      periodic_pairs.push_back({first, second, static_cast<unsigned int>(axis - 'x')});
+    }
   }
-
-
 
   template <int dim>
   void EssentialConditions<dim>::resolve(const std::set<boundary_id> &present)
@@ -188,37 +163,33 @@ namespace PatchFEM
       check_present(id, present, "Boundary conditions/No normal flux");
     for (const PeriodicPair &pair : periodic_pairs)
       for (const boundary_id id : {pair.first, pair.second})
-        {
-          check_present(id, present, "Boundary conditions/Periodic");
-          require(!dirichlet.contains(id),
-                  "Boundary id " + std::to_string(id) + " has both a periodic and a Dirichlet condition; choose one.");
-        }
+      {
+        check_present(id, present, "Boundary conditions/Periodic");
+        require(!dirichlet.contains(id),
+                "Boundary id " + std::to_string(id) + " has both a periodic and a Dirichlet condition; choose one.");
+      }
   }
-
-
 
   template <int dim>
   void EssentialConditions<dim>::add_periodicity(dealii::Triangulation<dim> &triangulation) const
   {
     std::vector<dealii::GridTools::PeriodicFacePair<typename dealii::Triangulation<dim>::cell_iterator>> faces;
     for (const PeriodicPair &pair : periodic_pairs)
+    {
+      try
       {
-        try
-          {
-            dealii::GridTools::collect_periodic_faces(triangulation, pair.first, pair.second, pair.direction, faces);
-          }
-        catch (const dealii::ExceptionBase &)
-          {
-            throw Error("The faces of boundary ids " + std::to_string(pair.first) + " and " +
-                        std::to_string(pair.second) + " do not match along " + std::string(1, 'x' + pair.direction) +
-                        "; periodic parts of the boundary must be copies of each other.");
-          }
+        dealii::GridTools::collect_periodic_faces(triangulation, pair.first, pair.second, pair.direction, faces);
       }
+      catch (const dealii::ExceptionBase &)
+      {
+        throw Error("The faces of boundary ids " + std::to_string(pair.first) + " and " + std::to_string(pair.second) +
+                    " do not match along " + std::string(1, 'x' + pair.direction) +
+                    "; periodic parts of the boundary must be copies of each other.");
+      }
+    }
     if (!faces.empty())
       triangulation.add_periodicity(faces);
   }
-
-
 
   template <int dim>
   void EssentialConditions<dim>::make_constraints(const dealii::Mapping<dim>        &mapping,
@@ -226,28 +197,25 @@ namespace PatchFEM
                                                   dealii::AffineConstraints<double> &constraints) const
   {
     for (const PeriodicPair &pair : periodic_pairs)
-      dealii::DoFTools::make_periodicity_constraints(
-        dof_handler, pair.first, pair.second, pair.direction, constraints);
+      dealii::DoFTools::make_periodicity_constraints(dof_handler, pair.first, pair.second, pair.direction, constraints);
 
     for (const boundary_id id : dirichlet.ids())
-      {
-        std::vector<bool>            mask(n_components, false);
-        std::vector<Expression<dim>> values(n_components);
-        for (unsigned int c = 0; c < n_components; ++c)
-          if (const Expression<dim> *formula = dirichlet.formula(id, c))
-            {
-              mask[c]   = true;
-              values[c] = *formula;
-            }
-        dealii::VectorTools::interpolate_boundary_values(
-          mapping, dof_handler, id, ExpressionFunction<dim>(values), constraints, dealii::ComponentMask(mask));
-      }
+    {
+      std::vector<bool>            mask(n_components, false);
+      std::vector<Expression<dim>> values(n_components);
+      for (unsigned int c = 0; c < n_components; ++c)
+        if (const Expression<dim> *formula = dirichlet.formula(id, c))
+        {
+          mask[c]   = true;
+          values[c] = *formula;
+        }
+      dealii::VectorTools::interpolate_boundary_values(mapping, dof_handler, id, ExpressionFunction<dim>(values),
+                                                       constraints, dealii::ComponentMask(mask));
+    }
 
     if (!no_normal_flux_ids.empty())
       dealii::VectorTools::compute_no_normal_flux_constraints(dof_handler, 0, no_normal_flux_ids, constraints, mapping);
   }
-
-
 
   template <int dim>
   std::set<boundary_id> EssentialConditions<dim>::ids() const
@@ -255,14 +223,12 @@ namespace PatchFEM
     std::set<boundary_id> result = dirichlet.ids();
     result.insert(no_normal_flux_ids.begin(), no_normal_flux_ids.end());
     for (const PeriodicPair &pair : periodic_pairs)
-      {
-        result.insert(pair.first);
-        result.insert(pair.second);
-      }
+    {
+      result.insert(pair.first);
+      result.insert(pair.second);
+    }
     return result;
   }
-
-
 
   template class BoundaryFormulas<2>;
   template class BoundaryFormulas<3>;

@@ -7,6 +7,7 @@
 
 #include <cctype>
 #include <cmath>
+#include <iostream>
 #include <sstream>
 
 namespace PatchFEM
@@ -19,13 +20,13 @@ namespace PatchFEM
       std::vector<std::string> parts(1);
       int                      depth = 0;
       for (const char c : text)
-        {
-          depth += (c == '(') - (c == ')');
-          if (c == separator && depth == 0)
-            parts.emplace_back();
-          else
-            parts.back() += c;
-        }
+      {
+        depth += (c == '(') - (c == ')');
+        if (c == separator && depth == 0)
+          parts.emplace_back();
+        else
+          parts.back() += c;
+      }
       for (std::string &part : parts)
         part = dealii::Utilities::trim(part);
       return parts;
@@ -36,26 +37,51 @@ namespace PatchFEM
     {
       for (std::size_t i = 0; i < formula.size();)
         if (std::isalpha(static_cast<unsigned char>(formula[i])) || formula[i] == '_')
-          {
-            std::size_t end = i;
-            while (end < formula.size() &&
-                   (std::isalnum(static_cast<unsigned char>(formula[end])) || formula[end] == '_'))
-              ++end;
-            const std::string word = formula.substr(i, end - i);
-            if (word == "x" || word == "y" || word == "z" || word == "rand" || word == "rand_seed")
-              return true;
-            i = end;
-          }
+        {
+          std::size_t end = i;
+          while (end < formula.size() &&
+                 (std::isalnum(static_cast<unsigned char>(formula[end])) || formula[end] == '_'))
+            ++end;
+          const std::string word = formula.substr(i, end - i);
+          if (word == "x" || word == "y" || word == "z" || word == "rand" || word == "rand_seed")
+            return true;
+          i = end;
+        }
         else if (std::isdigit(static_cast<unsigned char>(formula[i])))
-          {
-            // A number, with the letter of its exponent.
-            while (i < formula.size() && (std::isalnum(static_cast<unsigned char>(formula[i])) || formula[i] == '.'))
-              ++i;
-          }
+        {
+          // A number, with the letter of its exponent.
+          while (i < formula.size() && (std::isalnum(static_cast<unsigned char>(formula[i])) || formula[i] == '.'))
+            ++i;
+        }
         else
           ++i;
       return false;
     }
+
+    /** Keeps what deal.II's parser writes to standard error, so that the error can say it in one sentence. */
+    class CapturedStandardError
+    {
+    public:
+      CapturedStandardError() : original(std::cerr.rdbuf(text.rdbuf())) {}
+      ~CapturedStandardError() { std::cerr.rdbuf(original); }
+
+      /** What stands between the brackets of "Message: <...>", as a clause. */
+      std::string message() const
+      {
+        const std::string all   = text.str();
+        const std::size_t begin = all.find('<'), end = all.find('>');
+        if (begin == std::string::npos || end == std::string::npos || end < begin)
+          return "";
+        std::string result = all.substr(begin + 1, end - begin - 1);
+        while (!result.empty() && result.back() == '.')
+          result.pop_back();
+        return result.empty() ? "" : " (" + result + ")";
+      }
+
+    private:
+      std::ostringstream text;
+      std::streambuf    *original;
+    };
 
     template <int dim>
     const char *coordinate_names()
@@ -64,66 +90,60 @@ namespace PatchFEM
     }
   } // namespace
 
-
-
   Constants parse_constants(const std::string &text)
   {
     Constants constants{{"pi", dealii::numbers::PI}};
     if (dealii::Utilities::trim(text).empty())
       return constants;
     for (const std::string &item : split_outside_parentheses(text, ','))
-      {
-        const std::size_t equals = item.find('=');
-        require(equals != std::string::npos, "The entry Constants wants items such as 'a = 1.5', but has '" + item + "'.");
-        const std::string name = dealii::Utilities::trim(item.substr(0, equals));
-        require(!name.empty() && name != "x" && name != "y" && name != "z",
-                "The entry Constants cannot define '" + name + "'; choose a name that is not a coordinate.");
-        const Expression<3> expression(dealii::Utilities::trim(item.substr(equals + 1)), constants, "Constants");
-        require(expression.is_constant(), "The constant '" + name + "' depends on a coordinate; write the formula where it is used.");
-        constants[name] = expression.value(dealii::Point<3>());
-      }
+    {
+      const std::size_t equals = item.find('=');
+      require(equals != std::string::npos,
+              "The entry Constants wants items such as 'a = 1.5', but has '" + item + "'.");
+      const std::string name = dealii::Utilities::trim(item.substr(0, equals));
+      require(!name.empty() && name != "x" && name != "y" && name != "z",
+              "The entry Constants cannot define '" + name + "'; choose a name that is not a coordinate.");
+      const Expression<3> expression(dealii::Utilities::trim(item.substr(equals + 1)), constants, "Constants");
+      require(expression.is_constant(),
+              "The constant '" + name + "' depends on a coordinate; write the formula where it is used.");
+      constants[name] = expression.value(dealii::Point<3>());
+    }
     return constants;
   }
 
-
-
   template <int dim>
-  Expression<dim>::Expression()
-    : formula("0")
+  Expression<dim>::Expression() : formula("0")
   {}
-
-
 
   template <int dim>
   Expression<dim>::Expression(const std::string &formula, const Constants &constants, const std::string &entry)
-    : formula(formula)
-    , entry(entry)
+      : formula(formula), entry(entry)
   {
     require(!formula.empty(), "The entry " + entry + " has an empty formula; write 0 for nothing.");
     function = std::make_shared<dealii::FunctionParser<dim>>(1);
+    const CapturedStandardError parser_output;
     try
-      {
-        function->initialize(coordinate_names<dim>(), formula, constants);
-        // deal.II compiles a formula when it is first evaluated. No point is safe for every formula, and only
-        // syntax is tested here, so the value does not matter yet.
-        dealii::Point<dim> point;
-        for (unsigned int d = 0; d < dim; ++d)
-          point[d] = 0.3 + 0.1 * d;
-        constant = function->value(point);
-      }
+    {
+      function->initialize(coordinate_names<dim>(), formula, constants);
+      // deal.II compiles a formula when it is first evaluated. No point is safe for every formula, and only
+      // syntax is tested here, so the value does not matter yet.
+      dealii::Point<dim> point;
+      for (unsigned int d = 0; d < dim; ++d)
+        point[d] = 0.3 + 0.1 * d;
+      constant = function->value(point);
+    }
     catch (const dealii::ExceptionBase &)
-      {
-        throw Error("The entry " + entry + " has a formula that cannot be read: '" + formula + "'; it may use " +
-                    coordinate_names<dim>() + ", pi and the names in Constants.");
-      }
+    {
+      throw Error("The entry " + entry + " has a formula that cannot be read: '" + formula + "'" +
+                  parser_output.message() + "; it may use " + coordinate_names<dim>() +
+                  ", pi and the names in Constants.");
+    }
     if (!depends_on_coordinates(formula))
-      {
-        require(std::isfinite(constant), "The entry " + entry + " is not finite: '" + formula + "'.");
-        function.reset();
-      }
+    {
+      require(std::isfinite(constant), "The entry " + entry + " is not finite: '" + formula + "'.");
+      function.reset();
+    }
   }
-
-
 
   template <int dim>
   double Expression<dim>::value(const dealii::Point<dim> &point) const
@@ -132,22 +152,18 @@ namespace PatchFEM
       return constant;
     const double result = function->value(point);
     if (!std::isfinite(result))
-      {
-        std::ostringstream place;
-        place << point;
-        throw Error("The entry " + entry + " is not finite at the point (" + place.str() + "): '" + formula + "'.");
-      }
+    {
+      std::ostringstream place;
+      place << point;
+      throw Error("The entry " + entry + " is not finite at the point (" + place.str() + "): '" + formula + "'.");
+    }
     return result;
   }
-
-
 
   std::vector<std::string> split_components(const std::string &text)
   {
     return split_outside_parentheses(text, ';');
   }
-
-
 
   std::vector<KeyedFormulas>
   split_keyed_formulas(const std::string &text, const bool allow_no_key, const std::string &entry)
@@ -156,41 +172,39 @@ namespace PatchFEM
     if (dealii::Utilities::trim(text).empty())
       return result;
     for (const std::string &item : split_outside_parentheses(text, ','))
+    {
+      KeyedFormulas     keyed;
+      std::string       formulas = item;
+      const std::size_t colon    = item.find(':');
+      bool              has_key  = false;
+      if (colon != std::string::npos)
       {
-        KeyedFormulas     keyed;
-        std::string       formulas = item;
-        const std::size_t colon    = item.find(':');
-        bool              has_key  = false;
-        if (colon != std::string::npos)
-          {
-            // A colon also separates the branches of "condition ? a : b", so the key must look like one.
-            const std::string key = dealii::Utilities::trim(item.substr(0, colon));
-            if (key == "all" || key == "default")
-              keyed.all = has_key = true;
-            else if (!key.empty() && key.find_first_not_of("0123456789 ") == std::string::npos)
-              {
-                has_key = true;
-                for (const std::string &id : dealii::Utilities::split_string_list(key, ' '))
-                  if (!id.empty())
-                    keyed.ids.insert(dealii::Utilities::string_to_int(id));
-              }
-            if (has_key)
-              formulas = dealii::Utilities::trim(item.substr(colon + 1));
-          }
-        if (!has_key)
-          {
-            require(allow_no_key,
-                    "The entry " + entry + " wants ids in front of each formula, such as '0: 1, 2 3: x', but has '" +
-                      item + "'.");
-            keyed.all = true;
-          }
-        keyed.formulas = split_components(formulas);
-        result.push_back(keyed);
+        // A colon also separates the branches of "condition ? a : b", so the key must look like one.
+        const std::string key = dealii::Utilities::trim(item.substr(0, colon));
+        if (key == "all" || key == "default")
+          keyed.all = has_key = true;
+        else if (!key.empty() && key.find_first_not_of("0123456789 ") == std::string::npos)
+        {
+          has_key = true;
+          for (const std::string &id : dealii::Utilities::split_string_list(key, ' '))
+            if (!id.empty())
+              keyed.ids.insert(dealii::Utilities::string_to_int(id));
+        }
+        if (has_key)
+          formulas = dealii::Utilities::trim(item.substr(colon + 1));
       }
+      if (!has_key)
+      {
+        require(allow_no_key, "The entry " + entry +
+                                  " wants ids in front of each formula, such as '0: 1, 2 3: x', but has '" + item +
+                                  "'.");
+        keyed.all = true;
+      }
+      keyed.formulas = split_components(formulas);
+      result.push_back(keyed);
+    }
     return result;
   }
-
-
 
   template class Expression<2>;
   template class Expression<3>;

@@ -13,38 +13,35 @@ namespace PatchFEM
                                           const Range                     &range,
                                           const Constants                 &constants,
                                           const std::string               &entry)
-    : entry(entry)
-    , range(range)
+      : entry(entry), range(range)
   {
     const std::vector<KeyedFormulas> items = split_keyed_formulas(text, true, entry);
     require(!items.empty(), "The entry " + entry + " is empty; give a formula, or one per material id.");
     n = items.front().formulas.size();
     if (std::find(n_components.begin(), n_components.end(), n) == n_components.end())
-      {
-        std::string legal;
-        for (const unsigned int k : n_components)
-          legal += (legal.empty() ? "" : " or ") + std::to_string(k);
-        throw Error("The entry " + entry + " has " + std::to_string(n) + " components (separated by ';') where " +
-                    legal + " are wanted.");
-      }
+    {
+      std::string legal;
+      for (const unsigned int k : n_components)
+        legal += (legal.empty() ? "" : " or ") + std::to_string(k);
+      throw Error("The entry " + entry + " has " + std::to_string(n) + " components (separated by ';') where " + legal +
+                  " are wanted.");
+    }
     for (const KeyedFormulas &item : items)
+    {
+      require(item.formulas.size() == n, "The entry " + entry + " has items with different numbers of components.");
+      std::vector<Expression<dim>> parsed;
+      for (const std::string &formula : item.formulas)
+        parsed.emplace_back(formula, constants, entry);
+      if (item.all)
       {
-        require(item.formulas.size() == n, "The entry " + entry + " has items with different numbers of components.");
-        std::vector<Expression<dim>> parsed;
-        for (const std::string &formula : item.formulas)
-          parsed.emplace_back(formula, constants, entry);
-        if (item.all)
-          {
-            require(default_formulas.empty(), "The entry " + entry + " has more than one default.");
-            default_formulas = parsed;
-          }
-        for (const unsigned int id : item.ids)
-          require(material_formulas.emplace(id, parsed).second,
-                  "The entry " + entry + " names material id " + std::to_string(id) + " twice.");
+        require(default_formulas.empty(), "The entry " + entry + " has more than one default.");
+        default_formulas = parsed;
       }
+      for (const unsigned int id : item.ids)
+        require(material_formulas.emplace(id, parsed).second,
+                "The entry " + entry + " names material id " + std::to_string(id) + " twice.");
+    }
   }
-
-
 
   template <int dim>
   const std::vector<Expression<dim>> &MaterialFunction<dim>::formulas(const dealii::types::material_id material) const
@@ -52,13 +49,11 @@ namespace PatchFEM
     const auto found = material_formulas.find(material);
     if (found != material_formulas.end())
       return found->second;
-    require(!default_formulas.empty(),
-            "The entry " + entry + " says nothing about material id " + std::to_string(material) +
-              ", which the mesh has; add it or 'default: ...'.");
+    require(!default_formulas.empty(), "The entry " + entry + " says nothing about material id " +
+                                           std::to_string(material) +
+                                           ", which the mesh has; add it or 'default: ...'.");
     return default_formulas;
   }
-
-
 
   template <int dim>
   double MaterialFunction<dim>::value(const dealii::Point<dim>        &point,
@@ -79,38 +74,31 @@ namespace PatchFEM
     throw Error(message.str() + ".");
   }
 
-
-
   template <int dim>
   bool MaterialFunction<dim>::is_piecewise_constant() const
   {
     const auto constant = [](const std::vector<Expression<dim>> &list) {
       return std::all_of(list.begin(), list.end(), [](const Expression<dim> &e) { return e.is_constant(); });
     };
-    return constant(default_formulas) && std::all_of(material_formulas.begin(), material_formulas.end(), [&](const auto &p) {
-             return constant(p.second);
-           });
+    return constant(default_formulas) && std::all_of(material_formulas.begin(), material_formulas.end(),
+                                                     [&](const auto &p) { return constant(p.second); });
   }
-
-
 
   template <int dim>
   void MaterialFunction<dim>::check_material_ids(const std::set<dealii::types::material_id> &present) const
   {
     for (const auto &item : material_formulas)
       if (present.count(item.first) == 0)
-        {
-          std::string list;
-          for (const dealii::types::material_id id : present)
-            list += (list.empty() ? "" : ", ") + std::to_string(id);
-          throw Error("The entry " + entry + " names material id " + std::to_string(item.first) +
-                      ", but no cell has it; the mesh has " + list + ".");
-        }
+      {
+        std::string list;
+        for (const dealii::types::material_id id : present)
+          list += (list.empty() ? "" : ", ") + std::to_string(id);
+        throw Error("The entry " + entry + " names material id " + std::to_string(item.first) +
+                    ", but no cell has it; the mesh has " + list + ".");
+      }
     for (const dealii::types::material_id id : present)
       formulas(id);
   }
-
-
 
   template class MaterialFunction<2>;
   template class MaterialFunction<3>;

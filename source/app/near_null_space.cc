@@ -30,9 +30,7 @@ namespace PatchFEM
     dealii::FEValues<dim> make_support_values(const Discretisation<dim> &discretisation)
     {
       const dealii::FiniteElement<dim> &fe = discretisation.dof_handler->get_fe();
-      return dealii::FEValues<dim>(*discretisation.mapping,
-                                   fe,
-                                   dealii::Quadrature<dim>(fe.get_unit_support_points()),
+      return dealii::FEValues<dim>(*discretisation.mapping, fe, dealii::Quadrature<dim>(fe.get_unit_support_points()),
                                    dealii::update_quadrature_points);
     }
 
@@ -40,11 +38,7 @@ namespace PatchFEM
     class Sets
     {
     public:
-      explicit Sets(const std::size_t n)
-        : parent(n)
-      {
-        std::iota(parent.begin(), parent.end(), 0u);
-      }
+      explicit Sets(const std::size_t n) : parent(n) { std::iota(parent.begin(), parent.end(), 0u); }
 
       unsigned int root(unsigned int i)
       {
@@ -67,11 +61,11 @@ namespace PatchFEM
       std::unordered_map<unsigned int, unsigned int> cell_of_vertex;
       for (const auto &cell : triangulation.cell_iterators_on_level(0))
         for (const unsigned int v : cell->vertex_indices())
-          {
-            const auto inserted = cell_of_vertex.emplace(cell->vertex_index(v), cell->index());
-            if (!inserted.second)
-              sets.join(cell->index(), inserted.first->second);
-          }
+        {
+          const auto inserted = cell_of_vertex.emplace(cell->vertex_index(v), cell->index());
+          if (!inserted.second)
+            sets.join(cell->index(), inserted.first->second);
+        }
       return sets;
     }
 
@@ -112,22 +106,20 @@ namespace PatchFEM
         trace += g[m * n + m];
       std::vector<unsigned int> result;
       for (unsigned int m = 0; m < n; ++m)
+      {
+        const double pivot = g[m * n + m];
+        if (!(pivot > 1e-12 * trace))
         {
-          const double pivot = g[m * n + m];
-          if (!(pivot > 1e-12 * trace))
-            {
-              result.push_back(m);
-              continue;
-            }
-          for (unsigned int i = m + 1; i < n; ++i)
-            for (unsigned int j = n; j-- > m;)
-              g[i * n + j] -= g[i * n + m] / pivot * g[m * n + j];
+          result.push_back(m);
+          continue;
         }
+        for (unsigned int i = m + 1; i < n; ++i)
+          for (unsigned int j = n; j-- > m;)
+            g[i * n + j] -= g[i * n + m] / pivot * g[m * n + j];
+      }
       return result;
     }
   } // namespace
-
-
 
   template <int dim>
   std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics)
@@ -137,23 +129,23 @@ namespace PatchFEM
     const dealii::IndexSet           &owned       = dof_handler.locally_owned_dofs();
     const std::size_t                 n_owned     = owned.n_elements();
 
-    std::vector<Point<dim>>                            points(n_owned);
-    std::vector<unsigned char>                         components(n_owned);
-    std::vector<dealii::types::global_dof_index>       indices(fe.n_dofs_per_cell());
-    dealii::FEValues<dim>                              values = make_support_values(discretisation);
+    std::vector<Point<dim>>                      points(n_owned);
+    std::vector<unsigned char>                   components(n_owned);
+    std::vector<dealii::types::global_dof_index> indices(fe.n_dofs_per_cell());
+    dealii::FEValues<dim>                        values = make_support_values(discretisation);
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (!cell->is_artificial())
-        {
-          const std::vector<Point<dim>> &places = support_points<dim>(values, cell);
-          cell->get_dof_indices(indices);
-          for (unsigned int i = 0; i < indices.size(); ++i)
-            if (owned.is_element(indices[i]))
-              {
-                const auto k  = owned.index_within_set(indices[i]);
-                points[k]     = places[i];
-                components[k] = fe.system_to_component_index(i).first;
-              }
-        }
+      {
+        const std::vector<Point<dim>> &places = support_points<dim>(values, cell);
+        cell->get_dof_indices(indices);
+        for (unsigned int i = 0; i < indices.size(); ++i)
+          if (owned.is_element(indices[i]))
+          {
+            const auto k  = owned.index_within_set(indices[i]);
+            points[k]     = places[i];
+            components[k] = fe.system_to_component_index(i).first;
+          }
+      }
 
     Point<dim> centroid;
     for (const Point<dim> &point : points)
@@ -169,8 +161,6 @@ namespace PatchFEM
     return modes;
   }
 
-
-
   template <int dim>
   void refuse_singular(const Discretisation<dim>                  &discretisation,
                        const Physics<dim>                         &physics,
@@ -184,128 +174,125 @@ namespace PatchFEM
     const unsigned int                n_components  = physics.n_components();
 
     // The frame in which modes are of order one.
-    const auto       box    = dealii::GridTools::compute_bounding_box(triangulation);
-    const Point<dim> centre = box.center();
-    const double     size   = 0.5 * box.get_boundary_points().first.distance(box.get_boundary_points().second);
+    const auto       box         = dealii::GridTools::compute_bounding_box(triangulation);
+    const Point<dim> centre      = box.center();
+    const double     size        = 0.5 * box.get_boundary_points().first.distance(box.get_boundary_points().second);
     const auto       scaled_mode = [&](const unsigned int m, const Point<dim> &point, const unsigned int c) {
       return physics.mode(m, Point<dim>((point - centre) / size), c);
     };
 
-    Sets                                                                        parts = connect_coarse_cells(triangulation);
-    std::unordered_map<dealii::types::global_dof_index, UnknownPlace<dim>>      places;
-    std::vector<ModeRow>                                                        rows;
-    std::vector<dealii::types::global_dof_index>                                indices(fe.n_dofs_per_cell());
-    dealii::FEValues<dim> values = make_support_values(discretisation);
-    std::vector<char>     part_is_definite(triangulation.n_cells(0), 0);
+    Sets                                                                   parts = connect_coarse_cells(triangulation);
+    std::unordered_map<dealii::types::global_dof_index, UnknownPlace<dim>> places;
+    std::vector<ModeRow>                                                   rows;
+    std::vector<dealii::types::global_dof_index>                           indices(fe.n_dofs_per_cell());
+    dealii::FEValues<dim>                                                  values = make_support_values(discretisation);
+    std::vector<char> part_is_definite(triangulation.n_cells(0), 0);
 
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (cell->is_locally_owned())
+      {
+        const unsigned int coarse = coarse_index<dim>(cell);
+        if (!part_is_definite[coarse] && physics.is_definite_inside(cell->center(), cell->material_id()))
         {
-          const unsigned int coarse = coarse_index<dim>(cell);
-          if (!part_is_definite[coarse] && physics.is_definite_inside(cell->center(), cell->material_id()))
-            {
-              part_is_definite[coarse] = 1;
-              rows.push_back({coarse, {}});
-            }
-
-          bool has_essential_face = false;
-          for (const auto &face : cell->face_iterators())
-            if (face->at_boundary())
-              {
-                has_essential_face |= essential_ids.count(face->boundary_id()) != 0;
-                for (const unsigned int v : face->vertex_indices())
-                  if (physics.resists_on_boundary(face->boundary_id(), face->vertex(v)))
-                    for (unsigned int c = 0; c < n_components; ++c)
-                      {
-                        ModeRow row{coarse, std::vector<double>(n_modes)};
-                        for (unsigned int m = 0; m < n_modes; ++m)
-                          row.values[m] = scaled_mode(m, face->vertex(v), c);
-                        rows.push_back(row);
-                      }
-              }
-          if (has_essential_face)
-            {
-              const std::vector<Point<dim>> &points = support_points<dim>(values, cell);
-              cell->get_dof_indices(indices);
-              for (unsigned int i = 0; i < indices.size(); ++i)
-                places.emplace(indices[i],
-                               UnknownPlace<dim>{points[i], fe.system_to_component_index(i).first, coarse});
-            }
+          part_is_definite[coarse] = 1;
+          rows.push_back({coarse, {}});
         }
+
+        bool has_essential_face = false;
+        for (const auto &face : cell->face_iterators())
+          if (face->at_boundary())
+          {
+            has_essential_face |= essential_ids.count(face->boundary_id()) != 0;
+            for (const unsigned int v : face->vertex_indices())
+              if (physics.resists_on_boundary(face->boundary_id(), face->vertex(v)))
+                for (unsigned int c = 0; c < n_components; ++c)
+                {
+                  ModeRow row{coarse, std::vector<double>(n_modes)};
+                  for (unsigned int m = 0; m < n_modes; ++m)
+                    row.values[m] = scaled_mode(m, face->vertex(v), c);
+                  rows.push_back(row);
+                }
+          }
+        if (has_essential_face)
+        {
+          const std::vector<Point<dim>> &points = support_points<dim>(values, cell);
+          cell->get_dof_indices(indices);
+          for (unsigned int i = 0; i < indices.size(); ++i)
+            places.emplace(indices[i], UnknownPlace<dim>{points[i], fe.system_to_component_index(i).first, coarse});
+        }
+      }
 
     for (const auto &place : places)
       if (essential_lines.is_constrained(place.first))
+      {
+        ModeRow row{place.second.coarse_cell, std::vector<double>(n_modes)};
+        for (unsigned int m = 0; m < n_modes; ++m)
+          row.values[m] = scaled_mode(m, place.second.point, place.second.component);
+        bool complete = true;
+        for (const auto &entry : *essential_lines.get_constraint_entries(place.first))
         {
-          ModeRow row{place.second.coarse_cell, std::vector<double>(n_modes)};
+          const auto master = places.find(entry.first);
+          complete          = complete && master != places.end();
+          if (!complete)
+            break;
+          parts.join(row.coarse_cell, master->second.coarse_cell);
           for (unsigned int m = 0; m < n_modes; ++m)
-            row.values[m] = scaled_mode(m, place.second.point, place.second.component);
-          bool complete = true;
-          for (const auto &entry : *essential_lines.get_constraint_entries(place.first))
-            {
-              const auto master = places.find(entry.first);
-              complete          = complete && master != places.end();
-              if (!complete)
-                break;
-              parts.join(row.coarse_cell, master->second.coarse_cell);
-              for (unsigned int m = 0; m < n_modes; ++m)
-                row.values[m] -= entry.second * scaled_mode(m, master->second.point, master->second.component);
-            }
-          if (complete)
-            rows.push_back(row);
+            row.values[m] -= entry.second * scaled_mode(m, master->second.point, master->second.component);
         }
+        if (complete)
+          rows.push_back(row);
+      }
 
     // Sum up by connected part; a definite part holds every mode.
     std::vector<unsigned int> number(triangulation.n_cells(0), dealii::numbers::invalid_unsigned_int);
     std::vector<unsigned int> first_cell;
     for (unsigned int c = 0; c < triangulation.n_cells(0); ++c)
+    {
+      const unsigned int root = parts.root(c);
+      if (number[root] == dealii::numbers::invalid_unsigned_int)
       {
-        const unsigned int root = parts.root(c);
-        if (number[root] == dealii::numbers::invalid_unsigned_int)
-          {
-            number[root] = first_cell.size();
-            first_cell.push_back(c);
-          }
+        number[root] = first_cell.size();
+        first_cell.push_back(c);
       }
+    }
     const unsigned int  block = n_modes * n_modes;
     std::vector<double> g(first_cell.size() * block, 0.);
     for (const ModeRow &row : rows)
-      {
-        double *matrix = g.data() + number[parts.root(row.coarse_cell)] * block;
-        for (unsigned int i = 0; i < n_modes; ++i)
-          for (unsigned int j = 0; j < n_modes; ++j)
-            matrix[i * n_modes + j] += row.values.empty() ? (i == j) : row.values[i] * row.values[j];
-      }
+    {
+      double *matrix = g.data() + number[parts.root(row.coarse_cell)] * block;
+      for (unsigned int i = 0; i < n_modes; ++i)
+        for (unsigned int j = 0; j < n_modes; ++j)
+          matrix[i * n_modes + j] += row.values.empty() ? (i == j) : row.values[i] * row.values[j];
+    }
     dealii::Utilities::MPI::sum(g, discretisation.communicator, g);
 
     for (unsigned int part = 0; part < first_cell.size(); ++part)
-      {
-        const std::vector<unsigned int> free =
+    {
+      const std::vector<unsigned int> free =
           free_modes(std::vector<double>(g.begin() + part * block, g.begin() + (part + 1) * block), n_modes);
-        if (free.empty())
-          continue;
-        std::string names;
-        for (const unsigned int m : free)
-          names += (names.empty() ? "" : ", ") + physics.mode_names()[m];
-        std::ostringstream place;
-        typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
-        place << cell->center();
-        throw Error("The problem is singular: no boundary condition holds " + names + " of the " +
-                    (first_cell.size() > 1 ? "part of the mesh around (" + place.str() + ")" : "mesh") +
-                    "; give Dirichlet or Robin conditions that do" +
-                    (n_components == 1 ? ", or a positive Material/Reaction." : "."));
-      }
+      if (free.empty())
+        continue;
+      std::string names;
+      for (const unsigned int m : free)
+        names += (names.empty() ? "" : ", ") + physics.mode_names()[m];
+      std::ostringstream                                 place;
+      typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
+      place << cell->center();
+      throw Error("The problem is singular: no boundary condition holds " + names + " of the " +
+                  (first_cell.size() > 1 ? "part of the mesh around (" + place.str() + ")" : "mesh") +
+                  "; give Dirichlet or Robin conditions that do" +
+                  (n_components == 1 ? ", or a positive Material/Reaction." : "."));
+    }
   }
-
-
 
   template std::vector<double> near_null_space(const Discretisation<2> &, const Physics<2> &);
   template std::vector<double> near_null_space(const Discretisation<3> &, const Physics<3> &);
   template void                refuse_singular(const Discretisation<2> &,
-                                const Physics<2> &,
-                                const dealii::AffineConstraints<double> &,
-                                const std::set<dealii::types::boundary_id> &);
+                                               const Physics<2> &,
+                                               const dealii::AffineConstraints<double> &,
+                                               const std::set<dealii::types::boundary_id> &);
   template void                refuse_singular(const Discretisation<3> &,
-                                const Physics<3> &,
-                                const dealii::AffineConstraints<double> &,
-                                const std::set<dealii::types::boundary_id> &);
+                                               const Physics<3> &,
+                                               const dealii::AffineConstraints<double> &,
+                                               const std::set<dealii::types::boundary_id> &);
 } // namespace PatchFEM

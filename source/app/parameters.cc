@@ -15,21 +15,13 @@ namespace PatchFEM
   void GeneralParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.declare_entry("Dimension", "2", Patterns::Integer(2, 3), "Space dimension.");
-    prm.declare_entry("Backend",
-                      "trilinos",
-                      Patterns::Selection("trilinos"),
+    prm.declare_entry("Backend", "trilinos", Patterns::Selection("trilinos"),
                       "Who assembles and solves: deal.II's loops with Trilinos' matrices and preconditioners.");
-    prm.declare_entry("Baseline",
-                      "none",
-                      Patterns::Selection("none|trilinos_jacobi|trilinos_ml"),
+    prm.declare_entry("Baseline", "none", Patterns::Selection("none|trilinos_jacobi|trilinos_ml"),
                       "Solve every system a second time with deal.II and Trilinos and compare times and solutions.");
-    prm.declare_entry("Constants",
-                      "",
-                      Patterns::Anything(),
+    prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
-
-
 
   void GeneralParameters::parse_parameters(ParameterHandler &prm)
   {
@@ -39,27 +31,17 @@ namespace PatchFEM
     constants = parse_constants(prm.get("Constants"));
   }
 
-
-
   void FiniteElementParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Finite element");
-    prm.declare_entry("Degree",
-                      "1",
-                      Patterns::Integer(1, 4),
+    prm.declare_entry("Degree", "1", Patterns::Integer(1, 4),
                       "Polynomial degree: 1 to 4 on quadrilaterals and hexahedra, 1 to 2 on triangles and tetrahedra.");
-    prm.declare_entry("Mapping degree",
-                      "1",
-                      Patterns::Integer(1, 3),
+    prm.declare_entry("Mapping degree", "1", Patterns::Integer(1, 3),
                       "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra.");
-    prm.declare_entry("Quadrature points",
-                      "0",
-                      Patterns::Integer(0, 10),
+    prm.declare_entry("Quadrature points", "0", Patterns::Integer(0, 10),
                       "Gauss points per direction on cells and faces; 0 stands for degree + 1.");
     prm.leave_subsection();
   }
-
-
 
   void FiniteElementParameters::parse_parameters(ParameterHandler &prm)
   {
@@ -72,22 +54,16 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   void RefinementParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Refinement");
     prm.declare_entry("Cycles", "1", Patterns::Integer(1, 50), "How often to solve, refining in between.");
-    prm.declare_entry("Strategy",
-                      "global",
-                      Patterns::Selection("global|adaptive"),
+    prm.declare_entry("Strategy", "global", Patterns::Selection("global|adaptive"),
                       "Between cycles refine every cell, or those with the largest error by Kelly's estimate.");
     prm.declare_entry("Refine fraction", "0.3", Patterns::Double(0., 1.), "Share of the cells that is refined.");
     prm.declare_entry("Coarsen fraction", "0.03", Patterns::Double(0., 1.), "Share of the cells that is coarsened.");
     prm.leave_subsection();
   }
-
-
 
   void RefinementParameters::parse_parameters(ParameterHandler &prm)
   {
@@ -101,24 +77,17 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   void SolverParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Solver");
-    prm.declare_entry("Tolerance",
-                      "1e-8",
-                      Patterns::Double(1e-15, 1.),
+    prm.declare_entry("Tolerance", "1e-8", Patterns::Double(1e-15, 1.),
                       "Stop when |b - A x| is at most this times |b|.");
-    prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1), "Give up with an error after so many steps.");
-    prm.declare_entry("Preconditioner",
-                      "jacobi",
-                      Patterns::Selection("none|jacobi|ml"),
+    prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1),
+                      "Give up with an error after so many steps.");
+    prm.declare_entry("Preconditioner", "jacobi", Patterns::Selection("none|jacobi|ml"),
                       "Of the conjugate gradient method. ml is Trilinos' smoothed aggregation.");
     prm.leave_subsection();
   }
-
-
 
   void SolverParameters::parse_parameters(ParameterHandler &prm)
   {
@@ -129,23 +98,15 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   void OutputParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Output");
-    prm.declare_entry("Folder",
-                      "",
-                      Patterns::Anything(),
+    prm.declare_entry("Folder", "", Patterns::Anything(),
                       "Where results go; empty stands for output/NAME with the parameter file's name. --output wins.");
-    prm.declare_entry("Pictures",
-                      "all",
-                      Patterns::Selection("none|last|all"),
+    prm.declare_entry("Pictures", "all", Patterns::Selection("none|last|all"),
                       "Of which cycles to write the solution as VTU.");
     prm.leave_subsection();
   }
-
-
 
   void OutputParameters::parse_parameters(ParameterHandler &prm)
   {
@@ -155,48 +116,43 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   CommandLine::CommandLine(const int argc, char **argv)
   {
     for (int i = 1; i < argc; ++i)
+    {
+      const std::string argument = argv[i];
+      if (argument == "--set" || argument == "--output")
       {
-        const std::string argument = argv[i];
-        if (argument == "--set" || argument == "--output")
-          {
-            require(i + 1 < argc, "The option " + argument + " wants a value after it.");
-            const std::string value = argv[++i];
-            if (argument == "--output")
-              {
-                output_folder = value;
-                continue;
-              }
-            const std::size_t equals = value.find('=');
-            require(equals != std::string::npos && equals > 0,
-                    "The option --set wants \"Section/Entry=value\", but was given \"" + value + "\".");
-            settings.emplace_back(dealii::Utilities::trim(value.substr(0, equals)),
-                                  dealii::Utilities::trim(value.substr(equals + 1)));
-          }
-        else if (!argument.empty() && argument[0] == '-')
-          throw Error("The option " + argument + " is not known; there are --set \"Section/Entry=value\" and --output DIR.");
-        else
-          {
-            require(parameter_file.empty(),
-                    "Two parameter files were given, " + parameter_file + " and " + argument + "; a run reads one.");
-            parameter_file = argument;
-          }
+        require(i + 1 < argc, "The option " + argument + " wants a value after it.");
+        const std::string value = argv[++i];
+        if (argument == "--output")
+        {
+          output_folder = value;
+          continue;
+        }
+        const std::size_t equals = value.find('=');
+        require(equals != std::string::npos && equals > 0,
+                "The option --set wants \"Section/Entry=value\", but was given \"" + value + "\".");
+        settings.emplace_back(dealii::Utilities::trim(value.substr(0, equals)),
+                              dealii::Utilities::trim(value.substr(equals + 1)));
       }
+      else if (!argument.empty() && argument[0] == '-')
+        throw Error("The option " + argument +
+                    " is not known; there are --set \"Section/Entry=value\" and --output DIR.");
+      else
+      {
+        require(parameter_file.empty(),
+                "Two parameter files were given, " + parameter_file + " and " + argument + "; a run reads one.");
+        parameter_file = argument;
+      }
+    }
     require(!parameter_file.empty(), "No parameter file was given.");
   }
-
-
 
   std::string CommandLine::usage(const std::string &program)
   {
     return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n";
   }
-
-
 
   namespace
   {
@@ -213,8 +169,6 @@ namespace PatchFEM
     }
   } // namespace
 
-
-
   void read_parameters(const CommandLine &command_line, ParameterHandler &prm)
   {
     const std::string &file = command_line.parameter_file;
@@ -222,37 +176,37 @@ namespace PatchFEM
     require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
             "The parameter file " + file + " must have a name that ends in .prm.");
     try
-      {
-        prm.parse_input(file);
-      }
+    {
+      prm.parse_input(file);
+    }
     catch (const dealii::ExceptionBase &exception)
-      {
-        throw Error("The parameter file " + file + " has a mistake: " + one_line(exception));
-      }
+    {
+      throw Error("The parameter file " + file + " has a mistake: " + one_line(exception));
+    }
 
     for (const auto &setting : command_line.settings)
+    {
+      std::vector<std::string> path = dealii::Utilities::split_string_list(setting.first, '/');
+      require(!path.empty(), "The option --set wants an entry's name in front of '='.");
+      const std::string entry = path.back();
+      path.pop_back();
+      for (const std::string &section : path)
+        prm.enter_subsection(section);
+      try
       {
-        std::vector<std::string> path = dealii::Utilities::split_string_list(setting.first, '/');
-        require(!path.empty(), "The option --set wants an entry's name in front of '='.");
-        const std::string entry = path.back();
-        path.pop_back();
-        for (const std::string &section : path)
-          prm.enter_subsection(section);
-        try
-          {
-            prm.set(entry, setting.second);
-          }
-        catch (const ParameterHandler::ExcEntryUndeclared &)
-          {
-            throw Error("The option --set names " + setting.first + ", which is not a parameter.");
-          }
-        catch (const dealii::ExceptionBase &)
-          {
-            throw Error("The option --set gives " + setting.first + " the value '" + setting.second +
-                        "', which is not legal there.");
-          }
-        for (std::size_t i = 0; i < path.size(); ++i)
-          prm.leave_subsection();
+        prm.set(entry, setting.second);
       }
+      catch (const ParameterHandler::ExcEntryUndeclared &)
+      {
+        throw Error("The option --set names " + setting.first + ", which is not a parameter.");
+      }
+      catch (const dealii::ExceptionBase &)
+      {
+        throw Error("The option --set gives " + setting.first + " the value '" + setting.second +
+                    "', which is not legal there.");
+      }
+      for (std::size_t i = 0; i < path.size(); ++i)
+        prm.leave_subsection();
+    }
   }
 } // namespace PatchFEM

@@ -16,6 +16,7 @@
 #include <deal.II/fe/mapping_fe.h>
 #include <deal.II/fe/mapping_q.h>
 #include <deal.II/grid/grid_refinement.h>
+#include <deal.II/grid/grid_tools.h>
 #include <deal.II/numerics/error_estimator.h>
 #include <deal.II/numerics/vector_tools.h>
 
@@ -34,14 +35,10 @@ namespace PatchFEM
     SolverParameters::declare_parameters(prm);
     OutputParameters::declare_parameters(prm);
     prm.enter_subsection("Exact solution");
-    prm.declare_entry("Formula",
-                      "",
-                      Patterns::Anything(),
+    prm.declare_entry("Formula", "", Patterns::Anything(),
                       "If known, the exact solution, components separated by semicolons, for tables of errors.");
     prm.leave_subsection();
   }
-
-
 
   void ProblemParameters::parse_parameters(ParameterHandler &prm, const bool vector_valued)
   {
@@ -57,8 +54,6 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-
-
   namespace
   {
     std::vector<std::string> exact_formulas(const std::string &text)
@@ -67,41 +62,33 @@ namespace PatchFEM
     }
   } // namespace
 
-
-
   template <int dim>
   Problem<dim>::Problem(const std::string            &application,
                         const ProblemParameters      &parameters,
                         std::unique_ptr<Physics<dim>> physics_,
                         const MPI_Comm                communicator)
-    : application(application)
-    , parameters(parameters)
-    , physics(std::move(physics_))
-    , communicator(communicator)
-    , first_rank(Utilities::MPI::this_mpi_process(communicator) == 0)
-    , progress(first_rank)
-    , essential(parameters.essential,
-                physics->n_components(),
-                exact_formulas(parameters.exact_solution),
-                parameters.general.constants)
-    , report(application, parameters.output.folder, communicator)
+      : application(application), parameters(parameters), physics(std::move(physics_)), communicator(communicator),
+        first_rank(Utilities::MPI::this_mpi_process(communicator) == 0), progress(first_rank),
+        essential(parameters.essential,
+                  physics->n_components(),
+                  exact_formulas(parameters.exact_solution),
+                  parameters.general.constants),
+        report(application, parameters.output.folder, communicator)
   {
     const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution);
     if (!formulas.empty())
-      {
-        require(formulas.size() == physics->n_components(),
-                "The entry Exact solution/Formula has " + std::to_string(formulas.size()) + " components where " +
-                  std::to_string(physics->n_components()) + " are wanted.");
-        std::vector<Expression<dim>> expressions;
-        for (const std::string &formula : formulas)
-          expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
-        exact_solution.emplace(expressions);
-      }
+    {
+      require(formulas.size() == physics->n_components(), "The entry Exact solution/Formula has " +
+                                                              std::to_string(formulas.size()) + " components where " +
+                                                              std::to_string(physics->n_components()) + " are wanted.");
+      std::vector<Expression<dim>> expressions;
+      for (const std::string &formula : formulas)
+        expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
+      exact_solution.emplace(expressions);
+    }
     discretisation.communicator = communicator;
     make_paths();
   }
-
-
 
   template <int dim>
   void Problem<dim>::make_paths()
@@ -109,99 +96,92 @@ namespace PatchFEM
     SolverParameters baseline_parameters = parameters.solver;
     path                                 = std::make_unique<TrilinosPath<dim>>(parameters.solver, progress);
     if (parameters.general.baseline != "none")
-      {
-        baseline_parameters.preconditioner = parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi";
-        baseline                           = std::make_unique<TrilinosPath<dim>>(baseline_parameters, progress);
-      }
+    {
+      baseline_parameters.preconditioner = parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi";
+      baseline                           = std::make_unique<TrilinosPath<dim>>(baseline_parameters, progress);
+    }
   }
-
-
 
   template <int dim>
   void Problem<dim>::make_mesh(const unsigned int cycle)
   {
     const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(communicator);
     if (cycle == 0)
+    {
+      // A serial triangulation first says what kind of cells there are: p4est has quads and hexes only.
+      triangulation = std::make_unique<Triangulation<dim>>();
+      if (n_ranks > 1)
       {
-        // A serial triangulation first says what kind of cells there are: p4est has quads and hexes only.
-        triangulation = std::make_unique<Triangulation<dim>>();
-        if (n_ranks > 1)
-          {
-            MeshParameters coarse     = parameters.mesh;
-            coarse.global_refinements = 0;
-            summary                   = make_triangulation(*triangulation, coarse);
-            if (summary.simplices)
-              triangulation = std::make_unique<parallel::shared::Triangulation<dim>>(
-                communicator, Triangulation<dim>::none, false, parallel::shared::Triangulation<dim>::partition_metis);
-            else
-              triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
-          }
-        summary = make_triangulation(*triangulation, parameters.mesh);
-        check_support();
-        physics->resolve(summary.material_ids, summary.boundary_ids);
-        essential.resolve(summary.boundary_ids);
-        essential.add_periodicity(*triangulation);
-        make_elements();
+        MeshParameters coarse     = parameters.mesh;
+        coarse.global_refinements = 0;
+        summary                   = make_triangulation(*triangulation, coarse);
+        if (summary.simplices)
+          triangulation = std::make_unique<parallel::shared::Triangulation<dim>>(
+              communicator, Triangulation<dim>::none, false, parallel::shared::Triangulation<dim>::partition_metis);
+        else
+          triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
       }
+      summary = make_triangulation(*triangulation, parameters.mesh);
+      check_support();
+      physics->resolve(summary.material_ids, summary.boundary_ids);
+      essential.resolve(summary.boundary_ids);
+      essential.add_periodicity(*triangulation);
+      if (exact_solution)
+        exact_solution->set_h(1e-5 * GridTools::diameter(*triangulation));
+      make_elements();
+    }
     else if (parameters.refinement.adaptive)
       triangulation->execute_coarsening_and_refinement();
     else if (summary.simplices)
-      {
-        dof_handler.clear();
-        summary = make_triangulation(*triangulation, parameters.mesh, cycle);
-      }
+    {
+      dof_handler.clear();
+      summary = make_triangulation(*triangulation, parameters.mesh, cycle);
+    }
     else
       triangulation->refine_global(1);
   }
-
-
 
   template <int dim>
   void Problem<dim>::check_support() const
   {
     if (summary.simplices)
-      {
-        const std::string here = " on " + summary.cell_kind + "; ";
-        require(parameters.finite_element.degree <= 2,
-                "Finite element/Degree " + std::to_string(parameters.finite_element.degree) + " is not supported" +
-                  here + "use 1 or 2, or quadrilaterals and hexahedra for degrees to 4.");
-        require(parameters.finite_element.mapping_degree == 1,
-                "Finite element/Mapping degree must be 1" + here + "their edges are straight.");
-        require(!parameters.refinement.adaptive,
-                "Refinement/Strategy adaptive is not supported" + here + "use global.");
-        require(!essential.has_periodicity(),
-                "Boundary conditions/Periodic is not supported" + here + "use quadrilaterals or hexahedra.");
-        require(!essential.has_no_normal_flux(),
-                "Boundary conditions/No normal flux is not supported" + here +
-                  "hold the component with Dirichlet '... free; 0 ...'.");
-      }
+    {
+      const std::string here = " on " + summary.cell_kind + "; ";
+      require(parameters.finite_element.degree <= 2,
+              "Finite element/Degree " + std::to_string(parameters.finite_element.degree) + " is not supported" + here +
+                  "use 1 or 2, or quadrilaterals and hexahedra for degrees to 4.");
+      require(parameters.finite_element.mapping_degree == 1,
+              "Finite element/Mapping degree must be 1" + here + "their edges are straight.");
+      require(!parameters.refinement.adaptive, "Refinement/Strategy adaptive is not supported" + here + "use global.");
+      require(!essential.has_periodicity(),
+              "Boundary conditions/Periodic is not supported" + here + "use quadrilaterals or hexahedra.");
+      require(!essential.has_no_normal_flux(), "Boundary conditions/No normal flux is not supported" + here +
+                                                   "hold the component with Dirichlet '... free; 0 ...'.");
+    }
     require(!essential.has_periodicity() || Utilities::MPI::n_mpi_processes(communicator) == 1,
             "Boundary conditions/Periodic is not supported on several MPI ranks; run one process.");
   }
 
-
-
   template <int dim>
   void Problem<dim>::make_elements()
   {
-    const FiniteElementParameters &p = parameters.finite_element;
+    const FiniteElementParameters      &p = parameters.finite_element;
     std::unique_ptr<FiniteElement<dim>> scalar;
     if (summary.simplices)
-      {
-        scalar  = std::make_unique<FE_SimplexP<dim>>(p.degree);
-        mapping = std::make_unique<MappingFE<dim>>(FE_SimplexP<dim>(1));
-        require(p.n_quadrature <= 4,
-                "Finite element/Quadrature points must be at most 4 on " + summary.cell_kind + ".");
-        discretisation.quadrature      = QGaussSimplex<dim>(p.n_quadrature);
-        discretisation.face_quadrature = QGaussSimplex<dim - 1>(p.n_quadrature);
-      }
+    {
+      scalar  = std::make_unique<FE_SimplexP<dim>>(p.degree);
+      mapping = std::make_unique<MappingFE<dim>>(FE_SimplexP<dim>(1));
+      require(p.n_quadrature <= 4, "Finite element/Quadrature points must be at most 4 on " + summary.cell_kind + ".");
+      discretisation.quadrature      = QGaussSimplex<dim>(p.n_quadrature);
+      discretisation.face_quadrature = QGaussSimplex<dim - 1>(p.n_quadrature);
+    }
     else
-      {
-        scalar                         = std::make_unique<FE_Q<dim>>(p.degree);
-        mapping                        = std::make_unique<MappingQ<dim>>(p.mapping_degree);
-        discretisation.quadrature      = QGauss<dim>(p.n_quadrature);
-        discretisation.face_quadrature = QGauss<dim - 1>(p.n_quadrature);
-      }
+    {
+      scalar                         = std::make_unique<FE_Q<dim>>(p.degree);
+      mapping                        = std::make_unique<MappingQ<dim>>(p.mapping_degree);
+      discretisation.quadrature      = QGauss<dim>(p.n_quadrature);
+      discretisation.face_quadrature = QGauss<dim - 1>(p.n_quadrature);
+    }
     if (physics->n_components() == 1)
       fe = std::move(scalar);
     else
@@ -210,8 +190,6 @@ namespace PatchFEM
     discretisation.dof_handler = &dof_handler;
     discretisation.constraints = &constraints;
   }
-
-
 
   template <int dim>
   void Problem<dim>::setup_dofs(const bool first_cycle)
@@ -229,24 +207,22 @@ namespace PatchFEM
 
     // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
     if (first_cycle)
-      {
-        AffineConstraints<double> essential_lines(relevant);
-        essential.make_constraints(*mapping, dof_handler, essential_lines);
-        essential_lines.close();
-        refuse_singular(discretisation, *physics, essential_lines, essential.ids());
-      }
+    {
+      AffineConstraints<double> essential_lines(relevant);
+      essential.make_constraints(*mapping, dof_handler, essential_lines);
+      essential_lines.close();
+      refuse_singular(discretisation, *physics, essential_lines, essential.ids());
+    }
   }
-
-
 
   template <int dim>
   void Problem<dim>::compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const
   {
     if (!exact_solution)
       return;
-    const unsigned int n = parameters.finite_element.degree + 2;
+    const unsigned int    n = parameters.finite_element.degree + 2;
     const Quadrature<dim> quadrature =
-      summary.simplices ? Quadrature<dim>(QGaussSimplex<dim>(std::min(n, 4u))) : Quadrature<dim>(QGauss<dim>(n));
+        summary.simplices ? Quadrature<dim>(QGaussSimplex<dim>(std::min(n, 4u))) : Quadrature<dim>(QGauss<dim>(n));
     const auto norm = [&](const VectorTools::NormType type) {
       Vector<double> cellwise(triangulation->n_active_cells());
       VectorTools::integrate_difference(*mapping, dof_handler, vector, *exact_solution, cellwise, quadrature, type);
@@ -254,8 +230,6 @@ namespace PatchFEM
     };
     errors = Errors{norm(VectorTools::L2_norm), norm(VectorTools::H1_norm)};
   }
-
-
 
   template <int dim>
   void Problem<dim>::solve(CycleReport &cycle)
@@ -267,18 +241,16 @@ namespace PatchFEM
     compute_errors(solution, cycle.errors);
 
     if (baseline)
-      {
-        SolutionVector other;
-        cycle.baseline               = baseline->run(discretisation, *physics, other);
-        cycle.baseline->seconds.mesh = shared.mesh;
-        cycle.baseline->seconds.dofs = shared.dofs;
-        compute_errors(other, cycle.baseline_errors);
-        other -= solution;
-        cycle.max_difference = other.linfty_norm();
-      }
+    {
+      SolutionVector other;
+      cycle.baseline               = baseline->run(discretisation, *physics, other);
+      cycle.baseline->seconds.mesh = shared.mesh;
+      cycle.baseline->seconds.dofs = shared.dofs;
+      compute_errors(other, cycle.baseline_errors);
+      other -= solution;
+      cycle.max_difference = other.linfty_norm();
+    }
   }
-
-
 
   template <int dim>
   void Problem<dim>::write_output(const unsigned int cycle)
@@ -286,73 +258,59 @@ namespace PatchFEM
     const bool last = cycle + 1 == parameters.refinement.n_cycles;
     if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
       return;
-    write_picture(
-      parameters.output.folder, "solution-" + std::to_string(cycle), discretisation, *physics, solution, {});
+    write_picture(parameters.output.folder, "solution-" + std::to_string(cycle), discretisation, *physics, solution,
+                  {});
   }
-
-
 
   template <int dim>
   void Problem<dim>::refine_adaptively()
   {
     progress.stage("error estimate");
     Vector<float> estimate(triangulation->n_active_cells());
-    KellyErrorEstimator<dim>::estimate(*mapping,
-                                       dof_handler,
-                                       QGauss<dim - 1>(parameters.finite_element.degree + 1),
-                                       {},
-                                       solution,
-                                       estimate,
-                                       {},
-                                       nullptr,
-                                       numbers::invalid_unsigned_int,
+    KellyErrorEstimator<dim>::estimate(*mapping, dof_handler, QGauss<dim - 1>(parameters.finite_element.degree + 1), {},
+                                       solution, estimate, {}, nullptr, numbers::invalid_unsigned_int,
                                        triangulation->locally_owned_subdomain());
     const RefinementParameters &p = parameters.refinement;
     if (auto *distributed = dynamic_cast<parallel::distributed::Triangulation<dim> *>(triangulation.get()))
-      parallel::distributed::GridRefinement::refine_and_coarsen_fixed_number(
-        *distributed, estimate, p.refine_fraction, p.coarsen_fraction);
+      parallel::distributed::GridRefinement::refine_and_coarsen_fixed_number(*distributed, estimate, p.refine_fraction,
+                                                                             p.coarsen_fraction);
     else
       GridRefinement::refine_and_coarsen_fixed_number(*triangulation, estimate, p.refine_fraction, p.coarsen_fraction);
     triangulation->prepare_coarsening_and_refinement();
   }
 
-
-
   template <int dim>
   void Problem<dim>::run()
   {
     for (unsigned int cycle = 0; cycle < parameters.refinement.n_cycles; ++cycle)
-      {
-        if (cycle > 0 && parameters.refinement.adaptive)
-          refine_adaptively();
+    {
+      if (cycle > 0 && parameters.refinement.adaptive)
+        refine_adaptively();
 
-        CycleReport   result;
-        StageSeconds &seconds = result.path.seconds;
-        seconds.mesh          = timed(communicator, progress, "mesh", [&] { make_mesh(cycle); });
-        if (cycle == 0 && first_rank)
-          std::cout << "Mesh: " << summary.text() << std::endl;
-        seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
-        result.n_dofs  = dof_handler.n_dofs();
-        result.n_cells = triangulation->n_global_active_cells();
-        if (first_rank)
-          std::cout << "Cycle " << cycle << ": " << result.n_cells << " cells, " << result.n_dofs << " unknowns"
-                    << std::endl;
+      CycleReport   result;
+      StageSeconds &seconds = result.path.seconds;
+      seconds.mesh          = timed(communicator, progress, "mesh", [&] { make_mesh(cycle); });
+      if (cycle == 0 && first_rank)
+        std::cout << "Mesh: " << summary.text() << std::endl;
+      seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
+      result.n_dofs  = dof_handler.n_dofs();
+      result.n_cells = triangulation->n_global_active_cells();
+      progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
-        solve(result);
-        result.path.seconds.output = timed(communicator, progress, "output", [&] { write_output(cycle); });
+      solve(result);
+      result.path.seconds.output = timed(communicator, progress, "output", [&] { write_output(cycle); });
 
-        Utilities::System::MemoryStats memory;
-        Utilities::System::get_memory_stats(memory);
-        result.host_peak = Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
+      Utilities::System::MemoryStats memory;
+      Utilities::System::get_memory_stats(memory);
+      result.host_peak = Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
 
-        report.add_cycle(result);
-        report.write();
-        report.print_timing(std::cout);
-      }
+      report.add_cycle(result);
+      report.write();
+      report.print_cycle(std::cout);
+    }
+    report.print_timing(std::cout);
     report.print_convergence(std::cout, dim, parameters.refinement.adaptive);
   }
-
-
 
   template class Problem<2>;
   template class Problem<3>;

@@ -6,19 +6,13 @@
 
 namespace PatchFEM
 {
-  Progress::Progress(const bool enabled)
-    : enabled(enabled && isatty(STDERR_FILENO))
-  {}
-
-
+  Progress::Progress(const bool enabled) : enabled(enabled && isatty(STDERR_FILENO)) {}
 
   void Progress::stage(const std::string &name)
   {
     if (enabled)
       std::fprintf(stderr, "  ... %s\n", name.c_str());
   }
-
-
 
   void Progress::iteration(const unsigned int step, const double relative_residual)
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/report.h>
-#include <patchfem/base/config.h>
+#include <patchfem/base/commit.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/convergence_table.h>
@@ -21,13 +21,11 @@ namespace PatchFEM
     write(out);
     out.close();
     if (!out || std::rename(temporary.c_str(), name.c_str()) != 0)
-      {
-        std::remove(temporary.c_str());
-        throw Error("The file " + name + " cannot be written; is the disk full or the folder read-only?");
-      }
+    {
+      std::remove(temporary.c_str());
+      throw Error("The file " + name + " cannot be written; is the disk full or the folder read-only?");
+    }
   }
-
-
 
   namespace
   {
@@ -61,22 +59,14 @@ namespace PatchFEM
     }
   } // namespace
 
-
-
   RunReport::RunReport(const std::string &application, const std::string &folder, const MPI_Comm communicator)
-    : application(application)
-    , folder(folder)
-    , writes(dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
+      : application(application), folder(folder), writes(dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
   {}
-
-
 
   void RunReport::add_cycle(const CycleReport &cycle)
   {
     cycles.push_back(cycle);
   }
-
-
 
   void RunReport::write() const
   {
@@ -84,36 +74,46 @@ namespace PatchFEM
       return;
     json list = json::array();
     for (const CycleReport &cycle : cycles)
+    {
+      json entry        = path_to_json(cycle, cycle.path, cycle.errors);
+      entry["baseline"] = json();
+      if (cycle.baseline)
       {
-        json entry        = path_to_json(cycle, cycle.path, cycle.errors);
-        entry["baseline"] = json();
-        if (cycle.baseline)
-          {
-            entry["baseline"]                   = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
-            entry["baseline"]["max_difference"] = cycle.max_difference;
-          }
-        list.push_back(entry);
+        entry["baseline"]                   = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
+        entry["baseline"]["max_difference"] = cycle.max_difference;
       }
+      list.push_back(entry);
+    }
     const json report = {{"application", application},
                          {"backend", cycles.back().path.backend},
                          {"device", cycles.back().path.device},
-                         {"commit", PATCHFEM_COMMIT},
+                         {"commit", commit()},
                          {"cycles", list}};
     write_file(folder + "/report.json", [&](std::ostream &out) { out << report.dump(2) << '\n'; });
   }
 
-
+  void RunReport::print_cycle(std::ostream &out) const
+  {
+    if (!writes || cycles.empty())
+      return;
+    const CycleReport &cycle = cycles.back();
+    out << "Cycle " << cycles.size() - 1 << ": " << cycle.n_cells << " cells, " << cycle.n_dofs << " unknowns, "
+        << cycle.path.n_iterations << " iterations, relative residual " << std::setprecision(2)
+        << cycle.path.relative_residual << ", " << cycle.path.seconds.total() << " s" << std::setprecision(6)
+        << std::endl;
+  }
 
   void RunReport::print_timing(std::ostream &out) const
   {
     if (!writes || cycles.empty())
       return;
-    const CycleReport    &cycle = cycles.back();
-    dealii::TableHandler  table;
-    const auto            ours     = cycle.path.seconds.list();
-    const auto            baseline = cycle.baseline ? cycle.baseline->seconds.list() : decltype(ours)();
-    const std::string     own_name = cycle.path.backend + " " + cycle.path.preconditioner + " [s]";
-    const auto            cell     = [](const std::optional<double> &value) {
+    const CycleReport   &cycle = cycles.back();
+    dealii::TableHandler table;
+    out << "Times of cycle " << cycles.size() - 1 << ":\n";
+    const auto        ours     = cycle.path.seconds.list();
+    const auto        baseline = cycle.baseline ? cycle.baseline->seconds.list() : decltype(ours)();
+    const std::string own_name = cycle.path.backend + " " + cycle.path.preconditioner + " [s]";
+    const auto        cell     = [](const std::optional<double> &value) {
       std::ostringstream text;
       if (value)
         text << std::scientific << std::setprecision(2) << *value;
@@ -121,7 +121,8 @@ namespace PatchFEM
         text << "-";
       return text.str();
     };
-    const auto add_row = [&](const std::string &name, const std::optional<double> &mine, const std::optional<double> &theirs) {
+    const auto add_row = [&](const std::string &name, const std::optional<double> &mine,
+                             const std::optional<double> &theirs) {
       table.add_value("stage", name);
       table.add_value(own_name, cell(mine));
       if (!cycle.baseline)
@@ -136,7 +137,8 @@ namespace PatchFEM
     };
     for (std::size_t s = 0; s < ours.size(); ++s)
       add_row(ours[s].first, ours[s].second, cycle.baseline ? baseline[s].second : std::nullopt);
-    add_row("total", cycle.path.seconds.total(), cycle.baseline ? std::optional<double>(cycle.baseline->seconds.total()) : std::nullopt);
+    add_row("total", cycle.path.seconds.total(),
+            cycle.baseline ? std::optional<double>(cycle.baseline->seconds.total()) : std::nullopt);
     table.write_text(out, dealii::TableHandler::org_mode_table);
     if (cycle.baseline)
       out << "Iterations " << cycle.path.n_iterations << " and " << cycle.baseline->n_iterations
@@ -144,37 +146,35 @@ namespace PatchFEM
           << std::defaultfloat << '\n';
   }
 
-
-
   void RunReport::print_convergence(std::ostream &out, const unsigned int dim, const bool adaptive) const
   {
     if (!writes)
       return;
     dealii::ConvergenceTable table;
     for (std::size_t c = 0; c < cycles.size(); ++c)
+    {
+      table.add_value("cycle", static_cast<unsigned int>(c));
+      table.add_value("cells", static_cast<std::size_t>(cycles[c].n_cells));
+      table.add_value("dofs", static_cast<std::size_t>(cycles[c].n_dofs));
+      table.add_value("iterations", cycles[c].path.n_iterations);
+      if (cycles[c].errors)
       {
-        table.add_value("cycle", static_cast<unsigned int>(c));
-        table.add_value("cells", static_cast<std::size_t>(cycles[c].n_cells));
-        table.add_value("dofs", static_cast<std::size_t>(cycles[c].n_dofs));
-        table.add_value("iterations", cycles[c].path.n_iterations);
-        if (cycles[c].errors)
-          {
-            table.add_value("L2 error", cycles[c].errors->L2);
-            table.add_value("H1 error", cycles[c].errors->H1);
-          }
+        table.add_value("L2 error", cycles[c].errors->L2);
+        table.add_value("H1 error", cycles[c].errors->H1);
       }
+    }
     if (!cycles.empty() && cycles.back().errors)
+    {
+      for (const char *name : {"L2 error", "H1 error"})
       {
-        for (const char *name : {"L2 error", "H1 error"})
-          {
-            table.set_precision(name, 3);
-            table.set_scientific(name, true);
-            // With local refinement the number of unknowns is the only measure of size.
-            if (cycles.size() > 1)
-              table.evaluate_convergence_rates(
-                name, adaptive ? "dofs" : "cells", dealii::ConvergenceTable::reduction_rate_log2, dim);
-          }
+        table.set_precision(name, 3);
+        table.set_scientific(name, true);
+        // With local refinement the number of unknowns is the only measure of size.
+        if (cycles.size() > 1)
+          table.evaluate_convergence_rates(name, adaptive ? "dofs" : "cells",
+                                           dealii::ConvergenceTable::reduction_rate_log2, dim);
       }
+    }
     table.write_text(out, dealii::TableHandler::org_mode_table);
   }
 } // namespace PatchFEM

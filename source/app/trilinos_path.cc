@@ -6,6 +6,7 @@
 
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
+#include <deal.II/lac/precondition.h>
 #include <deal.II/lac/solver_cg.h>
 #include <deal.II/lac/sparsity_tools.h>
 #include <deal.II/lac/trilinos_precondition.h>
@@ -21,24 +22,24 @@ namespace PatchFEM
 {
   namespace
   {
-    namespace Trilinos = dealii::TrilinosWrappers;
+    namespace Trilinos   = dealii::TrilinosWrappers;
     using TrilinosVector = Trilinos::MPI::Vector;
 
     /** det J must be positive, and not tiny for a cell of that size. */
     template <int dim>
-    void check_shape(const dealii::FEValues<dim>                                       &values,
-                     const dealii::Quadrature<dim>                                     &quadrature,
+    void check_shape(const dealii::FEValues<dim>                                  &values,
+                     const dealii::Quadrature<dim>                                &quadrature,
                      const typename dealii::DoFHandler<dim>::active_cell_iterator &cell)
     {
       const double smallest = 1e-12 * std::pow(cell->diameter(), dim);
       for (const unsigned int q : values.quadrature_point_indices())
         if (!(values.JxW(q) > smallest * quadrature.weight(q)))
-          {
-            std::ostringstream place;
-            place << cell->center();
-            throw Error("Cell " + std::to_string(cell->active_cell_index()) + " around (" + place.str() +
-                        ") is flat or tangled; repair the mesh.");
-          }
+        {
+          std::ostringstream place;
+          place << cell->center();
+          throw Error("Cell " + std::to_string(cell->active_cell_index()) + " around (" + place.str() +
+                      ") is flat or tangled; repair the mesh.");
+        }
     }
 
     template <int dim>
@@ -49,10 +50,10 @@ namespace PatchFEM
       dealii::DoFTools::extract_locally_relevant_dofs(dof_handler, relevant);
       dealii::DynamicSparsityPattern pattern(relevant);
       dealii::DoFTools::make_sparsity_pattern(dof_handler, pattern, *discretisation.constraints, false);
-      dealii::SparsityTools::distribute_sparsity_pattern(
-        pattern, dof_handler.locally_owned_dofs(), discretisation.communicator, relevant);
-      matrix.reinit(
-        dof_handler.locally_owned_dofs(), dof_handler.locally_owned_dofs(), pattern, discretisation.communicator);
+      dealii::SparsityTools::distribute_sparsity_pattern(pattern, dof_handler.locally_owned_dofs(),
+                                                         discretisation.communicator, relevant);
+      matrix.reinit(dof_handler.locally_owned_dofs(), dof_handler.locally_owned_dofs(), pattern,
+                    discretisation.communicator);
     }
 
     template <int dim>
@@ -63,15 +64,11 @@ namespace PatchFEM
     {
       using namespace dealii;
       const DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
-      FEValues<dim>          values(*discretisation.mapping,
-                           dof_handler.get_fe(),
-                           discretisation.quadrature,
-                           update_values | update_gradients | update_quadrature_points | update_JxW_values);
-      FEFaceValues<dim>      face_values(*discretisation.mapping,
-                                    dof_handler.get_fe(),
-                                    discretisation.face_quadrature,
-                                    update_values | update_quadrature_points | update_normal_vectors |
-                                      update_JxW_values);
+      FEValues<dim>          values(*discretisation.mapping, dof_handler.get_fe(), discretisation.quadrature,
+                                    update_values | update_gradients | update_quadrature_points | update_JxW_values);
+      FEFaceValues<dim>      face_values(*discretisation.mapping, dof_handler.get_fe(), discretisation.face_quadrature,
+                                         update_values | update_quadrature_points | update_normal_vectors |
+                                             update_JxW_values);
 
       const unsigned int                   n = dof_handler.get_fe().n_dofs_per_cell();
       FullMatrix<double>                   cell_matrix(n, n);
@@ -79,21 +76,21 @@ namespace PatchFEM
       std::vector<types::global_dof_index> indices(n);
       for (const auto &cell : dof_handler.active_cell_iterators())
         if (cell->is_locally_owned())
-          {
-            cell_matrix = 0.;
-            cell_rhs    = 0.;
-            values.reinit(cell);
-            check_shape<dim>(values, discretisation.quadrature, cell);
-            physics.add_cell(values, cell->material_id(), cell_matrix, cell_rhs);
-            for (const auto &face : cell->face_iterators())
-              if (face->at_boundary() && physics.has_face_terms(face->boundary_id()))
-                {
-                  face_values.reinit(cell, face);
-                  physics.add_face(face_values, face->boundary_id(), cell_matrix, cell_rhs);
-                }
-            cell->get_dof_indices(indices);
-            discretisation.constraints->distribute_local_to_global(cell_matrix, cell_rhs, indices, matrix, rhs);
-          }
+        {
+          cell_matrix = 0.;
+          cell_rhs    = 0.;
+          values.reinit(cell);
+          check_shape<dim>(values, discretisation.quadrature, cell);
+          physics.add_cell(values, cell->material_id(), cell_matrix, cell_rhs);
+          for (const auto &face : cell->face_iterators())
+            if (face->at_boundary() && physics.has_face_terms(face->boundary_id()))
+            {
+              face_values.reinit(cell, face);
+              physics.add_face(face_values, face->boundary_id(), cell_matrix, cell_rhs);
+            }
+          cell->get_dof_indices(indices);
+          discretisation.constraints->distribute_local_to_global(cell_matrix, cell_rhs, indices, matrix, rhs);
+        }
       matrix.compress(VectorOperation::add);
       rhs.compress(VectorOperation::add);
     }
@@ -128,8 +125,6 @@ namespace PatchFEM
     }
   } // namespace
 
-
-
   template <int dim>
   PathReport TrilinosPath<dim>::run(const Discretisation<dim> &discretisation,
                                     const Physics<dim>        &physics,
@@ -150,17 +145,17 @@ namespace PatchFEM
     });
 
     report.seconds.assembly =
-      timed(communicator, progress, "assembly (deal.II)", [&] { assemble(discretisation, physics, matrix, rhs); });
+        timed(communicator, progress, "assembly (deal.II)", [&] { assemble(discretisation, physics, matrix, rhs); });
 
     report.seconds.preconditioner = timed(communicator, progress, "preconditioner (Trilinos)", [&] {
       if (parameters.preconditioner == "ml")
         preconditioner = make_multilevel(discretisation, physics, matrix);
       else if (parameters.preconditioner == "jacobi")
-        {
-          auto jacobi = std::make_unique<Trilinos::PreconditionJacobi>();
-          jacobi->initialize(matrix);
-          preconditioner = std::move(jacobi);
-        }
+      {
+        auto jacobi = std::make_unique<Trilinos::PreconditionJacobi>();
+        jacobi->initialize(matrix);
+        preconditioner = std::move(jacobi);
+      }
     });
 
     const double          rhs_norm = rhs.l2_norm();
@@ -172,20 +167,20 @@ namespace PatchFEM
         return dealii::SolverControl::success;
       });
       try
-        {
-          if (preconditioner)
-            solver.solve(matrix, x, rhs, *preconditioner);
-          else
-            solver.solve(matrix, x, rhs, dealii::PreconditionIdentity());
-        }
+      {
+        if (preconditioner)
+          solver.solve(matrix, x, rhs, *preconditioner);
+        else
+          solver.solve(matrix, x, rhs, dealii::PreconditionIdentity());
+      }
       catch (const dealii::SolverControl::NoConvergence &failure)
-        {
-          std::ostringstream message;
-          message << "The conjugate gradient method did not converge in " << failure.last_step
-                  << " iterations; the relative residual is " << failure.last_residual / rhs_norm
-                  << ". Raise Solver/Maximum iterations or choose another preconditioner.";
-          throw Error(message.str());
-        }
+      {
+        std::ostringstream message;
+        message << "The conjugate gradient method did not converge in " << failure.last_step
+                << " iterations; the relative residual is " << failure.last_residual / rhs_norm
+                << ". Raise Solver/Maximum iterations or choose another preconditioner.";
+        throw Error(message.str());
+      }
     });
 
     TrilinosVector residual(x);
@@ -210,8 +205,6 @@ namespace PatchFEM
     report.n_iterations   = control.last_step();
     return report;
   }
-
-
 
   template class TrilinosPath<2>;
   template class TrilinosPath<3>;

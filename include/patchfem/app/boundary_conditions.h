@@ -4,7 +4,7 @@
 
 #include <patchfem/app/expression.h>
 
-#include <deal.II/base/function.h>
+#include <deal.II/base/auto_derivative_function.h>
 #include <deal.II/base/parameter_handler.h>
 #include <deal.II/dofs/dof_handler.h>
 #include <deal.II/fe/mapping.h>
@@ -14,15 +14,19 @@
 
 namespace PatchFEM
 {
-  /** A function with one formula per component, as deal.II's interpolation routines want it. */
+  /**
+   * A function with one formula per component, as deal.II's routines want it. Gradients are differences of fourth
+   * order; their step should be small against the domain, see set_h().
+   */
   template <int dim>
-  class ExpressionFunction : public dealii::Function<dim>
+  class ExpressionFunction : public dealii::AutoDerivativeFunction<dim>
   {
   public:
     explicit ExpressionFunction(const std::vector<Expression<dim>> &components)
-      : dealii::Function<dim>(components.size())
-      , components(components)
-    {}
+        : dealii::AutoDerivativeFunction<dim>(1e-4, components.size()), components(components)
+    {
+      this->set_formula(dealii::AutoDerivativeFunction<dim>::FourthOrder);
+    }
 
     double value(const dealii::Point<dim> &point, const unsigned int component = 0) const override
     {

@@ -38,14 +38,8 @@ namespace PatchFEM
     /** Names and values in the order in which they happen. */
     std::vector<std::pair<const char *, std::optional<double>>> list() const
     {
-      return {{"mesh", mesh},
-              {"dofs", dofs},
-              {"extraction", extraction},
-              {"sparsity", sparsity},
-              {"plan", plan},
-              {"assembly", assembly},
-              {"preconditioner", preconditioner},
-              {"solve", solve},
+      return {{"mesh", mesh},    {"dofs", dofs},         {"extraction", extraction},         {"sparsity", sparsity},
+              {"plan", plan},    {"assembly", assembly}, {"preconditioner", preconditioner}, {"solve", solve},
               {"output", output}};
     }
 

@@ -39,7 +39,8 @@ namespace PatchFEM
 
     unsigned int n_components() const { return n; }
 
-    double value(const dealii::Point<dim> &point, dealii::types::material_id material, unsigned int component = 0) const;
+    double
+    value(const dealii::Point<dim> &point, dealii::types::material_id material, unsigned int component = 0) const;
 
     /** True if the value is the same on all of a material. */
     bool is_piecewise_constant() const;
@@ -53,11 +54,11 @@ namespace PatchFEM
   private:
     const std::vector<Expression<dim>> &formulas(dealii::types::material_id material) const;
 
-    std::string                                            entry;
-    unsigned int                                           n = 1;
-    Range                                                  range;
-    std::vector<Expression<dim>>                           default_formulas;
-    std::map<unsigned int, std::vector<Expression<dim>>>   material_formulas;
+    std::string                                          entry;
+    unsigned int                                         n = 1;
+    Range                                                range;
+    std::vector<Expression<dim>>                         default_formulas;
+    std::map<unsigned int, std::vector<Expression<dim>>> material_formulas;
   };
 } // namespace PatchFEM
 

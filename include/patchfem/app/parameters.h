@@ -43,9 +43,9 @@ namespace PatchFEM
   /** Section `Refinement`: what happens between the cycles of a run. */
   struct RefinementParameters
   {
-    unsigned int n_cycles = 1;
-    bool         adaptive = false;
-    double       refine_fraction = 0.3;
+    unsigned int n_cycles         = 1;
+    bool         adaptive         = false;
+    double       refine_fraction  = 0.3;
     double       coarsen_fraction = 0.03;
 
     static void declare_parameters(dealii::ParameterHandler &prm);
@@ -55,7 +55,7 @@ namespace PatchFEM
   /** Section `Solver`. */
   struct SolverParameters
   {
-    double       tolerance = 1e-8; ///< relative to the right-hand side
+    double       tolerance      = 1e-8; ///< relative to the right-hand side
     unsigned int max_iterations = 10000;
     std::string  preconditioner;
 

@@ -31,10 +31,10 @@ namespace PatchFEM
   class Problem
   {
   public:
-    Problem(const std::string         &application,
-            const ProblemParameters   &parameters,
+    Problem(const std::string            &application,
+            const ProblemParameters      &parameters,
             std::unique_ptr<Physics<dim>> physics,
-            MPI_Comm                   communicator);
+            MPI_Comm                      communicator);
 
     void run();
 
@@ -49,13 +49,13 @@ namespace PatchFEM
     void write_output(unsigned int cycle);
     void refine_adaptively();
 
-    const std::string             application;
-    const ProblemParameters       parameters;
-    std::unique_ptr<Physics<dim>> physics;
-    const MPI_Comm                communicator;
-    const bool                    first_rank;
-    Progress                      progress;
-    EssentialConditions<dim>      essential;
+    const std::string                      application;
+    const ProblemParameters                parameters;
+    std::unique_ptr<Physics<dim>>          physics;
+    const MPI_Comm                         communicator;
+    const bool                             first_rank;
+    Progress                               progress;
+    EssentialConditions<dim>               essential;
     std::optional<ExpressionFunction<dim>> exact_solution;
 
     std::unique_ptr<dealii::Triangulation<dim>> triangulation;

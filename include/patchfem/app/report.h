@@ -36,6 +36,9 @@ namespace PatchFEM
     /** Writes `report.json` to a temporary name and renames it; called after each cycle, so that nothing is lost. */
     void write() const;
 
+    /** One line about the last cycle. */
+    void print_cycle(std::ostream &out) const;
+
     /** Times of the last cycle by stage, beside those of the baseline with ratios if there is one. */
     void print_timing(std::ostream &out) const;
 

@@ -16,14 +16,10 @@ namespace PatchFEM
   {
   public:
     /** @p parameters.preconditioner is none, jacobi or ml. */
-    TrilinosPath(const SolverParameters &parameters, Progress &progress)
-      : parameters(parameters)
-      , progress(progress)
-    {}
+    TrilinosPath(const SolverParameters &parameters, Progress &progress) : parameters(parameters), progress(progress) {}
 
-    PathReport run(const Discretisation<dim> &discretisation,
-                   const Physics<dim>        &physics,
-                   SolutionVector            &solution) override;
+    PathReport
+    run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) override;
 
   private:
     const SolverParameters parameters;

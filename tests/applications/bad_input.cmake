@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Every kind of bad input is refused in one sentence, with an exit code that is not zero.
+set(laplace ${parameter_files}/laplace/convergence_2d.prm)
+set(elasticity ${parameter_files}/elasticity/convergence_2d.prm)
+set(tetrahedra ${parameter_files}/laplace/convergence_3d_tetrahedra.prm)
+set(broken ${CMAKE_CURRENT_BINARY_DIR}/broken)
+
+# Parameters
+file(WRITE ${broken}/unknown_entry.prm "set Dimension = 2\nsubsection Solver\n  set Tolerence = 1e-8\nend\n")
+file(WRITE ${broken}/unknown_section.prm "subsection Solvers\n  set Tolerance = 1e-8\nend\n")
+file(WRITE ${broken}/no_end.prm "subsection Solver\n  set Tolerance = 1e-8\n")
+patchfem_run_case(bad.unknown_entry laplace ${broken}/unknown_entry.prm ERROR "Tolerence")
+patchfem_run_case(bad.unknown_section laplace ${broken}/unknown_section.prm ERROR "Solvers")
+patchfem_run_case(bad.unbalanced_sections laplace ${broken}/no_end.prm ERROR "subsection")
+patchfem_run_case(bad.missing_file laplace ${broken}/nowhere.prm ERROR "nowhere.prm cannot be opened")
+patchfem_run_case(bad.not_a_prm laplace ${parameter_files}/meshes/bridge.msh ERROR "must have a name that ends in .prm")
+patchfem_run_case(bad.out_of_range laplace ${laplace} SET "Dimension=4" ERROR "Dimension the value '4'")
+patchfem_run_case(bad.unknown_setting laplace ${laplace} SET "Solver/Tol=1" ERROR "Solver/Tol, which is not a parameter")
+patchfem_run_case(bad.fractions laplace ${laplace} SET "Refinement/Refine fraction=0.9" "Refinement/Coarsen fraction=0.5"
+                  ERROR "add up to more than 1")
+
+# Formulas
+patchfem_run_case(bad.formula laplace ${laplace} SET "Loads/Source=sin(x" ERROR "Loads/Source.*cannot be read")
+patchfem_run_case(bad.unknown_name laplace ${laplace} SET "Loads/Source=x+speed" ERROR "x.speed")
+patchfem_run_case(bad.not_finite laplace ${laplace} SET "Material/Coefficient=1/(x-x)" ERROR "Coefficient is not finite at the point")
+patchfem_run_case(bad.negative_coefficient laplace ${laplace} SET "Material/Coefficient=x-0.5" ERROR "not positive definite at the point")
+patchfem_run_case(bad.negative_reaction laplace ${laplace} SET "Material/Reaction=-1" ERROR "at least 0")
+patchfem_run_case(bad.poisson elasticity ${elasticity} SET "Material/Poisson's ratio=0.5" ERROR "Poisson's ratio is 0.5.*less than 0.5")
+patchfem_run_case(bad.young elasticity ${elasticity} SET "Material/Young's modulus=0" ERROR "greater than 0")
+patchfem_run_case(bad.components elasticity ${elasticity} SET "Boundary conditions/Traction=1: 0" ERROR "1 formulas.*where 2 are wanted")
+patchfem_run_case(bad.constants laplace ${laplace} SET "Constants=x = 1" ERROR "not a coordinate")
+
+# Ids
+patchfem_run_case(bad.boundary_id laplace ${laplace} SET "Boundary conditions/Dirichlet=0 7: 0" ERROR "boundary id 7, but no face has it")
+patchfem_run_case(bad.flux_id laplace ${laplace} SET "Boundary conditions/Flux=9: 1" ERROR "Flux names boundary id 9")
+patchfem_run_case(bad.boundary_id_twice laplace ${laplace} SET "Boundary conditions/Dirichlet=0: 0, 0: 1" ERROR "boundary id 0 twice")
+patchfem_run_case(bad.material_id laplace ${laplace} SET "Material/Coefficient=0: 1, 3: 2" ERROR "material id 3, but no cell has it")
+patchfem_run_case(bad.material_missing laplace ${parameter_files}/laplace/cylinder_plate.prm
+                  SET "Material/Coefficient=1: 1, 2: 1, 3: 1" ERROR "says nothing about material id 4")
+patchfem_run_case(bad.no_exact laplace ${laplace} SET "Exact solution/Formula=" ERROR "there is no exact solution")
+
+# Elements that deal.II does not support, refused before it is asked
+patchfem_run_case(bad.p3 laplace ${tetrahedra} SET "Finite element/Degree=3" ERROR "Degree 3 is not supported on tetrahedra")
+patchfem_run_case(bad.curved_tetrahedra laplace ${tetrahedra} SET "Finite element/Mapping degree=2" ERROR "Mapping degree must be 1 on tetrahedra")
+patchfem_run_case(bad.adaptive_tetrahedra laplace ${tetrahedra} SET "Refinement/Strategy=adaptive" ERROR "adaptive is not supported on tetrahedra")
+patchfem_run_case(bad.periodic_triangles laplace ${laplace} ERROR "Periodic is not supported on triangles"
+                  SET "Mesh/Simplices=kuhn" "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x")
+
+# Singular problems
+patchfem_run_case(bad.pure_neumann laplace ${laplace} SET "Boundary conditions/Dirichlet=" ERROR "singular.*the constant")
+patchfem_run_case(bad.free_body elasticity ${elasticity} SET "Boundary conditions/Dirichlet="
+                  ERROR "holds translation in x, translation in y, rotation of the mesh")
+patchfem_run_case(bad.free_translation elasticity ${elasticity} SET "Boundary conditions/Dirichlet=0: 0| free"
+                  ERROR "holds translation in y of the mesh")
+
+# Solver
+patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "did not converge in 3 iterations")
+
+# Several ranks give the sentence once.
+patchfem_run_case(bad.mpi laplace ${laplace} RANKS 2 SET "Backend=trilinos" "Loads/Source=sin(x" ERROR "cannot be read")
+patchfem_run_case(bad.periodic_mpi laplace ${laplace} RANKS 2 ERROR "Periodic is not supported on several MPI ranks"
+                  SET "Backend=trilinos" "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x")

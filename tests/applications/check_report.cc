@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Usage: check_report REPORT.json [order_L2 order_H1 | -] [max_difference]
+// Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
+// if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
+// difference to the baseline at most that.
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+namespace
+{
+  bool failed = false;
+
+  void check(const bool condition, const std::string &message)
+  {
+    if (!condition)
+    {
+      std::cerr << message << '\n';
+      failed = true;
+    }
+  }
+
+  void check_system(const nlohmann::json &system, const std::string &where)
+  {
+    for (const char *key : {"n_dofs", "n_cells", "nnz", "stored", "format", "precision", "preconditioner", "iterations",
+                            "relative_residual", "seconds", "memory_bytes", "assembly_redundancy", "errors"})
+      check(system.contains(key), where + " lacks the key " + key);
+    for (const char *key :
+         {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})
+      check(system["seconds"].contains(key), where + "/seconds lacks the key " + key);
+    for (const char *key : {"host_peak", "device_forecast", "device_peak"})
+      check(system["memory_bytes"].contains(key), where + "/memory_bytes lacks the key " + key);
+    if (failed)
+      return;
+
+    double sum = 0.;
+    for (const auto &stage : system["seconds"].items())
+      if (stage.key() != "total" && !stage.value().is_null())
+        sum += stage.value().get<double>();
+    check(std::abs(sum - system["seconds"]["total"].get<double>()) <= 1e-9 * sum,
+          where + ": the stages are not the total");
+    check(system["n_dofs"].get<long>() > 0 && system["nnz"].get<long>() >= system["n_dofs"].get<long>(),
+          where + ": fewer entries than unknowns");
+    check(system["stored"].get<long>() >= system["nnz"].get<long>(), where + ": less stored than there is");
+    check(system["memory_bytes"]["host_peak"].get<double>() > 1e6, where + ": no memory was measured");
+    // The recursive residual of conjugate gradients may be some digits better than the true one.
+    check(system["relative_residual"].get<double>() < 1e-4, where + ": the system was not solved");
+  }
+} // namespace
+
+int main(int argc, char **argv)
+{
+  if (argc < 2)
+    return EXIT_FAILURE;
+  std::ifstream        file(argv[1]);
+  const nlohmann::json report = nlohmann::json::parse(file);
+  for (const char *key : {"application", "backend", "device", "commit", "cycles"})
+    check(report.contains(key), std::string("the report lacks the key ") + key);
+  if (failed)
+    return EXIT_FAILURE;
+
+  const auto &cycles = report["cycles"];
+  check(!cycles.empty(), "the report has no cycles");
+  for (std::size_t c = 0; c < cycles.size(); ++c)
+  {
+    const std::string where = "cycle " + std::to_string(c);
+    check_system(cycles[c], where);
+    check(cycles[c].contains("baseline"), where + " lacks the key baseline");
+    if (!failed && !cycles[c]["baseline"].is_null())
+      check_system(cycles[c]["baseline"], where + "/baseline");
+  }
+  if (failed)
+    return EXIT_FAILURE;
+
+  if (argc >= 4 && std::string(argv[2]) != "-")
+  {
+    const char *names[] = {"L2", "H1"};
+    for (unsigned int n = 0; n < 2; ++n)
+    {
+      const double coarse = cycles[cycles.size() - 2]["errors"][names[n]];
+      const double fine   = cycles[cycles.size() - 1]["errors"][names[n]];
+      const double order  = std::log2(coarse / fine);
+      const double least  = std::atof(argv[2 + n]);
+      std::cout << "order in " << names[n] << ": " << order << '\n';
+      check(order >= least, std::string("the order in ") + names[n] + " is less than " + argv[2 + n]);
+    }
+  }
+  if (argc == 5)
+  {
+    const auto &baseline = cycles.back()["baseline"];
+    check(!baseline.is_null(), "there is no baseline");
+    if (!failed)
+      check(baseline["max_difference"].get<double>() <= std::atof(argv[4]),
+            "the baseline differs by " + baseline["max_difference"].dump());
+  }
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Runs PROGRAM (a list: it may start with mpiexec) with ARGUMENTS, results in FOLDER, which is emptied first. Then, with
+# ERROR empty, the run must succeed, say nothing on standard error, write FILES, and pass CHECKER with CHECKS.
+# Otherwise it must fail, with one line on standard error that matches ERROR and names PREFIX.
+# A semicolon inside of an argument is written as |.
+string(REPLACE "|" "\\;" ARGUMENTS "${ARGUMENTS}")
+file(REMOVE_RECURSE ${FOLDER})
+execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} --output ${FOLDER} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+message("${out}${err}")
+if(ERROR)
+  if(code EQUAL 0)
+    message(FATAL_ERROR "the run succeeded; it should have been refused")
+  endif()
+  string(STRIP "${err}" err)
+  if(MPI)
+    # mpiexec adds its own account of the aborted job.
+    string(REGEX MATCH "${PREFIX}: [^\n]*" err "${err}")
+  endif()
+  if(NOT err MATCHES "^${PREFIX}: [^\n]*$" OR NOT err MATCHES "${ERROR}")
+    message(FATAL_ERROR "standard error is not one sentence that matches '${ERROR}'")
+  endif()
+  return()
+endif()
+
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the run failed with ${code}")
+endif()
+if(err)
+  message(FATAL_ERROR "a run without a terminal wrote to standard error")
+endif()
+foreach(file ${FILES})
+  if(NOT EXISTS ${FOLDER}/${file})
+    message(FATAL_ERROR "the run did not write ${file}")
+  endif()
+endforeach()
+file(GLOB parts ${FOLDER}/*.part)
+if(parts)
+  message(FATAL_ERROR "unfinished files are left: ${parts}")
+endif()
+execute_process(COMMAND ${CHECKER} ${FOLDER}/report.json ${CHECKS} RESULT_VARIABLE code)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the report is not as expected")
+endif()
