@@ -12,6 +12,7 @@
 #include <deal.II/grid/manifold_lib.h>
 
 #include <cmath>
+#include <iostream>
 #include <sstream>
 
 namespace PatchFEM
@@ -174,6 +175,23 @@ namespace PatchFEM
           x = move(parameters, x);
     }
 
+    /** While one lives, std::cerr is silent: FunctionParser writes there what its exception says as well. */
+    class SilentErrors
+    {
+    public:
+      SilentErrors() : old(std::cerr.rdbuf(nullptr)) {}
+      ~SilentErrors()
+      {
+        std::cerr.clear();
+        std::cerr.rdbuf(old);
+      }
+      SilentErrors(const SilentErrors &)            = delete;
+      SilentErrors &operator=(const SilentErrors &) = delete;
+
+    private:
+      std::streambuf *const old;
+    };
+
     /** Gives @p ids to the faces with @p centres: the id of the first rule that holds, else what it was. */
     template <int dim>
     void apply_rules(const MeshParameters          &parameters,
@@ -187,6 +205,7 @@ namespace PatchFEM
         std::size_t       n_matches = 0, n_taken = 0;
         try
         {
+          const SilentErrors  silent;
           FunctionParser<dim> predicate;
           predicate.initialize(FunctionParser<dim>::default_variable_names(), rule.second, {{"pi", numbers::PI}});
           for (std::size_t f = 0; f < ids.size(); ++f)
