@@ -30,9 +30,10 @@
  * @code
  *     template <typename Number> using Moments = SmallMatrix<3, 3, Number>;
  *     template <typename Number>
- *     static PATCHFEM_INLINE void add(Moments<Number> &, Number weight, const ShapeFunction &test, const ShapeFunction
- * &trial); template <typename Number> static PATCHFEM_INLINE SmallMatrix<...> finish(const Number *coefficients, const
- * Moments<Number> &);
+ *     static PATCHFEM_INLINE void
+ *     add(Moments<Number> &sum, Number weight, const ShapeFunction &test, const ShapeFunction &trial);
+ *     template <typename Number>
+ *     static PATCHFEM_INLINE SmallMatrix<...> finish(const Number *coefficients, const Moments<Number> &sum);
  * @endcode
  * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
  * simplices with cell-wise constant data be integrated with one point.
