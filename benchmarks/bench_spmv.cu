@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sparse matrix-vector products on the device: our formats and cuSPARSE's on the same Q1 systems of about 10 M unknowns.
+// Every product is compared with plain loops on the host before it is timed.
+//   bench_spmv [--n NODES] [--laplace-n NODES] [--repetitions N] [--variants] [--json FILE]
+#include "grid_matrices.cuh"
+#include "sliced_ellpack_product.cuh"
+
+#include <patchfem/lac/vector.h>
+
+using namespace benchmark;
+
+namespace
+{
+  /** What one family of products shares: vectors, the reference and how often to repeat. */
+  template <int n_c>
+  class Products
+  {
+  public:
+    Products(const Backend &backend, const int n, const int n_repetitions, Report &report)
+      : grid(backend, n)
+      , n_repetitions(n_repetitions)
+      , report(report)
+      , timer(backend)
+      , source(scattered_values(grid.system.n_dofs()))
+      , expected(grid.system.product(source))
+      , title(std::string(n_c == 1 ? "Q1 Laplace" : "Q1 elasticity") + " 3D, ")
+    {
+      char size[64];
+      std::snprintf(size, sizeof(size), ", %.1f M DoF", 1e-6 * grid.system.n_dofs());
+      size_text = size;
+      x.reinit(backend, source.size());
+      x.copy_from_host(source);
+      y.reinit(backend, source.size());
+    }
+
+    DeviceGrid<n_c> grid;
+    Vector<double>  x, y;
+    double          best_of_cusparse = 0.;
+
+    /**
+     * Verifies and times @p product. @p bytes: compulsory traffic, each array once. Returns DoF/s with warm caches.
+     */
+    template <typename Number>
+    double measure(const std::string           &what,
+                   const double                 bytes,
+                   Vector<Number>              &result,
+                   const std::function<void()> &product,
+                   std::map<std::string, double> further = {})
+    {
+      result = std::numeric_limits<Number>::quiet_NaN();
+      product();
+      const double              error    = relative_difference(result.copy_to_host(), expected);
+      const bool                verified = error < 200. * std::numeric_limits<Number>::epsilon();
+      const std::vector<double> warm     = timer.warm(n_repetitions, product);
+      const double              cold     = median(timer.cold(n_repetitions, product));
+      const double              n_dofs   = grid.system.n_dofs();
+      const double              rate     = n_dofs / median(warm);
+      further["bytes"]                   = bytes;
+      further["B/s"]                     = bytes / median(warm);
+      further["cold"]                    = n_dofs / cold;
+      further["maximum"]                 = n_dofs / *std::min_element(warm.begin(), warm.end());
+      further["minimum"]                 = n_dofs / *std::max_element(warm.begin(), warm.end());
+      further["difference"]              = error;
+      // Nearly all of the traffic is read.
+      report.add({title + what + size_text, "rate", rate, "DoF/s", n_dofs * report.read_rate / bytes, verified, further});
+      return rate;
+    }
+
+    /** Matrix bytes plus source and destination once. */
+    template <typename Number>
+    double bytes(const std::int64_t n_entries, const std::int64_t n_columns, const std::int64_t n_offset_bytes) const
+    {
+      return double(sizeof(Number)) * n_entries + 4. * n_columns + n_offset_bytes +
+             2. * sizeof(Number) * grid.system.n_dofs();
+    }
+
+    void cusparse_csr(const std::string &what)
+    {
+      CSRMatrix<double> matrix;
+      grid.fill(matrix);
+      const CSRView<double> view    = matrix.view();
+      Array<int>            offsets = shorten(grid.backend, view.row_offsets, view.n_rows + 1);
+      cusparseSpMatDescr_t  descriptor;
+      CUSPARSE_CHECK(cusparseCreateCsr(&descriptor,
+                                       view.n_rows,
+                                       view.n_columns,
+                                       matrix.n_nonzero_elements(),
+                                       offsets.data(),
+                                       const_cast<int *>(view.columns),
+                                       view.values,
+                                       CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_BASE_ZERO,
+                                       CUDA_R_64F));
+      run_cusparse(what,
+                   descriptor,
+                   bytes<double>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 4ll * (view.n_rows + 1)));
+    }
+
+    void cusparse_sell(const std::string &what)
+    {
+      SlicedEllpackMatrix<double> matrix;
+      grid.fill(matrix, 1);
+      const SlicedEllpackView<double> view    = matrix.view();
+      Array<int>                      offsets = shorten(grid.backend, view.slice_offsets, view.n_slices() + 1);
+      cusparseSpMatDescr_t            descriptor;
+      CUSPARSE_CHECK(cusparseCreateSlicedEll(&descriptor,
+                                             view.n_rows,
+                                             view.n_columns,
+                                             matrix.n_nonzero_elements(),
+                                             matrix.n_stored_elements(),
+                                             view.slice_height,
+                                             offsets.data(),
+                                             const_cast<int *>(view.columns),
+                                             view.values,
+                                             CUSPARSE_INDEX_32I,
+                                             CUSPARSE_INDEX_32I,
+                                             CUSPARSE_INDEX_BASE_ZERO,
+                                             CUDA_R_64F));
+      run_cusparse(what,
+                   descriptor,
+                   bytes<double>(matrix.n_stored_elements(), matrix.n_stored_elements(), 4ll * (view.n_slices() + 1)));
+    }
+
+    void cusparse_bsr(const std::string &what)
+    {
+      Array<int>    offsets = shorten(grid.backend, grid.offsets.data(), grid.offsets.size());
+      Array<double> values(grid.backend, grid.n_blocks * n_c * n_c);
+      fill_bsr<<<blocks_for(grid.system.n_nodes()), 256, 0, grid.stream()>>>(
+        grid.system, grid.offsets.data(), grid.columns.data(), values.data());
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+      cusparseSpMatDescr_t descriptor;
+      CUSPARSE_CHECK(cusparseCreateBsr(&descriptor,
+                                       grid.system.n_nodes(),
+                                       grid.system.n_nodes(),
+                                       grid.n_blocks,
+                                       n_c,
+                                       n_c,
+                                       offsets.data(),
+                                       grid.columns.data(),
+                                       values.data(),
+                                       CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_BASE_ZERO,
+                                       CUDA_R_64F,
+                                       CUSPARSE_ORDER_COL));
+      run_cusparse(what,
+                   descriptor,
+                   bytes<double>(grid.n_blocks * n_c * n_c, grid.n_blocks, 4ll * (grid.system.n_nodes() + 1)));
+    }
+
+    template <typename Number>
+    void sliced(const std::string &what, const int block_size, const bool headline = false)
+    {
+      SlicedEllpackMatrix<Number> matrix;
+      grid.fill(matrix, block_size);
+      Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
+      src.copy_from(x);
+      std::map<std::string, double> further;
+      if (headline && best_of_cusparse > 0.)
+        further["best of cuSPARSE"] = best_of_cusparse;
+      measure(what,
+              bytes<Number>(matrix.n_stored_elements(),
+                            matrix.n_stored_elements() / (block_size * block_size),
+                            8ll * (matrix.view().n_slices() + 1)),
+              dst,
+              [&]() { matrix.vmult(dst, src); },
+              further);
+    }
+
+    template <typename Number>
+    void csr(const std::string &what)
+    {
+      CSRMatrix<Number> matrix;
+      grid.fill(matrix);
+      Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
+      src.copy_from(x);
+      measure(what,
+              bytes<Number>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 8ll * (matrix.n_rows() + 1)),
+              dst,
+              [&]() { matrix.vmult(dst, src); });
+    }
+
+    /** Launch shapes of the tuned kernel beside the one that tuning.cuh names. */
+    void variants()
+    {
+      SlicedEllpackMatrix<double> matrix;
+      grid.fill(matrix, n_c);
+      const double traffic = bytes<double>(matrix.n_stored_elements(),
+                                           matrix.n_stored_elements() / (n_c * n_c),
+                                           8ll * (matrix.view().n_slices() + 1));
+      const auto   variant = [&](auto rows, auto unroll, auto residency) {
+        measure("SBELL, " + std::to_string(rows) + " rows a thread, unrolled " + std::to_string(unroll) + ", " +
+                  std::to_string(residency) + " blocks",
+                traffic,
+                y,
+                [&]() {
+                  product::launch_sliced_ellpack_32<n_c, n_c, rows, unroll, residency>(
+                    Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Overwrite<double>{y.data()});
+                });
+      };
+      using std::integral_constant;
+      const auto rows = [&](auto r) {
+        variant(r, integral_constant<int, 1>(), integral_constant<int, 2>());
+        variant(r, integral_constant<int, 1>(), integral_constant<int, 3>());
+        variant(r, integral_constant<int, 1>(), integral_constant<int, 4>());
+        variant(r, integral_constant<int, 1>(), integral_constant<int, 5>());
+        variant(r, integral_constant<int, 2>(), integral_constant<int, 2>());
+        variant(r, integral_constant<int, 2>(), integral_constant<int, 3>());
+        variant(r, integral_constant<int, 2>(), integral_constant<int, 4>());
+        variant(r, integral_constant<int, 4>(), integral_constant<int, 2>());
+        if (n_c == 1)
+          {
+            variant(r, integral_constant<int, 8>(), integral_constant<int, 3>());
+            variant(r, integral_constant<int, 8>(), integral_constant<int, 4>());
+          }
+      };
+      rows(integral_constant<int, 1>());
+      rows(integral_constant<int, 2>());
+    }
+
+  private:
+    int                 n_repetitions;
+    Report             &report;
+    DeviceTimer         timer;
+    std::vector<double> source, expected;
+    std::string         title, size_text;
+
+    void run_cusparse(const std::string &what, cusparseSpMatDescr_t descriptor, const double traffic)
+    {
+      CuSparseProduct product(grid.backend, descriptor, grid.system.n_dofs(), x.data(), y.data());
+      best_of_cusparse = std::max(best_of_cusparse, measure(what, traffic, y, [&]() { product(); }));
+    }
+  };
+
+  int main_program(const int argc, char **argv)
+  {
+    Options options({{"n", "150"}, {"laplace-n", "216"}, {"repetitions", "50"}}, {"variants"});
+    options.parse(argc, argv);
+    const Backend backend("cuda");
+    Report        report("spmv", backend.device_name());
+    measure_rates(backend, report);
+    {
+      Products<3> elasticity(backend, options.get_int("n"), options.get_int("repetitions"), report);
+      elasticity.cusparse_csr("cuSPARSE CSR, fp64");
+      elasticity.cusparse_sell("cuSPARSE SELL-32, fp64");
+      elasticity.cusparse_bsr("cuSPARSE BSR 3x3, fp64");
+      elasticity.csr<double>("CSR, fp64");
+      elasticity.sliced<double>("SELL-32, fp64", 1);
+      elasticity.sliced<double>("SBELL 3x3, fp64", 3, true);
+      elasticity.sliced<float>("SBELL 3x3, fp32", 3);
+      if (options.flag("variants"))
+        elasticity.variants();
+    }
+    {
+      Products<1> laplace(backend, options.get_int("laplace-n"), options.get_int("repetitions"), report);
+      laplace.cusparse_csr("cuSPARSE CSR, fp64");
+      laplace.cusparse_sell("cuSPARSE SELL-32, fp64");
+      laplace.csr<double>("CSR, fp64");
+      laplace.sliced<double>("SELL-32, fp64", 1, true);
+      laplace.sliced<float>("SELL-32, fp32", 1);
+      if (options.flag("variants"))
+        laplace.variants();
+    }
+    report.write(options.get("json"));
+    return report.all_verified() ? 0 : 1;
+  }
+} // namespace
+
+int main(const int argc, char **argv)
+{
+  return run([&]() { return main_program(argc, argv); });
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sparse matrix-vector products on the threads of the host beside the triad of STREAM, on the Q1 systems of bench_spmv.
+//   bench_spmv_host [--n NODES] [--laplace-n NODES] [--repetitions N] [--json FILE]
+#include "benchmark.h"
+#include "grid_system.h"
+
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include <omp.h>
+
+
+using namespace benchmark;
+using namespace PatchFEM;
+
+namespace
+{
+  /** Rates of copy, read and triad on arrays of 256 MB, in bytes per second; returns that of the triad. */
+  double measure_rates(const int n_repetitions, Report &report)
+  {
+    const Backend      host("host");
+    const std::int64_t n = 1 << 25;
+    Vector<double>     a(host, n), b(host, n), c(host, n);
+    b                  = 1.;
+    c                  = 2.;
+    double *const       pa = a.data();
+    const double *const pb = b.data(), *const pc = c.data();
+    const double        copy  = median(host_times(n_repetitions, [&]() {
+      a.equ(1., b);
+    }));
+    const double        triad = median(host_times(n_repetitions, [&]() {
+#pragma omp parallel for simd schedule(static)
+      for (std::int64_t i = 0; i < n; ++i)
+        pa[i] = pb[i] + 3. * pc[i];
+    }));
+    double              sum   = 0.;
+    const double        read  = median(host_times(n_repetitions, [&]() { sum += b.dot(c); }));
+    const bool          right = a.dot(b) == 7. * n && sum == 2. * n * n_repetitions;
+    report.copy_rate          = 16. * n / copy;
+    report.read_rate          = 16. * n / read;
+    report.print_rates();
+    report.add({"STREAM triad", "rate", 24. * n / triad, "B/s", 0., right, {}});
+    return 24. * n / triad;
+  }
+
+  template <int n_c>
+  class Products
+  {
+  public:
+    Products(const int n, const int n_repetitions, const double triad, Report &report)
+      : system(n)
+      , n_repetitions(n_repetitions)
+      , triad(triad)
+      , report(report)
+      , title(std::string(n_c == 1 ? "Q1 Laplace" : "Q1 elasticity") + " 3D, ")
+      , source(scattered_values(system.n_dofs()))
+      , expected(system.product(source))
+    {
+      std::vector<std::int64_t> host_offsets;
+      std::vector<int>          host_columns;
+      system.pattern(host_offsets, host_columns);
+      offsets.copy_from(host, host_offsets);
+      columns.copy_from(host, host_columns);
+      char size[64];
+      std::snprintf(size, sizeof(size), ", %.1f M DoF", 1e-6 * system.n_dofs());
+      size_text = size;
+    }
+
+    template <typename Number>
+    void sliced(const std::string &what)
+    {
+      SlicedEllpackMatrix<Number> matrix;
+      matrix.reinit(host, pattern(), n_c, n_c);
+      const SlicedEllpackView<Number> view = matrix.view();
+#pragma omp parallel for schedule(static)
+      for (int i = 0; i < view.n_rows; ++i)
+        for (int k = 0; k < matrix.row_lengths()[i]; ++k)
+          {
+            double block[n_c * n_c];
+            system.block(i, view.columns[view.block_index(i, k)], block);
+            for (int e = 0; e < n_c * n_c; ++e)
+              view.values[view.value_index(i, k, e / n_c, e % n_c)] = Number(block[e]);
+          }
+      const double stored = matrix.n_stored_elements();
+      measure(what, matrix, sizeof(Number) * stored + 4. * stored / (n_c * n_c) + 8. * (view.n_slices() + 1));
+    }
+
+    template <typename Number>
+    void csr(const std::string &what)
+    {
+      CSRMatrix<Number> matrix;
+      matrix.reinit(host, pattern(), n_c, n_c);
+      const CSRView<Number> view = matrix.view();
+#pragma omp parallel for schedule(static)
+      for (int row = 0; row < view.n_rows; ++row)
+        for (std::int64_t e = view.row_offsets[row]; e < view.row_offsets[row + 1]; e += n_c)
+          {
+            double block[n_c * n_c];
+            system.block(row / n_c, view.columns[e] / n_c, block);
+            for (int b = 0; b < n_c; ++b)
+              view.values[e + b] = Number(block[row % n_c * n_c + b]);
+          }
+      measure(what, matrix, (sizeof(Number) + 4.) * matrix.n_nonzero_elements() + 8. * (view.n_rows + 1.));
+    }
+
+  private:
+    const Backend       host{"host"};
+    GridSystem<n_c>     system;
+    int                 n_repetitions;
+    double              triad;
+    Report             &report;
+    std::string         title, size_text;
+    std::vector<double> source, expected;
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+
+    SparsityView pattern() const
+    {
+      const int n_nodes = static_cast<int>(system.n_nodes());
+      return {n_nodes, n_nodes, offsets.data(), columns.data()};
+    }
+
+    template <typename Number>
+    void measure(const std::string &what, const MatrixBase<Number> &matrix, const double matrix_bytes)
+    {
+      const double   n_dofs = system.n_dofs(), bytes = matrix_bytes + 2. * sizeof(Number) * n_dofs;
+      Vector<Number> x(host, std::vector<Number>(source.begin(), source.end())), y(host, source.size());
+      y = std::numeric_limits<Number>::quiet_NaN();
+      matrix.vmult(y, x);
+      const double error   = relative_difference(y.copy_to_host(), expected);
+      const double seconds = median(host_times(n_repetitions, [&]() { matrix.vmult(y, x); }));
+      report.add({title + what + size_text,
+                  "rate",
+                  n_dofs / seconds,
+                  "DoF/s",
+                  n_dofs * triad / bytes,
+                  error < 200. * std::numeric_limits<Number>::epsilon(),
+                  {{"bytes", bytes}, {"B/s", bytes / seconds}, {"of triad", bytes / seconds / triad}, {"difference", error}}});
+    }
+  };
+
+  int main_program(const int argc, char **argv)
+  {
+    Options options({{"n", "80"}, {"laplace-n", "120"}, {"repetitions", "20"}}, {});
+    options.parse(argc, argv);
+    const int n_repetitions = options.get_int("repetitions");
+    Report    report("spmv_host", Backend("host").device_name());
+    report.threads     = omp_get_max_threads();
+    const double triad = measure_rates(n_repetitions, report);
+    {
+      Products<3> elasticity(options.get_int("n"), n_repetitions, triad, report);
+      elasticity.csr<double>("CSR, fp64");
+      elasticity.sliced<double>("SBELL 3x3, fp64");
+      elasticity.sliced<float>("SBELL 3x3, fp32");
+    }
+    {
+      Products<1> laplace(options.get_int("laplace-n"), n_repetitions, triad, report);
+      laplace.csr<double>("CSR, fp64");
+      laplace.sliced<double>("SELL-32, fp64");
+    }
+    report.write(options.get("json"));
+    return report.all_verified() ? 0 : 1;
+  }
+} // namespace
+
+int main(const int argc, char **argv)
+{
+  return run([&]() { return main_program(argc, argv); });
+}

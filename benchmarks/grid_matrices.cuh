@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_benchmarks_grid_matrices_cuh
+#define patchfem_benchmarks_grid_matrices_cuh
+
+#include "benchmark_cuda.h"
+#include "grid_system.h"
+
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include <cusparse.h>
+
+#include <memory>
+
+/** GridSystem in our formats and in cuSPARSE's, filled on the device. */
+namespace benchmark
+{
+  using namespace PatchFEM;
+
+  inline void check(const cusparseStatus_t status, const char *what)
+  {
+    require(status == CUSPARSE_STATUS_SUCCESS, std::string(what) + " failed: " + cusparseGetErrorString(status));
+  }
+
+#define CUSPARSE_CHECK(call) ::benchmark::check((call), #call)
+
+  inline unsigned int blocks_for(const std::int64_t n) { return static_cast<unsigned int>((n + 255) / 256); }
+
+  /** One thread per node; @p scalar: the matrix is stored in 1 x 1 blocks. */
+  template <int n_c, typename Number>
+  __global__ void fill_sliced(const __grid_constant__ GridSystem<n_c> system, const SlicedEllpackView<Number> A, const int *lengths)
+  {
+    const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= system.n_nodes())
+      return;
+    double     values[n_c * n_c];
+    const bool scalar = A.block_rows < n_c;
+    const int  row    = static_cast<int>(scalar ? i * n_c : i);
+    const int  n      = scalar ? lengths[row] / n_c : lengths[row];
+    for (int k = 0; k < n; ++k)
+      {
+        const int j = scalar ? A.columns[A.block_index(row, k * n_c)] / n_c : A.columns[A.block_index(row, k)];
+        system.block(static_cast<int>(i), j, values);
+        for (int a = 0; a < n_c; ++a)
+          for (int b = 0; b < n_c; ++b)
+            A.values[scalar ? A.value_index(row + a, k * n_c + b, 0, 0) : A.value_index(row, k, a, b)] =
+              static_cast<Number>(values[a * n_c + b]);
+      }
+  }
+
+  template <int n_c, typename Number>
+  __global__ void fill_csr(const __grid_constant__ GridSystem<n_c> system, const CSRView<Number> A)
+  {
+    const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= system.n_nodes())
+      return;
+    double values[n_c * n_c];
+    for (std::int64_t k = 0; k < (A.row_offsets[i * n_c + 1] - A.row_offsets[i * n_c]) / n_c; ++k)
+      {
+        const int j = A.columns[A.row_offsets[i * n_c] + k * n_c] / n_c;
+        system.block(static_cast<int>(i), j, values);
+        for (int a = 0; a < n_c; ++a)
+          for (int b = 0; b < n_c; ++b)
+            A.values[A.row_offsets[i * n_c + a] + k * n_c + b] = static_cast<Number>(values[a * n_c + b]);
+      }
+  }
+
+  /** Blocks one after the other, each column by column. */
+  template <int n_c>
+  __global__ void fill_bsr(const __grid_constant__ GridSystem<n_c> system, const std::int64_t *offsets, const int *columns, double *values)
+  {
+    const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= system.n_nodes())
+      return;
+    double block[n_c * n_c];
+    for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
+      {
+        system.block(static_cast<int>(i), columns[e], block);
+        for (int a = 0; a < n_c; ++a)
+          for (int b = 0; b < n_c; ++b)
+            values[(e * n_c + b) * n_c + a] = block[a * n_c + b];
+      }
+  }
+
+  __global__ void shorten_kernel(const std::int64_t *from, int *to, const std::int64_t n)
+  {
+    const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
+    if (i < n)
+      to[i] = static_cast<int>(from[i]);
+  }
+
+  /** 64-bit offsets in 32 bits, which is what other libraries are fastest with. */
+  inline Array<int> shorten(const Backend &backend, const std::int64_t *offsets, const std::int64_t n)
+  {
+    Array<int> result(backend, n);
+    shorten_kernel<<<blocks_for(n), 256, 0, static_cast<cudaStream_t>(backend.stream())>>>(offsets, result.data(), n);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+    return result;
+  }
+
+  /** A grid system whose block pattern lies on the device. */
+  template <int n_c>
+  struct DeviceGrid
+  {
+    Backend             backend;
+    GridSystem<n_c>     system;
+    std::int64_t        n_blocks;
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+
+    DeviceGrid(const Backend &backend, const int n)
+      : backend(backend)
+      , system(n)
+    {
+      std::vector<std::int64_t> host_offsets;
+      std::vector<int>          host_columns;
+      system.pattern(host_offsets, host_columns);
+      n_blocks = host_offsets.back();
+      offsets.copy_from(backend, host_offsets);
+      columns.copy_from(backend, host_columns);
+    }
+
+    cudaStream_t stream() const { return static_cast<cudaStream_t>(backend.stream()); }
+
+    SparsityView pattern() const
+    {
+      const int n_nodes = static_cast<int>(system.n_nodes());
+      return {n_nodes, n_nodes, offsets.data(), columns.data()};
+    }
+
+    template <typename Number>
+    void fill(SlicedEllpackMatrix<Number> &matrix, const int block_size) const
+    {
+      if (block_size == n_c)
+        matrix.reinit(backend, pattern(), n_c, n_c);
+      else
+        {
+          // The scalar pattern comes from CSR.
+          CSRMatrix<Number> scalar;
+          scalar.reinit(backend, pattern(), n_c, n_c);
+          const CSRView<Number> view = scalar.view();
+          matrix.reinit(backend, {view.n_rows, view.n_columns, view.row_offsets, view.columns});
+        }
+      fill_sliced<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), matrix.row_lengths());
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+      backend.synchronize();
+    }
+
+    template <typename Number>
+    void fill(CSRMatrix<Number> &matrix) const
+    {
+      matrix.reinit(backend, pattern(), n_c, n_c);
+      fill_csr<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view());
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+      backend.synchronize();
+    }
+  };
+
+  /** y = A x by cuSPARSE for one matrix descriptor; owns the descriptors and the buffer. */
+  class CuSparseProduct
+  {
+  public:
+    CuSparseProduct(const Backend &backend, cusparseSpMatDescr_t matrix, const std::int64_t n, double *x, double *y)
+      : matrix(matrix)
+    {
+      CUSPARSE_CHECK(cusparseCreate(&handle));
+      CUSPARSE_CHECK(cusparseSetStream(handle, static_cast<cudaStream_t>(backend.stream())));
+      CUSPARSE_CHECK(cusparseCreateDnVec(&source, n, x, CUDA_R_64F));
+      CUSPARSE_CHECK(cusparseCreateDnVec(&destination, n, y, CUDA_R_64F));
+      std::size_t bytes = 0;
+      CUSPARSE_CHECK(cusparseSpMV_bufferSize(
+        handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F, CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
+      buffer.reinit(backend, std::max<std::size_t>(bytes, 1));
+      CUSPARSE_CHECK(cusparseSpMV_preprocess(handle,
+                                             operation,
+                                             &one,
+                                             matrix,
+                                             source,
+                                             &zero,
+                                             destination,
+                                             CUDA_R_64F,
+                                             CUSPARSE_SPMV_ALG_DEFAULT,
+                                             buffer.data()));
+    }
+
+    ~CuSparseProduct()
+    {
+      cusparseDestroyDnVec(source);
+      cusparseDestroyDnVec(destination);
+      cusparseDestroySpMat(matrix);
+      cusparseDestroy(handle);
+    }
+
+    CuSparseProduct(const CuSparseProduct &)            = delete;
+    CuSparseProduct &operator=(const CuSparseProduct &) = delete;
+
+    void operator()()
+    {
+      CUSPARSE_CHECK(cusparseSpMV(handle,
+                                  operation,
+                                  &one,
+                                  matrix,
+                                  source,
+                                  &zero,
+                                  destination,
+                                  CUDA_R_64F,
+                                  CUSPARSE_SPMV_ALG_DEFAULT,
+                                  buffer.data()));
+    }
+
+  private:
+    static constexpr cusparseOperation_t operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+    cusparseHandle_t     handle = nullptr;
+    cusparseSpMatDescr_t matrix;
+    cusparseDnVecDescr_t source, destination;
+    double               one = 1., zero = 0.;
+    Array<char>          buffer;
+  };
+} // namespace benchmark
+
+#endif
