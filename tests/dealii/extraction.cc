@@ -7,6 +7,7 @@
 #include <patchfem/assembly/face_quadrature.h>
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <array>
 #include <cmath>
@@ -324,5 +325,58 @@ namespace
 
     const ElementTables without = PatchFEM::extract_element_tables<3>(MappingQ<3>(1), dof_handler, constraints);
     EXPECT_TRUE(without.faces.empty());
+  }
+
+  /** The tables do not depend on the number of threads. */
+  TEST(ExtractionThreads, GiveTheSameTables)
+  {
+    Triangulation<3> triangulation;
+    GridGenerator::subdivided_hyper_cube(triangulation, 20, 0, 1, true);
+    for (const auto &cell : triangulation.active_cell_iterators())
+      if (cell->center()[0] < 0.3)
+        cell->set_refine_flag();
+    triangulation.execute_coarsening_and_refinement();
+    hp::FECollection<3> elements(FESystem<3>(FE_Q<3>(1), 2), FESystem<3>(FE_Q<3>(2), 2));
+    DoFHandler<3>       dof_handler(triangulation);
+    for (const auto &cell : dof_handler.active_cell_iterators())
+      cell->set_active_fe_index(cell->center()[1] > 0.8);
+    dof_handler.distribute_dofs(elements);
+    DoFRenumbering::random(dof_handler);
+    AffineConstraints<double> constraints;
+    DoFTools::make_hanging_node_constraints(dof_handler, constraints);
+    constraints.close();
+    PatchFEM::ExtractionData<3> data;
+    data.all_boundary_faces = true;
+
+    const int     n_threads = omp_get_max_threads();
+    ElementTables first;
+    for (const int n : {1, 2, 7})
+    {
+      omp_set_num_threads(n);
+      ElementTables tables = PatchFEM::extract_element_tables<3>(MappingQ<3>(1), dof_handler, constraints, data);
+      if (n == 1)
+      {
+        first = std::move(tables);
+        continue;
+      }
+      ASSERT_EQ(tables.dof_indices, first.dof_indices);
+      ASSERT_EQ(tables.points, first.points);
+      ASSERT_EQ(tables.batches.size(), 2u);
+      for (unsigned int b = 0; b < 2; ++b)
+      {
+        ASSERT_EQ(tables.batches[b].nodes, first.batches[b].nodes);
+        ASSERT_EQ(tables.batches[b].geometry, first.batches[b].geometry);
+        ASSERT_EQ(tables.batches[b].active_index, first.batches[b].active_index);
+      }
+      ASSERT_EQ(tables.faces.size(), first.faces.size());
+      for (std::size_t f = 0; f < first.faces.size(); ++f)
+        ASSERT_TRUE(tables.faces[f].batch == first.faces[f].batch && tables.faces[f].cell == first.faces[f].cell &&
+                    tables.faces[f].face == first.faces[f].face);
+      ASSERT_EQ(tables.constraints.constrained, first.constraints.constrained);
+      ASSERT_EQ(tables.constraints.offsets, first.constraints.offsets);
+      ASSERT_EQ(tables.constraints.masters, first.constraints.masters);
+      ASSERT_EQ(tables.constraints.weights, first.constraints.weights);
+    }
+    omp_set_num_threads(n_threads);
   }
 } // namespace
