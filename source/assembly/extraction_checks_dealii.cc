@@ -154,17 +154,6 @@ namespace PatchFEM
         };
         check_size(data.quadrature.size(), "quadrature");
         check_size(data.face_quadrature.size(), "face quadrature");
-
-        if (data.boundary_ids.empty())
-          return;
-        const std::vector<dealii::types::boundary_id> present = dof_handler.get_triangulation().get_boundary_ids();
-        std::string                                   list;
-        for (const dealii::types::boundary_id id : present)
-          list += (list.empty() ? "" : ", ") + std::to_string(id);
-        for (const dealii::types::boundary_id id : data.boundary_ids)
-          require(std::find(present.begin(), present.end(), id) != present.end(),
-                  "No face of the boundary has the boundary id " + std::to_string(id) + ": the mesh has the ids " +
-                      list + ".");
       }
     } // namespace
 

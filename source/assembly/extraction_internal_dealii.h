@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -59,20 +60,36 @@ namespace PatchFEM
     }
 
     /**
-     * Resizes an empty vector after all threads have touched its pages: the system's zeroing of fresh pages, which
-     * costs more than all writes to them, is then shared out.
+     * Resizes several empty vectors at once. All threads touch the pages of each, so that the system's zeroing of fresh
+     * pages is shared out and pages lie near the threads that fill them; then each vector is set to zero by one thread.
      */
-    template <typename T>
-    void resize_in_parallel(std::vector<T> &vector, const std::size_t n)
+    class ParallelResizer
     {
-      vector.reserve(n);
-      volatile char    *bytes   = reinterpret_cast<volatile char *>(vector.data());
-      const std::size_t n_bytes = n * sizeof(T);
+    public:
+      template <typename T>
+      void add(std::vector<T> &vector, const std::size_t n)
+      {
+        vector.reserve(n);
+        volatile char    *bytes   = reinterpret_cast<volatile char *>(vector.data());
+        const std::size_t n_pages = (n * sizeof(T) + page_size - 1) / page_size;
 #pragma omp parallel for schedule(static)
-      for (std::size_t i = 0; i < n_bytes; i += 4096)
-        bytes[i] = 0;
-      vector.resize(n);
-    }
+        for (std::size_t page = 0; page < n_pages; ++page)
+          bytes[page * page_size] = 0;
+        tasks.emplace_back([&vector, n]() { vector.resize(n); });
+      }
+
+      void run()
+      {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (std::size_t task = 0; task < tasks.size(); ++task)
+          tasks[task]();
+        tasks.clear();
+      }
+
+    private:
+      static constexpr std::size_t       page_size = 4096;
+      std::vector<std::function<void()>> tasks;
+    };
 
     /** Keeps the first exception thrown inside a parallel region, to throw it again outside. */
     class ExceptionKeeper
