@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../../benchmarks/synthetic_tables.h"
+#include "backend_names.h"
+
+#include <patchfem/assembly/assembler.h>
+
+#include <omp.h>
+
+#include <cstring>
+
+using namespace PatchFEM;
+
+namespace
+{
+  struct System
+  {
+    HostCSR<double>     matrix;
+    std::vector<double> rhs;
+  };
+
+  /** Constrains some unknowns: every 11th to a value, every 17th to the mean of two others. */
+  void constrain(ElementTables &tables)
+  {
+    ConstraintTable &lines = tables.constraints;
+    const int        n     = tables.n_nodes * tables.n_components;
+    const auto       bound = [](const int i) { return i % 11 == 0 || i % 17 == 0; };
+    lines.offsets.push_back(0);
+    for (int i = 0; i < n; ++i)
+      if (bound(i))
+        {
+          lines.constrained.push_back(i);
+          lines.inhomogeneity.push_back(i % 11 == 0 ? 0.1 * (i % 7) : 0.);
+          if (i % 11 != 0)
+            for (int k = 1, found = 0; found < 2 && k < n; ++k)
+              if (!bound((i + k * tables.n_components) % n))
+                {
+                  lines.masters.push_back((i + k * tables.n_components) % n);
+                  lines.weights.push_back(0.5);
+                  ++found;
+                }
+          lines.offsets.push_back(static_cast<std::int64_t>(lines.masters.size()));
+        }
+  }
+
+  template <typename Form>
+  System assemble(const Backend                  &backend,
+                  const ElementTables            &tables,
+                  const int                       rows_per_patch,
+                  const std::vector<double>      &coefficients,
+                  const AssemblyStrategy          strategy = AssemblyStrategy::patches)
+  {
+    auto batches = std::make_shared<ElementBatches>();
+    batches->reinit(backend, tables, ElementBatches::AdditionalData(32));
+    Assembler<Form>                          assembler;
+    typename Assembler<Form>::AdditionalData data;
+    data.rows_per_patch = rows_per_patch;
+    data.strategy       = strategy;
+    assembler.reinit(batches, data);
+    assembler.set_coefficients(CoefficientField::constant(coefficients));
+    assembler.set_body_load(CoefficientField::constant(std::vector<double>(Form::n_components, 2.)));
+    SlicedEllpackMatrix<double> matrix;
+    Vector<double>              rhs;
+    matrix.reinit(backend, assembler.sparsity().view(), Form::n_components, Form::n_components);
+    assembler.assemble(matrix, rhs);
+    const System first{matrix.to_csr_host(), rhs.copy_to_host()};
+    assembler.assemble(matrix, rhs);
+    const System second{matrix.to_csr_host(), rhs.copy_to_host()};
+    EXPECT_EQ(first.matrix.values, second.matrix.values) << "a second assembly gives other bits";
+    EXPECT_EQ(first.rhs, second.rhs);
+    return second;
+  }
+
+  double largest_difference(const std::vector<double> &a, const std::vector<double> &b)
+  {
+    double worst = a.size() == b.size() ? 0. : 1e300;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+      {
+        const double d = std::abs(a[i] - b[i]);
+        worst          = d >= 0. ? std::max(worst, d) : 1e300;
+      }
+    return worst;
+  }
+} // namespace
+
+class AssemblyTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(AssemblyTest);
+
+/** One unit cube: the stiffness of the trilinear hexahedron, whose entries are 1/3, 0, -1/12, -1/12 by distance. */
+TEST_P(AssemblyTest, OneCubeByEye)
+{
+  const System system = assemble<Laplace<3>>(backend(), synthetic::cube_of_hexahedra(1, 1), 8, {1.});
+  ASSERT_EQ(system.matrix.values.size(), 64u);
+  for (int i = 0; i < 8; ++i)
+    {
+      double sum = 0.;
+      int    zeros = 0, twelfths = 0;
+      for (int j = 0; j < 8; ++j)
+        {
+          const double a = system.matrix.values[8 * i + j];
+          sum += a;
+          zeros += std::abs(a) < 1e-15;
+          twelfths += std::abs(a + 1. / 12.) < 1e-15;
+          if (i == j)
+            {
+              EXPECT_NEAR(a, 1. / 3., 1e-15);
+            }
+        }
+      EXPECT_EQ(zeros, 3);
+      EXPECT_EQ(twelfths, 4);
+      EXPECT_NEAR(sum, 0., 1e-15);
+      EXPECT_NEAR(system.rhs[i], 2. / 8., 1e-15);
+    }
+}
+
+TEST_P(AssemblyTest, SameBitsForEveryCut)
+{
+  ElementTables tables = synthetic::cube_of_hexahedra(6, 3);
+  constrain(tables);
+  const System reference = assemble<Elasticity<3>>(backend(), tables, 32, {1.5, 0.8});
+  for (const int rows : {1, 7, 48})
+    {
+      const System other = assemble<Elasticity<3>>(backend(), tables, rows, {1.5, 0.8});
+      EXPECT_EQ(reference.matrix.values, other.matrix.values) << rows << " rows a patch";
+      EXPECT_EQ(reference.rhs, other.rhs) << rows << " rows a patch";
+    }
+}
+
+TEST_P(AssemblyTest, StrategiesAgree)
+{
+  ElementTables tables = synthetic::cube_of_tetrahedra(5, 1, true);
+  constrain(tables);
+  const std::vector<double> K{2., 0.1, 0.2, 3., 0.3, 4., 0.7};
+  const System              patches = assemble<Diffusion<3>>(backend(), tables, 64, K);
+  const System              gather  = assemble<Diffusion<3>>(backend(), tables, 16, K, AssemblyStrategy::gather);
+  EXPECT_EQ(patches.matrix.columns, gather.matrix.columns);
+  EXPECT_LE(largest_difference(patches.matrix.values, gather.matrix.values), 1e-13);
+  EXPECT_LE(largest_difference(patches.rhs, gather.rhs), 1e-13);
+}
+
+TEST_P(AssemblyTest, SameAsHost)
+{
+  for (const int n_comp : {1, 3})
+    for (const bool hexahedra : {true, false})
+      {
+        ElementTables tables =
+          hexahedra ? synthetic::cube_of_hexahedra(11, n_comp) : synthetic::cube_of_tetrahedra(9, n_comp, true);
+        constrain(tables);
+        const auto run = [&](const Backend &where, const int rows) {
+          return n_comp == 1 ? assemble<Laplace<3>>(where, tables, rows, {1.3}) :
+                               assemble<Elasticity<3>>(where, tables, rows, {1.5, 0.8});
+        };
+        const System host = run(Backend("host"), 64), here = run(backend(), 32);
+        EXPECT_EQ(host.matrix.row_offsets, here.matrix.row_offsets);
+        EXPECT_EQ(host.matrix.columns, here.matrix.columns);
+        EXPECT_LE(largest_difference(host.matrix.values, here.matrix.values), 1e-13);
+        EXPECT_LE(largest_difference(host.rhs, here.rhs), 1e-13);
+      }
+}
+
+TEST(Assembly, SameBitsForEveryNumberOfThreads)
+{
+  ElementTables tables = synthetic::cube_of_tetrahedra(6, 3, true);
+  constrain(tables);
+  const int    n_threads = omp_get_max_threads();
+  const System reference = assemble<Elasticity<3>>(Backend("host"), tables, 16, {1.5, 0.8});
+  for (const int n : {1, 2, 5})
+    {
+      omp_set_num_threads(n);
+      const System other = assemble<Elasticity<3>>(Backend("host"), tables, 16, {1.5, 0.8});
+      EXPECT_EQ(reference.matrix.columns, other.matrix.columns);
+      EXPECT_EQ(reference.matrix.values, other.matrix.values) << n << " threads";
+      EXPECT_EQ(reference.rhs, other.rhs) << n << " threads";
+    }
+  omp_set_num_threads(n_threads);
+}
+
+TEST(Assembly, RigidBodyModesAreInTheKernel)
+{
+  const ElementTables tables = synthetic::cube_of_hexahedra(5, 3);
+  auto                batches = std::make_shared<ElementBatches>();
+  batches->reinit(Backend("host"), tables);
+  Assembler<Elasticity<3>> assembler;
+  assembler.reinit(batches);
+  assembler.set_coefficients(CoefficientField::constant({1.5, 0.8}));
+  CSRMatrix<double> matrix;
+  matrix.reinit(batches->backend(), assembler.sparsity().view(), 3, 3);
+  assembler.assemble_matrix(matrix);
+  const int n = tables.n_nodes;
+  for (int mode = 0; mode < 6; ++mode)
+    {
+      std::vector<double> x(3 * n, 0.);
+      for (int v = 0; v < n; ++v)
+        {
+          double   *u = &x[3 * batches->new_of_old()[v]];
+          const int a = (mode + 1) % 3, b = (mode + 2) % 3;
+          if (mode < 3)
+            u[mode] = 1.;
+          else
+            {
+              u[a] = -tables.points[3 * v + b];
+              u[b] = tables.points[3 * v + a];
+            }
+        }
+      Vector<double> source(batches->backend(), x), product(batches->backend(), 3 * n);
+      matrix.vmult(product, source);
+      EXPECT_LE(product.linfty_norm(), 1e-14) << "mode " << mode;
+    }
+}
+
+TEST(Assembly, RefusesWhatDoesNotFit)
+{
+  auto batches = std::make_shared<ElementBatches>();
+  batches->reinit(Backend("host"), synthetic::cube_of_hexahedra(2, 1));
+  Assembler<Elasticity<3>> wrong_components;
+  EXPECT_THROW(wrong_components.reinit(batches), Error);
+  Assembler<Laplace<2>> wrong_dimension;
+  EXPECT_THROW(wrong_dimension.reinit(batches), Error);
+
+  Assembler<Laplace<3>> assembler;
+  assembler.reinit(batches);
+  SlicedEllpackMatrix<double> matrix;
+  Vector<double>              rhs;
+  matrix.reinit(batches->backend(), assembler.sparsity().view());
+  EXPECT_THROW(assembler.assemble(matrix, rhs), Error) << "no coefficients";
+  EXPECT_THROW(assembler.set_coefficients(CoefficientField::constant({1., 2.})), Error);
+  EXPECT_THROW(assembler.set_coefficients(CoefficientField::by_material({{7, {1.}}})), Error);
+  EXPECT_THROW(CoefficientField::constant({std::nan("")}), Error);
+
+  ElementTables flat = synthetic::cube_of_hexahedra(2, 1);
+  for (std::size_t i = 2; i < flat.points.size(); i += 3)
+    flat.points[i] = 0.;
+  ElementBatches refused;
+  EXPECT_THROW(refused.reinit(Backend("host"), flat), Error);
+}
