@@ -3,7 +3,9 @@
 set(commit unknown)
 execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${SOURCE_DIR} OUTPUT_VARIABLE described
                 RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(result EQUAL 0)
+if(DEFINED ENV{PATCHFEM_COMMIT})
+  set(commit $ENV{PATCHFEM_COMMIT}) # for a copy of the tree that git does not know
+elseif(result EQUAL 0)
   set(commit ${described})
 endif()
 set(content "#define PATCHFEM_COMMIT \"${commit}\"\n")
