@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sparse matrix-vector products on the device: our formats and cuSPARSE's on the same Q1 systems of about 10 M unknowns.
-// Every product is compared with plain loops on the host before it is timed.
+// Sparse matrix-vector products on the device: our formats and cuSPARSE's on the same Q1 systems of about 10 M
+// unknowns. Every product is compared with plain loops on the host before it is timed.
 //   bench_spmv [--n NODES] [--laplace-n NODES] [--repetitions N] [--variants] [--json FILE]
 #include "grid_matrices.cuh"
 #include "sliced_ellpack_product.cuh"
@@ -17,13 +17,9 @@ namespace
   {
   public:
     Products(const Backend &backend, const int n, const int n_repetitions, Report &report)
-      : grid(backend, n)
-      , n_repetitions(n_repetitions)
-      , report(report)
-      , timer(backend)
-      , source(scattered_values(grid.system.n_dofs()))
-      , expected(grid.system.product(source))
-      , title(std::string(n_c == 1 ? "Q1 Laplace" : "Q1 elasticity") + " 3D, ")
+        : grid(backend, n), n_repetitions(n_repetitions), report(report), timer(backend),
+          source(scattered_values(grid.system.n_dofs())), expected(grid.system.product(source)),
+          title(std::string(n_c == 1 ? "Q1 Laplace" : "Q1 elasticity") + " 3D, ")
     {
       char size[64];
       std::snprintf(size, sizeof(size), ", %.1f M DoF", 1e-6 * grid.system.n_dofs());
@@ -41,10 +37,10 @@ namespace
      * Verifies and times @p product. @p bytes: compulsory traffic, each array once. Returns DoF/s with warm caches.
      */
     template <typename Number>
-    double measure(const std::string           &what,
-                   const double                 bytes,
-                   Vector<Number>              &result,
-                   const std::function<void()> &product,
+    double measure(const std::string            &what,
+                   const double                  bytes,
+                   Vector<Number>               &result,
+                   const std::function<void()>  &product,
                    std::map<std::string, double> further = {})
     {
       result = std::numeric_limits<Number>::quiet_NaN();
@@ -62,7 +58,8 @@ namespace
       further["minimum"]                 = n_dofs / *std::max_element(warm.begin(), warm.end());
       further["difference"]              = error;
       // Nearly all of the traffic is read.
-      report.add({title + what + size_text, "rate", rate, "DoF/s", n_dofs * report.read_rate / bytes, verified, further});
+      report.add(
+          {title + what + size_text, "rate", rate, "DoF/s", n_dofs * report.read_rate / bytes, verified, further});
       return rate;
     }
 
@@ -81,19 +78,10 @@ namespace
       const CSRView<double> view    = matrix.view();
       Array<int>            offsets = shorten(grid.backend, view.row_offsets, view.n_rows + 1);
       cusparseSpMatDescr_t  descriptor;
-      CUSPARSE_CHECK(cusparseCreateCsr(&descriptor,
-                                       view.n_rows,
-                                       view.n_columns,
-                                       matrix.n_nonzero_elements(),
-                                       offsets.data(),
-                                       const_cast<int *>(view.columns),
-                                       view.values,
-                                       CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_BASE_ZERO,
-                                       CUDA_R_64F));
-      run_cusparse(what,
-                   descriptor,
+      CUSPARSE_CHECK(cusparseCreateCsr(&descriptor, view.n_rows, view.n_columns, matrix.n_nonzero_elements(),
+                                       offsets.data(), const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+      run_cusparse(what, descriptor,
                    bytes<double>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 4ll * (view.n_rows + 1)));
     }
 
@@ -104,21 +92,11 @@ namespace
       const SlicedEllpackView<double> view    = matrix.view();
       Array<int>                      offsets = shorten(grid.backend, view.slice_offsets, view.n_slices() + 1);
       cusparseSpMatDescr_t            descriptor;
-      CUSPARSE_CHECK(cusparseCreateSlicedEll(&descriptor,
-                                             view.n_rows,
-                                             view.n_columns,
-                                             matrix.n_nonzero_elements(),
-                                             matrix.n_stored_elements(),
-                                             view.slice_height,
-                                             offsets.data(),
-                                             const_cast<int *>(view.columns),
-                                             view.values,
-                                             CUSPARSE_INDEX_32I,
-                                             CUSPARSE_INDEX_32I,
-                                             CUSPARSE_INDEX_BASE_ZERO,
-                                             CUDA_R_64F));
-      run_cusparse(what,
-                   descriptor,
+      CUSPARSE_CHECK(cusparseCreateSlicedEll(&descriptor, view.n_rows, view.n_columns, matrix.n_nonzero_elements(),
+                                             matrix.n_stored_elements(), view.slice_height, offsets.data(),
+                                             const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
+                                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+      run_cusparse(what, descriptor,
                    bytes<double>(matrix.n_stored_elements(), matrix.n_stored_elements(), 4ll * (view.n_slices() + 1)));
     }
 
@@ -126,26 +104,14 @@ namespace
     {
       Array<int>    offsets = shorten(grid.backend, grid.offsets.data(), grid.offsets.size());
       Array<double> values(grid.backend, grid.n_blocks * n_c * n_c);
-      fill_bsr<<<blocks_for(grid.system.n_nodes()), 256, 0, grid.stream()>>>(
-        grid.system, grid.offsets.data(), grid.columns.data(), values.data());
+      fill_bsr<<<blocks_for(grid.system.n_nodes()), 256, 0, grid.stream()>>>(grid.system, grid.offsets.data(),
+                                                                             grid.columns.data(), values.data());
       PATCHFEM_CUDA_CHECK_LAUNCH();
       cusparseSpMatDescr_t descriptor;
-      CUSPARSE_CHECK(cusparseCreateBsr(&descriptor,
-                                       grid.system.n_nodes(),
-                                       grid.system.n_nodes(),
-                                       grid.n_blocks,
-                                       n_c,
-                                       n_c,
-                                       offsets.data(),
-                                       grid.columns.data(),
-                                       values.data(),
-                                       CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_BASE_ZERO,
-                                       CUDA_R_64F,
-                                       CUSPARSE_ORDER_COL));
-      run_cusparse(what,
-                   descriptor,
+      CUSPARSE_CHECK(cusparseCreateBsr(&descriptor, grid.system.n_nodes(), grid.system.n_nodes(), grid.n_blocks, n_c,
+                                       n_c, offsets.data(), grid.columns.data(), values.data(), CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F, CUSPARSE_ORDER_COL));
+      run_cusparse(what, descriptor,
                    bytes<double>(grid.n_blocks * n_c * n_c, grid.n_blocks, 4ll * (grid.system.n_nodes() + 1)));
     }
 
@@ -159,13 +125,11 @@ namespace
       std::map<std::string, double> further;
       if (headline && best_of_cusparse > 0.)
         further["best of cuSPARSE"] = best_of_cusparse;
-      measure(what,
-              bytes<Number>(matrix.n_stored_elements(),
-                            matrix.n_stored_elements() / (block_size * block_size),
-                            8ll * (matrix.view().n_slices() + 1)),
-              dst,
-              [&]() { matrix.vmult(dst, src); },
-              further);
+      measure(
+          what,
+          bytes<Number>(matrix.n_stored_elements(), matrix.n_stored_elements() / (block_size * block_size),
+                        8ll * (matrix.view().n_slices() + 1)),
+          dst, [&]() { matrix.vmult(dst, src); }, further);
     }
 
     template <typename Number>
@@ -176,8 +140,7 @@ namespace
       Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
       src.copy_from(x);
       measure(what,
-              bytes<Number>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 8ll * (matrix.n_rows() + 1)),
-              dst,
+              bytes<Number>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 8ll * (matrix.n_rows() + 1)), dst,
               [&]() { matrix.vmult(dst, src); });
     }
 
@@ -186,17 +149,14 @@ namespace
     {
       SlicedEllpackMatrix<double> matrix;
       grid.fill(matrix, n_c);
-      const double traffic = bytes<double>(matrix.n_stored_elements(),
-                                           matrix.n_stored_elements() / (n_c * n_c),
+      const double traffic = bytes<double>(matrix.n_stored_elements(), matrix.n_stored_elements() / (n_c * n_c),
                                            8ll * (matrix.view().n_slices() + 1));
       const auto   variant = [&](auto rows, auto unroll, auto residency) {
         measure("SBELL, " + std::to_string(rows) + " rows a thread, unrolled " + std::to_string(unroll) + ", " +
-                  std::to_string(residency) + " blocks",
-                traffic,
-                y,
-                [&]() {
+                      std::to_string(residency) + " blocks",
+                  traffic, y, [&]() {
                   product::launch_sliced_ellpack_32<n_c, n_c, rows, unroll, residency>(
-                    Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Overwrite<double>{y.data()});
+                      Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Overwrite<double>{y.data()});
                 });
       };
       using std::integral_constant;
@@ -210,10 +170,10 @@ namespace
         variant(r, integral_constant<int, 2>(), integral_constant<int, 4>());
         variant(r, integral_constant<int, 4>(), integral_constant<int, 2>());
         if (n_c == 1)
-          {
-            variant(r, integral_constant<int, 8>(), integral_constant<int, 3>());
-            variant(r, integral_constant<int, 8>(), integral_constant<int, 4>());
-          }
+        {
+          variant(r, integral_constant<int, 8>(), integral_constant<int, 3>());
+          variant(r, integral_constant<int, 8>(), integral_constant<int, 4>());
+        }
       };
       rows(integral_constant<int, 1>());
       rows(integral_constant<int, 2>());

@@ -9,7 +9,6 @@
 
 #include <omp.h>
 
-
 using namespace benchmark;
 using namespace PatchFEM;
 
@@ -21,23 +20,21 @@ namespace
     const Backend      host("host");
     const std::int64_t n = 1 << 25;
     Vector<double>     a(host, n), b(host, n), c(host, n);
-    b                  = 1.;
-    c                  = 2.;
+    b                      = 1.;
+    c                      = 2.;
     double *const       pa = a.data();
     const double *const pb = b.data(), *const pc = c.data();
-    const double        copy  = median(host_times(n_repetitions, [&]() {
-      a.equ(1., b);
-    }));
-    const double        triad = median(host_times(n_repetitions, [&]() {
+    const double copy  = median(host_times(n_repetitions, [&]() { a.equ(1., b); }));
+    const double triad = median(host_times(n_repetitions, [&]() {
 #pragma omp parallel for simd schedule(static)
       for (std::int64_t i = 0; i < n; ++i)
         pa[i] = pb[i] + 3. * pc[i];
     }));
-    double              sum   = 0.;
-    const double        read  = median(host_times(n_repetitions, [&]() { sum += b.dot(c); }));
-    const bool          right = a.dot(b) == 7. * n && sum == 2. * n * n_repetitions;
-    report.copy_rate          = 16. * n / copy;
-    report.read_rate          = 16. * n / read;
+    double       sum   = 0.;
+    const double read  = median(host_times(n_repetitions, [&]() { sum += b.dot(c); }));
+    const bool   right = a.dot(b) == 7. * n && sum == 2. * n * n_repetitions;
+    report.copy_rate   = 16. * n / copy;
+    report.read_rate   = 16. * n / read;
     report.print_rates();
     report.add({"STREAM triad", "rate", 24. * n / triad, "B/s", 0., right, {}});
     return 24. * n / triad;
@@ -48,13 +45,9 @@ namespace
   {
   public:
     Products(const int n, const int n_repetitions, const double triad, Report &report)
-      : system(n)
-      , n_repetitions(n_repetitions)
-      , triad(triad)
-      , report(report)
-      , title(std::string(n_c == 1 ? "Q1 Laplace" : "Q1 elasticity") + " 3D, ")
-      , source(scattered_values(system.n_dofs()))
-      , expected(system.product(source))
+        : system(n), n_repetitions(n_repetitions), triad(triad), report(report),
+          title(std::string(n_c == 1 ? "Q1 Laplace" : "Q1 elasticity") + " 3D, "),
+          source(scattered_values(system.n_dofs())), expected(system.product(source))
     {
       std::vector<std::int64_t> host_offsets;
       std::vector<int>          host_columns;
@@ -75,12 +68,12 @@ namespace
 #pragma omp parallel for schedule(static)
       for (int i = 0; i < view.n_rows; ++i)
         for (int k = 0; k < matrix.row_lengths()[i]; ++k)
-          {
-            double block[n_c * n_c];
-            system.block(i, view.columns[view.block_index(i, k)], block);
-            for (int e = 0; e < n_c * n_c; ++e)
-              view.values[view.value_index(i, k, e / n_c, e % n_c)] = Number(block[e]);
-          }
+        {
+          double block[n_c * n_c];
+          system.block(i, view.columns[view.block_index(i, k)], block);
+          for (int e = 0; e < n_c * n_c; ++e)
+            view.values[view.value_index(i, k, e / n_c, e % n_c)] = Number(block[e]);
+        }
       const double stored = matrix.n_stored_elements();
       measure(what, matrix, sizeof(Number) * stored + 4. * stored / (n_c * n_c) + 8. * (view.n_slices() + 1));
     }
@@ -94,12 +87,12 @@ namespace
 #pragma omp parallel for schedule(static)
       for (int row = 0; row < view.n_rows; ++row)
         for (std::int64_t e = view.row_offsets[row]; e < view.row_offsets[row + 1]; e += n_c)
-          {
-            double block[n_c * n_c];
-            system.block(row / n_c, view.columns[e] / n_c, block);
-            for (int b = 0; b < n_c; ++b)
-              view.values[e + b] = Number(block[row % n_c * n_c + b]);
-          }
+        {
+          double block[n_c * n_c];
+          system.block(row / n_c, view.columns[e] / n_c, block);
+          for (int b = 0; b < n_c; ++b)
+            view.values[e + b] = Number(block[row % n_c * n_c + b]);
+        }
       measure(what, matrix, (sizeof(Number) + 4.) * matrix.n_nonzero_elements() + 8. * (view.n_rows + 1.));
     }
 
@@ -129,13 +122,14 @@ namespace
       matrix.vmult(y, x);
       const double error   = relative_difference(y.copy_to_host(), expected);
       const double seconds = median(host_times(n_repetitions, [&]() { matrix.vmult(y, x); }));
-      report.add({title + what + size_text,
-                  "rate",
-                  n_dofs / seconds,
-                  "DoF/s",
-                  n_dofs * triad / bytes,
-                  error < 200. * std::numeric_limits<Number>::epsilon(),
-                  {{"bytes", bytes}, {"B/s", bytes / seconds}, {"of triad", bytes / seconds / triad}, {"difference", error}}});
+      report.add(
+          {title + what + size_text,
+           "rate",
+           n_dofs / seconds,
+           "DoF/s",
+           n_dofs * triad / bytes,
+           error < 200. * std::numeric_limits<Number>::epsilon(),
+           {{"bytes", bytes}, {"B/s", bytes / seconds}, {"of triad", bytes / seconds / triad}, {"difference", error}}});
     }
   };
 

@@ -35,8 +35,7 @@ namespace benchmark
   {
   public:
     Options(std::map<std::string, std::string> defaults, std::vector<std::string> flag_names)
-      : values(std::move(defaults))
-      , flags(std::move(flag_names))
+        : values(std::move(defaults)), flags(std::move(flag_names))
     {
       values.emplace("json", "");
     }
@@ -44,18 +43,18 @@ namespace benchmark
     void parse(const int argc, char **argv)
     {
       for (int i = 1; i < argc; ++i)
+      {
+        const std::string argument = argv[i], name = argument.substr(0, 2) == "--" ? argument.substr(2) : "";
+        if (std::find(flags.begin(), flags.end(), name) != flags.end())
+          given.push_back(name);
+        else if (values.count(name) > 0)
         {
-          const std::string argument = argv[i], name = argument.substr(0, 2) == "--" ? argument.substr(2) : "";
-          if (std::find(flags.begin(), flags.end(), name) != flags.end())
-            given.push_back(name);
-          else if (values.count(name) > 0)
-            {
-              require(i + 1 < argc, "The option " + argument + " needs a value.");
-              values[name] = argv[++i];
-            }
-          else
-            throw Error("Unknown option " + argument + "; known are" + known() + ".");
+          require(i + 1 < argc, "The option " + argument + " needs a value.");
+          values[name] = argv[++i];
         }
+        else
+          throw Error("Unknown option " + argument + "; known are" + known() + ".");
+      }
     }
 
     const std::string &get(const std::string &name) const { return values.at(name); }
@@ -65,13 +64,13 @@ namespace benchmark
       std::size_t end   = 0;
       int         value = 0;
       try
-        {
-          value = std::stoi(get(name), &end);
-        }
+      {
+        value = std::stoi(get(name), &end);
+      }
       catch (const std::exception &)
-        {
-          end = std::string::npos;
-        }
+      {
+        end = std::string::npos;
+      }
       require(end == get(name).size() && value > 0,
               "The option --" + name + " needs a positive integer, not \"" + get(name) + "\".");
       return value;
@@ -110,8 +109,7 @@ namespace benchmark
   {
   public:
     Report(std::string benchmark_name, std::string device_name)
-      : benchmark(std::move(benchmark_name))
-      , device(std::move(device_name))
+        : benchmark(std::move(benchmark_name)), device(std::move(device_name))
     {
       std::printf("%s on %s, commit %s\n", benchmark.c_str(), device.c_str(), PatchFEM::commit().c_str());
     }
@@ -128,7 +126,8 @@ namespace benchmark
     void add(const Result &result)
     {
       results.push_back(result);
-      std::printf("%-64s %-10s %10.4g %-6s", result.name.c_str(), result.metric.c_str(), result.value, result.unit.c_str());
+      std::printf("%-64s %-10s %10.4g %-6s", result.name.c_str(), result.metric.c_str(), result.value,
+                  result.unit.c_str());
       if (result.limit > 0.)
         std::printf("  %5.1f %% of %.4g", 100. * fraction(result), result.limit);
       for (const auto &entry : result.further)
@@ -162,21 +161,22 @@ namespace benchmark
           out << ",\n  \"copy_rate\": " << copy_rate << ",\n  \"read_rate\": " << read_rate;
         out << ",\n  \"results\": [";
         for (std::size_t i = 0; i < results.size(); ++i)
-          {
-            const Result &result = results[i];
-            out << (i == 0 ? "\n" : ",\n") << "    {\"case\": " << quoted(result.name)
-                << ", \"metric\": " << quoted(result.metric) << ", \"value\": " << number(result.value)
-                << ", \"unit\": " << quoted(result.unit);
-            if (result.limit > 0.)
-              out << ", \"limit\": " << number(result.limit) << ", \"fraction_of_limit\": " << number(fraction(result));
-            for (const auto &entry : result.further)
-              out << ", " << quoted(entry.first) << ": " << number(entry.second);
-            out << ", \"verified\": " << (result.verified ? "true" : "false") << "}";
-          }
+        {
+          const Result &result = results[i];
+          out << (i == 0 ? "\n" : ",\n") << "    {\"case\": " << quoted(result.name)
+              << ", \"metric\": " << quoted(result.metric) << ", \"value\": " << number(result.value)
+              << ", \"unit\": " << quoted(result.unit);
+          if (result.limit > 0.)
+            out << ", \"limit\": " << number(result.limit) << ", \"fraction_of_limit\": " << number(fraction(result));
+          for (const auto &entry : result.further)
+            out << ", " << quoted(entry.first) << ": " << number(entry.second);
+          out << ", \"verified\": " << (result.verified ? "true" : "false") << "}";
+        }
         out << "\n  ]\n}\n";
         require(out.good(), "The file " + temporary + " could not be written.");
       }
-      require(std::rename(temporary.c_str(), file_name.c_str()) == 0, "The file " + file_name + " could not be written.");
+      require(std::rename(temporary.c_str(), file_name.c_str()) == 0,
+              "The file " + file_name + " could not be written.");
     }
 
   private:
@@ -203,11 +203,11 @@ namespace benchmark
     {
       std::string result = "\"";
       for (const char c : text)
-        {
-          if (c == '"' || c == '\\')
-            result += '\\';
-          result += c;
-        }
+      {
+        if (c == '"' || c == '\\')
+          result += '\\';
+        result += c;
+      }
       return result + "\"";
     }
   };
@@ -217,11 +217,11 @@ namespace benchmark
   {
     std::vector<double> seconds;
     for (int i = 0; i < n_repetitions; ++i)
-      {
-        const auto start = std::chrono::steady_clock::now();
-        function();
-        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      }
+    {
+      const auto start = std::chrono::steady_clock::now();
+      function();
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
     return seconds;
   }
 
@@ -229,14 +229,14 @@ namespace benchmark
   inline int run(const std::function<int()> &body)
   {
     try
-      {
-        return body();
-      }
+    {
+      return body();
+    }
     catch (const std::exception &error)
-      {
-        std::fprintf(stderr, "error: %s\n", error.what());
-        return 1;
-      }
+    {
+      std::fprintf(stderr, "error: %s\n", error.what());
+      return 1;
+    }
   }
 } // namespace benchmark
 

@@ -34,10 +34,10 @@ namespace benchmark
 #pragma unroll
     for (int j = 0; j < 8; ++j)
       if (first + j * blockDim.x < n)
-        {
-          const double2 value = from[first + j * blockDim.x];
-          sum += value.x + value.y;
-        }
+      {
+        const double2 value = from[first + j * blockDim.x];
+        sum += value.x + value.y;
+      }
     if (sum == 1e300) // never: keeps the loads alive
       *to = sum;
   }
@@ -47,8 +47,7 @@ namespace benchmark
   {
   public:
     explicit DeviceTimer(const Backend &backend)
-      : stream(static_cast<cudaStream_t>(backend.stream()))
-      , flush(backend, 512 << 20)
+        : stream(static_cast<cudaStream_t>(backend.stream())), flush(backend, 512 << 20)
     {
       PATCHFEM_CUDA_CHECK(cudaEventCreate(&start));
       PATCHFEM_CUDA_CHECK(cudaEventCreate(&stop));
@@ -90,10 +89,10 @@ namespace benchmark
       function();
       std::vector<double> result;
       for (int i = 0; i < n_repetitions; ++i)
-        {
-          PATCHFEM_CUDA_CHECK(cudaMemsetAsync(flush.data(), i, flush.size(), stream));
-          result.push_back(seconds(function));
-        }
+      {
+        PATCHFEM_CUDA_CHECK(cudaMemsetAsync(flush.data(), i, flush.size(), stream));
+        result.push_back(seconds(function));
+      }
       return result;
     }
 
@@ -111,10 +110,9 @@ namespace benchmark
     from.set_zero();
     DeviceTimer        timer(backend);
     const cudaStream_t stream = static_cast<cudaStream_t>(backend.stream());
-    const double       copy   = median(timer.warm(20, [&]() {
-      copy_kernel<<<n / (4 * 256), 256, 0, stream>>>(from.data(), to.data(), n);
-    }));
-    const double       read   = median(timer.warm(20, [&]() {
+    const double       copy =
+        median(timer.warm(20, [&]() { copy_kernel<<<n / (4 * 256), 256, 0, stream>>>(from.data(), to.data(), n); }));
+    const double read = median(timer.warm(20, [&]() {
       read_kernel<<<n / (8 * 256), 256, 0, stream>>>(from.data(), reinterpret_cast<double *>(to.data()), n);
     }));
     PATCHFEM_CUDA_CHECK_LAUNCH();

@@ -24,11 +24,15 @@ namespace benchmark
 
 #define CUSPARSE_CHECK(call) ::benchmark::check((call), #call)
 
-  inline unsigned int blocks_for(const std::int64_t n) { return static_cast<unsigned int>((n + 255) / 256); }
+  inline unsigned int blocks_for(const std::int64_t n)
+  {
+    return static_cast<unsigned int>((n + 255) / 256);
+  }
 
   /** One thread per node; @p scalar: the matrix is stored in 1 x 1 blocks. */
   template <int n_c, typename Number>
-  __global__ void fill_sliced(const __grid_constant__ GridSystem<n_c> system, const SlicedEllpackView<Number> A, const int *lengths)
+  __global__ void
+  fill_sliced(const __grid_constant__ GridSystem<n_c> system, const SlicedEllpackView<Number> A, const int *lengths)
   {
     const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
     if (i >= system.n_nodes())
@@ -38,14 +42,14 @@ namespace benchmark
     const int  row    = static_cast<int>(scalar ? i * n_c : i);
     const int  n      = scalar ? lengths[row] / n_c : lengths[row];
     for (int k = 0; k < n; ++k)
-      {
-        const int j = scalar ? A.columns[A.block_index(row, k * n_c)] / n_c : A.columns[A.block_index(row, k)];
-        system.block(static_cast<int>(i), j, values);
-        for (int a = 0; a < n_c; ++a)
-          for (int b = 0; b < n_c; ++b)
-            A.values[scalar ? A.value_index(row + a, k * n_c + b, 0, 0) : A.value_index(row, k, a, b)] =
+    {
+      const int j = scalar ? A.columns[A.block_index(row, k * n_c)] / n_c : A.columns[A.block_index(row, k)];
+      system.block(static_cast<int>(i), j, values);
+      for (int a = 0; a < n_c; ++a)
+        for (int b = 0; b < n_c; ++b)
+          A.values[scalar ? A.value_index(row + a, k * n_c + b, 0, 0) : A.value_index(row, k, a, b)] =
               static_cast<Number>(values[a * n_c + b]);
-      }
+    }
   }
 
   template <int n_c, typename Number>
@@ -56,30 +60,33 @@ namespace benchmark
       return;
     double values[n_c * n_c];
     for (std::int64_t k = 0; k < (A.row_offsets[i * n_c + 1] - A.row_offsets[i * n_c]) / n_c; ++k)
-      {
-        const int j = A.columns[A.row_offsets[i * n_c] + k * n_c] / n_c;
-        system.block(static_cast<int>(i), j, values);
-        for (int a = 0; a < n_c; ++a)
-          for (int b = 0; b < n_c; ++b)
-            A.values[A.row_offsets[i * n_c + a] + k * n_c + b] = static_cast<Number>(values[a * n_c + b]);
-      }
+    {
+      const int j = A.columns[A.row_offsets[i * n_c] + k * n_c] / n_c;
+      system.block(static_cast<int>(i), j, values);
+      for (int a = 0; a < n_c; ++a)
+        for (int b = 0; b < n_c; ++b)
+          A.values[A.row_offsets[i * n_c + a] + k * n_c + b] = static_cast<Number>(values[a * n_c + b]);
+    }
   }
 
   /** Blocks one after the other, each column by column. */
   template <int n_c>
-  __global__ void fill_bsr(const __grid_constant__ GridSystem<n_c> system, const std::int64_t *offsets, const int *columns, double *values)
+  __global__ void fill_bsr(const __grid_constant__ GridSystem<n_c> system,
+                           const std::int64_t                     *offsets,
+                           const int                              *columns,
+                           double                                 *values)
   {
     const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
     if (i >= system.n_nodes())
       return;
     double block[n_c * n_c];
     for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
-      {
-        system.block(static_cast<int>(i), columns[e], block);
-        for (int a = 0; a < n_c; ++a)
-          for (int b = 0; b < n_c; ++b)
-            values[(e * n_c + b) * n_c + a] = block[a * n_c + b];
-      }
+    {
+      system.block(static_cast<int>(i), columns[e], block);
+      for (int a = 0; a < n_c; ++a)
+        for (int b = 0; b < n_c; ++b)
+          values[(e * n_c + b) * n_c + a] = block[a * n_c + b];
+    }
   }
 
   __global__ void shorten_kernel(const std::int64_t *from, int *to, const std::int64_t n)
@@ -108,9 +115,7 @@ namespace benchmark
     Array<std::int64_t> offsets;
     Array<int>          columns;
 
-    DeviceGrid(const Backend &backend, const int n)
-      : backend(backend)
-      , system(n)
+    DeviceGrid(const Backend &backend, const int n) : backend(backend), system(n)
     {
       std::vector<std::int64_t> host_offsets;
       std::vector<int>          host_columns;
@@ -134,13 +139,13 @@ namespace benchmark
       if (block_size == n_c)
         matrix.reinit(backend, pattern(), n_c, n_c);
       else
-        {
-          // The scalar pattern comes from CSR.
-          CSRMatrix<Number> scalar;
-          scalar.reinit(backend, pattern(), n_c, n_c);
-          const CSRView<Number> view = scalar.view();
-          matrix.reinit(backend, {view.n_rows, view.n_columns, view.row_offsets, view.columns});
-        }
+      {
+        // The scalar pattern comes from CSR.
+        CSRMatrix<Number> scalar;
+        scalar.reinit(backend, pattern(), n_c, n_c);
+        const CSRView<Number> view = scalar.view();
+        matrix.reinit(backend, {view.n_rows, view.n_columns, view.row_offsets, view.columns});
+      }
       fill_sliced<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), matrix.row_lengths());
       PATCHFEM_CUDA_CHECK_LAUNCH();
       backend.synchronize();
@@ -161,26 +166,18 @@ namespace benchmark
   {
   public:
     CuSparseProduct(const Backend &backend, cusparseSpMatDescr_t matrix, const std::int64_t n, double *x, double *y)
-      : matrix(matrix)
+        : matrix(matrix)
     {
       CUSPARSE_CHECK(cusparseCreate(&handle));
       CUSPARSE_CHECK(cusparseSetStream(handle, static_cast<cudaStream_t>(backend.stream())));
       CUSPARSE_CHECK(cusparseCreateDnVec(&source, n, x, CUDA_R_64F));
       CUSPARSE_CHECK(cusparseCreateDnVec(&destination, n, y, CUDA_R_64F));
       std::size_t bytes = 0;
-      CUSPARSE_CHECK(cusparseSpMV_bufferSize(
-        handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F, CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
+      CUSPARSE_CHECK(cusparseSpMV_bufferSize(handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F,
+                                             CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
       buffer.reinit(backend, std::max<std::size_t>(bytes, 1));
-      CUSPARSE_CHECK(cusparseSpMV_preprocess(handle,
-                                             operation,
-                                             &one,
-                                             matrix,
-                                             source,
-                                             &zero,
-                                             destination,
-                                             CUDA_R_64F,
-                                             CUSPARSE_SPMV_ALG_DEFAULT,
-                                             buffer.data()));
+      CUSPARSE_CHECK(cusparseSpMV_preprocess(handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F,
+                                             CUSPARSE_SPMV_ALG_DEFAULT, buffer.data()));
     }
 
     ~CuSparseProduct()
@@ -196,16 +193,8 @@ namespace benchmark
 
     void operator()()
     {
-      CUSPARSE_CHECK(cusparseSpMV(handle,
-                                  operation,
-                                  &one,
-                                  matrix,
-                                  source,
-                                  &zero,
-                                  destination,
-                                  CUDA_R_64F,
-                                  CUSPARSE_SPMV_ALG_DEFAULT,
-                                  buffer.data()));
+      CUSPARSE_CHECK(cusparseSpMV(handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F,
+                                  CUSPARSE_SPMV_ALG_DEFAULT, buffer.data()));
     }
 
   private:

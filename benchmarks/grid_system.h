@@ -22,41 +22,40 @@ namespace benchmark
   {
     static constexpr int size = 8 * n_c;
 
-    int    n = 0;                      ///< nodes along an edge
+    int    n                    = 0;  ///< nodes along an edge
     double element[size * size] = {}; ///< [vertex][component][vertex][component]
 
-    explicit GridSystem(const int n)
-      : n(n)
+    explicit GridSystem(const int n) : n(n)
     {
       // Two Gauss points in each direction on the cell [0, h]^3, h = 1 / (n - 1).
       const double h = 1. / (n - 1), gauss[2] = {0.5 - std::sqrt(1. / 12.), 0.5 + std::sqrt(1. / 12.)};
       const double mu = 1. / 2.6, lambda = 0.3 / (1.3 * 0.4);
       for (int q = 0; q < 8; ++q)
-        {
-          double gradient[8][3];
-          for (int v = 0; v < 8; ++v)
-            for (int d = 0; d < 3; ++d)
-              {
-                gradient[v][d] = 1. / h;
-                for (int e = 0; e < 3; ++e)
-                  {
-                    const double x = gauss[(q >> e) & 1];
-                    const bool   up = (v >> e) & 1;
-                    gradient[v][d] *= e == d ? (up ? 1. : -1.) : (up ? x : 1. - x);
-                  }
-              }
-          const double weight = h * h * h / 8.;
-          for (int v = 0; v < 8; ++v)
-            for (int w = 0; w < 8; ++w)
-              {
-                const double *g = gradient[v], *k = gradient[w];
-                const double  dot = g[0] * k[0] + g[1] * k[1] + g[2] * k[2];
-                for (int a = 0; a < n_c; ++a)
-                  for (int b = 0; b < n_c; ++b)
-                    element[((v * n_c + a) * 8 + w) * n_c + b] +=
-                      weight * (n_c == 1 ? dot : lambda * g[a] * k[b] + mu * g[b] * k[a] + (a == b ? mu * dot : 0.));
-              }
-        }
+      {
+        double gradient[8][3];
+        for (int v = 0; v < 8; ++v)
+          for (int d = 0; d < 3; ++d)
+          {
+            gradient[v][d] = 1. / h;
+            for (int e = 0; e < 3; ++e)
+            {
+              const double x  = gauss[(q >> e) & 1];
+              const bool   up = (v >> e) & 1;
+              gradient[v][d] *= e == d ? (up ? 1. : -1.) : (up ? x : 1. - x);
+            }
+          }
+        const double weight = h * h * h / 8.;
+        for (int v = 0; v < 8; ++v)
+          for (int w = 0; w < 8; ++w)
+          {
+            const double *g = gradient[v], *k = gradient[w];
+            const double  dot = g[0] * k[0] + g[1] * k[1] + g[2] * k[2];
+            for (int a = 0; a < n_c; ++a)
+              for (int b = 0; b < n_c; ++b)
+                element[((v * n_c + a) * 8 + w) * n_c + b] +=
+                    weight * (n_c == 1 ? dot : lambda * g[a] * k[b] + mu * g[b] * k[a] + (a == b ? mu * dot : 0.));
+          }
+      }
     }
 
     PATCHFEM_HOST_DEVICE std::int64_t n_nodes() const { return std::int64_t(n) * n * n; }
@@ -73,21 +72,21 @@ namespace benchmark
       // Cells that hold both nodes: the cell whose lowest node is c, for c in the intersection of the ranges.
       int first[3], last[3];
       for (int d = 0; d < 3; ++d)
-        {
-          const int high = x[d] > y[d] ? x[d] : y[d], low = x[d] < y[d] ? x[d] : y[d];
-          first[d] = high - 1 > 0 ? high - 1 : 0;
-          last[d]  = low < n - 2 ? low : n - 2;
-        }
+      {
+        const int high = x[d] > y[d] ? x[d] : y[d], low = x[d] < y[d] ? x[d] : y[d];
+        first[d] = high - 1 > 0 ? high - 1 : 0;
+        last[d]  = low < n - 2 ? low : n - 2;
+      }
       for (int c2 = first[2]; c2 <= last[2]; ++c2)
         for (int c1 = first[1]; c1 <= last[1]; ++c1)
           for (int c0 = first[0]; c0 <= last[0]; ++c0)
-            {
-              const int v = (x[0] - c0) + 2 * (x[1] - c1) + 4 * (x[2] - c2);
-              const int w = (y[0] - c0) + 2 * (y[1] - c1) + 4 * (y[2] - c2);
-              for (int a = 0; a < n_c; ++a)
-                for (int b = 0; b < n_c; ++b)
-                  values[a * n_c + b] += element[((v * n_c + a) * 8 + w) * n_c + b];
-            }
+          {
+            const int v = (x[0] - c0) + 2 * (x[1] - c1) + 4 * (x[2] - c2);
+            const int w = (y[0] - c0) + 2 * (y[1] - c1) + 4 * (y[2] - c2);
+            for (int a = 0; a < n_c; ++a)
+              for (int b = 0; b < n_c; ++b)
+                values[a * n_c + b] += element[((v * n_c + a) * 8 + w) * n_c + b];
+          }
       if (x[0] == 0)
         for (int a = 0; a < n_c; ++a)
           for (int b = 0; b < n_c; ++b)
@@ -106,15 +105,15 @@ namespace benchmark
       columns.resize(row_offsets.back());
 #pragma omp parallel for schedule(static)
       for (int i = 0; i < n_rows; ++i)
-        {
-          std::int64_t e = row_offsets[i];
-          const int    x = i % n, y = i / n % n, z = i / n / n;
-          for (int dz = -1; dz <= 1; ++dz)
-            for (int dy = -1; dy <= 1; ++dy)
-              for (int dx = -1; dx <= 1; ++dx)
-                if (x + dx >= 0 && x + dx < n && y + dy >= 0 && y + dy < n && z + dz >= 0 && z + dz < n)
-                  columns[e++] = i + dx + n * (dy + n * dz);
-        }
+      {
+        std::int64_t e = row_offsets[i];
+        const int    x = i % n, y = i / n % n, z = i / n / n;
+        for (int dz = -1; dz <= 1; ++dz)
+          for (int dy = -1; dy <= 1; ++dy)
+            for (int dx = -1; dx <= 1; ++dx)
+              if (x + dx >= 0 && x + dx < n && y + dy >= 0 && y + dy < n && z + dz >= 0 && z + dz < n)
+                columns[e++] = i + dx + n * (dy + n * dz);
+      }
     }
 
     /** y = A x in plain loops over neighbours: what every format is compared with. */
@@ -124,21 +123,21 @@ namespace benchmark
       const int           n_rows = static_cast<int>(n_nodes());
 #pragma omp parallel for schedule(static)
       for (int i = 0; i < n_rows; ++i)
-        {
-          const int x = i % n, y = i / n % n, z = i / n / n;
-          double    values[n_c * n_c];
-          for (int dz = -1; dz <= 1; ++dz)
-            for (int dy = -1; dy <= 1; ++dy)
-              for (int dx = -1; dx <= 1; ++dx)
-                if (x + dx >= 0 && x + dx < n && y + dy >= 0 && y + dy < n && z + dz >= 0 && z + dz < n)
-                  {
-                    const int j = i + dx + n * (dy + n * dz);
-                    block(i, j, values);
-                    for (int a = 0; a < n_c; ++a)
-                      for (int b = 0; b < n_c; ++b)
-                        dst[std::int64_t(i) * n_c + a] += values[a * n_c + b] * src[std::int64_t(j) * n_c + b];
-                  }
-        }
+      {
+        const int x = i % n, y = i / n % n, z = i / n / n;
+        double    values[n_c * n_c];
+        for (int dz = -1; dz <= 1; ++dz)
+          for (int dy = -1; dy <= 1; ++dy)
+            for (int dx = -1; dx <= 1; ++dx)
+              if (x + dx >= 0 && x + dx < n && y + dy >= 0 && y + dy < n && z + dz >= 0 && z + dz < n)
+              {
+                const int j = i + dx + n * (dy + n * dz);
+                block(i, j, values);
+                for (int a = 0; a < n_c; ++a)
+                  for (int b = 0; b < n_c; ++b)
+                    dst[std::int64_t(i) * n_c + a] += values[a * n_c + b] * src[std::int64_t(j) * n_c + b];
+              }
+      }
       return dst;
     }
   };
@@ -149,12 +148,12 @@ namespace benchmark
     std::vector<double> result(n);
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < n; ++i)
-      {
-        std::uint64_t h = (i + 1) * 0x9e3779b97f4a7c15ull;
-        h ^= h >> 31;
-        h *= 0xbf58476d1ce4e5b9ull;
-        result[i] = double(h >> 11) / double(1ull << 52) - 1.;
-      }
+    {
+      std::uint64_t h = (i + 1) * 0x9e3779b97f4a7c15ull;
+      h ^= h >> 31;
+      h *= 0xbf58476d1ce4e5b9ull;
+      result[i] = double(h >> 11) / double(1ull << 52) - 1.;
+    }
     return result;
   }
 
@@ -163,14 +162,14 @@ namespace benchmark
   double relative_difference(const std::vector<Number> &a, const std::vector<double> &b)
   {
     double difference = 0., magnitude = 0.;
-    bool   finite     = a.size() == b.size();
+    bool   finite = a.size() == b.size();
 #pragma omp parallel for schedule(static) reduction(max : difference, magnitude) reduction(&& : finite)
     for (std::size_t i = 0; i < b.size(); ++i)
-      {
-        finite     = finite && std::isfinite(double(a[i]));
-        difference = std::fmax(difference, std::fabs(double(a[i]) - b[i]));
-        magnitude  = std::fmax(magnitude, std::fabs(b[i]));
-      }
+    {
+      finite     = finite && std::isfinite(double(a[i]));
+      difference = std::fmax(difference, std::fabs(double(a[i]) - b[i]));
+      magnitude  = std::fmax(magnitude, std::fabs(b[i]));
+    }
     return finite ? difference / magnitude : HUGE_VAL;
   }
 } // namespace benchmark

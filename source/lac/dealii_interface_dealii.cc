@@ -15,23 +15,26 @@ namespace PatchFEM
     class Numbering
     {
     public:
-      Numbering(const std::vector<unsigned int> &dof_indices, const std::size_t n)
-        : to_dealii(dof_indices)
+      Numbering(const std::vector<unsigned int> &dof_indices, const std::size_t n) : to_dealii(dof_indices)
       {
         if (dof_indices.empty())
           return;
-        require(dof_indices.size() == n, "The map of degrees of freedom does not have the size of the matrix or vector.");
+        require(dof_indices.size() == n,
+                "The map of degrees of freedom does not have the size of the matrix or vector.");
         from_dealii.assign(n, -1);
         for (std::size_t i = 0; i < n; ++i)
-          {
-            require(dof_indices[i] < n && from_dealii[dof_indices[i]] < 0,
-                    "The map of degrees of freedom is not a permutation at unknown " + std::to_string(i) + ".");
-            from_dealii[dof_indices[i]] = static_cast<int>(i);
-          }
+        {
+          require(dof_indices[i] < n && from_dealii[dof_indices[i]] < 0,
+                  "The map of degrees of freedom is not a permutation at unknown " + std::to_string(i) + ".");
+          from_dealii[dof_indices[i]] = static_cast<int>(i);
+        }
       }
 
       std::size_t dealii(const std::size_t unknown) const { return to_dealii.empty() ? unknown : to_dealii[unknown]; }
-      int ours(const std::size_t index) const { return from_dealii.empty() ? static_cast<int>(index) : from_dealii[index]; }
+      int         ours(const std::size_t index) const
+      {
+        return from_dealii.empty() ? static_cast<int>(index) : from_dealii[index];
+      }
 
     private:
       const std::vector<unsigned int> &to_dealii;
@@ -57,26 +60,25 @@ namespace PatchFEM
       result.row_offsets.push_back(0);
       Row row;
       for (std::size_t i = 0; i < n_rows; ++i)
+      {
+        row.clear();
+        get_row(numbering.dealii(i), row);
+        for (auto &entry : row)
+          entry.first = numbering.ours(entry.first);
+        std::sort(row.begin(), row.end());
+        for (const auto &entry : row)
         {
-          row.clear();
-          get_row(numbering.dealii(i), row);
-          for (auto &entry : row)
-            entry.first = numbering.ours(entry.first);
-          std::sort(row.begin(), row.end());
-          for (const auto &entry : row)
-            {
-              result.columns.push_back(entry.first);
-              result.values.push_back(entry.second);
-            }
-          result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
+          result.columns.push_back(entry.first);
+          result.values.push_back(entry.second);
         }
+        result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
+      }
       return result;
     }
   } // namespace
 
-  void copy_from_dealii(const dealii::Vector<double>    &src,
-                        Vector<double>                  &dst,
-                        const std::vector<unsigned int> &dof_indices)
+  void
+  copy_from_dealii(const dealii::Vector<double> &src, Vector<double> &dst, const std::vector<unsigned int> &dof_indices)
   {
     const Numbering     numbering(dof_indices, src.size());
     std::vector<double> values(src.size());
@@ -86,9 +88,8 @@ namespace PatchFEM
     dst.copy_from_host(values);
   }
 
-  void copy_to_dealii(const Vector<double>            &src,
-                      dealii::Vector<double>          &dst,
-                      const std::vector<unsigned int> &dof_indices)
+  void
+  copy_to_dealii(const Vector<double> &src, dealii::Vector<double> &dst, const std::vector<unsigned int> &dof_indices)
   {
     const Numbering           numbering(dof_indices, src.size());
     const std::vector<double> values = src.copy_to_host();
@@ -129,17 +130,17 @@ namespace PatchFEM
     {
       require(dof_indices.empty() || matrix.n_rows == matrix.n_columns,
               "A map of degrees of freedom needs a square matrix.");
-      const Numbering                                     numbering(dof_indices, matrix.n_rows);
+      const Numbering                              numbering(dof_indices, matrix.n_rows);
       std::vector<dealii::types::global_dof_index> columns;
-      std::vector<double>                                 values;
+      std::vector<double>                          values;
       for (int i = 0; i < matrix.n_rows; ++i)
-        {
-          columns.clear();
-          for (std::int64_t e = matrix.row_offsets[i]; e < matrix.row_offsets[i + 1]; ++e)
-            columns.push_back(numbering.dealii(matrix.columns[e]));
-          values.assign(matrix.values.begin() + matrix.row_offsets[i], matrix.values.begin() + matrix.row_offsets[i + 1]);
-          use(numbering.dealii(i), columns, values);
-        }
+      {
+        columns.clear();
+        for (std::int64_t e = matrix.row_offsets[i]; e < matrix.row_offsets[i + 1]; ++e)
+          columns.push_back(numbering.dealii(matrix.columns[e]));
+        values.assign(matrix.values.begin() + matrix.row_offsets[i], matrix.values.begin() + matrix.row_offsets[i + 1]);
+        use(numbering.dealii(i), columns, values);
+      }
     }
 
     void make_pattern(const HostCSR<double>           &matrix,
@@ -169,9 +170,8 @@ namespace PatchFEM
     dst.clear();
     make_pattern(matrix, dof_indices, pattern);
     dst.reinit(pattern);
-    for_rows(matrix, dof_indices, [&](const auto row, const auto &columns, const auto &values) {
-      dst.set(row, columns, values, false);
-    });
+    for_rows(matrix, dof_indices,
+             [&](const auto row, const auto &columns, const auto &values) { dst.set(row, columns, values, false); });
   }
 
   void export_matrix(const MatrixBase<double>               &src,
@@ -183,9 +183,8 @@ namespace PatchFEM
     make_pattern(matrix, dof_indices, pattern);
     dst.clear();
     dst.reinit(pattern);
-    for_rows(matrix, dof_indices, [&](const auto row, const auto &columns, const auto &values) {
-      dst.set(row, columns, values, false);
-    });
+    for_rows(matrix, dof_indices,
+             [&](const auto row, const auto &columns, const auto &values) { dst.set(row, columns, values, false); });
     dst.compress(dealii::VectorOperation::insert);
   }
 } // namespace PatchFEM

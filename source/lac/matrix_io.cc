@@ -7,7 +7,7 @@
 #include <functional>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#  error "The raw file of linear systems is little-endian; this machine needs a conversion here."
+#error "The raw file of linear systems is little-endian; this machine needs a conversion here."
 #endif
 
 namespace PatchFEM
@@ -22,10 +22,10 @@ namespace PatchFEM
       write(out);
       out.close();
       if (!out.good() || std::rename(temporary.c_str(), file_name.c_str()) != 0)
-        {
-          std::remove(temporary.c_str());
-          throw Error("The file " + file_name + " could not be written; is the disk full?");
-        }
+      {
+        std::remove(temporary.c_str());
+        throw Error("The file " + file_name + " could not be written; is the disk full?");
+      }
     }
 
     template <typename T>
@@ -46,8 +46,8 @@ namespace PatchFEM
     const HostCSR<double> &A = system.matrix;
     check_host_csr(A);
     require(system.rhs.size() == static_cast<std::size_t>(A.n_rows) && system.block_size >= 1 &&
-              system.n_near_null >= 0 &&
-              system.near_null.size() == static_cast<std::size_t>(A.n_rows) * system.n_near_null,
+                system.n_near_null >= 0 &&
+                system.near_null.size() == static_cast<std::size_t>(A.n_rows) * system.n_near_null,
             "The right-hand side or the near-null space of a system to be written does not fit its matrix.");
     write_whole(file_name, [&](std::ofstream &out) {
       const std::int64_t sizes[2]  = {A.n_rows, static_cast<std::int64_t>(A.values.size())};
@@ -74,8 +74,8 @@ namespace PatchFEM
     get(in, blocks, 2);
     const std::int64_t limit = INT64_C(1) << 40;
     require(in.good() && sizes[0] >= 0 && sizes[0] < INT32_MAX && sizes[1] >= 0 && sizes[1] < limit && blocks[0] >= 1 &&
-              blocks[1] >= 0 &&
-              length == 24 + 8 * (sizes[0] + 1) + 12 * sizes[1] + 8 * sizes[0] * (1 + std::int64_t(blocks[1])),
+                blocks[1] >= 0 &&
+                length == 24 + 8 * (sizes[0] + 1) + 12 * sizes[1] + 8 * sizes[0] * (1 + std::int64_t(blocks[1])),
             "The file " + file_name + " is not a linear system: its length does not fit its header.");
     LinearSystem     system;
     HostCSR<double> &A = system.matrix;
@@ -106,9 +106,8 @@ namespace PatchFEM
       char line[80];
       for (int row = 0; row < matrix.n_rows; ++row)
         for (std::int64_t e = matrix.row_offsets[row]; e < matrix.row_offsets[row + 1]; ++e)
-          out.write(line,
-                    std::snprintf(
-                      line, sizeof(line), "%d %d %.17g\n", row + 1, matrix.columns[e] + 1, matrix.values[e]));
+          out.write(line, std::snprintf(line, sizeof(line), "%d %d %.17g\n", row + 1, matrix.columns[e] + 1,
+                                        matrix.values[e]));
     });
   }
 } // namespace PatchFEM

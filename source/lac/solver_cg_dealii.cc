@@ -6,9 +6,10 @@
 
 namespace PatchFEM
 {
+  SolverCG::SolverCG(dealii::SolverControl &control) : SolverCG(control, AdditionalData()) {}
+
   SolverCG::SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data)
-    : control(control)
-    , additional_data(additional_data)
+      : control(control), additional_data(additional_data)
   {}
 
   template <typename Number>
@@ -29,22 +30,22 @@ namespace PatchFEM
     const std::type_info &type = typeid(control);
     if (type != typeid(dealii::SolverControl) && type != typeid(dealii::ReductionControl) &&
         type != typeid(dealii::IterationNumberControl))
-      {
-        // Its rule is not known here, so it decides after each step.
-        data.look_interval = 1;
-        limits.tolerance   = 0.;
-        limits.reduction   = 0.;
-      }
+    {
+      // Its rule is not known here, so it decides after each step.
+      data.look_interval = 1;
+      limits.tolerance   = 0.;
+      limits.reduction   = 0.;
+    }
     limits.monitor = [this](const unsigned int step, const double residual) {
       switch (control.check(step, residual))
-        {
-          case dealii::SolverControl::success:
-            return IterationControl::Action::accept;
-          case dealii::SolverControl::failure:
-            return IterationControl::Action::abort;
-          default:
-            return IterationControl::Action::iterate;
-        }
+      {
+      case dealii::SolverControl::success:
+        return IterationControl::Action::accept;
+      case dealii::SolverControl::failure:
+        return IterationControl::Action::abort;
+      default:
+        return IterationControl::Action::iterate;
+      }
     };
 
     ConjugateGradients<Number> iteration(data);
@@ -66,14 +67,14 @@ namespace PatchFEM
     copy_from_dealii(b, b_there);
     const auto copy_back = [&]() { copy_to_dealii(x_there, x); };
     try
-      {
-        solve<double>(A, x_there, b_there, preconditioner);
-      }
+    {
+      solve<double>(A, x_there, b_there, preconditioner);
+    }
     catch (const dealii::SolverControl::NoConvergence &)
-      {
-        copy_back(); // as deal.II's solvers do: the caller may make use of what there is
-        throw;
-      }
+    {
+      copy_back(); // as deal.II's solvers do: the caller may make use of what there is
+      throw;
+    }
     copy_back();
   }
 

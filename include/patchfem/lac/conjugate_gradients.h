@@ -81,8 +81,12 @@ namespace PatchFEM
     {
       /// Iterations between two looks of the host; 0: 32 with a preconditioner that is fused, 4 with any other.
       unsigned int look_interval = 0;
-      /// The residual is recomputed as b - A x every so many steps, so that it does not drift; 0: only at the end.
-      unsigned int residual_interval = 50;
+      /**
+       * The residual is recomputed as b - A x every so many steps, so that it does not drift; 0: only at the end. The
+       * rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
+       * doing it often costs steps.
+       */
+      unsigned int residual_interval = 500;
     };
 
     explicit ConjugateGradients(const AdditionalData &additional_data = AdditionalData());

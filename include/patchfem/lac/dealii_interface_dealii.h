@@ -32,8 +32,8 @@ namespace PatchFEM
    * A matrix assembled with deal.II, from which CSRMatrix and SlicedEllpackMatrix are made, so that our solver serves
    * it. Unknowns of one node that follow one another in our numbering make a block.
    */
-  HostCSR<double> to_host_csr(const dealii::SparseMatrix<double>  &matrix,
-                              const std::vector<unsigned int>     &dof_indices = {});
+  HostCSR<double> to_host_csr(const dealii::SparseMatrix<double> &matrix,
+                              const std::vector<unsigned int>    &dof_indices = {});
 
   /** The same from Trilinos; all rows must be on this process. */
   HostCSR<double> to_host_csr(const dealii::TrilinosWrappers::SparseMatrix &matrix,

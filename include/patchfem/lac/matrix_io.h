@@ -12,10 +12,10 @@ namespace PatchFEM
   struct LinearSystem
   {
     HostCSR<double>     matrix;
-    std::vector<double> rhs;           ///< [n_rows]
-    int                 block_size = 1; ///< unknowns per node
+    std::vector<double> rhs;             ///< [n_rows]
+    int                 block_size  = 1; ///< unknowns per node
     int                 n_near_null = 0;
-    std::vector<double> near_null;     ///< [n_rows][n_near_null]: near-null space of the operator
+    std::vector<double> near_null; ///< [n_rows][n_near_null]: near-null space of the operator
   };
 
   /**

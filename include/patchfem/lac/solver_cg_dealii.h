@@ -12,8 +12,8 @@ namespace PatchFEM
    * ConjugateGradients under a dealii::SolverControl, with the interface of dealii::SolverCG.
    *
    * The control sees the residual |b - A x| of every step, the last one recomputed from x in double. SolverControl,
-   * ReductionControl and IterationNumberControl give tolerance and limit to the back end, so that the host need not look
-   * at each step; any other control is asked after each step, which costs one wait per iteration.
+   * ReductionControl and IterationNumberControl give tolerance and limit to the back end, so that the host need not
+   * look at each step; any other control is asked after each step, which costs one wait per iteration.
    *
    * Throws SolverControl::NoConvergence when the control says that it failed, and Error when the iteration broke down
    * (which names the matrix or the preconditioner) or when the tolerance is out of reach of the number type.
@@ -26,10 +26,11 @@ namespace PatchFEM
       /// Iterations between two looks of the host, see ConjugateGradients; 0 lets the preconditioner decide.
       unsigned int look_interval = 0;
       /// The residual is recomputed as b - A x every so many steps; 0: only at the end.
-      unsigned int residual_interval = 50;
+      unsigned int residual_interval = 500;
     };
 
-    explicit SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data = AdditionalData());
+    explicit SolverCG(dealii::SolverControl &control);
+    SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data);
 
     /** Solves A x = b on the back end of @p A; x is the initial guess. Instantiated for float and double. */
     template <typename Number>

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../core/backend_names.h"
+
+#include <deal.II/base/quadrature_lib.h>
+#include <deal.II/dofs/dof_handler.h>
+#include <deal.II/dofs/dof_tools.h>
+#include <deal.II/fe/fe_q.h>
+#include <deal.II/grid/grid_generator.h>
+#include <deal.II/grid/tria.h>
+#include <deal.II/lac/dynamic_sparsity_pattern.h>
+#include <deal.II/lac/precondition.h>
+#include <deal.II/lac/solver_cg.h>
+#include <deal.II/numerics/matrix_tools.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/dealii_interface_dealii.h>
+#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/solver_cg_dealii.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+using namespace PatchFEM;
+
+namespace
+{
+  /** Mass plus stiffness matrix of Q2 on a distorted square: symmetric, positive definite, well conditioned. */
+  struct System
+  {
+    dealii::SparsityPattern      pattern;
+    dealii::SparseMatrix<double> matrix, mass;
+    dealii::Vector<double>       rhs;
+    std::vector<unsigned int>    permutation;
+
+    System()
+    {
+      dealii::Triangulation<2> triangulation;
+      dealii::GridGenerator::hyper_ball(triangulation);
+      triangulation.refine_global(2);
+      const dealii::FE_Q<2>   element(2);
+      dealii::DoFHandler<2>   dof_handler(triangulation);
+      const dealii::QGauss<2> quadrature(3);
+      dof_handler.distribute_dofs(element);
+      dealii::DynamicSparsityPattern dynamic(dof_handler.n_dofs());
+      dealii::DoFTools::make_sparsity_pattern(dof_handler, dynamic);
+      pattern.copy_from(dynamic);
+      matrix.reinit(pattern);
+      mass.reinit(pattern);
+      dealii::MatrixCreator::create_laplace_matrix(dof_handler, quadrature, matrix);
+      dealii::MatrixCreator::create_mass_matrix(dof_handler, quadrature, mass);
+      matrix.add(1., mass);
+      rhs.reinit(dof_handler.n_dofs());
+      for (unsigned int i = 0; i < rhs.size(); ++i)
+        rhs(i) = 1. + i % 13;
+      permutation.resize(rhs.size());
+      std::iota(permutation.begin(), permutation.end(), 0u);
+      std::shuffle(permutation.begin(), permutation.end(), std::mt19937(5));
+    }
+  };
+
+  const System &the_system()
+  {
+    static const System system;
+    return system;
+  }
+} // namespace
+
+class DealIISolver : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(DealIISolver);
+
+TEST_P(DealIISolver, ServesAMatrixFromDealII)
+{
+  const System           &system = the_system();
+  const CSRMatrix<double> csr(backend(), to_host_csr(system.matrix));
+  EXPECT_EQ(csr.n_nonzero_elements(), std::int64_t(system.matrix.n_nonzero_elements()));
+  PreconditionJacobi<double> jacobi;
+  jacobi.initialize(csr);
+
+  // Ours and deal.II's iteration take the same steps to the same solution.
+  dealii::Vector<double>                                   ours(system.rhs.size()), theirs(system.rhs.size());
+  dealii::PreconditionJacobi<dealii::SparseMatrix<double>> their_jacobi;
+  dealii::SolverControl                                    our_control(500, 1e-10), their_control(500, 1e-10);
+  their_jacobi.initialize(system.matrix);
+  our_control.enable_history_data();
+  SolverCG solver(our_control);
+  solver.solve(csr, ours, system.rhs, jacobi);
+  dealii::SolverCG<>(their_control).solve(system.matrix, theirs, system.rhs, their_jacobi);
+  EXPECT_EQ(our_control.last_step(), their_control.last_step());
+  EXPECT_LE(our_control.last_value(), 1e-10);
+  EXPECT_EQ(our_control.get_history_data(), solver.last_result().history);
+  ours -= theirs;
+  EXPECT_LE(ours.linfty_norm(), 1e-11 * theirs.linfty_norm());
+}
+
+TEST_P(DealIISolver, PermutesThere)
+{
+  const System                     &system = the_system();
+  const HostCSR<double>             host   = to_host_csr(system.matrix, system.permutation);
+  const SlicedEllpackMatrix<double> matrix(backend(), host);
+  Vector<double>                    x(backend()), b(backend());
+  copy_from_dealii(system.rhs, b, system.permutation);
+  x.reinit(b);
+  matrix.vmult(x, b);
+  dealii::Vector<double> result, expected(system.rhs.size());
+  copy_to_dealii(x, result, system.permutation);
+  system.matrix.vmult(expected, system.rhs);
+  result -= expected;
+  EXPECT_LE(result.linfty_norm(), 1e-13 * expected.linfty_norm());
+}
+
+TEST_P(DealIISolver, ExportsAreTheOriginal)
+{
+  const System                          &system = the_system();
+  const SlicedEllpackMatrix<double>      matrix(backend(), to_host_csr(system.matrix, system.permutation));
+  dealii::SparsityPattern                pattern;
+  dealii::SparseMatrix<double>           copy;
+  dealii::TrilinosWrappers::SparseMatrix trilinos;
+  export_matrix(matrix, pattern, copy, system.permutation);
+  export_matrix(matrix, trilinos, system.permutation);
+  ASSERT_EQ(copy.n_nonzero_elements(), system.matrix.n_nonzero_elements());
+  ASSERT_EQ(trilinos.n_nonzero_elements(), system.matrix.n_nonzero_elements());
+  for (const auto &entry : system.matrix)
+  {
+    EXPECT_EQ(copy.el(entry.row(), entry.column()), entry.value());
+    EXPECT_EQ(trilinos.el(entry.row(), entry.column()), entry.value());
+  }
+  // And back from Trilinos.
+  const HostCSR<double> a = to_host_csr(trilinos), b = to_host_csr(system.matrix);
+  EXPECT_EQ(a.row_offsets, b.row_offsets);
+  EXPECT_EQ(a.columns, b.columns);
+  EXPECT_EQ(a.values, b.values);
+}
+
+TEST_P(DealIISolver, ControlsOfAllKinds)
+{
+  const System                      &system = the_system();
+  const SlicedEllpackMatrix<double>  matrix(backend(), to_host_csr(system.matrix));
+  const PreconditionIdentity<double> identity;
+  dealii::Vector<double>             x(system.rhs.size()), expected(system.rhs.size());
+
+  dealii::ReductionControl reduction(500, 1e-300, 1e-6), their_reduction(500, 1e-300, 1e-6);
+  SolverCG(reduction).solve(matrix, x, system.rhs, identity);
+  dealii::SolverCG<>(their_reduction).solve(system.matrix, expected, system.rhs, dealii::PreconditionIdentity());
+  EXPECT_EQ(reduction.last_step(), their_reduction.last_step());
+
+  dealii::IterationNumberControl number(17, 1e-300);
+  x = 0.;
+  SolverCG(number).solve(matrix, x, system.rhs, identity);
+  EXPECT_EQ(number.last_step(), 17u);
+
+  // Two steps in a row below the tolerance: a rule of its own, asked at each step.
+  dealii::ConsecutiveControl consecutive(500, 1e-6, 2), their_consecutive(500, 1e-6, 2);
+  x        = 0.;
+  expected = 0.;
+  SolverCG(consecutive).solve(matrix, x, system.rhs, identity);
+  dealii::SolverCG<>(their_consecutive).solve(system.matrix, expected, system.rhs, dealii::PreconditionIdentity());
+  EXPECT_EQ(consecutive.last_step(), their_consecutive.last_step());
+
+  dealii::SolverControl few(5, 1e-10);
+  x = 0.;
+  EXPECT_THROW(SolverCG(few).solve(matrix, x, system.rhs, identity), dealii::SolverControl::NoConvergence);
+  EXPECT_EQ(few.last_step(), 5u);
+  EXPECT_GT(x.l2_norm(), 0.);
+}
+
+TEST_P(DealIISolver, BreakdownNamesItsCause)
+{
+  HostCSR<double> indefinite = to_host_csr(the_system().matrix);
+  for (double &value : indefinite.values)
+    value = -value;
+  const CSRMatrix<double> matrix(backend(), indefinite);
+  dealii::SolverControl   control(100, 1e-10);
+  dealii::Vector<double>  x(the_system().rhs.size());
+  try
+  {
+    SolverCG(control).solve(matrix, x, the_system().rhs, PreconditionIdentity<double>());
+    FAIL();
+  }
+  catch (const Error &error)
+  {
+    EXPECT_NE(std::string(error.what()).find("the matrix is not positive definite"), std::string::npos);
+  }
+}
+
+TEST(DealIIInterface, OursInsideTheirSolver)
+{
+  const System                     &system = the_system();
+  const SlicedEllpackMatrix<double> sell(Backend("host"), to_host_csr(system.matrix));
+  const CSRMatrix<double>           csr(Backend("host"), to_host_csr(system.matrix));
+  PreconditionJacobi<double>        jacobi;
+  jacobi.initialize(sell);
+  dealii::Vector<double> x(system.rhs.size()), y(system.rhs.size());
+  dealii::SolverControl  control(500, 1e-10);
+  dealii::SolverCG<>(control).solve(sell, x, system.rhs, jacobi);
+  dealii::SolverCG<>(control).solve(csr, y, system.rhs, jacobi);
+  dealii::Vector<double> residual(x);
+  EXPECT_LE(system.matrix.residual(residual, x, system.rhs), 1.1e-10);
+  EXPECT_LE(system.matrix.residual(residual, y, system.rhs), 1.1e-10);
+}
+
+TEST(DealIIInterface, RefusesMapsThatAreNoPermutation)
+{
+  const System             &system = the_system();
+  std::vector<unsigned int> map    = system.permutation;
+  map[1]                           = map[0];
+  EXPECT_THROW(to_host_csr(system.matrix, map), Error);
+  map.pop_back();
+  Vector<double> x(Backend("host"));
+  EXPECT_THROW(copy_from_dealii(system.rhs, x, map), Error);
+}
