@@ -6,6 +6,7 @@
 #include <patchfem/kernels/runtime.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
