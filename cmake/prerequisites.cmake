@@ -35,7 +35,8 @@ if(PATCHFEM_WITH_DEALII)
 endif()
 
 if(PATCHFEM_TESTS)
-  find_path(PATCHFEM_GTEST_DIR gtest/gtest.h PATHS /usr/include /usr/local/include)
+  find_path(PATCHFEM_GTEST_DIR gtest/gtest.h
+            PATHS ${GTest_ROOT}/include $ENV{GTest_ROOT}/include /usr/include /usr/local/include)
   if(NOT PATCHFEM_GTEST_DIR)
     list(APPEND patchfem_missing "GoogleTest (Debian: libgtest-dev; or -DPATCHFEM_TESTS=OFF)")
   endif()
