@@ -50,12 +50,8 @@ namespace PatchFEM
     template <typename Number>
     void dot(Host, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
     {
-      sum_parts<1>(n, partials, result, [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-        double sum = 0.;
-#pragma omp simd reduction(+ : sum)
-        for (std::int64_t i = begin; i < end; ++i)
-          sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-        sums[0] = sum;
+      sum_parts<1>(n, partials, result, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
+        sums[0] = dot_of_range(x, y, begin, end);
       });
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/cg.h>
 
 #include "reduce_host.h"
@@ -15,6 +16,62 @@ namespace PatchFEM
       {
         return update ? r - alpha * q : q;
       }
+
+      // Loops with pointers by value, so that they are vectorised (see dot_of_range()).
+
+      /** The new residual of [begin, end); returns r.r. */
+      template <bool update, typename Number>
+      double residual_of_range(
+          const Number alpha, const Number *q, Number *r, const std::int64_t begin, const std::int64_t end)
+      {
+        double r_dot_r = 0.;
+#pragma omp simd              reduction(+ : r_dot_r)
+        for (std::int64_t i = begin; i < end; ++i)
+        {
+                       const Number r_i = update ? r[i] - alpha * q[i] : q[i];
+                       r[i]             = r_i;
+                       r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
+        }
+        return r_dot_r;
+                   }
+
+                   /** The new residual of [begin, end) and z = d r; part becomes r.r, r.z. */
+                   template <bool update, typename Number>
+                   void residual_of_range(const Number       alpha,
+                                          const Number      *d,
+                                          const Number      *q,
+                                          Number            *r,
+                                          Number            *z,
+                                          const std::int64_t begin,
+                                          const std::int64_t end,
+                                          double            *part)
+                   {
+                     double r_dot_r = 0., r_dot_z = 0.;
+             #pragma omp simd reduction(+ : r_dot_r, r_dot_z)
+        for (std::int64_t i = begin; i < end; ++i)
+        {
+                       const Number r_i = update ? r[i] - alpha * q[i] : q[i];
+                       const Number z_i = d[i] * r_i;
+                       r[i]             = r_i;
+                       z[i]             = z_i;
+                       r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
+                       r_dot_z += static_cast<double>(r_i) * static_cast<double>(z_i);
+        }
+        part[0] = r_dot_r;
+        part[1] = r_dot_z;
+                   }
+
+                   /** x = x + alpha p, p = z + beta p in one sweep. */
+                   template <typename Number>
+                   void move_both(const std::int64_t n, const Number alpha, const Number beta, const Number *z, Number *x, Number *p)
+                   {
+#pragma omp parallel for simd schedule(static)
+        for (std::int64_t i = 0; i < n; ++i)
+        {
+          x[i] += alpha * p[i];
+          p[i] = z[i] + beta * p[i];
+        }
+      }
     } // namespace
 
     template <typename Number>
@@ -26,60 +83,39 @@ namespace PatchFEM
         return;
       }
       double p_dot_q = 0.;
-      sum_parts<1>(n, cg.partials, &p_dot_q, [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-        double sum = 0.;
-#pragma omp simd              reduction(+ : sum)
-        for (std::int64_t i = begin; i < end; ++i)
-          sum += static_cast<double>(p[i]) * static_cast<double>(q[i]);
-        sums[0] = sum;
+      sum_parts<1>(n, cg.partials, &p_dot_q, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
+        sums[0] = dot_of_range(p, q, begin, end);
       });
-                   cg_finish_product(cg, p_dot_q);
-                 }
+      cg_finish_product(cg, p_dot_q);
+    }
 
-                 template <typename Number>
-                 void cg_residual(Host,
-                                  const CGResidual                 mode,
-                                  const std::int64_t               n,
-                                  const BlockDiagonalView<Number> &D,
-                                  const Number                    *q,
-                                  Number                          *r,
-                                  Number                          *z,
-                                  const CGView                    &cg)
-                 {
-                   if (cg.scalars->status != CGStatus::iterating)
+    template <typename Number>
+    void cg_residual(Host,
+                     const CGResidual                 mode,
+                     const std::int64_t               n,
+                     const BlockDiagonalView<Number> &D,
+                     const Number                    *q,
+                     Number                          *r,
+                     Number                          *z,
+                     const CGView                    &cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
         return;
       const bool   update  = mode == CGResidual::update;
-                   const bool   first   = mode == CGResidual::start;
-                   const Number alpha   = static_cast<Number>(cg.scalars->alpha);
-                   double       sums[2] = {0., 0.};
-                   if (D.block_size <= 1)
-        sum_parts<2>(n, cg.partials, sums, [&](const std::int64_t begin, const std::int64_t end, double *part) {
-          double r_dot_r = 0., r_dot_z = 0.;
+      const bool   first   = mode == CGResidual::start;
+      const Number alpha   = static_cast<Number>(cg.scalars->alpha);
+      double       sums[2] = {0., 0.};
+      if (D.block_size <= 1)
+        sum_parts<2>(n, cg.partials, sums, [=](const std::int64_t begin, const std::int64_t end, double *part) {
           if (D.block_size == 0)
-          {
-#pragma omp simd reduction(+ : r_dot_r)
-            for (std::int64_t i = begin; i < end; ++i)
-            {
-                           r[i] = new_residual(update, alpha, q[i], r[i]);
-                           r_dot_r += static_cast<double>(r[i]) * static_cast<double>(r[i]);
-            }
-            r_dot_z = r_dot_r;
-                       }
-                       else
-                       {
-#pragma omp simd              reduction(+ : r_dot_r, r_dot_z)
-            for (std::int64_t i = begin; i < end; ++i)
-            {
-                           r[i] = new_residual(update, alpha, q[i], r[i]);
-                           z[i] = D.values[i] * r[i];
-                           r_dot_r += static_cast<double>(r[i]) * static_cast<double>(r[i]);
-                           r_dot_z += static_cast<double>(r[i]) * static_cast<double>(z[i]);
-            }
-                       }
-                       part[0] = r_dot_r;
-                       part[1] = r_dot_z;
+            part[0] = part[1] = update ? residual_of_range<true>(alpha, q, r, begin, end)
+                                       : residual_of_range<false>(alpha, q, r, begin, end);
+          else if (update)
+            residual_of_range<true>(alpha, D.values, q, r, z, begin, end, part);
+          else
+            residual_of_range<false>(alpha, D.values, q, r, z, begin, end, part);
         });
-                   else
+      else
         with_block_size(D.block_size, [&](auto size) {
           constexpr int static_size = decltype(size)::value;
           const int     b           = static_size > 0 ? static_size : D.block_size;
@@ -103,77 +139,56 @@ namespace PatchFEM
                          part[1] = r_dot_z;
                        });
         });
-                   cg_finish_residual(cg, sums[0], first);
-                   cg_finish_preconditioner(cg, sums[1], first);
-                 }
+      cg_finish_residual(cg, sums[0], first);
+      cg_finish_preconditioner(cg, sums[1], first);
+    }
 
-                 template <typename Number>
-                 void
-                 cg_residual_norm(Host, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
-                 {
-                   if (cg.scalars->status != CGStatus::iterating)
+    template <typename Number>
+    void
+    cg_residual_norm(Host, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
         return;
       const bool   update  = mode == CGResidual::update;
-                   const Number alpha   = static_cast<Number>(cg.scalars->alpha);
-                   double       r_dot_r = 0.;
-                   sum_parts<1>(n, cg.partials, &r_dot_r, [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-        double sum = 0.;
-#pragma omp simd reduction(+ : sum)
-        for (std::int64_t i = begin; i < end; ++i)
-        {
-                       r[i] = new_residual(update, alpha, q[i], r[i]);
-                       sum += static_cast<double>(r[i]) * static_cast<double>(r[i]);
-        }
-        sums[0] = sum;
+      const Number alpha   = static_cast<Number>(cg.scalars->alpha);
+      double       r_dot_r = 0.;
+      sum_parts<1>(n, cg.partials, &r_dot_r, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
+        sums[0] = update ? residual_of_range<true>(alpha, q, r, begin, end)
+                         : residual_of_range<false>(alpha, q, r, begin, end);
       });
-                   cg_finish_residual(cg, r_dot_r, mode == CGResidual::start);
-                 }
+      cg_finish_residual(cg, r_dot_r, mode == CGResidual::start);
+    }
 
-                 template <typename Number>
-                 void cg_preconditioned(
-                     Host, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
-                 {
-                   if (cg.scalars->status != CGStatus::iterating)
+    template <typename Number>
+    void cg_preconditioned(
+        Host, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
         return;
       double r_dot_z = 0.;
-                   sum_parts<1>(n, cg.partials, &r_dot_z, [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-        double sum = 0.;
-#pragma omp simd reduction(+ : sum)
-        for (std::int64_t i = begin; i < end; ++i)
-          sum += static_cast<double>(r[i]) * static_cast<double>(z[i]);
-        sums[0] = sum;
+      sum_parts<1>(n, cg.partials, &r_dot_z, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
+        sums[0] = dot_of_range(r, z, begin, end);
       });
-                   cg_finish_preconditioner(cg, r_dot_z, mode == CGResidual::start);
-                 }
+      cg_finish_preconditioner(cg, r_dot_z, mode == CGResidual::start);
+    }
 
-                 template <typename Number>
-                 void cg_direction(Host, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
-                 {
-                   const CGScalars &s        = *cg.scalars;
-                   const bool       move_x   = x != nullptr && s.x_pending != 0;
-                   const bool       move_p   = z != nullptr && s.status == CGStatus::iterating;
-                   const Number     alpha    = static_cast<Number>(s.alpha);
-                   const Number     beta     = static_cast<Number>(s.beta);
-                   const bool       p_is_z   = s.beta == 0.;
-                   const auto       for_each = [n](const auto &body) {
-             #pragma omp parallel for simd schedule(static)
-        for (std::int64_t i = 0; i < n; ++i)
-          body(i);
-      };
-                   if (move_x && move_p && !p_is_z)
-        for_each([=](const std::int64_t i) {
-          x[i] += alpha * p[i];
-          p[i] = z[i] + beta * p[i];
-        });
-      else
-                   {
-                     if (move_x)
-          for_each([=](const std::int64_t i) { x[i] += alpha * p[i]; });
-        if (move_p && p_is_z)
-          for_each([=](const std::int64_t i) { p[i] = z[i]; });
-        else if (move_p)
-          for_each([=](const std::int64_t i) { p[i] = z[i] + beta * p[i]; });
-      }
+    template <typename Number>
+    void cg_direction(Host, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
+    {
+      const CGScalars &s      = *cg.scalars;
+      const bool       move_x = x != nullptr && s.x_pending != 0;
+      const bool       move_p = z != nullptr && s.status == CGStatus::iterating;
+      const Number     alpha  = static_cast<Number>(s.alpha);
+      const Number     beta   = static_cast<Number>(s.beta);
+      const bool       p_is_z = s.beta == 0.; // then p may not have been set yet
+      if (move_x && move_p && !p_is_z)
+        return move_both(n, alpha, beta, z, x, p);
+      if (move_x)
+        sadd(Host(), n, Number(1), alpha, p, x);
+      if (move_p && p_is_z)
+        equ(Host(), n, Number(1), z, p);
+      else if (move_p)
+        sadd(Host(), n, beta, Number(1), z, p);
     }
 
 #define INSTANTIATE(Number)                                                                                            \

@@ -12,6 +12,20 @@ namespace PatchFEM
   namespace kernels
   {
     /**
+     * sum of x_i y_i over [begin, end). A function of its own with pointers by value: inside a closure the compiler
+     * would gather the elements through the captured pointers.
+     */
+    template <typename Number>
+    inline double dot_of_range(const Number *x, const Number *y, const std::int64_t begin, const std::int64_t end)
+    {
+      double sum = 0.;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t i = begin; i < end; ++i)
+        sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+      return sum;
+    }
+
+    /**
      * @p n_sums sums over [0, n): @p part(begin, end, sums) gives those of one part, on any thread; results[j] adds
      * them in the order of the parts. @p unit keeps the bounds of parts on multiples of it. partials has
      * n_sums * reduction::max_parts entries.
