@@ -75,15 +75,15 @@ namespace PatchFEM
     __device__ inline void stream(Pack<int, 4> &v, const int *p)
     {
       asm volatile("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];"
-          : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
-          : "l"(p));
+                   : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                   : "l"(p));
     }
 
     __device__ inline void stream(Pack<float, 4> &v, const float *p)
     {
       asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
-          : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-          : "l"(p));
+                   : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                   : "l"(p));
     }
   } // namespace loads
 } // namespace PatchFEM
