@@ -105,7 +105,8 @@ namespace
                const std::string              &name,
                const ElementTables            &tables,
                const std::vector<double>      &coefficients,
-               const std::vector<int>         &patch_sizes)
+               const std::vector<int>         &patch_sizes,
+               const int                       concurrent)
   {
     constexpr int n_comp  = Form::n_components;
     const auto    seconds = [&](const auto &function) {
@@ -124,6 +125,9 @@ namespace
         Assembler<Form, Number>                          assembler;
         typename Assembler<Form, Number>::AdditionalData data;
         data.rows_per_patch = rows;
+        data.concurrent     = concurrent;
+        if (rows > 0)
+          data.strategy = AssemblyStrategy::patches;
         memory::reset_peak(backend.kind());
         double plan = seconds([&]() { assembler.reinit(batches, data); });
         const double plan_cold = plan;
@@ -168,7 +172,7 @@ namespace
 
   int run(int argc, char **argv)
   {
-    benchmark::Options options({{"elasticity", "149"}, {"laplace", "214"}, {"tetrahedra", "149"}, {"only", "all"}, {"patches", "auto"}}, {});
+    benchmark::Options options({{"elasticity", "149"}, {"laplace", "214"}, {"tetrahedra", "149"}, {"only", "all"}, {"patches", "auto"}, {"concurrent", "0"}}, {});
     options.parse(argc, argv);
     const Backend     backend("cuda");
     benchmark::Report report("assembly", backend.device_name());
@@ -178,22 +182,23 @@ namespace
     const auto        size  = [](const ElementTables &tables) {
       return ", " + std::to_string(tables.n_cells() / 100000 / 10.).substr(0, 4) + " M cells";
     };
+    const int  concurrent = std::stoi(options.get("concurrent"));
     const auto sizes = [&](std::vector<int> some) { return sweep ? some : std::vector<int>{0}; };
     if (only == "all" || only == "elasticity")
       {
         const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("elasticity"), 3);
-        measure<Elasticity<3>, double>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp64" + size(tables), tables, {1.5, 0.8}, sizes({16, 24, 32, 48, 64, 80}));
-        measure<Elasticity<3>, float>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp32" + size(tables), tables, {1.5, 0.8}, sizes({32, 64, 96, 128}));
+        measure<Elasticity<3>, double>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp64" + size(tables), tables, {1.5, 0.8}, sizes({16, 24, 32, 48, 64, 80}), concurrent);
+        measure<Elasticity<3>, float>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp32" + size(tables), tables, {1.5, 0.8}, sizes({32, 64, 96, 128}), concurrent);
       }
     if (only == "all" || only == "laplace")
       {
         const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("laplace"), 1);
-        measure<Laplace<3>, double>(report, backend, "Q1 Laplace, general hexahedra, SELL, fp64" + size(tables), tables, {1.}, sizes({32, 64, 96, 128, 192, 256}));
+        measure<Laplace<3>, double>(report, backend, "Q1 Laplace, general hexahedra, SELL, fp64" + size(tables), tables, {1.}, sizes({32, 64, 96, 128, 192, 256}), concurrent);
       }
     if (only == "all" || only == "tetrahedra")
       {
         const ElementTables tables = synthetic::cube_of_tetrahedra(options.get_int("tetrahedra"), 1, true);
-        measure<Laplace<3>, double>(report, backend, "P1 Laplace, scattered tetrahedra, SELL, fp64" + size(tables), tables, {1.}, sizes({64, 96, 128, 192, 256, 384}));
+        measure<Laplace<3>, double>(report, backend, "P1 Laplace, scattered tetrahedra, SELL, fp64" + size(tables), tables, {1.}, sizes({64, 96, 128, 192, 256, 384}), concurrent);
       }
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;

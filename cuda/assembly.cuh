@@ -19,7 +19,6 @@ namespace PatchFEM
     namespace internal
     {
       constexpr int element_threads = 128;
-      constexpr int patch_threads   = 256;
 
       /** Neighbouring lanes of a warp that share a row: one column of the cell each. */
       template <int lanes>
@@ -46,6 +45,13 @@ namespace PatchFEM
         return Extents::n_shape == 0 ? 32 : (Extents::n_shape <= 4 ? 4 : 8);
       }
 
+      /** Threads of a patch: many where rows share out quadrature points, few where a thread holds a cell's matrix. */
+      template <typename Form, typename Extents>
+      constexpr int patch_threads()
+      {
+        return matrix_record<Form>() && Extents::n_shape == 8 ? 128 : (matrix_record<Form>() ? 256 : 512);
+      }
+
       template <typename Form, typename Number>
       __global__ void __launch_bounds__(element_threads)
         element_kernel(const __grid_constant__ ElementBody<Form, Number> body)
@@ -64,7 +70,7 @@ namespace PatchFEM
       }
 
       template <typename Form, typename Number, typename Extents>
-      __global__ void __launch_bounds__(patch_threads)
+      __global__ void __launch_bounds__(patch_threads<Form, Extents>())
         patch_kernel(const __grid_constant__ PatchBody<Form, Number, Extents> body)
       {
         extern __shared__ __align__(16) unsigned char memory[];
@@ -77,16 +83,17 @@ namespace PatchFEM
         using Team        = WarpTeam<team_size<Extents>()>;
 
         body.clear(patch, rank, size, scratch);
+        __syncthreads();
         for (int begin = 0; begin < n_cells; begin += step)
           {
             const int end = begin + step < n_cells ? begin + step : n_cells;
             if (begin > 0)
               __syncthreads(); // rows have read the records that are overwritten now
             if (a.staged)
-              body.stage(patch, begin, end, rank, size, scratch);
+              body.stage(begin, end, rank, size, scratch);
             __syncthreads();
             for (int row = rank / Team::size; row < n_rows; row += size / Team::size)
-              body.add_row(patch, row, begin, end, Team(), scratch);
+              body.add_row(row, begin, end, Team(), scratch);
           }
         __syncthreads();
         body.write(patch, rank, size, scratch);
@@ -114,7 +121,7 @@ namespace PatchFEM
         const auto                                    kernel = internal::patch_kernel<Form, Number, Extents>;
         PATCHFEM_CUDA_CHECK(
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-        kernel<<<arguments.end_patch - arguments.first_patch, internal::patch_threads, bytes, stream_of(where)>>>(body);
+        kernel<<<arguments.end_patch - arguments.first_patch, internal::patch_threads<Form, Extents>(), bytes, stream_of(where)>>>(body);
         PATCHFEM_CUDA_CHECK_LAUNCH();
       });
     }

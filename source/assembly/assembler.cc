@@ -16,11 +16,10 @@ namespace PatchFEM
     elements                  = std::move(batches);
     one_point_suffices        = one_point;
     fast_memory               = backend().patch_memory();
-    const std::size_t n_block = elements->n_components() * elements->n_components();
     RowCells          row_cells;
     row_cells.reinit(*elements);
     pattern.reinit(*elements, row_cells);
-    plan.reinit(*elements, row_cells, pattern, {bytes_per_cell, n_block * sizeof(Number), fast_memory}, data);
+    plan.reinit(*elements, row_cells, pattern, {bytes_per_cell, sizeof(Number), fast_memory}, data);
 
     std::int64_t n_matrix = 0, n_vector = 0;
     for (const Patches::Chunk &chunk : plan.chunks())
@@ -124,6 +123,8 @@ namespace PatchFEM
     a.fast_memory    = fast_memory;
     a.most_cells     = plan.most_cells();
     a.most_blocks    = plan.most_blocks();
+    a.most_pairs     = plan.most_pairs();
+    a.most_slots     = plan.most_slots();
     a.computed_batch = Patches::computed_batch(*elements);
     a.staged         = plan.strategy() == AssemblyStrategy::patches;
     // A load that varies inside cells, and coefficients that do, need all points.

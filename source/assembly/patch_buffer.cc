@@ -82,6 +82,7 @@ namespace PatchFEM
         kernels::BufferedKeyBody{cell_offsets.data(), n, chunk_of_patch.data(), cells.data(), flags.data(),
                                  positions.data(), keys.data()});
     positions.release();
+    first.set_zero(); // goes through the sort as a value nobody reads
     dispatch(place, [&](auto where) {
       kernels::stable_sort_by_key(where, n_buffered, keys.data(), first.data(), 32 + bits_for(n_chunks));
     });

@@ -16,14 +16,15 @@ namespace PatchFEM
     /** Sizes of patches that are tried, largest first. */
     constexpr std::array<int, 14> patch_sizes = {{512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1}};
 
-    int most_blocks_with(const Sparsity &sparsity, const int rows)
+    /** The largest offsets[end of patch] - offsets[start of patch] for patches of @p rows rows. */
+    int most_in_patch(const Array<std::int64_t> &offsets, const int rows)
     {
-      const Backend &place = sparsity.backend();
-      const int      n     = (sparsity.n_rows() + rows - 1) / rows;
-      Array<int>     blocks(place, n);
-      run(place, n, kernels::PatchBlocksBody{sparsity.row_offsets().data(), rows, sparsity.n_rows(), blocks.data()});
+      const Backend &place  = offsets.backend();
+      const int      n_rows = static_cast<int>(offsets.size()) - 1, n = (n_rows + rows - 1) / rows;
+      Array<int>     counts(place, n);
+      run(place, n, kernels::PatchBlocksBody{offsets.data(), rows, n_rows, counts.data()});
       int most = 0;
-      dispatch(place, [&](auto where) { most = kernels::maximum(where, n, blocks.data()); });
+      dispatch(place, [&](auto where) { most = kernels::maximum(where, n, counts.data()); });
       return most;
     }
   } // namespace
@@ -38,9 +39,27 @@ namespace PatchFEM
     chosen                     = data.strategy;
     const double cells_per_row = static_cast<double>(batches.n_cells()) / n_rows;
 
+    const Backend &place = batches.backend();
+    slot_width           = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
+    Array<int>          slot_counts(place, n_rows);
+    Array<std::int64_t> slot_starts(place, n_rows + 1);
+    run(place,
+        n_rows,
+        kernels::RowSlotsBody{
+            row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data(), slot_counts.data()});
+    dispatch(place,
+             [&](auto where) { kernels::exclusive_scan(where, n_rows, slot_counts.data(), slot_starts.data()); });
+
+    // Sums, and the part of the plan that a patch keeps beside them.
     const auto row_bytes = [&](const int rows) {
-      most_blocks_of_patch = most_blocks_with(sparsity, rows);
-      return (most_blocks_of_patch + std::size_t(rows) * batches.n_components()) * memory.bytes_per_entry;
+      most_blocks_of_patch = most_in_patch(sparsity.row_offsets(), rows);
+      most_pairs_of_patch  = most_in_patch(row_cells.offsets(), rows);
+      most_slots_of_patch  = most_in_patch(slot_starts, rows);
+      return (std::size_t(most_blocks_of_patch) * batches.n_components() * batches.n_components() +
+              std::size_t(rows) * batches.n_components()) *
+                 memory.bytes_per_entry +
+             std::size_t(most_pairs_of_patch) * 2 + std::size_t(most_slots_of_patch) * slot_width +
+             std::size_t(rows) * 16 + 64;
     };
     const auto find_size = [&](const auto &acceptable) {
       if (data.rows_per_patch > 0)
@@ -61,7 +80,7 @@ namespace PatchFEM
             bytes + 1.2 * std::min(rows, n_rows) * cells_per_row * memory.bytes_per_cell > memory.available)
           return false;
         cut(row_cells, rows);
-        return bytes + most_cells_of_patch * memory.bytes_per_cell <= memory.available;
+        return bytes + most_cells_of_patch * (memory.bytes_per_cell + sizeof(int)) <= memory.available;
       });
       if (chosen == AssemblyStrategy::patches)
         require(fits, "No patch of this problem fits into fast memory; use the gather strategy.");
@@ -84,7 +103,7 @@ namespace PatchFEM
     }
     require(most_cells_of_patch < (1 << 24), "A patch has too many cells.");
 
-    pack(row_cells, sparsity); // needs the patches' cells by number, which plan_buffer() replaces in part
+    pack(row_cells, sparsity, slot_starts); // needs the patches' cells by number, which plan_buffer() replaces in part
     plan_buffer(batches, row_cells, sparsity, memory, data);
     batches.backend().synchronize();
   }
@@ -111,7 +130,9 @@ namespace PatchFEM
     run(place, n, kernels::WriteUniqueBody{pair_offsets.data(), keys.data(), cell_offsets.data(), cells.data()});
   }
 
-  void Patches::pack(const RowCells &row_cells, const Sparsity &sparsity)
+  void Patches::pack(const RowCells            &row_cells,
+                     const Sparsity            &sparsity,
+                     const Array<std::int64_t> &slot_starts)
   {
     const Backend          &place   = row_cells.offsets().backend();
     const std::int64_t      n_pairs = row_cells.n_pairs();
@@ -132,22 +153,16 @@ namespace PatchFEM
     row_bits            = bits_for(most_rows_of_cell);
     const int pair_bits = row_bits + bits_for(most_cells_of_patch);
     pair_width          = pair_bits <= 16 ? 2 : 4;
-    slot_width          = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
     require(pair_bits <= 32, "A patch has too many cells.");
 
-    Array<int>          slot_counts(place, n_rows);
-    Array<std::int64_t> slot_starts(place, n_rows + 1);
-    run(place, n_rows,
-        kernels::RowSlotsBody{rows, row_cells.offsets().data(), row_cells.pairs().data(), slot_counts.data()});
-    dispatch(place,
-             [&](auto where) { kernels::exclusive_scan(where, n_rows, slot_counts.data(), slot_starts.data()); });
     slot_offsets.reinit(place, n + 1);
     run(place, n + 1, kernels::PatchOffsetsBody{slot_starts.data(), n_rows_per_patch, n_rows, slot_offsets.data()});
 
     row_pairs.reinit(place, n_rows + n);
     row_slots.reinit(place, n_rows);
-    pairs.reinit(place, n_pairs * pair_width);
-    slots.reinit(place, slot_starts.read(n_rows) * slot_width);
+    // Words are copied whole, so the last may reach past the end.
+    pairs.reinit(place, n_pairs * pair_width + 4);
+    slots.reinit(place, slot_starts.read(n_rows) * slot_width + 4);
     run(place, n_rows,
         kernels::PackRowsBody{rows, sparsity.view(), row_cells.offsets().data(), row_cells.pairs().data(),
                               slot_starts.data(), view(sparsity), row_pairs.data(), row_slots.data(), pairs.data(),

@@ -74,7 +74,9 @@ namespace PatchFEM
 #endif
       require(cuda_available(),
               "The back end 'cuda' was asked for, but this machine has no usable GPU; use 'host' or 'auto'.");
-      state = std::make_shared<State>(kind);
+      // Never destroyed: arrays with static lifetime may outlive every other static object.
+      static const auto *const device = new std::shared_ptr<const State>(std::make_shared<State>(kind));
+      state                           = *device;
     }
     else
     {

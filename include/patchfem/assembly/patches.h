@@ -36,6 +36,8 @@ namespace PatchFEM
       double           most_redundant = 2.5; ///< integrations of a cell above which automatic takes gather
       /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed.
       double buffer_share = 0.1;
+      /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
+      int concurrent = 0;
     };
 
     /** What a strategy keeps in fast memory besides the rows: bytes of a computed cell, and of a matrix entry. */
@@ -71,6 +73,8 @@ namespace PatchFEM
     int              rows_per_patch() const { return n_rows_per_patch; }
     int              most_cells() const { return most_cells_of_patch; }   ///< cells of the largest patch
     int              most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
+    int              most_pairs() const { return most_pairs_of_patch; }
+    int              most_slots() const { return most_slots_of_patch; }
     AssemblyStrategy strategy() const { return chosen; }
 
     /** How often a cell is integrated on average, buffered cells included. */
@@ -84,9 +88,10 @@ namespace PatchFEM
                      const Sparsity       &sparsity,
                      const FastMemory     &memory,
                      const AdditionalData &data);
-    void pack(const RowCells &row_cells, const Sparsity &sparsity);
+    void pack(const RowCells &row_cells, const Sparsity &sparsity, const Array<std::int64_t> &slot_starts);
 
-    int                  n_rows = 0, n_rows_per_patch = 0, most_cells_of_patch = 0, most_blocks_of_patch = 0;
+    int                  n_rows = 0, n_rows_per_patch = 0, most_cells_of_patch = 0, most_blocks_of_patch = 0,
+                         most_pairs_of_patch = 0, most_slots_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
     double               integrations = 1.;
     Array<std::int64_t>  cell_offsets, pair_offsets, slot_offsets;

@@ -42,8 +42,8 @@ namespace PatchFEM
   };
 
   /**
-   * A handle to one place where arrays live and kernels run. Copies are cheap and denote the same place;
-   * on CUDA each object made from a name owns one stream that its copies share.
+   * A handle to one place where arrays live and kernels run. Handles of one kind are equal and denote the same
+   * place; on CUDA that is the current device and one stream of this process.
    */
   class Backend
   {

@@ -63,6 +63,8 @@ namespace PatchFEM
     std::size_t         fast_memory; ///< bytes a patch may use
     int                 most_cells;  ///< cells of the largest patch
     int                 most_blocks; ///< blocks of the rows of the largest patch
+    int                 most_pairs;  ///< pairs of the largest patch
+    int                 most_slots;  ///< places of the largest patch
     int                 computed_batch;
     bool                staged;    ///< patches compute cells; false if all cells are buffered
     bool                one_point; ///< gradients are constant and loads too: one quadrature point is exact

@@ -65,9 +65,9 @@ namespace PatchFEM
             {
               const int end = begin + step < n_cells ? begin + step : n_cells;
               if (arguments.staged)
-                body.stage(patch, begin, end, 0, 1, scratch);
+                body.stage(begin, end, 0, 1, scratch);
               for (int row = 0; row < n_rows; ++row)
-                body.add_row(patch, row, begin, end, SerialTeam(), scratch);
+                body.add_row(row, begin, end, SerialTeam(), scratch);
             }
             body.write(patch, 0, 1, scratch);
           }

@@ -80,59 +80,109 @@ namespace PatchFEM
       /** Scratch memory of one patch, in the order it lies there. */
       struct Scratch
       {
-        Number *blocks;
-        Number *rhs;
-        Number *records;
-        int    *progress; ///< [row][2]: next pair, next slot
+        Number             *blocks;
+        Number             *rhs;
+        Number             *records;
+        std::uint32_t      *pairs; ///< words of the plan that hold the patch's pairs
+        std::uint32_t      *slots; ///< and places
+        int                *cells;
+        int                *next_pair; ///< [row + 1], relative to the patch; later how far the row has come
+        int                *end_pair;  ///< [row]
+        int                *next_slot; ///< [row]
+        int                *start;     ///< [row + 1], blocks of the rows before
       };
+
+      PATCHFEM_HOST_DEVICE int n_pair_words() const { return a.most_pairs * a.patches.pairs.width / 4 + 2; }
+      PATCHFEM_HOST_DEVICE int n_slot_words() const { return a.most_slots * a.patches.slots.width / 4 + 2; }
+
+      /** Bytes before the records, a multiple of 16. */
+      PATCHFEM_HOST_DEVICE std::size_t plan_bytes() const
+      {
+        const std::size_t numbers = std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp;
+        const std::size_t words   = n_pair_words() + n_slot_words() + a.most_cells + 4 * (a.patches.rows_per_patch + 1);
+        return (numbers * sizeof(Number) + words * 4 + 15) / 16 * 16;
+      }
 
       PATCHFEM_INLINE Scratch scratch(void *memory) const
       {
         Scratch s;
-        s.blocks   = static_cast<Number *>(memory);
-        s.rhs      = s.blocks + std::int64_t(a.most_blocks) * n_block;
-        s.progress = reinterpret_cast<int *>(s.rhs + a.patches.rows_per_patch * n_comp);
-        s.records  = s.rhs + a.patches.rows_per_patch * n_comp + progress_size();
+        s.blocks    = static_cast<Number *>(memory);
+        s.rhs       = s.blocks + std::int64_t(a.most_blocks) * n_block;
+        s.pairs     = reinterpret_cast<std::uint32_t *>(s.rhs + a.patches.rows_per_patch * n_comp);
+        s.slots     = s.pairs + n_pair_words();
+        s.cells     = reinterpret_cast<int *>(s.slots + n_slot_words());
+        s.next_pair = s.cells + a.most_cells;
+        s.end_pair  = s.next_pair + a.patches.rows_per_patch + 1;
+        s.next_slot = s.end_pair + a.patches.rows_per_patch + 1;
+        s.start     = s.next_slot + a.patches.rows_per_patch + 1;
+        s.records   = reinterpret_cast<Number *>(static_cast<char *>(memory) + plan_bytes());
         return s;
-      }
-
-      PATCHFEM_INLINE int progress_size() const
-      {
-        return static_cast<int>((a.patches.rows_per_patch * 2 * sizeof(int) + sizeof(Number) - 1) / sizeof(Number));
       }
 
       /** How many cells are staged at once. */
       PATCHFEM_HOST_DEVICE int capacity() const
       {
-        const std::size_t rows =
-            (std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp + progress_size()) *
-            sizeof(Number);
         const std::size_t record = std::size_t(record_size(n_shape(), n_quadrature())) * sizeof(Number);
-        const std::size_t n      = a.fast_memory > rows ? (a.fast_memory - rows) / record : 0;
+        const std::size_t n      = a.fast_memory > plan_bytes() ? (a.fast_memory - plan_bytes()) / record : 0;
         return n < std::size_t(a.most_cells) ? static_cast<int>(n) : a.most_cells;
       }
 
       PATCHFEM_HOST_DEVICE std::size_t scratch_bytes() const
       {
-        return (std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp + progress_size() +
-                (a.staged ? std::size_t(capacity()) * record_size(n_shape(), n_quadrature()) : 0)) *
-               sizeof(Number);
+        return plan_bytes() +
+               (a.staged ? std::size_t(capacity()) * record_size(n_shape(), n_quadrature()) * sizeof(Number) : 0);
       }
 
-      /** Phase 1: zero sums. */
+      /** Copies numbers [begin, end) of @p from, as the whole words they lie in; the first is at first_in_word(). */
+      static PATCHFEM_INLINE void copy_words(const PackedView   &from,
+                                             const std::int64_t  begin,
+                                             const std::int64_t  end,
+                                             const int           rank,
+                                             const int           size,
+                                             std::uint32_t      *to)
+      {
+        const std::uint32_t *words = static_cast<const std::uint32_t *>(from.data) + begin * from.width / 4;
+        const int            n     = static_cast<int>((end * from.width + 3) / 4 - begin * from.width / 4);
+        for (int i = rank; i < n; i += size)
+          to[i] = words[i];
+      }
+
+      static PATCHFEM_INLINE int first_in_word(const PackedView &from, const std::int64_t begin)
+      {
+        return static_cast<int>(begin * from.width % 4 / from.width);
+      }
+
+      /** Phase 1: zero sums, and the plan of the patch beside them, so that rows do not wait for far memory. */
       PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
       {
-        const int first = a.patches.first_row(patch), end = a.patches.end_row(patch);
-        const int n = static_cast<int>(a.patches.row_offsets[end] - a.patches.row_offsets[first]) * n_block;
+        const PatchesView &p     = a.patches;
+        const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+        const std::int64_t first_block = p.row_offsets[first];
+        copy_words(p.pairs, p.pair_offsets[patch], p.pair_offsets[patch + 1], rank, size, s.pairs);
+        copy_words(p.slots, p.slot_offsets[patch], p.slot_offsets[patch + 1], rank, size, s.slots);
+        const int *cells   = p.cells + p.cell_offsets[patch];
+        const int  n_cells = static_cast<int>(p.cell_offsets[patch + 1] - p.cell_offsets[patch]);
+        for (int i = rank; i < n_cells; i += size)
+          s.cells[i] = cells[i];
+        const int pair_shift = first_in_word(p.pairs, p.pair_offsets[patch]);
+        const int slot_shift = first_in_word(p.slots, p.slot_offsets[patch]);
+        for (int i = rank; i <= n_rows; i += size)
+          {
+            const int pair = static_cast<int>(p.row_pairs[first + i + patch]) + pair_shift;
+            s.start[i]     = static_cast<int>(p.row_offsets[first + i] - first_block);
+            if (i > 0)
+              s.end_pair[i - 1] = pair;
+            if (i < n_rows)
+              {
+                s.next_pair[i] = pair;
+                s.next_slot[i] = static_cast<int>(p.row_slots[first + i]) + slot_shift;
+              }
+          }
+        const int n = static_cast<int>(p.row_offsets[first + n_rows] - first_block) * n_block;
         for (int i = rank; i < n; i += size)
           s.blocks[i] = Number(0);
-        for (int i = rank; i < (end - first) * n_comp; i += size)
+        for (int i = rank; i < n_rows * n_comp; i += size)
           s.rhs[i] = Number(0);
-        for (int i = rank; i < end - first; i += size)
-        {
-          s.progress[2 * i]     = static_cast<int>(a.patches.row_pairs[first + i + patch]);
-          s.progress[2 * i + 1] = static_cast<int>(a.patches.row_slots[first + i]);
-        }
       }
 
       /** Inverse Jacobian and weight of a computed cell at a quadrature point. */
@@ -157,9 +207,9 @@ namespace PatchFEM
 
       /** Phase 2: records of the patch's cells [begin, end). */
       PATCHFEM_INLINE void
-      stage(const int patch, const int begin, const int end, const int rank, const int size, const Scratch &s) const
+      stage(const int begin, const int end, const int rank, const int size, const Scratch &s) const
       {
-        const int *cells = a.patches.cells + a.patches.cell_offsets[patch];
+        const int *cells = s.cells;
         if constexpr (whole)
         {
           for (int c = begin + rank; c < end; c += size)
@@ -229,6 +279,7 @@ namespace PatchFEM
                 f[i] += load * shape[i].value;
             }
           }
+          finish_matrix(local, K);
           PATCHFEM_UNROLL
           for (int i = 0; i < m; ++i)
           {
@@ -267,19 +318,54 @@ namespace PatchFEM
       /** Forms with moments are symmetric: the lower half of the matrix is the upper one. */
       static constexpr bool is_symmetric() { return HasMoments<Form>::value; }
 
+      /** K += the point's contribution; with moments without the coefficient, which finish_matrix() applies. */
       template <int m>
-      PATCHFEM_INLINE void add_point(const int    local,
-                                     const int    q,
-                                     const Number weight,
-                                     const ShapeFunction<dim, Number> (&shape)[m],
-                                     Number (&K)[m][m]) const
+      PATCHFEM_INLINE void add_point(const int local, const int q, const Number weight, const ShapeFunction<dim, Number> (&shape)[m], Number (&K)[m][m]) const
       {
+        if constexpr (scalar_moments())
+          if (!a.coefficients.varies_inside_cells())
+            {
+              PATCHFEM_UNROLL
+              for (int i = 0; i < m; ++i)
+                PATCHFEM_UNROLL
+              for (int j = i; j < m; ++j)
+                {
+                  typename Form::template Moments<Number> moments{{{K[i][j]}}};
+                  Form::add(moments, weight, shape[i], shape[j]);
+                  K[i][j] = moments(0, 0);
+                }
+              return;
+            }
         const Number *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, q);
         PATCHFEM_UNROLL
         for (int i = 0; i < m; ++i)
           PATCHFEM_UNROLL
         for (int j = is_symmetric() ? i : 0; j < m; ++j)
           K[i][j] += weight * Form::matrix(coefficients, shape[i], shape[j])(0, 0);
+      }
+
+      /** Whether a single number for each entry is summed over the points. */
+      static constexpr bool scalar_moments()
+      {
+        if constexpr (HasMoments<Form>::value)
+          return std::is_same<typename Form::template Moments<Number>, SmallMatrix<1, 1, Number>>::value;
+        else
+          return false;
+      }
+
+      template <int m>
+      PATCHFEM_INLINE void finish_matrix(const int local, Number (&K)[m][m]) const
+      {
+        if constexpr (scalar_moments())
+          if (!a.coefficients.varies_inside_cells())
+            {
+              const Number *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, 0);
+              PATCHFEM_UNROLL
+              for (int i = 0; i < m; ++i)
+                PATCHFEM_UNROLL
+              for (int j = i; j < m; ++j)
+                K[i][j] = Form::finish(coefficients, typename Form::template Moments<Number>{{{K[i][j]}}})(0, 0);
+            }
       }
 
       /** Block (i, j) of a staged cell from its weights and gradients. */
@@ -327,135 +413,135 @@ namespace PatchFEM
 
       /** Phase 3: row @p row of the patch adds its pairs with the staged cells [begin, end), shared by a team. */
       template <typename Team>
-      PATCHFEM_INLINE void
-      add_row(const int patch, const int row, const int begin, const int end, const Team &team, const Scratch &s) const
+      PATCHFEM_INLINE void add_row(const int row, const int begin, const int end, const Team &team, const Scratch &s) const
       {
-        const int          first      = a.patches.first_row(patch);
-        const int         *cells      = a.patches.cells + a.patches.cell_offsets[patch];
-        const std::int64_t first_pair = a.patches.pair_offsets[patch], first_slot = a.patches.slot_offsets[patch];
-        const int          last        = static_cast<int>(a.patches.row_pairs[first + row + patch + 1]);
+        const int          last        = s.end_pair[row];
         const bool         with_matrix = a.matrix.format != MatrixTarget<Number>::none, with_rhs = a.rhs != nullptr;
-        Number *sums = s.blocks + (a.patches.row_offsets[first + row] - a.patches.row_offsets[first]) * n_block;
-        const unsigned int mask = (1u << a.patches.row_bits) - 1u;
+        const bool         with_load   = with_rhs && a.load.kind != CoefficientView<Number>::none;
+        Number            *sums        = s.blocks + s.start[row] * n_block;
+        const unsigned int mask        = (1u << a.patches.row_bits) - 1u;
+        const PackedView   pairs{s.pairs, a.patches.pairs.width}, slots{s.slots, a.patches.slots.width};
 
-        int pair = s.progress[2 * row], slot = s.progress[2 * row + 1];
+        int pair = s.next_pair[row], slot = s.next_slot[row];
         for (; pair < last; ++pair)
-        {
-          const unsigned int packed = a.patches.pairs[first_pair + pair];
-          const int position = static_cast<int>(packed >> a.patches.row_bits), i = static_cast<int>(packed & mask);
-          if (position >= end)
-            break;
-          const int cell = cells[position];
-          if (cell >= 0)
           {
-            const int     local  = cell - batch().first_cell;
-            const Number *record = s.records + (position - begin) * record_size(n_shape(), n_quadrature());
-            if (with_matrix)
-              for (int j = team.lane(); j < n_shape(); j += Team::size)
+            const unsigned int packed   = pairs[pair];
+            const int          position = static_cast<int>(packed >> a.patches.row_bits), i = static_cast<int>(packed & mask);
+            if (position >= end)
+              break;
+            const int cell = s.cells[position];
+            if (cell >= 0)
               {
-                Number *to = sums + a.patches.slots[first_slot + slot + j] * n_block;
-                if constexpr (whole)
-                  to[0] += record[i * n_shape() + j];
-                else
-                {
-                  const auto value = block(record, local, i, j);
-                  PATCHFEM_UNROLL
-                  for (int c = 0; c < n_comp; ++c)
-                    PATCHFEM_UNROLL
-                  for (int d = 0; d < n_comp; ++d)
-                    to[c * n_comp + d] += value(c, d);
-                }
+                const int     local  = cell - batch().first_cell;
+                const Number *record = s.records + (position - begin) * record_size(n_shape(), n_quadrature());
+                if (with_matrix)
+                  for (int j = team.lane(); j < n_shape(); j += Team::size)
+                    {
+                      Number *to = sums + slots[slot + j] * n_block;
+                      if constexpr (whole)
+                        to[0] += record[i * n_shape() + j];
+                      else
+                        {
+                          const auto value = block(record, local, i, j);
+                          PATCHFEM_UNROLL
+                          for (int c = 0; c < n_comp; ++c)
+                            PATCHFEM_UNROLL
+                          for (int d = 0; d < n_comp; ++d)
+                            to[c * n_comp + d] += value(c, d);
+                        }
+                    }
+                if (with_load)
+                  for (int c = team.lane(); c < n_comp; c += Team::size)
+                    {
+                      Number sum = Number(0);
+                      if constexpr (whole)
+                        sum = record[n_shape() * n_shape() + i];
+                      else
+                        for (int q = 0; q < n_quadrature(); ++q)
+                          sum += record[q * point_size(n_shape())] * shape_value(q, i) *
+                                 a.load.at(a.batches, a.computed_batch, local, q)[c];
+                      s.rhs[row * n_comp + c] += sum;
+                    }
+                slot += n_shape();
               }
-            if (with_rhs && a.load.kind != CoefficientView<Number>::none)
-              for (int c = team.lane(); c < n_comp; c += Team::size)
+            else
               {
-                Number sum = Number(0);
-                if constexpr (whole)
-                  sum = record[n_shape() * n_shape() + i];
-                else
-                  for (int q = 0; q < n_quadrature(); ++q)
-                    sum += record[q * point_size(n_shape())] * shape_value(q, i) *
-                           a.load.at(a.batches, a.computed_batch, local, q)[c];
-                s.rhs[row * n_comp + c] += sum;
+                const BufferedCell &buffered = a.buffered[~cell];
+                const bool          couples  = i < buffered.n_free;
+                const int           n        = couples ? buffered.n_free : 1;
+                if (with_matrix)
+                  {
+                    const Number *from = a.buffer_matrix + buffered.matrix_offset +
+                                         (couples ? std::int64_t(i) * buffered.n_free :
+                                                    std::int64_t(buffered.n_free) * buffered.n_free + i - buffered.n_free) *
+                                           n_block;
+                    for (int k = team.lane(); k < n * n_block; k += Team::size)
+                      sums[slots[slot + k / n_block] * n_block + k % n_block] += from[k];
+                  }
+                if (with_rhs)
+                  for (int c = team.lane(); c < n_comp; c += Team::size)
+                    s.rhs[row * n_comp + c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
+                slot += n;
               }
-            slot += n_shape();
+            team.sync(); // the next pair may add to the same entries through other workers
           }
-          else
-          {
-            const BufferedCell &buffered = a.buffered[~cell];
-            const bool          couples  = i < buffered.n_free;
-            const int           n        = couples ? buffered.n_free : 1;
-            if (with_matrix)
-            {
-              const Number *from = a.buffer_matrix + buffered.matrix_offset +
-                                   (couples ? std::int64_t(i) * buffered.n_free
-                                            : std::int64_t(buffered.n_free) * buffered.n_free + i - buffered.n_free) *
-                                       n_block;
-              for (int k = team.lane(); k < n * n_block; k += Team::size)
-                sums[a.patches.slots[first_slot + slot + k / n_block] * n_block + k % n_block] += from[k];
-            }
-            if (with_rhs)
-              for (int c = team.lane(); c < n_comp; c += Team::size)
-                s.rhs[row * n_comp + c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
-            slot += n;
-          }
-          team.sync(); // the next pair may add to the same entries through other workers
-        }
         if (team.lane() == 0)
-        {
-          s.progress[2 * row]     = pair;
-          s.progress[2 * row + 1] = slot;
-        }
+          {
+            s.next_pair[row] = pair;
+            s.next_slot[row] = slot;
+          }
       }
 
       /** Phase 4: stream the finished rows out, padding included. */
       PATCHFEM_INLINE void write(const int patch, const int rank, const int size, const Scratch &s) const
       {
-        const int          first = a.patches.first_row(patch), end = a.patches.end_row(patch), n_rows = end - first;
+        const int          first = a.patches.first_row(patch), n_rows = a.patches.end_row(patch) - first;
         const std::int64_t first_block = a.patches.row_offsets[first];
         if (a.rhs != nullptr)
           for (int i = rank; i < n_rows * n_comp; i += size)
             a.rhs[std::int64_t(first) * n_comp + i] = s.rhs[i];
 
         if (a.matrix.format == MatrixTarget<Number>::csr)
-        {
-          const std::int64_t n_blocks = a.patches.row_offsets[end] - first_block;
-          if constexpr (n_comp == 1)
           {
-            for (int i = rank; i < n_blocks; i += size)
-              a.matrix.csr_view.values[first_block + i] = s.blocks[i];
-          }
-          else
-            // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
-            for (int row = 0; row < n_rows; ++row)
-            {
-              const std::int64_t begin = a.patches.row_offsets[first + row] - first_block;
-              const int length         = static_cast<int>(a.patches.row_offsets[first + row + 1] - first_block - begin);
-              Number   *to             = a.matrix.csr_view.values + (first_block + begin) * n_block;
-              for (int k = rank; k < length * n_block; k += size)
+            if constexpr (n_comp == 1)
               {
-                const int c = k / (length * n_comp), rest = k % (length * n_comp);
-                to[k] = s.blocks[(begin + rest / n_comp) * n_block + c * n_comp + rest % n_comp];
+                for (int i = rank; i < s.start[n_rows]; i += size)
+                  a.matrix.csr_view.values[first_block + i] = s.blocks[i];
               }
-            }
-        }
-        else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
-        {
-          const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
-          int                              widest = 0;
-          for (int slice = first / A.slice_height; slice <= (end - 1) / A.slice_height; ++slice)
-            widest = A.slice_width(slice) > widest ? A.slice_width(slice) : widest;
-          for (int i = rank; i < widest * n_block * n_rows; i += size)
-          {
-            const int row = i % n_rows, rest = i / n_rows, entry = rest % n_block, k = rest / n_block;
-            if (k >= A.slice_width((first + row) / A.slice_height))
-              continue;
-            const std::int64_t begin  = a.patches.row_offsets[first + row] - first_block;
-            const int          length = static_cast<int>(a.patches.row_offsets[first + row + 1] - first_block - begin);
-            A.values[A.value_index(first + row, k, entry / n_comp, entry % n_comp)] =
-                k < length ? s.blocks[(begin + k) * n_block + entry] : Number(0);
+            else
+              // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
+              for (int row = 0; row < n_rows; ++row)
+                {
+                  const int length = s.start[row + 1] - s.start[row];
+                  Number   *to     = a.matrix.csr_view.values + (first_block + s.start[row]) * n_block;
+                  for (int k = rank; k < length * n_block; k += size)
+                    {
+                      const int c = k / (length * n_comp), rest = k % (length * n_comp);
+                      to[k] = s.blocks[(s.start[row] + rest / n_comp) * n_block + c * n_comp + rest % n_comp];
+                    }
+                }
           }
-        }
+        else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
+          {
+            // Workers take (group of 32 rows, k): neighbours write neighbouring rows, entry after entry.
+            const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
+            const int                        groups = (n_rows + 31) / 32;
+            int                              widest = 0;
+            for (int slice = first / A.slice_height; slice <= (first + n_rows - 1) / A.slice_height; ++slice)
+              widest = A.slice_width(slice) > widest ? A.slice_width(slice) : widest;
+            for (int i = rank; i < widest * groups * 32; i += size)
+              {
+                const int lane = i % 32, group = i / 32 % groups, k = i / 32 / groups, row = group * 32 + lane;
+                if (row >= n_rows || k >= A.slice_width((first + row) / A.slice_height))
+                  continue;
+                Number       *to     = A.values + A.value_index(first + row, k, 0, 0);
+                const Number *from   = s.blocks + (s.start[row] + k) * n_block;
+                const bool    stored = k < s.start[row + 1] - s.start[row];
+                PATCHFEM_UNROLL
+                for (int entry = 0; entry < n_block; ++entry)
+                  to[std::int64_t(entry) * A.slice_height] = stored ? from[entry] : Number(0);
+              }
+          }
       }
     };
   } // namespace kernels

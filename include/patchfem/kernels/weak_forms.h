@@ -91,7 +91,10 @@ namespace PatchFEM
                                     const ShapeFunction<dim, Number> &test,
                                     const ShapeFunction<dim, Number> &trial)
     {
-      sum(0, 0) += weight * dot(test.gradient, trial.gradient);
+      // The weighted test gradient is the same for all trial functions and is hoisted out of their loop.
+      PATCHFEM_UNROLL
+      for (int d = 0; d < dim; ++d)
+        sum(0, 0) += (weight * test.gradient[d]) * trial.gradient[d];
     }
 
     template <typename Number>
