@@ -33,6 +33,8 @@ cmake "${options[@]}" >"$out/configure.log" 2>&1 || { cat "$out/configure.log"; 
 cmake --build "$build" -j >"$out/build.log" 2>&1 || { grep -E "error|FAILED" "$out/build.log" | head -30; exit 1; }
 "$build/tests/test_core" >"$out/test_core.log" 2>&1 || { grep -E "Failure|FAILED" "$out/test_core.log" | head -40; }
 tail -n 3 "$out/test_core.log"
+(cd "$build" && ctest -R '^package/' --output-on-failure) >"$out/package.log" 2>&1 || true
+grep -E "tests passed|Failed" "$out/package.log"
 if [[ $sanitize == yes ]]; then
   for tool in memcheck racecheck initcheck; do
     echo "compute-sanitizer $tool"
