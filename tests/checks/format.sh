@@ -13,7 +13,7 @@ format=$(command -v clang-format-14 || command -v clang-format || true)
 [[ -n $format ]] || skip "there is no clang-format"
 [[ $("$format" --version) == *"version 14."* ]] || skip "$("$format" --version) is not version 14"
 sources source include cuda applications benchmarks tests | grep -E '\.(h|cc|cu|cuh)$' | xargs "$format" --dry-run -Werror || {
-  echo "repair: clang-format -i of these files" >&2
+  echo "repair: git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs $format -i" >&2
   status=1
 }
 exit $status
