@@ -126,6 +126,7 @@ namespace PatchFEM
     a.most_pairs     = plan.most_pairs();
     a.most_slots     = plan.most_slots();
     a.computed_batch = Patches::computed_batch(*elements);
+    a.isoparametric  = is_isoparametric;
     a.staged         = plan.strategy() == AssemblyStrategy::patches;
     // A load that varies inside cells, and coefficients that do, need all points.
     a.one_point = one_point_suffices && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();

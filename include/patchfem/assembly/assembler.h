@@ -76,7 +76,7 @@ namespace PatchFEM
     Array<Number>                         face_load, face_robin, buffer_matrix, buffer_vector;
     Array<std::int64_t>                   face_points;
     std::size_t                           fast_memory        = 0;
-    bool                                  one_point_suffices = false, coefficients_are_set = false;
+    bool                                  one_point_suffices = false, coefficients_are_set = false, is_isoparametric = false;
   };
 
   /**

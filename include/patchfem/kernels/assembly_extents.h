@@ -15,9 +15,9 @@ namespace PatchFEM
     {
       constexpr int        dim = Form::dimension, corners = 1 << dim;
       const ReferenceView &r = a.batches.batch[a.computed_batch].reference;
-      if (a.one_point && r.n_shape == dim + 1 && r.n_geometry == dim + 1)
+      if (a.isoparametric && a.one_point && r.n_shape == dim + 1)
         function(FixedExtents<dim + 1, 1, dim + 1>());
-      else if (r.n_shape == corners && r.n_geometry == corners && r.n_quadrature == corners)
+      else if (a.isoparametric && r.n_shape == corners && r.n_quadrature == corners)
         function(FixedExtents<corners, corners, corners>());
       else
         function(AnyExtents());

@@ -8,8 +8,8 @@
 namespace PatchFEM
 {
   /** Jacobian J(a, b) = d x_a / d xi_b from geometry gradients [geometry][dim] and nodes [geometry][dim]. */
-  template <int dim, typename Number>
-  PATCHFEM_INLINE void add_to_jacobian(SmallMatrix<dim, dim, Number> &J, const double *gradient, const Number *x)
+  template <int dim, typename Number, typename Gradient>
+  PATCHFEM_INLINE void add_to_jacobian(SmallMatrix<dim, dim, Number> &J, const Gradient *gradient, const Number *x)
   {
     PATCHFEM_UNROLL
     for (int a = 0; a < dim; ++a)
@@ -42,9 +42,9 @@ namespace PatchFEM
   }
 
   /** grad phi = J^-T grad_hat phi. */
-  template <int dim, typename Number>
+  template <int dim, typename Number, typename Gradient>
   PATCHFEM_INLINE SmallVector<dim, Number> real_gradient(const SmallMatrix<dim, dim, Number> &inverse_jacobian,
-                                                         const double                        *reference_gradient)
+                                                         const Gradient                        *reference_gradient)
   {
     SmallVector<dim, Number> g;
     PATCHFEM_UNROLL

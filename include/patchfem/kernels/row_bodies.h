@@ -74,8 +74,25 @@ namespace PatchFEM
       static PATCHFEM_HOST_DEVICE int point_size(const int n_shape) { return (1 + n_shape * dim) | 1; }
       static PATCHFEM_HOST_DEVICE int record_size(const int n_shape, const int n_quadrature)
       {
-        return whole ? (n_shape * n_shape + n_shape) | 1 : n_quadrature * point_size(n_shape);
+        return whole ? (n_entries(n_shape) + n_shape) | 1 : n_quadrature * point_size(n_shape);
       }
+
+      /** Entries of a cell's matrix that are kept: the upper half of a symmetric one, row by row. */
+      static PATCHFEM_HOST_DEVICE int n_entries(const int n_shape)
+      {
+        return is_symmetric() ? n_shape * (n_shape + 1) / 2 : n_shape * n_shape;
+      }
+
+      static PATCHFEM_INLINE int entry(const int n_shape, const int i, const int j)
+      {
+        if (!is_symmetric())
+          return i * n_shape + j;
+        const int low = i < j ? i : j, high = i < j ? j : i;
+        return low * n_shape - low * (low - 1) / 2 + high - low;
+      }
+
+      /** Forms with moments are symmetric: the lower half of the matrix is the upper one. */
+      static constexpr PATCHFEM_HOST_DEVICE bool is_symmetric() { return HasMoments<Form>::value; }
 
       /** Scratch memory of one patch, in the order it lies there. */
       struct Scratch
@@ -206,28 +223,99 @@ namespace PatchFEM
       }
 
       /** Phase 2: records of the patch's cells [begin, end). */
-      PATCHFEM_INLINE void
-      stage(const int begin, const int end, const int rank, const int size, const Scratch &s) const
+      PATCHFEM_INLINE void stage(const int begin, const int end, const int rank, const int size, const Scratch &s) const
       {
-        const int *cells = s.cells;
+        const int first = batch().first_cell;
         if constexpr (whole)
-        {
-          for (int c = begin + rank; c < end; c += size)
-            if (cells[c] >= 0)
-              stage_matrix(cells[c] - batch().first_cell,
-                           s.records + (c - begin) * record_size(n_shape(), n_quadrature()));
-        }
-        else
-        {
-          const int n_q = n_quadrature();
-          for (int i = rank; i < (end - begin) * n_q; i += size)
           {
-            const int c = i / n_q, q = i % n_q;
-            if (cells[begin + c] >= 0)
-              stage_gradients(cells[begin + c] - batch().first_cell, q,
-                              s.records + (c * n_q + q) * point_size(n_shape()));
+            const int stride = record_size(n_shape(), n_quadrature());
+            for (int c = begin + rank; c < end; c += size)
+              if (s.cells[c] >= 0)
+                {
+                  if constexpr (Extents::n_shape > 0)
+                    stage_fixed_matrix(s.cells[c] - first, s.records + (c - begin) * stride);
+                  else
+                    stage_matrix(s.cells[c] - first, s.records + (c - begin) * stride);
+                }
           }
-        }
+        else
+          {
+            const int n_q = n_quadrature(), stride = point_size(n_shape());
+            if constexpr (Extents::n_shape > 0)
+              if (size % n_q == 0)
+                {
+                  // A worker keeps its quadrature point, and the gradients there in registers.
+                  const int q = rank % n_q;
+                  Number    reference[Extents::n_shape * dim];
+                  load_gradients(q, reference);
+                  for (int c = rank / n_q; c < end - begin; c += size / n_q)
+                    if (s.cells[begin + c] >= 0)
+                      stage_fixed_gradients(s.cells[begin + c] - first, q, reference, s.records + (c * n_q + q) * stride);
+                  return;
+                }
+            for (int i = rank; i < (end - begin) * n_q; i += size)
+              {
+                const int c = i / n_q, q = i % n_q;
+                if (s.cells[begin + c] >= 0)
+                  stage_gradients(s.cells[begin + c] - first, q, s.records + (c * n_q + q) * stride);
+              }
+          }
+      }
+
+      /** Reference gradients of the shape functions at point @p q; with fixed extents they are the geometry's too. */
+      PATCHFEM_INLINE void load_gradients(const int q, Number *reference) const
+      {
+        const double *from = batch().reference.shape_gradients + q * Extents::n_shape * dim;
+        PATCHFEM_UNROLL
+        for (int k = 0; k < Extents::n_shape * dim; ++k)
+          reference[k] = static_cast<Number>(from[k]);
+      }
+
+      /** Corners of a cell relative to its first, [corner][dim]. */
+      PATCHFEM_INLINE void load_corners(const int local, Number *x) const
+      {
+        const int    *geometry = batch().geometry + std::int64_t(local) * Extents::n_shape;
+        const double *origin   = a.batches.points + std::int64_t(geometry[0]) * dim;
+        double        first[dim];
+        PATCHFEM_UNROLL
+        for (int d = 0; d < dim; ++d)
+          first[d] = origin[d];
+        PATCHFEM_UNROLL
+        for (int g = 0; g < Extents::n_shape; ++g)
+          {
+            const double *point = a.batches.points + std::int64_t(geometry[g]) * dim;
+            PATCHFEM_UNROLL
+            for (int d = 0; d < dim; ++d)
+              x[g * dim + d] = static_cast<Number>(point[d] - first[d]);
+          }
+      }
+
+      PATCHFEM_INLINE Number fixed_map(const Number *x, const Number *reference, const int q, SmallMatrix<dim, dim, Number> &inverse_jacobian) const
+      {
+        SmallMatrix<dim, dim, Number> J;
+        J.clear();
+        PATCHFEM_UNROLL
+        for (int g = 1; g < Extents::n_shape; ++g) // the first corner is the origin
+          add_to_jacobian<dim, Number>(J, reference + g * dim, x + g * dim);
+        const Number det = determinant(J);
+        inverse_jacobian = inverse(J, det);
+        return det * (a.one_point ? reference_volume() : static_cast<Number>(batch().reference.weights[q]));
+      }
+
+      PATCHFEM_INLINE void stage_fixed_gradients(const int local, const int q, const Number *reference, Number *record) const
+      {
+        Number                        x[Extents::n_shape * dim];
+        SmallMatrix<dim, dim, Number> inv;
+        load_corners(local, x);
+        record[0] = fixed_map(x, reference, q, inv);
+        PATCHFEM_UNROLL
+        for (int i = 0; i < Extents::n_shape; ++i)
+          {
+            const auto g = real_gradient<dim, Number>(inv, reference + i * dim);
+            PATCHFEM_UNROLL
+            for (int d = 0; d < dim; ++d)
+              record[1 + i * dim + d] = g[d];
+          }
       }
 
       PATCHFEM_INLINE void stage_gradients(const int local, const int q, Number *record) const
@@ -235,88 +323,88 @@ namespace PatchFEM
         SmallMatrix<dim, dim, Number> inv;
         record[0] = map(local, q, inv);
         for (int i = 0; i < n_shape(); ++i)
-        {
-          const auto g = real_gradient<dim, Number>(inv, batch().reference.shape_gradients + (q * n_shape() + i) * dim);
-          for (int d = 0; d < dim; ++d)
-            record[1 + i * dim + d] = g[d];
-        }
+          {
+            const auto g = real_gradient<dim, Number>(inv, batch().reference.shape_gradients + (q * n_shape() + i) * dim);
+            for (int d = 0; d < dim; ++d)
+              record[1 + i * dim + d] = g[d];
+          }
       }
 
-      /** The whole matrix of a cell with one component, then its load. */
-      PATCHFEM_INLINE void stage_matrix(const int local, Number *record) const
+      /** The whole matrix of a cell with one component, in registers, then its load. */
+      PATCHFEM_INLINE void stage_fixed_matrix(const int local, Number *record) const
       {
-        const ReferenceView &r = batch().reference;
-        const int            n = n_shape();
-        if constexpr (Extents::n_shape > 0)
-        {
-          constexpr int              m = Extents::n_shape;
-          ShapeFunction<dim, Number> shape[m];
-          Number                     K[m][m], f[m];
-          PATCHFEM_UNROLL
-          for (int i = 0; i < m; ++i)
+        constexpr int m = Extents::n_shape;
+        Number        x[m * dim], K[m][m], f[m];
+        load_corners(local, x);
+        PATCHFEM_UNROLL
+        for (int i = 0; i < m; ++i)
           {
             f[i] = Number(0);
             PATCHFEM_UNROLL
             for (int j = 0; j < m; ++j)
               K[i][j] = Number(0);
           }
-          for (int q = 0; q < n_quadrature(); ++q)
+        for (int q = 0; q < n_quadrature(); ++q)
           {
+            Number                        reference[m * dim];
+            ShapeFunction<dim, Number>    shape[m];
             SmallMatrix<dim, dim, Number> inv;
-            const Number                  weight = map(local, q, inv);
+            load_gradients(q, reference);
+            const Number weight = fixed_map(x, reference, q, inv);
             PATCHFEM_UNROLL
             for (int i = 0; i < m; ++i)
-            {
-              shape[i].value    = shape_value(q, i);
-              shape[i].gradient = real_gradient<dim, Number>(inv, r.shape_gradients + (q * m + i) * dim);
-            }
+              {
+                shape[i].value    = shape_value(q, i);
+                shape[i].gradient = real_gradient<dim, Number>(inv, reference + i * dim);
+              }
             add_point(local, q, weight, shape, K);
             if (a.load.kind != CoefficientView<Number>::none)
-            {
-              const Number load = weight * a.load.at(a.batches, a.computed_batch, local, q)[0];
-              PATCHFEM_UNROLL
-              for (int i = 0; i < m; ++i)
-                f[i] += load * shape[i].value;
-            }
+              {
+                const Number load = weight * a.load.at(a.batches, a.computed_batch, local, q)[0];
+                PATCHFEM_UNROLL
+                for (int i = 0; i < m; ++i)
+                  f[i] += load * shape[i].value;
+              }
           }
-          finish_matrix(local, K);
+        finish_matrix(local, K);
+        int k = 0;
+        PATCHFEM_UNROLL
+        for (int i = 0; i < m; ++i)
           PATCHFEM_UNROLL
-          for (int i = 0; i < m; ++i)
-          {
-            PATCHFEM_UNROLL
-            for (int j = 0; j < m; ++j)
-              record[i * m + j] = is_symmetric() && j < i ? K[j][i] : K[i][j];
-            record[m * m + i] = f[i];
-          }
-        }
-        else
-        {
-          for (int k = 0; k < n * n + n; ++k)
-            record[k] = Number(0);
-          for (int q = 0; q < n_quadrature(); ++q)
+        for (int j = is_symmetric() ? i : 0; j < m; ++j)
+          record[k++] = K[i][j];
+        PATCHFEM_UNROLL
+        for (int i = 0; i < m; ++i)
+          record[k++] = f[i];
+      }
+
+      /** The same with extents of the run time, summed in the record. */
+      PATCHFEM_INLINE void stage_matrix(const int local, Number *record) const
+      {
+        const ReferenceView &r = batch().reference;
+        const int            n = n_shape(), load = n_entries(n);
+        for (int k = 0; k < load + n; ++k)
+          record[k] = Number(0);
+        for (int q = 0; q < n_quadrature(); ++q)
           {
             SmallMatrix<dim, dim, Number> inv;
             const Number                  weight = map(local, q, inv);
             for (int i = 0; i < n; ++i)
-            {
-              const ShapeFunction<dim, Number> test{
-                  shape_value(q, i), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + i) * dim)};
-              for (int j = 0; j < n; ++j)
               {
-                const ShapeFunction<dim, Number> trial{
-                    shape_value(q, j), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + j) * dim)};
-                record[i * n + j] +=
-                    weight * Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), test, trial)(0, 0);
+                const ShapeFunction<dim, Number> test{shape_value(q, i),
+                                                      real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + i) * dim)};
+                for (int j = is_symmetric() ? i : 0; j < n; ++j)
+                  {
+                    const ShapeFunction<dim, Number> trial{
+                      shape_value(q, j), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + j) * dim)};
+                    record[entry(n, i, j)] +=
+                      weight * Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), test, trial)(0, 0);
+                  }
+                if (a.load.kind != CoefficientView<Number>::none)
+                  record[load + i] += weight * test.value * a.load.at(a.batches, a.computed_batch, local, q)[0];
               }
-              if (a.load.kind != CoefficientView<Number>::none)
-                record[n * n + i] += weight * test.value * a.load.at(a.batches, a.computed_batch, local, q)[0];
-            }
           }
-        }
       }
-
-      /** Forms with moments are symmetric: the lower half of the matrix is the upper one. */
-      static constexpr bool is_symmetric() { return HasMoments<Form>::value; }
 
       /** K += the point's contribution; with moments without the coefficient, which finish_matrix() applies. */
       template <int m>
@@ -439,7 +527,7 @@ namespace PatchFEM
                     {
                       Number *to = sums + slots[slot + j] * n_block;
                       if constexpr (whole)
-                        to[0] += record[i * n_shape() + j];
+                        to[0] += record[entry(n_shape(), i, j)];
                       else
                         {
                           const auto value = block(record, local, i, j);
@@ -455,7 +543,7 @@ namespace PatchFEM
                     {
                       Number sum = Number(0);
                       if constexpr (whole)
-                        sum = record[n_shape() * n_shape() + i];
+                        sum = record[n_entries(n_shape()) + i];
                       else
                         for (int q = 0; q < n_quadrature(); ++q)
                           sum += record[q * point_size(n_shape())] * shape_value(q, i) *
