@@ -58,6 +58,8 @@ def newest(folder):
     found = {}
     for _, run in read_runs(folder):
         for result in run["results"]:
+            if result.get("detail"):
+                continue
             key = (run["device"], run["benchmark"], result["case"], result["metric"])
             if key not in found or run["date"] >= found[key][0]["date"]:
                 found[key] = (run, result)
