@@ -26,52 +26,54 @@ namespace
     std::vector<double>     y(x.size(), 0.);
 #pragma omp parallel for schedule(static)
     for (int c = 0; c < batch.n_cells; ++c)
+    {
+      const int *nodes = &batch.nodes[std::int64_t(c) * n];
+      for (int q = 0; q < r.n_quadrature; ++q)
       {
-        const int *nodes = &batch.nodes[std::int64_t(c) * n];
-        for (int q = 0; q < r.n_quadrature; ++q)
+        double J[3][3] = {}, inverse[3][3], g[8][3], u[3][3] = {};
+        for (int v = 0; v < n; ++v)
+          for (int a = 0; a < 3; ++a)
+            for (int b = 0; b < 3; ++b)
+              J[a][b] += tables.points[3 * std::int64_t(nodes[v]) + a] * r.geometry_gradients[(q * n + v) * 3 + b];
+        double det = 0.;
+        for (int a = 0; a < 3; ++a)
+        {
+          for (int b = 0; b < 3; ++b)
+            inverse[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] -
+                            J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
+          det += J[0][a] * inverse[a][0];
+        }
+        for (int v = 0; v < n; ++v)
+          for (int a = 0; a < 3; ++a)
           {
-            double J[3][3] = {}, inverse[3][3], g[8][3], u[3][3] = {};
-            for (int v = 0; v < n; ++v)
-              for (int a = 0; a < 3; ++a)
-                for (int b = 0; b < 3; ++b)
-                  J[a][b] += tables.points[3 * std::int64_t(nodes[v]) + a] * r.geometry_gradients[(q * n + v) * 3 + b];
-            double det = 0.;
+            g[v][a] = 0.;
+            for (int b = 0; b < 3; ++b)
+              g[v][a] += inverse[b][a] / det * r.shape_gradients[(q * n + v) * 3 + b];
+          }
+        for (int v = 0; v < n; ++v)
+          for (int k = 0; k < n_comp; ++k)
             for (int a = 0; a < 3; ++a)
-              {
-                for (int b = 0; b < 3; ++b)
-                  inverse[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] -
-                                  J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
-                det += J[0][a] * inverse[a][0];
-              }
-            for (int v = 0; v < n; ++v)
-              for (int a = 0; a < 3; ++a)
-                {
-                  g[v][a] = 0.;
-                  for (int b = 0; b < 3; ++b)
-                    g[v][a] += inverse[b][a] / det * r.shape_gradients[(q * n + v) * 3 + b];
-                }
-            for (int v = 0; v < n; ++v)
-              for (int k = 0; k < n_comp; ++k)
-                for (int a = 0; a < 3; ++a)
-                  u[k][a] += x[std::int64_t(nodes[v]) * n_comp + k] * g[v][a];
-            const double weight = det * r.weights[q];
-            for (int v = 0; v < n; ++v)
-              for (int k = 0; k < n_comp; ++k)
-                {
-                  double sum = 0.;
-                  for (int a = 0; a < 3; ++a)
-                    sum += n_comp == 1 ? u[0][a] * g[v][a] :
-                                         1.5 * u[a][a] * g[v][k] + 0.8 * (u[k][a] + u[a][k]) * g[v][a];
+              u[k][a] += x[std::int64_t(nodes[v]) * n_comp + k] * g[v][a];
+        const double weight = det * r.weights[q];
+        for (int v = 0; v < n; ++v)
+          for (int k = 0; k < n_comp; ++k)
+          {
+            double sum = 0.;
+            for (int a = 0; a < 3; ++a)
+              sum += n_comp == 1 ? u[0][a] * g[v][a] : 1.5 * u[a][a] * g[v][k] + 0.8 * (u[k][a] + u[a][k]) * g[v][a];
 #pragma omp atomic
-                  y[std::int64_t(nodes[v]) * n_comp + k] += weight * sum;
-                }
+            y[std::int64_t(nodes[v]) * n_comp + k] += weight * sum;
           }
       }
+    }
     return y;
   }
 
   template <typename Number>
-  bool verified(const ElementTables &tables, const ElementBatches &batches, const MatrixBase<Number> &matrix, const double tolerance)
+  bool verified(const ElementTables      &tables,
+                const ElementBatches     &batches,
+                const MatrixBase<Number> &matrix,
+                const double              tolerance)
   {
     const int           n_comp = tables.n_components;
     const std::int64_t  n      = batches.n_dofs();
@@ -88,25 +90,25 @@ namespace
     const std::vector<Number> result = product.copy_to_host();
     double                    worst = 0., largest = 0.;
     for (std::int64_t i = 0; i < n; ++i)
-      {
-        const double difference =
+    {
+      const double difference =
           std::abs(result[std::int64_t(position[i / n_comp]) * n_comp + i % n_comp] - expected[i]);
-        worst   = difference >= 0. ? std::max(worst, difference) : 1e300;
-        largest = std::max(largest, std::abs(expected[i]));
-      }
+      worst   = difference >= 0. ? std::max(worst, difference) : 1e300;
+      largest = std::max(largest, std::abs(expected[i]));
+    }
     if (!(worst <= tolerance * largest))
       std::printf("largest difference %g of %g\n", worst, largest);
     return worst <= tolerance * largest;
   }
 
   template <typename Form, typename Number>
-  void measure(benchmark::Report              &report,
-               const Backend                  &backend,
-               const std::string              &name,
-               const ElementTables            &tables,
-               const std::vector<double>      &coefficients,
-               const std::vector<int>         &patch_sizes,
-               const int                       concurrent)
+  void measure(benchmark::Report         &report,
+               const Backend             &backend,
+               const std::string         &name,
+               const ElementTables       &tables,
+               const std::vector<double> &coefficients,
+               const std::vector<int>    &patch_sizes,
+               const int                  concurrent)
   {
     constexpr int n_comp  = Form::n_components;
     const auto    seconds = [&](const auto &function) {
@@ -121,58 +123,64 @@ namespace
     const double again   = seconds([&]() { batches->reinit(backend, tables); });
     report.add({name, "batches", again, "s", 0., true, {{"cold", upload}}});
     for (const int rows : patch_sizes)
-      {
-        Assembler<Form, Number>                          assembler;
-        typename Assembler<Form, Number>::AdditionalData data;
-        data.rows_per_patch = rows;
-        data.concurrent     = concurrent;
-        if (rows > 0)
-          data.strategy = AssemblyStrategy::patches;
-        memory::reset_peak(backend.kind());
-        double plan = seconds([&]() { assembler.reinit(batches, data); });
-        const double plan_cold = plan;
-        plan                   = seconds([&]() { assembler.reinit(batches, data); });
-        assembler.set_coefficients(CoefficientField::constant(coefficients));
-        assembler.set_body_load(CoefficientField::constant(std::vector<double>(n_comp, 1.)));
-        SlicedEllpackMatrix<Number> matrix;
-        Vector<Number>              rhs;
-        matrix.reinit(backend, assembler.sparsity().view(), n_comp, n_comp);
-        const std::string label = name + (rows > 0 ? ", " + std::to_string(rows) + " rows a patch" : "");
-        report.add({label, "plan", plan, "s", 0., true, {{"cold", plan_cold}}});
-        assembler.release_sparsity_columns();
+    {
+      Assembler<Form, Number>                          assembler;
+      typename Assembler<Form, Number>::AdditionalData data;
+      data.rows_per_patch = rows;
+      data.concurrent     = concurrent;
+      if (rows > 0)
+        data.strategy = AssemblyStrategy::patches;
+      memory::reset_peak(backend.kind());
+      double       plan      = seconds([&]() { assembler.reinit(batches, data); });
+      const double plan_cold = plan;
+      plan                   = seconds([&]() { assembler.reinit(batches, data); });
+      assembler.set_coefficients(CoefficientField::constant(coefficients));
+      assembler.set_body_load(CoefficientField::constant(std::vector<double>(n_comp, 1.)));
+      SlicedEllpackMatrix<Number> matrix;
+      Vector<Number>              rhs;
+      matrix.reinit(backend, assembler.sparsity().view(), n_comp, n_comp);
+      const std::string label = name + (rows > 0 ? ", " + std::to_string(rows) + " rows a patch" : "");
+      report.add({label, "plan", plan, "s", 0., true, {{"cold", plan_cold}}});
+      assembler.release_sparsity_columns();
 
-        DeviceTimer               timer(backend);
-        const std::vector<double> cold = timer.cold(3, [&]() { assembler.assemble(matrix, rhs); });
-        const std::vector<double> warm = timer.warm(10, [&]() { assembler.assemble(matrix, rhs); });
-        const bool   correct = verified(tables, *batches, matrix, sizeof(Number) == 8 ? 1e-12 : 1e-4);
-        const double bytes   = double(assembler.sparsity().n_blocks()) * n_comp * n_comp * sizeof(Number) +
-                             double(tables.points.size()) * 8. + double(tables.batches[0].nodes.size()) * 4.;
-        const double n_cells = tables.batches[0].n_cells;
-        report.add({label,
-                    "rate",
-                    n_cells / median(warm),
-                    "cells/s",
-                    n_cells / (bytes / report.copy_rate),
-                    correct,
-                    {{"cold", n_cells / median(cold)},
-                     {"redundancy", assembler.patches().redundancy()},
-                     {"rows_per_patch", double(assembler.patches().rows_per_patch())},
-                     {"cells_per_patch", double(assembler.patches().most_cells())},
-                     {"bytes", bytes}}});
-        report.add({label,
-                    "extra memory",
-                    double(assembler.memory_consumption()) / matrix.memory_consumption(),
-                    "1",
-                    0.,
-                    true,
-                    {{"matrix_bytes", double(matrix.memory_consumption())},
-                     {"padding", double(matrix.n_stored_elements()) / matrix.n_nonzero_elements()}}});
-      }
+      DeviceTimer               timer(backend);
+      const std::vector<double> cold    = timer.cold(3, [&]() { assembler.assemble(matrix, rhs); });
+      const std::vector<double> warm    = timer.warm(10, [&]() { assembler.assemble(matrix, rhs); });
+      const bool                correct = verified(tables, *batches, matrix, sizeof(Number) == 8 ? 1e-12 : 1e-4);
+      const double              bytes   = double(assembler.sparsity().n_blocks()) * n_comp * n_comp * sizeof(Number) +
+                           double(tables.points.size()) * 8. + double(tables.batches[0].nodes.size()) * 4.;
+      const double n_cells = tables.batches[0].n_cells;
+      report.add({label,
+                  "rate",
+                  n_cells / median(warm),
+                  "cells/s",
+                  n_cells / (bytes / report.copy_rate),
+                  correct,
+                  {{"cold", n_cells / median(cold)},
+                   {"redundancy", assembler.patches().redundancy()},
+                   {"rows_per_patch", double(assembler.patches().rows_per_patch())},
+                   {"cells_per_patch", double(assembler.patches().most_cells())},
+                   {"bytes", bytes}}});
+      report.add({label,
+                  "extra memory",
+                  double(assembler.memory_consumption()) / matrix.memory_consumption(),
+                  "1",
+                  0.,
+                  true,
+                  {{"matrix_bytes", double(matrix.memory_consumption())},
+                   {"padding", double(matrix.n_stored_elements()) / matrix.n_nonzero_elements()}}});
+    }
   }
 
   int run(int argc, char **argv)
   {
-    benchmark::Options options({{"elasticity", "149"}, {"laplace", "214"}, {"tetrahedra", "149"}, {"only", "all"}, {"patches", "auto"}, {"concurrent", "0"}}, {});
+    benchmark::Options options({{"elasticity", "149"},
+                                {"laplace", "214"},
+                                {"tetrahedra", "149"},
+                                {"only", "all"},
+                                {"patches", "auto"},
+                                {"concurrent", "0"}},
+                               {});
     options.parse(argc, argv);
     const Backend     backend("cuda");
     benchmark::Report report("assembly", backend.device_name());
@@ -183,23 +191,28 @@ namespace
       return ", " + std::to_string(tables.n_cells() / 100000 / 10.).substr(0, 4) + " M cells";
     };
     const int  concurrent = std::stoi(options.get("concurrent"));
-    const auto sizes = [&](std::vector<int> some) { return sweep ? some : std::vector<int>{0}; };
+    const auto sizes      = [&](std::vector<int> some) { return sweep ? some : std::vector<int>{0}; };
     if (only == "all" || only == "elasticity")
-      {
-        const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("elasticity"), 3);
-        measure<Elasticity<3>, double>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp64" + size(tables), tables, {1.5, 0.8}, sizes({16, 24, 32, 48, 64, 80}), concurrent);
-        measure<Elasticity<3>, float>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp32" + size(tables), tables, {1.5, 0.8}, sizes({32, 64, 96, 128}), concurrent);
-      }
+    {
+      const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("elasticity"), 3);
+      measure<Elasticity<3>, double>(report, backend,
+                                     "Q1 elasticity, general hexahedra, SBELL 3x3, fp64" + size(tables), tables,
+                                     {1.5, 0.8}, sizes({16, 24, 32, 48, 64, 80}), concurrent);
+      measure<Elasticity<3>, float>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp32" + size(tables),
+                                    tables, {1.5, 0.8}, sizes({32, 64, 96, 128}), concurrent);
+    }
     if (only == "all" || only == "laplace")
-      {
-        const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("laplace"), 1);
-        measure<Laplace<3>, double>(report, backend, "Q1 Laplace, general hexahedra, SELL, fp64" + size(tables), tables, {1.}, sizes({32, 64, 96, 128, 192, 256}), concurrent);
-      }
+    {
+      const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("laplace"), 1);
+      measure<Laplace<3>, double>(report, backend, "Q1 Laplace, general hexahedra, SELL, fp64" + size(tables), tables,
+                                  {1.}, sizes({32, 64, 96, 128, 192, 256}), concurrent);
+    }
     if (only == "all" || only == "tetrahedra")
-      {
-        const ElementTables tables = synthetic::cube_of_tetrahedra(options.get_int("tetrahedra"), 1, true);
-        measure<Laplace<3>, double>(report, backend, "P1 Laplace, scattered tetrahedra, SELL, fp64" + size(tables), tables, {1.}, sizes({64, 96, 128, 192, 256, 384}), concurrent);
-      }
+    {
+      const ElementTables tables = synthetic::cube_of_tetrahedra(options.get_int("tetrahedra"), 1, true);
+      measure<Laplace<3>, double>(report, backend, "P1 Laplace, scattered tetrahedra, SELL, fp64" + size(tables),
+                                  tables, {1.}, sizes({64, 96, 128, 192, 256, 384}), concurrent);
+    }
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   }

@@ -33,29 +33,29 @@ namespace synthetic
   inline ReferenceElement hexahedron()
   {
     ReferenceElement r;
-    r.name         = "Q1 hexahedron";
-    r.dim          = 3;
-    r.degree       = 1;
-    r.n_shape      = r.n_geometry = r.n_quadrature = 8;
-    const double gauss[2] = {0.5 - std::sqrt(1. / 12.), 0.5 + std::sqrt(1. / 12.)};
+    r.name    = "Q1 hexahedron";
+    r.dim     = 3;
+    r.degree  = 1;
+    r.n_shape = r.n_geometry = r.n_quadrature = 8;
+    const double gauss[2]                     = {0.5 - std::sqrt(1. / 12.), 0.5 + std::sqrt(1. / 12.)};
     for (int q = 0; q < 8; ++q)
+    {
+      r.weights.push_back(0.125);
+      for (int v = 0; v < 8; ++v)
       {
-        r.weights.push_back(0.125);
-        for (int v = 0; v < 8; ++v)
-          {
-            double value[3], slope[3];
-            for (int d = 0; d < 3; ++d)
-              {
-                const double x = gauss[(q >> d) & 1];
-                value[d]       = (v >> d) & 1 ? x : 1. - x;
-                slope[d]       = (v >> d) & 1 ? 1. : -1.;
-              }
-            r.shape_values.push_back(value[0] * value[1] * value[2]);
-            r.shape_gradients.push_back(slope[0] * value[1] * value[2]);
-            r.shape_gradients.push_back(value[0] * slope[1] * value[2]);
-            r.shape_gradients.push_back(value[0] * value[1] * slope[2]);
-          }
+        double value[3], slope[3];
+        for (int d = 0; d < 3; ++d)
+        {
+          const double x = gauss[(q >> d) & 1];
+          value[d]       = (v >> d) & 1 ? x : 1. - x;
+          slope[d]       = (v >> d) & 1 ? 1. : -1.;
+        }
+        r.shape_values.push_back(value[0] * value[1] * value[2]);
+        r.shape_gradients.push_back(slope[0] * value[1] * value[2]);
+        r.shape_gradients.push_back(value[0] * slope[1] * value[2]);
+        r.shape_gradients.push_back(value[0] * value[1] * slope[2]);
       }
+    }
     r.geometry_values    = r.shape_values;
     r.geometry_gradients = r.shape_gradients;
     r.support_geometry_values.assign(64, 0.);
@@ -75,15 +75,15 @@ namespace synthetic
     r.n_shape = r.n_geometry = r.n_quadrature = 4;
     const double a = 0.25 * (1. - 1. / std::sqrt(5.)), b = 1. - 3. * a;
     for (int q = 0; q < 4; ++q)
+    {
+      r.weights.push_back(1. / 24.);
+      for (int v = 0; v < 4; ++v)
       {
-        r.weights.push_back(1. / 24.);
-        for (int v = 0; v < 4; ++v)
-          {
-            r.shape_values.push_back(q == v ? b : a);
-            for (int d = 0; d < 3; ++d)
-              r.shape_gradients.push_back(v == 0 ? -1. : (v == d + 1 ? 1. : 0.));
-          }
+        r.shape_values.push_back(q == v ? b : a);
+        for (int d = 0; d < 3; ++d)
+          r.shape_gradients.push_back(v == 0 ? -1. : (v == d + 1 ? 1. : 0.));
       }
+    }
     r.geometry_values    = r.shape_values;
     r.geometry_gradients = r.shape_gradients;
     r.support_geometry_values.assign(16, 0.);
@@ -99,12 +99,12 @@ namespace synthetic
     std::vector<double> points(3 * m * m * m);
 #pragma omp parallel for schedule(static)
     for (std::int64_t v = 0; v < m * m * m; ++v)
-      {
-        const std::int64_t index[3] = {v % m, v / m % m, v / (m * m)};
-        const bool         inner    = std::all_of(index, index + 3, [&](std::int64_t i) { return i > 0 && i < n; });
-        for (int d = 0; d < 3; ++d)
-          points[3 * v + d] = (index[d] + (inner ? 0.4 * (hashed(3 * v + d) - 0.5) : 0.)) / n;
-      }
+    {
+      const std::int64_t index[3] = {v % m, v / m % m, v / (m * m)};
+      const bool         inner    = std::all_of(index, index + 3, [&](std::int64_t i) { return i > 0 && i < n; });
+      for (int d = 0; d < 3; ++d)
+        points[3 * v + d] = (index[d] + (inner ? 0.4 * (hashed(3 * v + d) - 0.5) : 0.)) / n;
+    }
     return points;
   }
 
@@ -140,7 +140,8 @@ namespace synthetic
 #pragma omp parallel for schedule(static)
     for (std::int64_t c = 0; c < n_cells; ++c)
       for (int v = 0; v < 8; ++v)
-        batch.nodes[8 * c + v] = static_cast<int>((c % n + (v & 1)) + m * ((c / n % n + ((v >> 1) & 1)) + m * (c / (std::int64_t(n) * n) + (v >> 2))));
+        batch.nodes[8 * c + v] = static_cast<int>(
+            (c % n + (v & 1)) + m * ((c / n % n + ((v >> 1) & 1)) + m * (c / (std::int64_t(n) * n) + (v >> 2))));
     batch.geometry = batch.nodes;
     batch.material_ids.assign(n_cells, 0);
     tables.batches.push_back(std::move(batch));
@@ -153,7 +154,7 @@ namespace synthetic
     ElementTables          tables = cube_of_hexahedra(n, n_components);
     const CellTable        cubes  = std::move(tables.batches[0]);
     CellTable              batch;
-    const std::int64_t     n_cells = 6 * std::int64_t(cubes.n_cells);
+    const std::int64_t     n_cells    = 6 * std::int64_t(cubes.n_cells);
     static constexpr int   path[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     const std::vector<int> node_order = scattered ? random_permutation(tables.n_nodes) : std::vector<int>();
     const std::vector<int> cell_order = scattered ? random_permutation(n_cells) : std::vector<int>();
@@ -162,26 +163,26 @@ namespace synthetic
     batch.nodes.resize(4 * n_cells);
 #pragma omp parallel for schedule(static)
     for (std::int64_t t = 0; t < n_cells; ++t)
+    {
+      const int         *p          = path[t % 6];
+      const int          corners[4] = {0, 1 << p[0], (1 << p[0]) | (1 << p[1]), 7};
+      const bool         odd        = (t % 6 == 1 || t % 6 == 2 || t % 6 == 5); // odd permutations turn the cell over
+      const std::int64_t to         = scattered ? cell_order[t] : t;
+      for (int v = 0; v < 4; ++v)
       {
-        const int         *p = path[t % 6];
-        const int          corners[4] = {0, 1 << p[0], (1 << p[0]) | (1 << p[1]), 7};
-        const bool         odd = (t % 6 == 1 || t % 6 == 2 || t % 6 == 5); // odd permutations turn the cell over
-        const std::int64_t to  = scattered ? cell_order[t] : t;
-        for (int v = 0; v < 4; ++v)
-          {
-            const int node          = cubes.nodes[8 * (t / 6) + corners[odd && v >= 2 ? 5 - v : v]];
-            batch.nodes[4 * to + v] = scattered ? node_order[node] : node;
-          }
+        const int node          = cubes.nodes[8 * (t / 6) + corners[odd && v >= 2 ? 5 - v : v]];
+        batch.nodes[4 * to + v] = scattered ? node_order[node] : node;
       }
+    }
     if (scattered)
-      {
-        std::vector<double> points(tables.points.size());
+    {
+      std::vector<double> points(tables.points.size());
 #pragma omp parallel for schedule(static)
-        for (int v = 0; v < tables.n_nodes; ++v)
-          for (int d = 0; d < 3; ++d)
-            points[3 * std::int64_t(node_order[v]) + d] = tables.points[3 * std::int64_t(v) + d];
-        tables.points = std::move(points);
-      }
+      for (int v = 0; v < tables.n_nodes; ++v)
+        for (int d = 0; d < 3; ++d)
+          points[3 * std::int64_t(node_order[v]) + d] = tables.points[3 * std::int64_t(v) + d];
+      tables.points = std::move(points);
+    }
     batch.geometry = batch.nodes;
     batch.material_ids.assign(n_cells, 0);
     tables.batches[0] = std::move(batch);

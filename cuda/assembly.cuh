@@ -31,10 +31,10 @@ namespace PatchFEM
         __device__ void sync() const
         {
           if constexpr (lanes > 1)
-            {
-              constexpr unsigned int team = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1u;
-              __syncwarp(team << (threadIdx.x % 32 / lanes * lanes));
-            }
+          {
+            constexpr unsigned int team = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1u;
+            __syncwarp(team << (threadIdx.x % 32 / lanes * lanes));
+          }
         }
       };
 
@@ -54,7 +54,7 @@ namespace PatchFEM
 
       template <typename Form, typename Number>
       __global__ void __launch_bounds__(element_threads)
-        element_kernel(const __grid_constant__ ElementBody<Form, Number> body)
+          element_kernel(const __grid_constant__ ElementBody<Form, Number> body)
       {
         extern __shared__ __align__(16) unsigned char memory[];
         Number                                       *scratch = reinterpret_cast<Number *>(memory);
@@ -71,7 +71,7 @@ namespace PatchFEM
 
       template <typename Form, typename Number, typename Extents>
       __global__ void __launch_bounds__(patch_threads<Form, Extents>())
-        patch_kernel(const __grid_constant__ PatchBody<Form, Number, Extents> body)
+          patch_kernel(const __grid_constant__ PatchBody<Form, Number, Extents> body)
       {
         extern __shared__ __align__(16) unsigned char memory[];
         const AssemblyArguments<Number>              &a       = body.a;
@@ -85,16 +85,16 @@ namespace PatchFEM
         body.clear(patch, rank, size, scratch);
         __syncthreads();
         for (int begin = 0; begin < n_cells; begin += step)
-          {
-            const int end = begin + step < n_cells ? begin + step : n_cells;
-            if (begin > 0)
-              __syncthreads(); // rows have read the records that are overwritten now
-            if (a.staged)
-              body.stage(begin, end, rank, size, scratch);
-            __syncthreads();
-            for (int row = rank / Team::size; row < n_rows; row += size / Team::size)
-              body.add_row(row, begin, end, Team(), scratch);
-          }
+        {
+          const int end = begin + step < n_cells ? begin + step : n_cells;
+          if (begin > 0)
+            __syncthreads(); // rows have read the records that are overwritten now
+          if (a.staged)
+            body.stage(begin, end, rank, size, scratch);
+          __syncthreads();
+          for (int row = rank / Team::size; row < n_rows; row += size / Team::size)
+            body.add_row(row, begin, end, Team(), scratch);
+        }
         __syncthreads();
         body.write(patch, rank, size, scratch);
       }
@@ -106,7 +106,7 @@ namespace PatchFEM
       const ElementBody<Form, Number> body{arguments};
       const std::size_t               bytes = body.scratch_size(arguments.batches) * sizeof(Number);
       internal::element_kernel<Form, Number>
-        <<<arguments.n_buffered, internal::element_threads, bytes, stream_of(where)>>>(body);
+          <<<arguments.n_buffered, internal::element_threads, bytes, stream_of(where)>>>(body);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
@@ -118,10 +118,11 @@ namespace PatchFEM
         const PatchBody<Form, Number, Extents> body{arguments};
         require_room(body);
         const std::size_t bytes  = body.scratch_bytes();
-        const auto                                    kernel = internal::patch_kernel<Form, Number, Extents>;
+        const auto        kernel = internal::patch_kernel<Form, Number, Extents>;
         PATCHFEM_CUDA_CHECK(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-        kernel<<<arguments.end_patch - arguments.first_patch, internal::patch_threads<Form, Extents>(), bytes, stream_of(where)>>>(body);
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+        kernel<<<arguments.end_patch - arguments.first_patch, internal::patch_threads<Form, Extents>(), bytes,
+                 stream_of(where)>>>(body);
         PATCHFEM_CUDA_CHECK_LAUNCH();
       });
     }
@@ -129,13 +130,13 @@ namespace PatchFEM
 } // namespace PatchFEM
 
 /** Compiles the device kernels of a weak form. */
-#define PATCHFEM_INSTANTIATE_ASSEMBLY(Form)                                                                             \
-  template void PatchFEM::kernels::element_matrices<Form, double>(PatchFEM::Cuda,                                      \
-                                                                  const PatchFEM::AssemblyArguments<double> &);        \
-  template void PatchFEM::kernels::element_matrices<Form, float>(PatchFEM::Cuda,                                       \
-                                                                 const PatchFEM::AssemblyArguments<float> &);          \
-  template void PatchFEM::kernels::patch_rows<Form, double>(PatchFEM::Cuda,                                            \
-                                                            const PatchFEM::AssemblyArguments<double> &);              \
+#define PATCHFEM_INSTANTIATE_ASSEMBLY(Form)                                                                     \
+  template void PatchFEM::kernels::element_matrices<Form, double>(PatchFEM::Cuda,                               \
+                                                                  const PatchFEM::AssemblyArguments<double> &); \
+  template void PatchFEM::kernels::element_matrices<Form, float>(PatchFEM::Cuda,                                \
+                                                                 const PatchFEM::AssemblyArguments<float> &);   \
+  template void PatchFEM::kernels::patch_rows<Form, double>(PatchFEM::Cuda,                                     \
+                                                            const PatchFEM::AssemblyArguments<double> &);       \
   template void PatchFEM::kernels::patch_rows<Form, float>(PatchFEM::Cuda, const PatchFEM::AssemblyArguments<float> &)
 
 #endif

@@ -13,10 +13,13 @@ namespace PatchFEM
                                         const int                             n_coefficients,
                                         const AdditionalData                 &data)
   {
-    elements                  = std::move(batches);
-    one_point_suffices        = one_point;
-    fast_memory               = backend().patch_memory();
-    RowCells          row_cells;
+    elements                         = std::move(batches);
+    one_point_suffices               = one_point;
+    const ReferenceElement &computed = elements->reference(Patches::computed_batch(*elements));
+    is_isoparametric =
+        computed.n_geometry == computed.n_shape && computed.geometry_gradients == computed.shape_gradients;
+    fast_memory = backend().patch_memory();
+    RowCells row_cells;
     row_cells.reinit(*elements);
     pattern.reinit(*elements, row_cells);
     plan.reinit(*elements, row_cells, pattern, {bytes_per_cell, sizeof(Number), fast_memory}, data);
@@ -31,7 +34,7 @@ namespace PatchFEM
     buffer_vector.reinit(backend(), n_vector);
     coefficients_are_set = n_coefficients == 0;
     coefficients         = DeviceCoefficients<Number>();
-    body_load    = DeviceCoefficients<Number>();
+    body_load            = DeviceCoefficients<Number>();
     face_load.release();
     face_robin.release();
   }

@@ -43,10 +43,9 @@ namespace PatchFEM
     slot_width           = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
     Array<int>          slot_counts(place, n_rows);
     Array<std::int64_t> slot_starts(place, n_rows + 1);
-    run(place,
-        n_rows,
-        kernels::RowSlotsBody{
-            row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data(), slot_counts.data()});
+    run(place, n_rows,
+        kernels::RowSlotsBody{row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data(),
+                              slot_counts.data()});
     dispatch(place,
              [&](auto where) { kernels::exclusive_scan(where, n_rows, slot_counts.data(), slot_starts.data()); });
 
@@ -130,9 +129,7 @@ namespace PatchFEM
     run(place, n, kernels::WriteUniqueBody{pair_offsets.data(), keys.data(), cell_offsets.data(), cells.data()});
   }
 
-  void Patches::pack(const RowCells            &row_cells,
-                     const Sparsity            &sparsity,
-                     const Array<std::int64_t> &slot_starts)
+  void Patches::pack(const RowCells &row_cells, const Sparsity &sparsity, const Array<std::int64_t> &slot_starts)
   {
     const Backend          &place   = row_cells.offsets().backend();
     const std::int64_t      n_pairs = row_cells.n_pairs();

@@ -27,27 +27,27 @@ namespace
     lines.offsets.push_back(0);
     for (int i = 0; i < n; ++i)
       if (bound(i))
-        {
-          lines.constrained.push_back(i);
-          lines.inhomogeneity.push_back(i % 11 == 0 ? 0.1 * (i % 7) : 0.);
-          if (i % 11 != 0)
-            for (int k = 1, found = 0; found < 2 && k < n; ++k)
-              if (!bound((i + k * tables.n_components) % n))
-                {
-                  lines.masters.push_back((i + k * tables.n_components) % n);
-                  lines.weights.push_back(0.5);
-                  ++found;
-                }
-          lines.offsets.push_back(static_cast<std::int64_t>(lines.masters.size()));
-        }
+      {
+        lines.constrained.push_back(i);
+        lines.inhomogeneity.push_back(i % 11 == 0 ? 0.1 * (i % 7) : 0.);
+        if (i % 11 != 0)
+          for (int k = 1, found = 0; found < 2 && k < n; ++k)
+            if (!bound((i + k * tables.n_components) % n))
+            {
+              lines.masters.push_back((i + k * tables.n_components) % n);
+              lines.weights.push_back(0.5);
+              ++found;
+            }
+        lines.offsets.push_back(static_cast<std::int64_t>(lines.masters.size()));
+      }
   }
 
   template <typename Form>
-  System assemble(const Backend                  &backend,
-                  const ElementTables            &tables,
-                  const int                       rows_per_patch,
-                  const std::vector<double>      &coefficients,
-                  const AssemblyStrategy          strategy = AssemblyStrategy::patches)
+  System assemble(const Backend             &backend,
+                  const ElementTables       &tables,
+                  const int                  rows_per_patch,
+                  const std::vector<double> &coefficients,
+                  const AssemblyStrategy     strategy = AssemblyStrategy::patches)
   {
     auto batches = std::make_shared<ElementBatches>();
     batches->reinit(backend, tables, ElementBatches::AdditionalData(32));
@@ -74,10 +74,10 @@ namespace
   {
     double worst = a.size() == b.size() ? 0. : 1e300;
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-      {
-        const double d = std::abs(a[i] - b[i]);
-        worst          = d >= 0. ? std::max(worst, d) : 1e300;
-      }
+    {
+      const double d = std::abs(a[i] - b[i]);
+      worst          = d >= 0. ? std::max(worst, d) : 1e300;
+    }
     return worst;
   }
 } // namespace
@@ -92,25 +92,25 @@ TEST_P(AssemblyTest, OneCubeByEye)
   const System system = assemble<Laplace<3>>(backend(), synthetic::cube_of_hexahedra(1, 1), 8, {1.});
   ASSERT_EQ(system.matrix.values.size(), 64u);
   for (int i = 0; i < 8; ++i)
+  {
+    double sum   = 0.;
+    int    zeros = 0, twelfths = 0;
+    for (int j = 0; j < 8; ++j)
     {
-      double sum = 0.;
-      int    zeros = 0, twelfths = 0;
-      for (int j = 0; j < 8; ++j)
-        {
-          const double a = system.matrix.values[8 * i + j];
-          sum += a;
-          zeros += std::abs(a) < 1e-15;
-          twelfths += std::abs(a + 1. / 12.) < 1e-15;
-          if (i == j)
-            {
-              EXPECT_NEAR(a, 1. / 3., 1e-15);
-            }
-        }
-      EXPECT_EQ(zeros, 3);
-      EXPECT_EQ(twelfths, 4);
-      EXPECT_NEAR(sum, 0., 1e-15);
-      EXPECT_NEAR(system.rhs[i], 2. / 8., 1e-15);
+      const double a = system.matrix.values[8 * i + j];
+      sum += a;
+      zeros += std::abs(a) < 1e-15;
+      twelfths += std::abs(a + 1. / 12.) < 1e-15;
+      if (i == j)
+      {
+        EXPECT_NEAR(a, 1. / 3., 1e-15);
+      }
     }
+    EXPECT_EQ(zeros, 3);
+    EXPECT_EQ(twelfths, 4);
+    EXPECT_NEAR(sum, 0., 1e-15);
+    EXPECT_NEAR(system.rhs[i], 2. / 8., 1e-15);
+  }
 }
 
 TEST_P(AssemblyTest, SameBitsForEveryCut)
@@ -119,11 +119,11 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
   constrain(tables);
   const System reference = assemble<Elasticity<3>>(backend(), tables, 32, {1.5, 0.8});
   for (const int rows : {1, 7, 48})
-    {
-      const System other = assemble<Elasticity<3>>(backend(), tables, rows, {1.5, 0.8});
-      EXPECT_EQ(reference.matrix.values, other.matrix.values) << rows << " rows a patch";
-      EXPECT_EQ(reference.rhs, other.rhs) << rows << " rows a patch";
-    }
+  {
+    const System other = assemble<Elasticity<3>>(backend(), tables, rows, {1.5, 0.8});
+    EXPECT_EQ(reference.matrix.values, other.matrix.values) << rows << " rows a patch";
+    EXPECT_EQ(reference.rhs, other.rhs) << rows << " rows a patch";
+  }
 }
 
 TEST_P(AssemblyTest, StrategiesAgree)
@@ -142,20 +142,20 @@ TEST_P(AssemblyTest, SameAsHost)
 {
   for (const int n_comp : {1, 3})
     for (const bool hexahedra : {true, false})
-      {
-        ElementTables tables =
+    {
+      ElementTables tables =
           hexahedra ? synthetic::cube_of_hexahedra(11, n_comp) : synthetic::cube_of_tetrahedra(9, n_comp, true);
-        constrain(tables);
-        const auto run = [&](const Backend &where, const int rows) {
-          return n_comp == 1 ? assemble<Laplace<3>>(where, tables, rows, {1.3}) :
-                               assemble<Elasticity<3>>(where, tables, rows, {1.5, 0.8});
-        };
-        const System host = run(Backend("host"), 64), here = run(backend(), 32);
-        EXPECT_EQ(host.matrix.row_offsets, here.matrix.row_offsets);
-        EXPECT_EQ(host.matrix.columns, here.matrix.columns);
-        EXPECT_LE(largest_difference(host.matrix.values, here.matrix.values), 1e-13);
-        EXPECT_LE(largest_difference(host.rhs, here.rhs), 1e-13);
-      }
+      constrain(tables);
+      const auto run = [&](const Backend &where, const int rows) {
+        return n_comp == 1 ? assemble<Laplace<3>>(where, tables, rows, {1.3})
+                           : assemble<Elasticity<3>>(where, tables, rows, {1.5, 0.8});
+      };
+      const System host = run(Backend("host"), 64), here = run(backend(), 32);
+      EXPECT_EQ(host.matrix.row_offsets, here.matrix.row_offsets);
+      EXPECT_EQ(host.matrix.columns, here.matrix.columns);
+      EXPECT_LE(largest_difference(host.matrix.values, here.matrix.values), 1e-13);
+      EXPECT_LE(largest_difference(host.rhs, here.rhs), 1e-13);
+    }
 }
 
 TEST(Assembly, SameBitsForEveryNumberOfThreads)
@@ -165,19 +165,19 @@ TEST(Assembly, SameBitsForEveryNumberOfThreads)
   const int    n_threads = omp_get_max_threads();
   const System reference = assemble<Elasticity<3>>(Backend("host"), tables, 16, {1.5, 0.8});
   for (const int n : {1, 2, 5})
-    {
-      omp_set_num_threads(n);
-      const System other = assemble<Elasticity<3>>(Backend("host"), tables, 16, {1.5, 0.8});
-      EXPECT_EQ(reference.matrix.columns, other.matrix.columns);
-      EXPECT_EQ(reference.matrix.values, other.matrix.values) << n << " threads";
-      EXPECT_EQ(reference.rhs, other.rhs) << n << " threads";
-    }
+  {
+    omp_set_num_threads(n);
+    const System other = assemble<Elasticity<3>>(Backend("host"), tables, 16, {1.5, 0.8});
+    EXPECT_EQ(reference.matrix.columns, other.matrix.columns);
+    EXPECT_EQ(reference.matrix.values, other.matrix.values) << n << " threads";
+    EXPECT_EQ(reference.rhs, other.rhs) << n << " threads";
+  }
   omp_set_num_threads(n_threads);
 }
 
 TEST(Assembly, RigidBodyModesAreInTheKernel)
 {
-  const ElementTables tables = synthetic::cube_of_hexahedra(5, 3);
+  const ElementTables tables  = synthetic::cube_of_hexahedra(5, 3);
   auto                batches = std::make_shared<ElementBatches>();
   batches->reinit(Backend("host"), tables);
   Assembler<Elasticity<3>> assembler;
@@ -188,24 +188,24 @@ TEST(Assembly, RigidBodyModesAreInTheKernel)
   assembler.assemble_matrix(matrix);
   const int n = tables.n_nodes;
   for (int mode = 0; mode < 6; ++mode)
+  {
+    std::vector<double> x(3 * n, 0.);
+    for (int v = 0; v < n; ++v)
     {
-      std::vector<double> x(3 * n, 0.);
-      for (int v = 0; v < n; ++v)
-        {
-          double   *u = &x[3 * batches->new_of_old()[v]];
-          const int a = (mode + 1) % 3, b = (mode + 2) % 3;
-          if (mode < 3)
-            u[mode] = 1.;
-          else
-            {
-              u[a] = -tables.points[3 * v + b];
-              u[b] = tables.points[3 * v + a];
-            }
-        }
-      Vector<double> source(batches->backend(), x), product(batches->backend(), 3 * n);
-      matrix.vmult(product, source);
-      EXPECT_LE(product.l2_norm(), 1e-13) << "mode " << mode;
+      double   *u = &x[3 * batches->new_of_old()[v]];
+      const int a = (mode + 1) % 3, b = (mode + 2) % 3;
+      if (mode < 3)
+        u[mode] = 1.;
+      else
+      {
+        u[a] = -tables.points[3 * v + b];
+        u[b] = tables.points[3 * v + a];
+      }
     }
+    Vector<double> source(batches->backend(), x), product(batches->backend(), 3 * n);
+    matrix.vmult(product, source);
+    EXPECT_LE(product.l2_norm(), 1e-13) << "mode " << mode;
+  }
 }
 
 TEST(Assembly, RefusesWhatDoesNotFit)

@@ -16,9 +16,9 @@ namespace
   std::string run_name(const ::testing::TestParamInfo<Variant> &info)
   {
     return info.param.problem.name() +
-           (info.param.strategy == AssemblyStrategy::gather  ? "_gather" :
-            info.param.strategy == AssemblyStrategy::patches ? "_patches" :
-                                                               "") +
+           (info.param.strategy == AssemblyStrategy::gather    ? "_gather"
+            : info.param.strategy == AssemblyStrategy::patches ? "_patches"
+                                                               : "") +
            (info.param.csr ? "_csr_" : "_sliced_") + info.param.backend;
   }
 
@@ -28,18 +28,14 @@ namespace
     const Problem    &problem = variant.problem;
     const Setup<dim>  setup(problem);
     Reference::System reference;
-    Reference::assemble<dim>(*setup.mapping,
-                             setup.dof_handler,
-                             setup.constraints,
-                             reference_form<dim>(problem),
-                             reference_loads(setup, problem),
-                             reference);
+    Reference::assemble<dim>(*setup.mapping, setup.dof_handler, setup.constraints, reference_form<dim>(problem),
+                             reference_loads(setup, problem), reference);
 
     ExtractionData<dim> extraction;
     if (problem.boundary_terms)
       extraction.boundary_ids = {setup.triangulation.get_boundary_ids().front()};
     const ElementTables tables =
-      extract_element_tables<dim>(*setup.mapping, setup.dof_handler, setup.constraints, extraction);
+        extract_element_tables<dim>(*setup.mapping, setup.dof_handler, setup.constraints, extraction);
     auto batches = std::make_shared<ElementBatches>();
     batches->reinit(Backend(variant.backend), tables, ElementBatches::AdditionalData(64));
 
@@ -57,16 +53,16 @@ namespace
     Vector<double>              rhs, rhs_alone;
     constexpr int               n_comp = Form::n_components;
     if (variant.csr)
-      {
-        csr.reinit(assembler.backend(), assembler.sparsity().view(), n_comp, n_comp);
-        csr = std::nan("");
-        assembler.assemble(csr, rhs);
-      }
+    {
+      csr.reinit(assembler.backend(), assembler.sparsity().view(), n_comp, n_comp);
+      csr = std::nan("");
+      assembler.assemble(csr, rhs);
+    }
     else
-      {
-        sliced.reinit(assembler.backend(), assembler.sparsity().view(), n_comp, n_comp);
-        assembler.assemble(sliced, rhs);
-      }
+    {
+      sliced.reinit(assembler.backend(), assembler.sparsity().view(), n_comp, n_comp);
+      assembler.assemble(sliced, rhs);
+    }
     const MatrixBase<double> &matrix = variant.csr ? static_cast<const MatrixBase<double> &>(csr) : sliced;
     const auto [worst, worst_rhs]    = differences(*batches, matrix, rhs, reference);
     EXPECT_LE(worst, 1e-12);
@@ -87,13 +83,13 @@ TEST_P(Assembly, EqualsDistributeLocalToGlobal)
     GTEST_SKIP() << "no CUDA device";
   const std::string form = variant.problem.form;
   if (variant.problem.dim == 2)
-    form == "laplace"    ? compare<2, Laplace<2>>(variant) :
-    form == "elasticity" ? compare<2, Elasticity<2>>(variant) :
-                           compare<2, Diffusion<2>>(variant);
+    form == "laplace"      ? compare<2, Laplace<2>>(variant)
+    : form == "elasticity" ? compare<2, Elasticity<2>>(variant)
+                           : compare<2, Diffusion<2>>(variant);
   else
-    form == "laplace"    ? compare<3, Laplace<3>>(variant) :
-    form == "elasticity" ? compare<3, Elasticity<3>>(variant) :
-                           compare<3, Diffusion<3>>(variant);
+    form == "laplace"      ? compare<3, Laplace<3>>(variant)
+    : form == "elasticity" ? compare<3, Elasticity<3>>(variant)
+                           : compare<3, Diffusion<3>>(variant);
 }
 
 namespace
@@ -104,35 +100,37 @@ namespace
     std::vector<Variant> runs;
     for (const char *form : {"laplace", "diffusion", "elasticity"})
       for (const int dim : {2, 3})
+      {
+        const bool vector = std::string(form) == "elasticity";
+        for (int degree = 1; degree <= (dim == 2 ? 4 : 3); ++degree)
         {
-          const bool vector = std::string(form) == "elasticity";
-          for (int degree = 1; degree <= (dim == 2 ? 4 : 3); ++degree)
-            {
-              runs.push_back({{form, dim, "adaptive_cube", degree, 1, "dirichlet"}});
-              runs.push_back({{form, dim, "shell", degree, std::min(degree, 3), "dirichlet", "random", "material", true},
-                              "host",
-                              AssemblyStrategy::automatic,
-                              true});
-            }
-          for (const int degree : {1, 2})
-            {
-              runs.push_back({{form, dim, "simplices", degree, 1, "dirichlet", "random", "constant", true}});
-              runs.push_back({{form, dim, "cut_simplices", degree, 1, "none", "natural", "points"}});
-            }
-          runs.push_back({{form, dim, "cube", 2, 2, "periodic", "random", "cell"}});
-          runs.push_back({{form, dim, "adaptive_cube", 0, 1, "one_component", "random", "points", true}});
-          runs.push_back({{form, dim, "ball", 1, 1, "dirichlet", "natural", "points"}});
-          for (const char *numbering : {"natural", "component_wise", "random"})
-            for (const bool csr : {false, true})
-              for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
-                runs.push_back(
-                  {{form, dim, "adaptive_cube", 1, 0, "one_component", numbering, "material", true}, "host", strategy, csr});
-          if (vector)
-            {
-              runs.push_back({{form, dim, "shell", 1, 1, "normal_flux"}});
-              runs.push_back({{form, dim, "shell", 2, 2, "normal_flux", "random", "material", true}});
-            }
+          runs.push_back({{form, dim, "adaptive_cube", degree, 1, "dirichlet"}});
+          runs.push_back({{form, dim, "shell", degree, std::min(degree, 3), "dirichlet", "random", "material", true},
+                          "host",
+                          AssemblyStrategy::automatic,
+                          true});
         }
+        for (const int degree : {1, 2})
+        {
+          runs.push_back({{form, dim, "simplices", degree, 1, "dirichlet", "random", "constant", true}});
+          runs.push_back({{form, dim, "cut_simplices", degree, 1, "none", "natural", "points"}});
+        }
+        runs.push_back({{form, dim, "cube", 2, 2, "periodic", "random", "cell"}});
+        runs.push_back({{form, dim, "adaptive_cube", 0, 1, "one_component", "random", "points", true}});
+        runs.push_back({{form, dim, "ball", 1, 1, "dirichlet", "natural", "points"}});
+        for (const char *numbering : {"natural", "component_wise", "random"})
+          for (const bool csr : {false, true})
+            for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
+              runs.push_back({{form, dim, "adaptive_cube", 1, 0, "one_component", numbering, "material", true},
+                              "host",
+                              strategy,
+                              csr});
+        if (vector)
+        {
+          runs.push_back({{form, dim, "shell", 1, 1, "normal_flux"}});
+          runs.push_back({{form, dim, "shell", 2, 2, "normal_flux", "random", "material", true}});
+        }
+      }
     runs.push_back({{"elasticity", 3, "cube", 4, 1, "dirichlet"}});
     return runs;
   }
@@ -143,15 +141,15 @@ namespace
     for (const char *backend : {"emulated_device", "cuda"})
       for (const char *form : {"laplace", "diffusion", "elasticity"})
         for (const int dim : {2, 3})
-          {
-            for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
-              runs.push_back(
+        {
+          for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
+            runs.push_back(
                 {{form, dim, "adaptive_cube", 1, 1, "one_component", "random", "material", true}, backend, strategy});
-            runs.push_back({{form, dim, "simplices", 1, 1, "dirichlet"}, backend});
-            runs.push_back({{form, dim, "simplices", 2, 1, "dirichlet"}, backend, AssemblyStrategy::automatic, true});
-            runs.push_back({{form, dim, "shell", 2, 2, "dirichlet"}, backend});
-            runs.push_back({{form, dim, "adaptive_cube", 0, 1, "dirichlet", "random", "points", true}, backend});
-          }
+          runs.push_back({{form, dim, "simplices", 1, 1, "dirichlet"}, backend});
+          runs.push_back({{form, dim, "simplices", 2, 1, "dirichlet"}, backend, AssemblyStrategy::automatic, true});
+          runs.push_back({{form, dim, "shell", 2, 2, "dirichlet"}, backend});
+          runs.push_back({{form, dim, "adaptive_cube", 0, 1, "dirichlet", "random", "points", true}, backend});
+        }
     return runs;
   }
 } // namespace

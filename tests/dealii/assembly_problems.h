@@ -22,10 +22,10 @@ namespace AssemblyProblems
 
   struct Problem
   {
-    const char *form;        ///< laplace, diffusion, elasticity
+    const char *form; ///< laplace, diffusion, elasticity
     int         dim;
-    const char *mesh;        ///< see Cases::make_mesh()
-    int         degree;      ///< 0: hp with degrees 1 to 3
+    const char *mesh;   ///< see Cases::make_mesh()
+    int         degree; ///< 0: hp with degrees 1 to 3
     int         mapping      = 0;
     const char *constraints  = "none"; ///< none, dirichlet, one_component, normal_flux, periodic; hanging nodes always
     const char *numbering    = "natural";
@@ -35,8 +35,8 @@ namespace AssemblyProblems
     std::string name() const
     {
       return std::string(form) + std::to_string(dim) + "d_" + mesh + "_" +
-             (degree == 0 ? "hp" : "q" + std::to_string(degree)) + "_m" + std::to_string(mapping) + "_" + constraints + "_" +
-             numbering + "_" + coefficients + (boundary_terms ? "_boundary" : "");
+             (degree == 0 ? "hp" : "q" + std::to_string(degree)) + "_m" + std::to_string(mapping) + "_" + constraints +
+             "_" + numbering + "_" + coefficients + (boundary_terms ? "_boundary" : "");
     }
   };
 
@@ -58,11 +58,11 @@ namespace AssemblyProblems
       Cases::make_mesh(problem.mesh, triangulation);
       mapping = Cases::make_mapping<dim>(simplex, problem.mapping);
       if (std::string(problem.constraints) == "periodic")
-        {
-          std::vector<GridTools::PeriodicFacePair<typename Triangulation<dim>::cell_iterator>> pairs;
-          GridTools::collect_periodic_faces(triangulation, 0, 1, 0, pairs);
-          triangulation.add_periodicity(pairs);
-        }
+      {
+        std::vector<GridTools::PeriodicFacePair<typename Triangulation<dim>::cell_iterator>> pairs;
+        GridTools::collect_periodic_faces(triangulation, 0, 1, 0, pairs);
+        triangulation.add_periodicity(pairs);
+      }
       if (problem.degree == 0)
         for (unsigned int degree = 1; degree <= 3; ++degree)
           elements.push_back(*Cases::make_element<dim>(simplex, degree, n_comp));
@@ -70,11 +70,11 @@ namespace AssemblyProblems
         elements.push_back(*Cases::make_element<dim>(simplex, problem.degree, n_comp));
       dof_handler.reinit(triangulation);
       if (problem.degree == 0)
-        {
-          unsigned int n = 0;
-          for (const auto &cell : dof_handler.active_cell_iterators())
-            cell->set_active_fe_index(n++ % 3);
-        }
+      {
+        unsigned int n = 0;
+        for (const auto &cell : dof_handler.active_cell_iterators())
+          cell->set_active_fe_index(n++ % 3);
+      }
       dof_handler.distribute_dofs(elements);
       Cases::renumber(problem.numbering, dof_handler);
 
@@ -83,12 +83,12 @@ namespace AssemblyProblems
       const std::string kind = problem.constraints;
       const auto        ids  = triangulation.get_boundary_ids();
       if (kind == "dirichlet" || kind == "one_component")
-        {
-          ComponentMask mask(n_comp, kind == "dirichlet");
-          mask.set(n_comp - 1, true);
-          VectorTools::interpolate_boundary_values(
-            *mapping, dof_handler, ids[0], Functions::ConstantFunction<dim>(0.7, n_comp), constraints, mask);
-        }
+      {
+        ComponentMask mask(n_comp, kind == "dirichlet");
+        mask.set(n_comp - 1, true);
+        VectorTools::interpolate_boundary_values(*mapping, dof_handler, ids[0],
+                                                 Functions::ConstantFunction<dim>(0.7, n_comp), constraints, mask);
+      }
       else if (kind == "normal_flux")
         VectorTools::compute_no_normal_flux_constraints(dof_handler, 0, {ids.back()}, constraints, *mapping);
       else if (kind == "periodic")
@@ -134,7 +134,7 @@ namespace AssemblyProblems
         for (int d = 0; d < dim; ++d)
           point[d] = x[d];
         return form_coefficients<dim>(
-          form, variation<dim>(problem, cell->material_id(), cell->active_cell_index(), point))[k];
+            form, variation<dim>(problem, cell->material_id(), cell->active_cell_index(), point))[k];
       };
     };
     if (form == "laplace")
@@ -145,23 +145,23 @@ namespace AssemblyProblems
     for (int k = 0; k < dim * (dim + 1) / 2 + 1; ++k)
       all.push_back(entry(k));
     return Reference::diffusion<dim>(
-      [all](const auto &cell, const unsigned int q, const dealii::Point<dim> &x) {
-        dealii::SymmetricTensor<2, dim> K;
-        int                             k = 0;
-        for (int i = 0; i < dim; ++i)
-          for (int j = i; j < dim; ++j)
-            K[i][j] = all[k++](cell, q, x);
-        return K;
-      },
-      all.back());
+        [all](const auto &cell, const unsigned int q, const dealii::Point<dim> &x) {
+          dealii::SymmetricTensor<2, dim> K;
+          int                             k = 0;
+          for (int i = 0; i < dim; ++i)
+            for (int j = i; j < dim; ++j)
+              K[i][j] = all[k++](cell, q, x);
+          return K;
+        },
+        all.back());
   }
 
   template <int dim>
   CoefficientField coefficient_field(const Problem &problem, const ElementTables &tables)
   {
     const std::string kind = problem.coefficients, form = problem.form;
-    const auto        values = [&](const double v) { return form_coefficients<dim>(form, v); };
-    const int         n      = static_cast<int>(values(1.).size());
+    const auto        values    = [&](const double v) { return form_coefficients<dim>(form, v); };
+    const int         n         = static_cast<int>(values(1.).size());
     double            origin[3] = {};
     if (kind == "constant")
       return CoefficientField::constant(values(variation<dim>(problem, 0, 0, origin)));
@@ -169,20 +169,18 @@ namespace AssemblyProblems
       return CoefficientField::by_material({{5, values(5)}, {6, values(6)}, {7, values(7)}});
     std::vector<std::vector<double>> all;
     for (const CellTable &batch : tables.batches)
-      {
-        std::vector<double> out;
-        const auto          points = quadrature_points(tables, batch);
-        const int           n_q    = kind == "cell" ? 1 : batch.reference.n_quadrature;
-        for (int c = 0; c < batch.n_cells; ++c)
-          for (int q = 0; q < n_q; ++q)
-            for (const double v :
-                 values(variation<dim>(problem,
-                                       batch.material_ids[c],
-                                       batch.active_index[c],
-                                       points.data() + (std::size_t(c) * batch.reference.n_quadrature + q) * dim)))
-              out.push_back(v);
-        all.push_back(out);
-      }
+    {
+      std::vector<double> out;
+      const auto          points = quadrature_points(tables, batch);
+      const int           n_q    = kind == "cell" ? 1 : batch.reference.n_quadrature;
+      for (int c = 0; c < batch.n_cells; ++c)
+        for (int q = 0; q < n_q; ++q)
+          for (const double v :
+               values(variation<dim>(problem, batch.material_ids[c], batch.active_index[c],
+                                     points.data() + (std::size_t(c) * batch.reference.n_quadrature + q) * dim)))
+            out.push_back(v);
+      all.push_back(out);
+    }
     return kind == "cell" ? CoefficientField::by_cell(n, all) : CoefficientField::at_quadrature_points(n, all);
   }
 
@@ -198,21 +196,24 @@ namespace AssemblyProblems
   {
     return x[0] + 2. * normal[component % dim] + component;
   }
-  inline double robin(const double *x) { return 1. + x[0] * x[0]; }
+  inline double robin(const double *x)
+  {
+    return 1. + x[0] * x[0];
+  }
 
   template <int dim>
   CoefficientField load_field(const ElementTables &tables)
   {
     std::vector<std::vector<double>> all;
     for (const CellTable &batch : tables.batches)
-      {
-        const auto          points = quadrature_points(tables, batch);
-        std::vector<double> out;
-        for (std::size_t i = 0; i < points.size() / dim; ++i)
-          for (int c = 0; c < tables.n_components; ++c)
-            out.push_back(body_load<dim>(points.data() + i * dim, c));
-        all.push_back(out);
-      }
+    {
+      const auto          points = quadrature_points(tables, batch);
+      std::vector<double> out;
+      for (std::size_t i = 0; i < points.size() / dim; ++i)
+        for (int c = 0; c < tables.n_components; ++c)
+          out.push_back(body_load<dim>(points.data() + i * dim, c));
+      all.push_back(out);
+    }
     return CoefficientField::at_quadrature_points(tables.n_components, all);
   }
 
@@ -222,11 +223,11 @@ namespace AssemblyProblems
     const FaceQuadrature faces = compute_face_quadrature(tables);
     FaceTerms            terms;
     for (std::size_t i = 0; i < faces.n_points(); ++i)
-      {
-        for (int c = 0; c < tables.n_components; ++c)
-          terms.load.push_back(boundary_load<dim>(&faces.points[i * dim], &faces.normals[i * dim], c));
-        terms.robin.push_back(robin(&faces.points[i * dim]));
-      }
+    {
+      for (int c = 0; c < tables.n_components; ++c)
+        terms.load.push_back(boundary_load<dim>(&faces.points[i * dim], &faces.normals[i * dim], c));
+      terms.robin.push_back(robin(&faces.points[i * dim]));
+    }
     return terms;
   }
 
@@ -242,13 +243,13 @@ namespace AssemblyProblems
     };
     loads.body = [plain](const auto &x, const unsigned int c) { return body_load<dim>(plain(x).data(), c); };
     if (problem.boundary_terms)
-      {
-        const auto id      = setup.triangulation.get_boundary_ids().front();
-        loads.boundary[id] = [plain](const auto &x, const auto &n, const unsigned int c) {
-          return boundary_load<dim>(plain(x).data(), plain(n).data(), c);
-        };
-        loads.robin[id] = [plain](const auto &x) { return robin(plain(x).data()); };
-      }
+    {
+      const auto id      = setup.triangulation.get_boundary_ids().front();
+      loads.boundary[id] = [plain](const auto &x, const auto &n, const unsigned int c) {
+        return boundary_load<dim>(plain(x).data(), plain(n).data(), c);
+      };
+      loads.robin[id] = [plain](const auto &x) { return robin(plain(x).data()); };
+    }
     return loads;
   }
 
@@ -262,30 +263,30 @@ namespace AssemblyProblems
                                         const Vector<Number>     &rhs,
                                         const Reference::System  &reference)
   {
-    const auto dofs   = batches.dof_indices().to_vector();
-    const auto csr    = matrix.to_csr_host();
-    const auto values = rhs.copy_to_host();
+    const auto                   dofs   = batches.dof_indices().to_vector();
+    const auto                   csr    = matrix.to_csr_host();
+    const auto                   values = rhs.copy_to_host();
     dealii::SparseMatrix<double> rest(reference.pattern);
     rest.copy_from(reference.matrix);
-    double worst = 0., worst_rhs = 0., largest = reference.rhs.linfty_norm();
+    double     worst = 0., worst_rhs = 0., largest = reference.rhs.linfty_norm();
     const auto scaled = [&](const double difference, const unsigned int i, const unsigned int j) {
-      const double result =
-        std::abs(difference) / std::sqrt(std::abs(reference.matrix.diag_element(i) * reference.matrix.diag_element(j)));
+      const double result = std::abs(difference) /
+                            std::sqrt(std::abs(reference.matrix.diag_element(i) * reference.matrix.diag_element(j)));
       return result >= 0. ? result : 1e300; // NaN must not pass
     };
     for (std::size_t row = 0; row < dofs.size(); ++row)
+    {
+      for (std::int64_t k = csr.row_offsets[row]; k < csr.row_offsets[row + 1]; ++k)
       {
-        for (std::int64_t k = csr.row_offsets[row]; k < csr.row_offsets[row + 1]; ++k)
-          {
-            const unsigned int i = dofs[row], j = dofs[csr.columns[k]];
-            if (reference.pattern.exists(i, j))
-              rest.add(i, j, -static_cast<double>(csr.values[k]));
-            else
-              worst = std::max(worst, scaled(csr.values[k], i, j));
-          }
-        const double d = std::abs(values[row] - reference.rhs(dofs[row])) / (largest > 0. ? largest : 1.);
-        worst_rhs      = std::max(worst_rhs, d >= 0. ? d : 1e300);
+        const unsigned int i = dofs[row], j = dofs[csr.columns[k]];
+        if (reference.pattern.exists(i, j))
+          rest.add(i, j, -static_cast<double>(csr.values[k]));
+        else
+          worst = std::max(worst, scaled(csr.values[k], i, j));
       }
+      const double d = std::abs(values[row] - reference.rhs(dofs[row])) / (largest > 0. ? largest : 1.);
+      worst_rhs      = std::max(worst_rhs, d >= 0. ? d : 1e300);
+    }
     for (unsigned int i = 0; i < rest.m(); ++i)
       for (auto entry = rest.begin(i); entry != rest.end(i); ++entry)
         worst = std::max(worst, scaled(entry->value(), i, entry->column()));

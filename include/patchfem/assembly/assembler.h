@@ -75,8 +75,8 @@ namespace PatchFEM
     DeviceCoefficients<Number>            coefficients, body_load;
     Array<Number>                         face_load, face_robin, buffer_matrix, buffer_vector;
     Array<std::int64_t>                   face_points;
-    std::size_t                           fast_memory        = 0;
-    bool                                  one_point_suffices = false, coefficients_are_set = false, is_isoparametric = false;
+    std::size_t                           fast_memory = 0;
+    bool one_point_suffices = false, coefficients_are_set = false, is_isoparametric = false;
   };
 
   /**
@@ -111,7 +111,8 @@ namespace PatchFEM
       const ReferenceView reference = batches->view().batch[b].reference;
       const bool          one_point =
           GradientsOnly<Form>::value && batches->reference(b).constant_jacobian && batches->reference(b).degree == 1;
-      this->make_plan(batches, kernels::cell_bytes<Form, Number>(reference, false), one_point, Form::n_coefficients, data);
+      this->make_plan(batches, kernels::cell_bytes<Form, Number>(reference, false), one_point, Form::n_coefficients,
+                      data);
     }
 
     void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }

@@ -90,8 +90,8 @@ namespace PatchFEM
                      const AdditionalData &data);
     void pack(const RowCells &row_cells, const Sparsity &sparsity, const Array<std::int64_t> &slot_starts);
 
-    int                  n_rows = 0, n_rows_per_patch = 0, most_cells_of_patch = 0, most_blocks_of_patch = 0,
-                         most_pairs_of_patch = 0, most_slots_of_patch = 0;
+    int n_rows = 0, n_rows_per_patch = 0, most_cells_of_patch = 0, most_blocks_of_patch = 0, most_pairs_of_patch = 0,
+        most_slots_of_patch           = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
     double               integrations = 1.;
     Array<std::int64_t>  cell_offsets, pair_offsets, slot_offsets;

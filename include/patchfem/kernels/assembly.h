@@ -66,9 +66,9 @@ namespace PatchFEM
     int                 most_pairs;  ///< pairs of the largest patch
     int                 most_slots;  ///< places of the largest patch
     int                 computed_batch;
-    bool                staged;    ///< patches compute cells; false if all cells are buffered
+    bool                staged;        ///< patches compute cells; false if all cells are buffered
     bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
-    bool                one_point; ///< gradients are constant and loads too: one quadrature point is exact
+    bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
   };
 
   namespace kernels

@@ -44,7 +44,7 @@ namespace PatchFEM
   /** grad phi = J^-T grad_hat phi. */
   template <int dim, typename Number, typename Gradient>
   PATCHFEM_INLINE SmallVector<dim, Number> real_gradient(const SmallMatrix<dim, dim, Number> &inverse_jacobian,
-                                                         const Gradient                        *reference_gradient)
+                                                         const Gradient                      *reference_gradient)
   {
     SmallVector<dim, Number> g;
     PATCHFEM_UNROLL

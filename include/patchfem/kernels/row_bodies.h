@@ -97,16 +97,16 @@ namespace PatchFEM
       /** Scratch memory of one patch, in the order it lies there. */
       struct Scratch
       {
-        Number             *blocks;
-        Number             *rhs;
-        Number             *records;
-        std::uint32_t      *pairs; ///< words of the plan that hold the patch's pairs
-        std::uint32_t      *slots; ///< and places
-        int                *cells;
-        int                *next_pair; ///< [row + 1], relative to the patch; later how far the row has come
-        int                *end_pair;  ///< [row]
-        int                *next_slot; ///< [row]
-        int                *start;     ///< [row + 1], blocks of the rows before
+        Number        *blocks;
+        Number        *rhs;
+        Number        *records;
+        std::uint32_t *pairs; ///< words of the plan that hold the patch's pairs
+        std::uint32_t *slots; ///< and places
+        int           *cells;
+        int           *next_pair; ///< [row + 1], relative to the patch; later how far the row has come
+        int           *end_pair;  ///< [row]
+        int           *next_slot; ///< [row]
+        int           *start;     ///< [row + 1], blocks of the rows before
       };
 
       PATCHFEM_HOST_DEVICE int n_pair_words() const { return a.most_pairs * a.patches.pairs.width / 4 + 2; }
@@ -151,12 +151,12 @@ namespace PatchFEM
       }
 
       /** Copies numbers [begin, end) of @p from, as the whole words they lie in; the first is at first_in_word(). */
-      static PATCHFEM_INLINE void copy_words(const PackedView   &from,
-                                             const std::int64_t  begin,
-                                             const std::int64_t  end,
-                                             const int           rank,
-                                             const int           size,
-                                             std::uint32_t      *to)
+      static PATCHFEM_INLINE void copy_words(const PackedView  &from,
+                                             const std::int64_t begin,
+                                             const std::int64_t end,
+                                             const int          rank,
+                                             const int          size,
+                                             std::uint32_t     *to)
       {
         const std::uint32_t *words = static_cast<const std::uint32_t *>(from.data) + begin * from.width / 4;
         const int            n     = static_cast<int>((end * from.width + 3) / 4 - begin * from.width / 4);
@@ -184,17 +184,17 @@ namespace PatchFEM
         const int pair_shift = first_in_word(p.pairs, p.pair_offsets[patch]);
         const int slot_shift = first_in_word(p.slots, p.slot_offsets[patch]);
         for (int i = rank; i <= n_rows; i += size)
+        {
+          const int pair = static_cast<int>(p.row_pairs[first + i + patch]) + pair_shift;
+          s.start[i]     = static_cast<int>(p.row_offsets[first + i] - first_block);
+          if (i > 0)
+            s.end_pair[i - 1] = pair;
+          if (i < n_rows)
           {
-            const int pair = static_cast<int>(p.row_pairs[first + i + patch]) + pair_shift;
-            s.start[i]     = static_cast<int>(p.row_offsets[first + i] - first_block);
-            if (i > 0)
-              s.end_pair[i - 1] = pair;
-            if (i < n_rows)
-              {
-                s.next_pair[i] = pair;
-                s.next_slot[i] = static_cast<int>(p.row_slots[first + i]) + slot_shift;
-              }
+            s.next_pair[i] = pair;
+            s.next_slot[i] = static_cast<int>(p.row_slots[first + i]) + slot_shift;
           }
+        }
         const int n = static_cast<int>(p.row_offsets[first + n_rows] - first_block) * n_block;
         for (int i = rank; i < n; i += size)
           s.blocks[i] = Number(0);
@@ -227,39 +227,39 @@ namespace PatchFEM
       {
         const int first = batch().first_cell;
         if constexpr (whole)
-          {
-            const int stride = record_size(n_shape(), n_quadrature());
-            for (int c = begin + rank; c < end; c += size)
-              if (s.cells[c] >= 0)
-                {
-                  if constexpr (Extents::n_shape > 0)
-                    stage_fixed_matrix(s.cells[c] - first, s.records + (c - begin) * stride);
-                  else
-                    stage_matrix(s.cells[c] - first, s.records + (c - begin) * stride);
-                }
-          }
+        {
+          const int stride = record_size(n_shape(), n_quadrature());
+          for (int c = begin + rank; c < end; c += size)
+            if (s.cells[c] >= 0)
+            {
+              if constexpr (Extents::n_shape > 0)
+                stage_fixed_matrix(s.cells[c] - first, s.records + (c - begin) * stride);
+              else
+                stage_matrix(s.cells[c] - first, s.records + (c - begin) * stride);
+            }
+        }
         else
-          {
-            const int n_q = n_quadrature(), stride = point_size(n_shape());
-            if constexpr (Extents::n_shape > 0)
-              if (size % n_q == 0)
-                {
-                  // A worker keeps its quadrature point, and the gradients there in registers.
-                  const int q = rank % n_q;
-                  Number    reference[Extents::n_shape * dim];
-                  load_gradients(q, reference);
-                  for (int c = rank / n_q; c < end - begin; c += size / n_q)
-                    if (s.cells[begin + c] >= 0)
-                      stage_fixed_gradients(s.cells[begin + c] - first, q, reference, s.records + (c * n_q + q) * stride);
-                  return;
-                }
-            for (int i = rank; i < (end - begin) * n_q; i += size)
-              {
-                const int c = i / n_q, q = i % n_q;
+        {
+          const int n_q = n_quadrature(), stride = point_size(n_shape());
+          if constexpr (Extents::n_shape > 0)
+            if (size % n_q == 0)
+            {
+              // A worker keeps its quadrature point, and the gradients there in registers.
+              const int q = rank % n_q;
+              Number    reference[Extents::n_shape * dim];
+              load_gradients(q, reference);
+              for (int c = rank / n_q; c < end - begin; c += size / n_q)
                 if (s.cells[begin + c] >= 0)
-                  stage_gradients(s.cells[begin + c] - first, q, s.records + (c * n_q + q) * stride);
-              }
+                  stage_fixed_gradients(s.cells[begin + c] - first, q, reference, s.records + (c * n_q + q) * stride);
+              return;
+            }
+          for (int i = rank; i < (end - begin) * n_q; i += size)
+          {
+            const int c = i / n_q, q = i % n_q;
+            if (s.cells[begin + c] >= 0)
+              stage_gradients(s.cells[begin + c] - first, q, s.records + (c * n_q + q) * stride);
           }
+        }
       }
 
       /** Reference gradients of the shape functions at point @p q; with fixed extents they are the geometry's too. */
@@ -282,15 +282,18 @@ namespace PatchFEM
           first[d] = origin[d];
         PATCHFEM_UNROLL
         for (int g = 0; g < Extents::n_shape; ++g)
-          {
-            const double *point = a.batches.points + std::int64_t(geometry[g]) * dim;
-            PATCHFEM_UNROLL
-            for (int d = 0; d < dim; ++d)
-              x[g * dim + d] = static_cast<Number>(point[d] - first[d]);
-          }
+        {
+          const double *point = a.batches.points + std::int64_t(geometry[g]) * dim;
+          PATCHFEM_UNROLL
+          for (int d = 0; d < dim; ++d)
+            x[g * dim + d] = static_cast<Number>(point[d] - first[d]);
+        }
       }
 
-      PATCHFEM_INLINE Number fixed_map(const Number *x, const Number *reference, const int q, SmallMatrix<dim, dim, Number> &inverse_jacobian) const
+      PATCHFEM_INLINE Number fixed_map(const Number                  *x,
+                                       const Number                  *reference,
+                                       const int                      q,
+                                       SmallMatrix<dim, dim, Number> &inverse_jacobian) const
       {
         SmallMatrix<dim, dim, Number> J;
         J.clear();
@@ -302,7 +305,8 @@ namespace PatchFEM
         return det * (a.one_point ? reference_volume() : static_cast<Number>(batch().reference.weights[q]));
       }
 
-      PATCHFEM_INLINE void stage_fixed_gradients(const int local, const int q, const Number *reference, Number *record) const
+      PATCHFEM_INLINE void
+      stage_fixed_gradients(const int local, const int q, const Number *reference, Number *record) const
       {
         Number                        x[Extents::n_shape * dim];
         SmallMatrix<dim, dim, Number> inv;
@@ -310,12 +314,12 @@ namespace PatchFEM
         record[0] = fixed_map(x, reference, q, inv);
         PATCHFEM_UNROLL
         for (int i = 0; i < Extents::n_shape; ++i)
-          {
-            const auto g = real_gradient<dim, Number>(inv, reference + i * dim);
-            PATCHFEM_UNROLL
-            for (int d = 0; d < dim; ++d)
-              record[1 + i * dim + d] = g[d];
-          }
+        {
+          const auto g = real_gradient<dim, Number>(inv, reference + i * dim);
+          PATCHFEM_UNROLL
+          for (int d = 0; d < dim; ++d)
+            record[1 + i * dim + d] = g[d];
+        }
       }
 
       PATCHFEM_INLINE void stage_gradients(const int local, const int q, Number *record) const
@@ -323,11 +327,11 @@ namespace PatchFEM
         SmallMatrix<dim, dim, Number> inv;
         record[0] = map(local, q, inv);
         for (int i = 0; i < n_shape(); ++i)
-          {
-            const auto g = real_gradient<dim, Number>(inv, batch().reference.shape_gradients + (q * n_shape() + i) * dim);
-            for (int d = 0; d < dim; ++d)
-              record[1 + i * dim + d] = g[d];
-          }
+        {
+          const auto g = real_gradient<dim, Number>(inv, batch().reference.shape_gradients + (q * n_shape() + i) * dim);
+          for (int d = 0; d < dim; ++d)
+            record[1 + i * dim + d] = g[d];
+        }
       }
 
       /** The whole matrix of a cell with one component, in registers, then its load. */
@@ -338,34 +342,34 @@ namespace PatchFEM
         load_corners(local, x);
         PATCHFEM_UNROLL
         for (int i = 0; i < m; ++i)
-          {
-            f[i] = Number(0);
-            PATCHFEM_UNROLL
-            for (int j = 0; j < m; ++j)
-              K[i][j] = Number(0);
-          }
+        {
+          f[i] = Number(0);
+          PATCHFEM_UNROLL
+          for (int j = 0; j < m; ++j)
+            K[i][j] = Number(0);
+        }
         for (int q = 0; q < n_quadrature(); ++q)
+        {
+          Number                        reference[m * dim];
+          ShapeFunction<dim, Number>    shape[m];
+          SmallMatrix<dim, dim, Number> inv;
+          load_gradients(q, reference);
+          const Number weight = fixed_map(x, reference, q, inv);
+          PATCHFEM_UNROLL
+          for (int i = 0; i < m; ++i)
           {
-            Number                        reference[m * dim];
-            ShapeFunction<dim, Number>    shape[m];
-            SmallMatrix<dim, dim, Number> inv;
-            load_gradients(q, reference);
-            const Number weight = fixed_map(x, reference, q, inv);
+            shape[i].value    = shape_value(q, i);
+            shape[i].gradient = real_gradient<dim, Number>(inv, reference + i * dim);
+          }
+          add_point(local, q, weight, shape, K);
+          if (a.load.kind != CoefficientView<Number>::none)
+          {
+            const Number load = weight * a.load.at(a.batches, a.computed_batch, local, q)[0];
             PATCHFEM_UNROLL
             for (int i = 0; i < m; ++i)
-              {
-                shape[i].value    = shape_value(q, i);
-                shape[i].gradient = real_gradient<dim, Number>(inv, reference + i * dim);
-              }
-            add_point(local, q, weight, shape, K);
-            if (a.load.kind != CoefficientView<Number>::none)
-              {
-                const Number load = weight * a.load.at(a.batches, a.computed_batch, local, q)[0];
-                PATCHFEM_UNROLL
-                for (int i = 0; i < m; ++i)
-                  f[i] += load * shape[i].value;
-              }
+              f[i] += load * shape[i].value;
           }
+        }
         finish_matrix(local, K);
         int k = 0;
         PATCHFEM_UNROLL
@@ -386,44 +390,48 @@ namespace PatchFEM
         for (int k = 0; k < load + n; ++k)
           record[k] = Number(0);
         for (int q = 0; q < n_quadrature(); ++q)
+        {
+          SmallMatrix<dim, dim, Number> inv;
+          const Number                  weight = map(local, q, inv);
+          for (int i = 0; i < n; ++i)
           {
-            SmallMatrix<dim, dim, Number> inv;
-            const Number                  weight = map(local, q, inv);
-            for (int i = 0; i < n; ++i)
-              {
-                const ShapeFunction<dim, Number> test{shape_value(q, i),
-                                                      real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + i) * dim)};
-                for (int j = is_symmetric() ? i : 0; j < n; ++j)
-                  {
-                    const ShapeFunction<dim, Number> trial{
-                      shape_value(q, j), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + j) * dim)};
-                    record[entry(n, i, j)] +=
-                      weight * Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), test, trial)(0, 0);
-                  }
-                if (a.load.kind != CoefficientView<Number>::none)
-                  record[load + i] += weight * test.value * a.load.at(a.batches, a.computed_batch, local, q)[0];
-              }
+            const ShapeFunction<dim, Number> test{
+                shape_value(q, i), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + i) * dim)};
+            for (int j = is_symmetric() ? i : 0; j < n; ++j)
+            {
+              const ShapeFunction<dim, Number> trial{
+                  shape_value(q, j), real_gradient<dim, Number>(inv, r.shape_gradients + (q * n + j) * dim)};
+              record[entry(n, i, j)] +=
+                  weight * Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), test, trial)(0, 0);
+            }
+            if (a.load.kind != CoefficientView<Number>::none)
+              record[load + i] += weight * test.value * a.load.at(a.batches, a.computed_batch, local, q)[0];
           }
+        }
       }
 
       /** K += the point's contribution; with moments without the coefficient, which finish_matrix() applies. */
       template <int m>
-      PATCHFEM_INLINE void add_point(const int local, const int q, const Number weight, const ShapeFunction<dim, Number> (&shape)[m], Number (&K)[m][m]) const
+      PATCHFEM_INLINE void add_point(const int    local,
+                                     const int    q,
+                                     const Number weight,
+                                     const ShapeFunction<dim, Number> (&shape)[m],
+                                     Number (&K)[m][m]) const
       {
         if constexpr (scalar_moments())
           if (!a.coefficients.varies_inside_cells())
-            {
+          {
+            PATCHFEM_UNROLL
+            for (int i = 0; i < m; ++i)
               PATCHFEM_UNROLL
-              for (int i = 0; i < m; ++i)
-                PATCHFEM_UNROLL
-              for (int j = i; j < m; ++j)
-                {
-                  typename Form::template Moments<Number> moments{{{K[i][j]}}};
-                  Form::add(moments, weight, shape[i], shape[j]);
-                  K[i][j] = moments(0, 0);
-                }
-              return;
+            for (int j = i; j < m; ++j)
+            {
+              typename Form::template Moments<Number> moments{{{K[i][j]}}};
+              Form::add(moments, weight, shape[i], shape[j]);
+              K[i][j] = moments(0, 0);
             }
+            return;
+          }
         const Number *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, q);
         PATCHFEM_UNROLL
         for (int i = 0; i < m; ++i)
@@ -446,14 +454,14 @@ namespace PatchFEM
       {
         if constexpr (scalar_moments())
           if (!a.coefficients.varies_inside_cells())
-            {
-              const Number *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, 0);
+          {
+            const Number *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, 0);
+            PATCHFEM_UNROLL
+            for (int i = 0; i < m; ++i)
               PATCHFEM_UNROLL
-              for (int i = 0; i < m; ++i)
-                PATCHFEM_UNROLL
-              for (int j = i; j < m; ++j)
-                K[i][j] = Form::finish(coefficients, typename Form::template Moments<Number>{{{K[i][j]}}})(0, 0);
-            }
+            for (int j = i; j < m; ++j)
+              K[i][j] = Form::finish(coefficients, typename Form::template Moments<Number>{{{K[i][j]}}})(0, 0);
+          }
       }
 
       /** Block (i, j) of a staged cell from its weights and gradients. */
@@ -501,83 +509,84 @@ namespace PatchFEM
 
       /** Phase 3: row @p row of the patch adds its pairs with the staged cells [begin, end), shared by a team. */
       template <typename Team>
-      PATCHFEM_INLINE void add_row(const int row, const int begin, const int end, const Team &team, const Scratch &s) const
+      PATCHFEM_INLINE void
+      add_row(const int row, const int begin, const int end, const Team &team, const Scratch &s) const
       {
         const int          last        = s.end_pair[row];
         const bool         with_matrix = a.matrix.format != MatrixTarget<Number>::none, with_rhs = a.rhs != nullptr;
-        const bool         with_load   = with_rhs && a.load.kind != CoefficientView<Number>::none;
-        Number            *sums        = s.blocks + s.start[row] * n_block;
-        const unsigned int mask        = (1u << a.patches.row_bits) - 1u;
+        const bool         with_load = with_rhs && a.load.kind != CoefficientView<Number>::none;
+        Number            *sums      = s.blocks + s.start[row] * n_block;
+        const unsigned int mask      = (1u << a.patches.row_bits) - 1u;
         const PackedView   pairs{s.pairs, a.patches.pairs.width}, slots{s.slots, a.patches.slots.width};
 
         int pair = s.next_pair[row], slot = s.next_slot[row];
         for (; pair < last; ++pair)
+        {
+          const unsigned int packed = pairs[pair];
+          const int position = static_cast<int>(packed >> a.patches.row_bits), i = static_cast<int>(packed & mask);
+          if (position >= end)
+            break;
+          const int cell = s.cells[position];
+          if (cell >= 0)
           {
-            const unsigned int packed   = pairs[pair];
-            const int          position = static_cast<int>(packed >> a.patches.row_bits), i = static_cast<int>(packed & mask);
-            if (position >= end)
-              break;
-            const int cell = s.cells[position];
-            if (cell >= 0)
+            const int     local  = cell - batch().first_cell;
+            const Number *record = s.records + (position - begin) * record_size(n_shape(), n_quadrature());
+            if (with_matrix)
+              for (int j = team.lane(); j < n_shape(); j += Team::size)
               {
-                const int     local  = cell - batch().first_cell;
-                const Number *record = s.records + (position - begin) * record_size(n_shape(), n_quadrature());
-                if (with_matrix)
-                  for (int j = team.lane(); j < n_shape(); j += Team::size)
-                    {
-                      Number *to = sums + slots[slot + j] * n_block;
-                      if constexpr (whole)
-                        to[0] += record[entry(n_shape(), i, j)];
-                      else
-                        {
-                          const auto value = block(record, local, i, j);
-                          PATCHFEM_UNROLL
-                          for (int c = 0; c < n_comp; ++c)
-                            PATCHFEM_UNROLL
-                          for (int d = 0; d < n_comp; ++d)
-                            to[c * n_comp + d] += value(c, d);
-                        }
-                    }
-                if (with_load)
-                  for (int c = team.lane(); c < n_comp; c += Team::size)
-                    {
-                      Number sum = Number(0);
-                      if constexpr (whole)
-                        sum = record[n_entries(n_shape()) + i];
-                      else
-                        for (int q = 0; q < n_quadrature(); ++q)
-                          sum += record[q * point_size(n_shape())] * shape_value(q, i) *
-                                 a.load.at(a.batches, a.computed_batch, local, q)[c];
-                      s.rhs[row * n_comp + c] += sum;
-                    }
-                slot += n_shape();
+                Number *to = sums + slots[slot + j] * n_block;
+                if constexpr (whole)
+                  to[0] += record[entry(n_shape(), i, j)];
+                else
+                {
+                  const auto value = block(record, local, i, j);
+                  PATCHFEM_UNROLL
+                  for (int c = 0; c < n_comp; ++c)
+                    PATCHFEM_UNROLL
+                  for (int d = 0; d < n_comp; ++d)
+                    to[c * n_comp + d] += value(c, d);
+                }
               }
-            else
+            if (with_load)
+              for (int c = team.lane(); c < n_comp; c += Team::size)
               {
-                const BufferedCell &buffered = a.buffered[~cell];
-                const bool          couples  = i < buffered.n_free;
-                const int           n        = couples ? buffered.n_free : 1;
-                if (with_matrix)
-                  {
-                    const Number *from = a.buffer_matrix + buffered.matrix_offset +
-                                         (couples ? std::int64_t(i) * buffered.n_free :
-                                                    std::int64_t(buffered.n_free) * buffered.n_free + i - buffered.n_free) *
-                                           n_block;
-                    for (int k = team.lane(); k < n * n_block; k += Team::size)
-                      sums[slots[slot + k / n_block] * n_block + k % n_block] += from[k];
-                  }
-                if (with_rhs)
-                  for (int c = team.lane(); c < n_comp; c += Team::size)
-                    s.rhs[row * n_comp + c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
-                slot += n;
+                Number sum = Number(0);
+                if constexpr (whole)
+                  sum = record[n_entries(n_shape()) + i];
+                else
+                  for (int q = 0; q < n_quadrature(); ++q)
+                    sum += record[q * point_size(n_shape())] * shape_value(q, i) *
+                           a.load.at(a.batches, a.computed_batch, local, q)[c];
+                s.rhs[row * n_comp + c] += sum;
               }
-            team.sync(); // the next pair may add to the same entries through other workers
+            slot += n_shape();
           }
+          else
+          {
+            const BufferedCell &buffered = a.buffered[~cell];
+            const bool          couples  = i < buffered.n_free;
+            const int           n        = couples ? buffered.n_free : 1;
+            if (with_matrix)
+            {
+              const Number *from = a.buffer_matrix + buffered.matrix_offset +
+                                   (couples ? std::int64_t(i) * buffered.n_free
+                                            : std::int64_t(buffered.n_free) * buffered.n_free + i - buffered.n_free) *
+                                       n_block;
+              for (int k = team.lane(); k < n * n_block; k += Team::size)
+                sums[slots[slot + k / n_block] * n_block + k % n_block] += from[k];
+            }
+            if (with_rhs)
+              for (int c = team.lane(); c < n_comp; c += Team::size)
+                s.rhs[row * n_comp + c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
+            slot += n;
+          }
+          team.sync(); // the next pair may add to the same entries through other workers
+        }
         if (team.lane() == 0)
-          {
-            s.next_pair[row] = pair;
-            s.next_slot[row] = slot;
-          }
+        {
+          s.next_pair[row] = pair;
+          s.next_slot[row] = slot;
+        }
       }
 
       /** Phase 4: stream the finished rows out, padding included. */
@@ -590,46 +599,62 @@ namespace PatchFEM
             a.rhs[std::int64_t(first) * n_comp + i] = s.rhs[i];
 
         if (a.matrix.format == MatrixTarget<Number>::csr)
+        {
+          if constexpr (n_comp == 1)
           {
-            if constexpr (n_comp == 1)
-              {
-                for (int i = rank; i < s.start[n_rows]; i += size)
-                  a.matrix.csr_view.values[first_block + i] = s.blocks[i];
-              }
-            else
-              // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
-              for (int row = 0; row < n_rows; ++row)
-                {
-                  const int length = s.start[row + 1] - s.start[row];
-                  Number   *to     = a.matrix.csr_view.values + (first_block + s.start[row]) * n_block;
-                  for (int k = rank; k < length * n_block; k += size)
-                    {
-                      const int c = k / (length * n_comp), rest = k % (length * n_comp);
-                      to[k] = s.blocks[(s.start[row] + rest / n_comp) * n_block + c * n_comp + rest % n_comp];
-                    }
-                }
+            for (int i = rank; i < s.start[n_rows]; i += size)
+              a.matrix.csr_view.values[first_block + i] = s.blocks[i];
           }
+          else
+            // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
+            for (int row = 0; row < n_rows; ++row)
+            {
+              const int length = s.start[row + 1] - s.start[row];
+              Number   *to     = a.matrix.csr_view.values + (first_block + s.start[row]) * n_block;
+              for (int k = rank; k < length * n_block; k += size)
+              {
+                const int c = k / (length * n_comp), rest = k % (length * n_comp);
+                to[k] = s.blocks[(s.start[row] + rest / n_comp) * n_block + c * n_comp + rest % n_comp];
+              }
+            }
+        }
         else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
+        {
+          // Workers take (group of 32 rows, k): neighbours write neighbouring rows, entry after entry. Where slices
+          // are groups, as with the default height, the slice is found without a division.
+          const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
+          const int                        groups = (n_rows + 31) / 32, height = A.slice_height;
+          const bool                       plain  = height == 32 && first % 32 == 0;
+          int                              widest = 0;
+          for (int row = 0; row < n_rows; row += plain ? 32 : 1)
           {
-            // Workers take (group of 32 rows, k): neighbours write neighbouring rows, entry after entry.
-            const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
-            const int                        groups = (n_rows + 31) / 32;
-            int                              widest = 0;
-            for (int slice = first / A.slice_height; slice <= (first + n_rows - 1) / A.slice_height; ++slice)
-              widest = A.slice_width(slice) > widest ? A.slice_width(slice) : widest;
-            for (int i = rank; i < widest * groups * 32; i += size)
-              {
-                const int lane = i % 32, group = i / 32 % groups, k = i / 32 / groups, row = group * 32 + lane;
-                if (row >= n_rows || k >= A.slice_width((first + row) / A.slice_height))
-                  continue;
-                Number       *to     = A.values + A.value_index(first + row, k, 0, 0);
-                const Number *from   = s.blocks + (s.start[row] + k) * n_block;
-                const bool    stored = k < s.start[row + 1] - s.start[row];
-                PATCHFEM_UNROLL
-                for (int entry = 0; entry < n_block; ++entry)
-                  to[std::int64_t(entry) * A.slice_height] = stored ? from[entry] : Number(0);
-              }
+            const int slice = plain ? first / 32 + row / 32 : (first + row) / height;
+            const int width = slice_width(A, slice, plain);
+            widest          = width > widest ? width : widest;
           }
+          for (int i = rank; i < widest * groups * 32; i += size)
+          {
+            const int lane = i % 32, group = i / 32 % groups, k = i / 32 / groups, row = group * 32 + lane;
+            if (row >= n_rows)
+              continue;
+            const int slice = plain ? first / 32 + group : (first + row) / height;
+            if (k >= slice_width(A, slice, plain))
+              continue;
+            const int     in_slice = plain ? lane : (first + row) % height;
+            Number       *to     = A.values + (A.slice_offsets[slice] + std::int64_t(k) * height) * n_block + in_slice;
+            const Number *from   = s.blocks + (s.start[row] + k) * n_block;
+            const bool    stored = k < s.start[row + 1] - s.start[row];
+            PATCHFEM_UNROLL
+            for (int entry = 0; entry < n_block; ++entry)
+              to[std::int64_t(entry) * height] = stored ? from[entry] : Number(0);
+          }
+        }
+      }
+
+      static PATCHFEM_INLINE int slice_width(const SlicedEllpackView<Number> &A, const int slice, const bool plain)
+      {
+        const std::int64_t n = A.slice_offsets[slice + 1] - A.slice_offsets[slice];
+        return static_cast<int>(plain ? n / 32 : n / A.slice_height);
       }
     };
   } // namespace kernels
