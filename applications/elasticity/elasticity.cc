@@ -3,6 +3,7 @@
 
 #include "stress_postprocessor.h"
 
+#include <patchfem/app/field_evaluation.h>
 #include <patchfem/base/exceptions.h>
 
 namespace PatchFEM
@@ -186,16 +187,7 @@ namespace PatchFEM
       const Point<dim> &point = values.quadrature_point(q);
       const double      alpha = robin_coefficient(id, point);
 
-      dealii::Tensor<1, dim> g;
-      if (const Expression<dim> *formula = pressure.formula(id, 0))
-        g -= formula->value(point) * values.normal_vector(q);
-      for (unsigned int d = 0; d < dim; ++d)
-      {
-        if (const Expression<dim> *formula = traction.formula(id, d))
-          g[d] += formula->value(point);
-        if (const Expression<dim> *formula = robin.formula(id, 1 + d))
-          g[d] += formula->value(point);
-      }
+      const dealii::Tensor<1, dim> g = face_load(id, point, values.normal_vector(q));
       for (unsigned int i = 0; i < n; ++i)
       {
         const unsigned int a       = fe.system_to_component_index(i).first;
@@ -207,6 +199,58 @@ namespace PatchFEM
         rhs(i) += g[a] * value_i;
       }
     }
+  }
+
+  template <int dim>
+  dealii::Tensor<1, dim> ElasticityPhysics<dim>::face_load(const boundary_id             id,
+                                                           const Point<dim>             &point,
+                                                           const dealii::Tensor<1, dim> &normal) const
+  {
+    dealii::Tensor<1, dim> g;
+    if (const Expression<dim> *formula = pressure.formula(id, 0))
+      g -= formula->value(point) * normal;
+    for (unsigned int d = 0; d < dim; ++d)
+    {
+      if (const Expression<dim> *formula = traction.formula(id, d))
+        g[d] += formula->value(point);
+      if (const Expression<dim> *formula = robin.formula(id, 1 + d))
+        g[d] += formula->value(point);
+    }
+    return g;
+  }
+
+  template <int dim>
+  std::unique_ptr<SystemAssembler> ElasticityPhysics<dim>::make_assembler() const
+  {
+    return std::make_unique<SystemAssemblerFor<Elasticity<dim>>>();
+  }
+
+  template <int dim>
+  SystemFields ElasticityPhysics<dim>::evaluate_fields(const ElementTables &tables) const
+  {
+    SystemFields fields;
+    fields.coefficients =
+        make_field<dim>(tables, 2, youngs_modulus.is_piecewise_constant() && poissons_ratio.is_piecewise_constant(),
+                        [&](const Point<dim> &point, const material_id material, double *values) {
+                          const LameModuli m = moduli(point, material);
+                          values[0]          = m.lambda;
+                          values[1]          = m.mu;
+                        });
+    if (!body_force.is_zero())
+      fields.body_load = make_field<dim>(tables, dim, body_force.is_piecewise_constant(),
+                                         [&](const Point<dim> &point, const material_id material, double *values) {
+                                           for (unsigned int d = 0; d < dim; ++d)
+                                             values[d] = body_force.value(point, material, d);
+                                         });
+    fields.face_terms = make_face_terms<dim>(tables, dim,
+                                             [&](const Point<dim> &point, const dealii::Tensor<1, dim> &normal,
+                                                 const boundary_id id, double *load, double &alpha) {
+                                               const dealii::Tensor<1, dim> g = face_load(id, point, normal);
+                                               for (unsigned int d = 0; d < dim; ++d)
+                                                 load[d] = g[d];
+                                               alpha = robin_coefficient(id, point);
+                                             });
+    return fields;
   }
 
   template <int dim>

@@ -57,6 +57,9 @@ namespace PatchFEM
                   dealii::FullMatrix<double>      &matrix,
                   dealii::Vector<double>          &rhs) const override;
 
+    std::unique_ptr<SystemAssembler> make_assembler() const override;
+    SystemFields                     evaluate_fields(const ElementTables &tables) const override;
+
     std::vector<std::string> mode_names() const override;
     double                   mode(unsigned int m, const dealii::Point<dim> &point, unsigned int c) const override;
     bool is_definite_inside(const dealii::Point<dim> &, dealii::types::material_id) const override { return false; }
@@ -70,6 +73,11 @@ namespace PatchFEM
     bool plane_stress() const { return is_plane_stress; }
 
   private:
+    /** Traction, pressure and Robin's g at a point of the boundary. */
+    dealii::Tensor<1, dim> face_load(dealii::types::boundary_id    id,
+                                     const dealii::Point<dim>     &point,
+                                     const dealii::Tensor<1, dim> &normal) const;
+
     double robin_coefficient(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
 
     MaterialFunction<dim> youngs_modulus;

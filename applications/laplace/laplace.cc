@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "laplace.h"
 
+#include <patchfem/app/field_evaluation.h>
 #include <patchfem/base/exceptions.h>
 
 #include <sstream>
@@ -166,11 +167,7 @@ namespace PatchFEM
     {
       const Point<dim> &point = values.quadrature_point(q);
       const double      alpha = robin_coefficient(id, point);
-      double            g     = 0.;
-      if (const Expression<dim> *formula = flux.formula(id, 0))
-        g += formula->value(point);
-      if (const Expression<dim> *formula = robin.formula(id, 1))
-        g += formula->value(point);
+      const double      g     = face_load(id, point);
       for (unsigned int i = 0; i < n; ++i)
       {
         const double value_i = values.shape_value(i, q) * values.JxW(q);
@@ -180,6 +177,58 @@ namespace PatchFEM
         rhs(i) += g * value_i;
       }
     }
+  }
+
+  template <int dim>
+  double LaplacePhysics<dim>::face_load(const boundary_id id, const Point<dim> &point) const
+  {
+    double g = 0.;
+    if (const Expression<dim> *formula = flux.formula(id, 0))
+      g += formula->value(point);
+    if (const Expression<dim> *formula = robin.formula(id, 1))
+      g += formula->value(point);
+    return g;
+  }
+
+  template <int dim>
+  std::unique_ptr<SystemAssembler> LaplacePhysics<dim>::make_assembler() const
+  {
+    if (is_plain())
+      return std::make_unique<SystemAssemblerFor<Laplace<dim>>>();
+    return std::make_unique<SystemAssemblerFor<Diffusion<dim>>>();
+  }
+
+  template <int dim>
+  SystemFields LaplacePhysics<dim>::evaluate_fields(const ElementTables &tables) const
+  {
+    SystemFields fields;
+    const bool   constant = coefficient.is_piecewise_constant() && reaction.is_piecewise_constant();
+    if (is_plain())
+      fields.coefficients = make_field<dim>(tables, 1, constant,
+                                            [&](const Point<dim> &point, const material_id material, double *values) {
+                                              values[0] = conductivity(point, material)[0][0];
+                                            });
+    else
+      fields.coefficients = make_field<dim>(tables, Diffusion<dim>::n_coefficients, constant,
+                                            [&](const Point<dim> &point, const material_id material, double *values) {
+                                              const SymmetricTensor<2, dim> k = conductivity(point, material);
+                                              for (unsigned int i = 0; i < dim; ++i)
+                                                for (unsigned int j = i; j < dim; ++j)
+                                                  *values++ = k[i][j];
+                                              *values = reaction.value(point, material);
+                                            });
+    if (!source.is_zero())
+      fields.body_load = make_field<dim>(tables, 1, source.is_piecewise_constant(),
+                                         [&](const Point<dim> &point, const material_id material, double *values) {
+                                           values[0] = source.value(point, material);
+                                         });
+    fields.face_terms = make_face_terms<dim>(tables, 1,
+                                             [&](const Point<dim> &point, const dealii::Tensor<1, dim> &,
+                                                 const boundary_id id, double *load, double &alpha) {
+                                               load[0] = face_load(id, point);
+                                               alpha   = robin_coefficient(id, point);
+                                             });
+    return fields;
   }
 
   template <int dim>

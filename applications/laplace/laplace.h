@@ -46,6 +46,10 @@ namespace PatchFEM
                   dealii::FullMatrix<double>      &matrix,
                   dealii::Vector<double>          &rhs) const override;
 
+    /** Laplace if K is a number and r = 0, else Diffusion. */
+    std::unique_ptr<SystemAssembler> make_assembler() const override;
+    SystemFields                     evaluate_fields(const ElementTables &tables) const override;
+
     std::vector<std::string> mode_names() const override { return {"the constant"}; }
     double                   mode(unsigned int, const dealii::Point<dim> &, unsigned int) const override { return 1.; }
     bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const override;
@@ -60,6 +64,12 @@ namespace PatchFEM
   private:
     /** alpha of the Robin condition, checked not to be negative. */
     double robin_coefficient(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
+
+    /** Whether the form Laplace suffices. */
+    bool is_plain() const { return coefficient.n_components() == 1 && reaction.is_zero(); }
+
+    /** The load and alpha at a point of the boundary. */
+    double face_load(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
 
     MaterialFunction<dim> coefficient;
     MaterialFunction<dim> reaction;

@@ -85,6 +85,19 @@ namespace PatchFEM
   }
 
   template <int dim>
+  bool MaterialFunction<dim>::is_zero() const
+  {
+    if (!is_piecewise_constant())
+      return false;
+    const auto zero = [](const std::vector<Expression<dim>> &list) {
+      return std::all_of(list.begin(), list.end(),
+                         [](const Expression<dim> &e) { return e.value(dealii::Point<dim>()) == 0.; });
+    };
+    return zero(default_formulas) && std::all_of(material_formulas.begin(), material_formulas.end(),
+                                                 [&](const auto &p) { return zero(p.second); });
+  }
+
+  template <int dim>
   void MaterialFunction<dim>::check_material_ids(const std::set<dealii::types::material_id> &present) const
   {
     for (const auto &item : material_formulas)

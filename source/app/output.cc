@@ -32,8 +32,8 @@ namespace PatchFEM
     if (physics.postprocessor() != nullptr)
       data_out.add_data_vector(solution, *physics.postprocessor());
 
-    Vector<float> material(triangulation.n_active_cells());
-    Vector<float> rank(triangulation.n_active_cells());
+    dealii::Vector<float> material(triangulation.n_active_cells());
+    dealii::Vector<float> rank(triangulation.n_active_cells());
     for (const auto &cell : triangulation.active_cell_iterators())
       if (cell->is_locally_owned())
       {
@@ -44,7 +44,7 @@ namespace PatchFEM
     const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(discretisation.communicator);
     if (n_ranks > 1)
       data_out.add_data_vector(rank, "rank");
-    Vector<float> patch(patches.begin(), patches.end());
+    dealii::Vector<float> patch(patches.begin(), patches.end());
     if (!patches.empty())
       data_out.add_data_vector(patch, "patch");
     data_out.build_patches(*discretisation.mapping, dof_handler.get_fe().degree, DataOut<dim>::curved_inner_cells);

@@ -15,19 +15,28 @@ namespace PatchFEM
   void GeneralParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.declare_entry("Dimension", "2", Patterns::Integer(2, 3), "Space dimension.");
-    prm.declare_entry("Backend", "trilinos", Patterns::Selection("trilinos"),
-                      "Who assembles and solves: deal.II's loops with Trilinos' matrices and preconditioners.");
+    prm.declare_entry("Backend", "auto", Patterns::Selection("auto|host|cuda|emulated_device|trilinos"),
+                      "Where matrices are assembled and solved: on the GPU (cuda), on the threads of this process "
+                      "(host), on a GPU if there is one (auto), on guarded host memory for tests (emulated_device), or "
+                      "by deal.II and Trilinos, which is the only one for several MPI ranks.");
     prm.declare_entry("Baseline", "none", Patterns::Selection("none|trilinos_jacobi|trilinos_ml"),
                       "Solve every system a second time with deal.II and Trilinos and compare times and solutions.");
+    prm.declare_entry("Export system", "", Patterns::Anything(),
+                      "File in the output folder for the linear system of the last cycle, for other solvers: int64 "
+                      "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
+                      "rhs, near_null. Empty writes none; not with Backend = trilinos.");
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
 
   void GeneralParameters::parse_parameters(ParameterHandler &prm)
   {
-    dimension = prm.get_integer("Dimension");
-    backend   = prm.get("Backend");
-    baseline  = prm.get("Baseline");
+    dimension     = prm.get_integer("Dimension");
+    backend       = prm.get("Backend");
+    baseline      = prm.get("Baseline");
+    export_system = prm.get("Export system");
+    require(export_system.empty() || backend != "trilinos",
+            "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
   }
 
@@ -84,8 +93,10 @@ namespace PatchFEM
                       "Stop when |b - A x| is at most this times |b|.");
     prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1),
                       "Give up with an error after so many steps.");
-    prm.declare_entry("Preconditioner", "jacobi", Patterns::Selection("none|jacobi|ml"),
-                      "Of the conjugate gradient method. ml is Trilinos' smoothed aggregation.");
+    prm.declare_entry(
+        "Preconditioner", "jacobi", Patterns::Selection("none|jacobi|block_jacobi|ml"),
+        "Of the conjugate gradient method. block_jacobi (blocks of a node's unknowns) is for PatchFEM's own back "
+        "ends, ml (smoothed aggregation) for the back end trilinos.");
     prm.leave_subsection();
   }
 
@@ -95,6 +106,39 @@ namespace PatchFEM
     tolerance      = prm.get_double("Tolerance");
     max_iterations = prm.get_integer("Maximum iterations");
     preconditioner = prm.get("Preconditioner");
+    prm.leave_subsection();
+  }
+
+  void AssemblyParameters::declare_parameters(ParameterHandler &prm)
+  {
+    prm.enter_subsection("Matrix");
+    prm.declare_entry("Format", "sliced_ellpack", Patterns::Selection("sliced_ellpack|csr"),
+                      "How the matrix is stored: sliced ELLPACK with blocks of a node's unknowns (SELL, SBELL), or "
+                      "compressed sparse rows. Trilinos has rows of its own.");
+    prm.declare_entry("Slice height", "32", Patterns::Integer(1, 1024),
+                      "Block rows in a slice of sliced ELLPACK; they are padded to the longest of them.");
+    prm.declare_entry("Sorting window", "256", Patterns::Integer(1),
+                      "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none.");
+    prm.leave_subsection();
+    prm.enter_subsection("Assembly");
+    prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),
+                      "patches: each patch of rows integrates all cells that touch it; gather: cell matrices go to a "
+                      "buffer that rows gather from; automatic: patches, unless a cell would be integrated more than "
+                      "2.5 times.");
+    prm.declare_entry("Rows per patch", "0", Patterns::Integer(0), "Nodes in a patch; 0 takes as many as fit.");
+    prm.leave_subsection();
+  }
+
+  void AssemblyParameters::parse_parameters(ParameterHandler &prm)
+  {
+    prm.enter_subsection("Matrix");
+    format         = prm.get("Format");
+    slice_height   = prm.get_integer("Slice height");
+    sorting_window = prm.get_integer("Sorting window");
+    prm.leave_subsection();
+    prm.enter_subsection("Assembly");
+    strategy       = prm.get("Strategy");
+    rows_per_patch = prm.get_integer("Rows per patch");
     prm.leave_subsection();
   }
 

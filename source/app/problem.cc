@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
+#include <patchfem/app/patch_path.h>
 #include <patchfem/app/problem.h>
 #include <patchfem/app/trilinos_path.h>
+#include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/quadrature_lib.h>
@@ -20,6 +22,7 @@
 #include <deal.II/numerics/error_estimator.h>
 #include <deal.II/numerics/vector_tools.h>
 
+#include <filesystem>
 #include <iostream>
 
 namespace PatchFEM
@@ -33,6 +36,7 @@ namespace PatchFEM
     FiniteElementParameters::declare_parameters(prm);
     RefinementParameters::declare_parameters(prm);
     SolverParameters::declare_parameters(prm);
+    AssemblyParameters::declare_parameters(prm);
     OutputParameters::declare_parameters(prm);
     prm.enter_subsection("Exact solution");
     prm.declare_entry("Formula", "", Patterns::Anything(),
@@ -47,6 +51,7 @@ namespace PatchFEM
     finite_element.parse_parameters(prm);
     refinement.parse_parameters(prm);
     solver.parse_parameters(prm);
+    assembly.parse_parameters(prm);
     output.parse_parameters(prm);
     essential.parse_parameters(prm, vector_valued);
     prm.enter_subsection("Exact solution");
@@ -87,19 +92,31 @@ namespace PatchFEM
       exact_solution.emplace(expressions);
     }
     discretisation.communicator = communicator;
-    make_paths();
+    path                        = make_path(parameters.general.backend, parameters.solver.preconditioner);
+    if (parameters.general.baseline != "none")
+      baseline = make_path("trilinos", parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi");
   }
 
   template <int dim>
-  void Problem<dim>::make_paths()
+  std::unique_ptr<LinearSystemPath<dim>> Problem<dim>::make_path(const std::string &backend,
+                                                                 const std::string &preconditioner)
   {
-    SolverParameters baseline_parameters = parameters.solver;
-    path                                 = std::make_unique<TrilinosPath<dim>>(parameters.solver, progress);
-    if (parameters.general.baseline != "none")
+    SolverParameters solver = parameters.solver;
+    solver.preconditioner   = preconditioner;
+    if (backend == "trilinos")
     {
-      baseline_parameters.preconditioner = parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi";
-      baseline                           = std::make_unique<TrilinosPath<dim>>(baseline_parameters, progress);
+      require(preconditioner != "block_jacobi", "Solver/Preconditioner block_jacobi does not exist with Backend = "
+                                                "trilinos; choose none, jacobi or ml.");
+      return std::make_unique<TrilinosPath<dim>>(solver, progress);
     }
+    require(Utilities::MPI::n_mpi_processes(communicator) == 1,
+            "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
+    require(preconditioner != "ml",
+            "Solver/Preconditioner ml is Trilinos'; choose none, jacobi or block_jacobi, or Backend = trilinos.");
+    std::string export_file = parameters.general.export_system;
+    if (!export_file.empty())
+      export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
+    return std::make_unique<PatchPath<dim>>(Backend(backend), solver, parameters.assembly, export_file, progress);
   }
 
   template <int dim>
@@ -203,6 +220,7 @@ namespace PatchFEM
     constraints.reinit(relevant);
     DoFTools::make_hanging_node_constraints(dof_handler, constraints);
     essential.make_constraints(*mapping, dof_handler, constraints);
+    check_for_cycles(constraints);
     constraints.close();
 
     // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
@@ -224,7 +242,7 @@ namespace PatchFEM
     const Quadrature<dim> quadrature =
         summary.simplices ? Quadrature<dim>(QGaussSimplex<dim>(std::min(n, 4u))) : Quadrature<dim>(QGauss<dim>(n));
     const auto norm = [&](const VectorTools::NormType type) {
-      Vector<double> cellwise(triangulation->n_active_cells());
+      dealii::Vector<double> cellwise(triangulation->n_active_cells());
       VectorTools::integrate_difference(*mapping, dof_handler, vector, *exact_solution, cellwise, quadrature, type);
       return VectorTools::compute_global_error(*triangulation, cellwise, type);
     };
@@ -253,20 +271,20 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void Problem<dim>::write_output(const unsigned int cycle)
+  void Problem<dim>::write_output(const unsigned int cycle, const std::vector<unsigned int> &cell_patches)
   {
     const bool last = cycle + 1 == parameters.refinement.n_cycles;
     if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
       return;
     write_picture(parameters.output.folder, "solution-" + std::to_string(cycle), discretisation, *physics, solution,
-                  {});
+                  cell_patches);
   }
 
   template <int dim>
   void Problem<dim>::refine_adaptively()
   {
     progress.stage("error estimate");
-    Vector<float> estimate(triangulation->n_active_cells());
+    dealii::Vector<float> estimate(triangulation->n_active_cells());
     KellyErrorEstimator<dim>::estimate(*mapping, dof_handler, QGauss<dim - 1>(parameters.finite_element.degree + 1), {},
                                        solution, estimate, {}, nullptr, numbers::invalid_unsigned_int,
                                        triangulation->locally_owned_subdomain());
@@ -298,7 +316,8 @@ namespace PatchFEM
       progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
       solve(result);
-      result.path.seconds.output = timed(communicator, progress, "output", [&] { write_output(cycle); });
+      result.path.seconds.output =
+          timed(communicator, progress, "output", [&] { write_output(cycle, result.path.cell_patches); });
 
       Utilities::System::MemoryStats memory;
       Utilities::System::get_memory_stats(memory);

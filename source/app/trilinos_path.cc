@@ -72,7 +72,7 @@ namespace PatchFEM
 
       const unsigned int                   n = dof_handler.get_fe().n_dofs_per_cell();
       FullMatrix<double>                   cell_matrix(n, n);
-      Vector<double>                       cell_rhs(n);
+      dealii::Vector<double>               cell_rhs(n);
       std::vector<types::global_dof_index> indices(n);
       for (const auto &cell : dof_handler.active_cell_iterators())
         if (cell->is_locally_owned())

@@ -2,6 +2,7 @@
 #include <patchfem/assembly/assembler.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace PatchFEM
@@ -18,10 +19,16 @@ namespace PatchFEM
     const ReferenceElement &computed = elements->reference(Patches::computed_batch(*elements));
     is_isoparametric =
         computed.n_geometry == computed.n_shape && computed.geometry_gradients == computed.shape_gradients;
-    fast_memory = backend().patch_memory();
-    RowCells row_cells;
+    fast_memory    = backend().patch_memory();
+    const auto now = [&] {
+      backend().synchronize();
+      return std::chrono::steady_clock::now();
+    };
+    const auto start = now();
+    RowCells   row_cells;
     row_cells.reinit(*elements);
     pattern.reinit(*elements, row_cells);
+    const auto middle = now();
     plan.reinit(*elements, row_cells, pattern, {bytes_per_cell, sizeof(Number), fast_memory}, data);
 
     std::int64_t n_matrix = 0, n_vector = 0;
@@ -37,6 +44,8 @@ namespace PatchFEM
     body_load            = DeviceCoefficients<Number>();
     face_load.release();
     face_robin.release();
+    seconds.sparsity = std::chrono::duration<double>(middle - start).count();
+    seconds.plan     = std::chrono::duration<double>(now() - middle).count();
   }
 
   template <typename Number>

@@ -52,11 +52,39 @@ patchfem_run_case(bad.free_body elasticity ${elasticity} SET "Boundary condition
                   ERROR "holds translation in x, translation in y, rotation of the mesh")
 patchfem_run_case(bad.free_translation elasticity ${elasticity} SET "Boundary conditions/Dirichlet=0: 0| free"
                   ERROR "holds translation in y of the mesh")
+patchfem_run_case(bad.free_rotation elasticity ${elasticity} ERROR "holds rotation of the mesh"
+                  SET "Mesh/Generator=hyper_ball" "Mesh/Generator arguments=0, 0 : 1 : false" "Boundary conditions/Dirichlet="
+                      "Boundary conditions/Traction=" "Boundary conditions/No normal flux=0")
 
 # Solver
-patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "did not converge in 3 iterations")
+patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "Conjugate gradients did not reach .* in 3 steps")
+
+patchfem_run_case(bad.ml_on_host laplace ${laplace} SET "Backend=host" "Solver/Preconditioner=ml" ERROR "ml is Trilinos'")
+patchfem_run_case(bad.block_jacobi_of_trilinos laplace ${laplace} SET "Backend=trilinos" "Solver/Preconditioner=block_jacobi"
+                  ERROR "block_jacobi does not exist with Backend = trilinos")
+# Reports itself as skipped where there is a GPU to run on.
+patchfem_run_case(bad.no_gpu laplace ${laplace} SET "Backend=cuda" ERROR "'cuda' was asked for, but this")
 
 # Several ranks give the sentence once.
 patchfem_run_case(bad.mpi laplace ${laplace} RANKS 2 SET "Backend=trilinos" "Loads/Source=sin(x" ERROR "cannot be read")
 patchfem_run_case(bad.periodic_mpi laplace ${laplace} RANKS 2 ERROR "Periodic is not supported on several MPI ranks"
                   SET "Backend=trilinos" "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x")
+
+# Meshes
+file(WRITE ${broken}/tangled.msh "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 2 0 0\n4 0 1 0\n5 0.9 -1 0\n6 2 1 0\n$EndNodes\n$Elements\n2\n1 3 2 1 1 1 2 5 4\n2 3 2 1 1 2 3 6 5\n$EndElements\n")
+file(WRITE ${broken}/short.msh "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n")
+file(WRITE ${broken}/mesh.stl "solid\n")
+foreach(backend host trilinos)
+  patchfem_run_case(bad.tangled_cell.${backend} laplace ${laplace} ERROR "cell 0 .*tangled.msh.* is tangled"
+                    SET "Backend=${backend}" "Mesh/Generator=" "Mesh/Generator arguments=" "Mesh/File=${broken}/tangled.msh"
+                        "Boundary conditions/Dirichlet=all: 0" "Mesh/Global refinements=0")
+endforeach()
+foreach(mesh nowhere.msh short.msh mesh.stl)
+  patchfem_run_case(bad.mesh_${mesh} laplace ${laplace} ERROR "${mesh}"
+                    SET "Mesh/Generator=" "Mesh/Generator arguments=" "Mesh/File=${broken}/${mesh}")
+endforeach()
+patchfem_run_case(bad.generator laplace ${laplace} SET "Mesh/Generator=hyper_cub" ERROR "hyper_cub")
+patchfem_run_case(bad.boundary_rule laplace ${laplace} SET "Boundary ids/Rules=5: x > 3" ERROR "5")
+patchfem_run_case(bad.export_of_trilinos laplace ${laplace} SET "Backend=trilinos" "Export system=a.bin" ERROR "Export system")
+patchfem_run_case(bad.output_folder laplace ${laplace} SET "Output/Pictures=none" FOLDER ${broken}/unknown_entry.prm/out
+                  ERROR "output folder .* cannot be made")

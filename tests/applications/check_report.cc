@@ -47,6 +47,15 @@ namespace
           where + ": fewer entries than unknowns");
     check(system["stored"].get<long>() >= system["nnz"].get<long>(), where + ": less stored than there is");
     check(system["memory_bytes"]["host_peak"].get<double>() > 1e6, where + ": no memory was measured");
+    // A forecast is worth something if it is a little more than what was needed. Small problems are all buffers.
+    const auto &forecast = system["memory_bytes"]["device_forecast"], &peak = system["memory_bytes"]["device_peak"];
+    check(forecast.is_null() == peak.is_null(), where + ": a forecast without a measurement, or the reverse");
+    if (!forecast.is_null() && system["n_dofs"].get<long>() > 10000)
+    {
+      std::cout << "memory: forecast " << forecast << ", peak " << peak << '\n';
+      check(forecast >= peak && forecast.get<double>() <= 2. * peak.get<double>(),
+            where + ": memory was not forecast well, " + forecast.dump() + " for " + peak.dump());
+    }
     // The recursive residual of conjugate gradients may be some digits better than the true one.
     check(system["relative_residual"].get<double>() < 1e-4, where + ": the system was not solved");
   }

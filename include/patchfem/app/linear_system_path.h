@@ -55,18 +55,19 @@ namespace PatchFEM
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
-    std::string           backend;
-    std::string           device;
-    std::uint64_t         nnz    = 0; ///< logical entries
-    std::uint64_t         stored = 0; ///< entries in memory, with padding
-    std::string           format;
-    std::string           precision;
-    std::string           preconditioner;
-    unsigned int          n_iterations      = 0;
-    double                relative_residual = 0.; ///< |b - A x| / |b|, computed anew at the end
-    StageSeconds          seconds;
-    std::optional<double> device_forecast, device_peak; ///< bytes
-    std::optional<double> assembly_redundancy;          ///< cells integrated per cell
+    std::string               backend;
+    std::string               device;
+    std::uint64_t             nnz    = 0; ///< logical entries
+    std::uint64_t             stored = 0; ///< entries in memory, with padding
+    std::string               format;
+    std::string               precision;
+    std::string               preconditioner;
+    unsigned int              n_iterations      = 0;
+    double                    relative_residual = 0.; ///< |b - A x| / |b|, computed anew at the end
+    StageSeconds              seconds;
+    std::optional<double>     device_forecast, device_peak; ///< bytes
+    std::vector<unsigned int> cell_patches;                 ///< by active cell; empty if there are none
+    std::optional<double>     assembly_redundancy;          ///< cells integrated per cell
   };
 
   /**

@@ -42,6 +42,9 @@ namespace PatchFEM
     double
     value(const dealii::Point<dim> &point, dealii::types::material_id material, unsigned int component = 0) const;
 
+    /** True if the value is the constant 0 everywhere. */
+    bool is_zero() const;
+
     /** True if the value is the same on all of a material. */
     bool is_piecewise_constant() const;
 

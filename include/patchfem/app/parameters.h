@@ -23,6 +23,7 @@ namespace PatchFEM
     int         dimension = 2;
     std::string backend;
     std::string baseline;
+    std::string export_system; ///< file name, empty for none
     Constants   constants;
 
     static void declare_parameters(dealii::ParameterHandler &prm);
@@ -58,6 +59,19 @@ namespace PatchFEM
     double       tolerance      = 1e-8; ///< relative to the right-hand side
     unsigned int max_iterations = 10000;
     std::string  preconditioner;
+
+    static void declare_parameters(dealii::ParameterHandler &prm);
+    void        parse_parameters(dealii::ParameterHandler &prm);
+  };
+
+  /** Sections `Matrix` and `Assembly`, of PatchFEM's own back ends. */
+  struct AssemblyParameters
+  {
+    std::string format;
+    int         slice_height   = 32;
+    int         sorting_window = 256;
+    std::string strategy;
+    int         rows_per_patch = 0;
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);

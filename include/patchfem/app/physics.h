@@ -4,6 +4,7 @@
 
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/material_function.h>
+#include <patchfem/app/system_assembler.h>
 
 #include <deal.II/fe/fe_values.h>
 #include <deal.II/lac/full_matrix.h>
@@ -44,6 +45,12 @@ namespace PatchFEM
                           dealii::types::boundary_id       id,
                           dealii::FullMatrix<double>      &matrix,
                           dealii::Vector<double>          &rhs) const = 0;
+    /** @} */
+
+    /** @name Plain data, for PatchFEM's own assembly of the same integrals */
+    /** @{ */
+    virtual std::unique_ptr<SystemAssembler> make_assembler() const                             = 0;
+    virtual SystemFields                     evaluate_fields(const ElementTables &tables) const = 0;
     /** @} */
 
     /** @name Modes of no energy: the constant, or the rigid-body modes */

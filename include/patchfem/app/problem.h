@@ -15,6 +15,7 @@ namespace PatchFEM
     FiniteElementParameters      finite_element;
     RefinementParameters         refinement;
     SolverParameters             solver;
+    AssemblyParameters           assembly;
     OutputParameters             output;
     EssentialConditionParameters essential;
     std::string                  exact_solution; ///< formulas of all components; empty if unknown
@@ -39,14 +40,14 @@ namespace PatchFEM
     void run();
 
   private:
-    void make_paths();
-    void make_mesh(unsigned int cycle);
-    void check_support() const;
-    void make_elements();
-    void setup_dofs(bool first_cycle);
-    void solve(CycleReport &report);
+    std::unique_ptr<LinearSystemPath<dim>> make_path(const std::string &backend, const std::string &preconditioner);
+    void                                   make_mesh(unsigned int cycle);
+    void                                   check_support() const;
+    void                                   make_elements();
+    void                                   setup_dofs(bool first_cycle);
+    void                                   solve(CycleReport &report);
     void compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const;
-    void write_output(unsigned int cycle);
+    void write_output(unsigned int cycle, const std::vector<unsigned int> &cell_patches);
     void refine_adaptively();
 
     const std::string                      application;

@@ -35,6 +35,14 @@ namespace PatchFEM
     /** Boundary loads and Robin coefficients on the faces of the element tables. */
     void set_face_terms(const FaceTerms &terms);
 
+    /** What the last reinit() took, apart. */
+    struct StructureSeconds
+    {
+      double sparsity = 0.; ///< which cells feed a row, and the columns of the rows
+      double plan     = 0.; ///< patches and the places of their entries
+    };
+    const StructureSeconds &structure_seconds() const { return seconds; }
+
     /** Bytes on the back end besides batches, sparsity, matrix and right-hand side. */
     std::size_t memory_consumption() const;
 
@@ -76,6 +84,7 @@ namespace PatchFEM
     Array<Number>                         face_load, face_robin, buffer_matrix, buffer_vector;
     Array<std::int64_t>                   face_points;
     std::size_t                           fast_memory = 0;
+    StructureSeconds                      seconds;
     bool one_point_suffices = false, coefficients_are_set = false, is_isoparametric = false;
   };
 

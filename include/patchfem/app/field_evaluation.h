@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_field_evaluation_h
+#define patchfem_app_field_evaluation_h
+
+#include <patchfem/app/system_assembler.h>
+
+#include <deal.II/base/point.h>
+#include <deal.II/base/types.h>
+
+#include <functional>
+
+namespace PatchFEM
+{
+  /**
+   * A coefficient or load as the assembler takes it. Where @p piecewise_constant holds there is one value per
+   * material, else one per quadrature point, computed on all threads.
+   *
+   * @param evaluate Writes @p n_values numbers for a point and a material id; must be safe to call at the same time.
+   */
+  template <int dim>
+  CoefficientField
+  make_field(const ElementTables &tables,
+             int                  n_values,
+             bool                 piecewise_constant,
+             const std::function<void(const dealii::Point<dim> &, dealii::types::material_id, double *)> &evaluate);
+
+  /**
+   * Loads and Robin coefficients at the quadrature points of the faces in @p tables.
+   *
+   * @param evaluate For a point, the outward normal and the boundary id, writes @p n_components loads and the
+   *                 Robin coefficient.
+   */
+  template <int dim>
+  FaceTerms make_face_terms(
+      const ElementTables &tables,
+      int                  n_components,
+      const std::function<void(
+          const dealii::Point<dim> &, const dealii::Tensor<1, dim> &, dealii::types::boundary_id, double *, double &)>
+          &evaluate);
+} // namespace PatchFEM
+
+#endif

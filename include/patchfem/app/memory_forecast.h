@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_memory_forecast_h
+#define patchfem_app_memory_forecast_h
+
+#include <patchfem/assembly/element_tables.h>
+#include <patchfem/base/backend.h>
+
+#include <cstddef>
+#include <string>
+
+namespace PatchFEM
+{
+  /** Bytes on a back end, estimated from the tables on the host, before anything is allocated there. */
+  struct MemoryForecast
+  {
+    std::size_t batches   = 0; ///< mesh, numbering and coefficients
+    std::size_t structure = 0; ///< most while sparsity and patches are made, besides the batches
+    std::size_t plan      = 0; ///< patches and the buffer of cell matrices
+    std::size_t matrix    = 0; ///< values and columns
+    std::size_t solver    = 0; ///< right-hand side, solution, vectors of the iteration and the preconditioner
+
+    /** The largest sum at any time: first structure beside the batches, then what stays. */
+    std::size_t peak() const;
+  };
+
+  /**
+   * Counts what ElementBatches, Sparsity, Patches, the matrix and conjugate gradients allocate. What cannot be read off
+   * the tables is the number of blocks; it is the mean length of a few thousand rows times the number of rows, with
+   * errors of a few per cent. Constraints change it little and are neglected.
+   *
+   * @param csr Whether the matrix is stored in scalar rows, with one column per entry, instead of blocks.
+   * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
+   */
+  MemoryForecast forecast_memory(const ElementTables &tables, bool csr, int n_coefficients_per_point);
+
+  /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
+  void require_memory(const MemoryForecast &forecast, const Backend &backend);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_patch_path_h
+#define patchfem_app_patch_path_h
+
+#include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/system_assembler.h>
+
+namespace PatchFEM
+{
+  /**
+   * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on
+   * one back end; only the solution comes back. One process.
+   */
+  template <int dim>
+  class PatchPath : public LinearSystemPath<dim>
+  {
+  public:
+    /**
+     * Throws Error if there is no such back end. @p solver.preconditioner is none, jacobi or block_jacobi. A system is
+     * written to @p export_file unless that is empty.
+     */
+    PatchPath(const Backend            &backend,
+              const SolverParameters   &solver,
+              const AssemblyParameters &assembly,
+              const std::string        &export_file,
+              Progress                 &progress);
+
+    PathReport
+    run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) override;
+
+  private:
+    /** From structure to solution with one of the matrix formats. */
+    template <typename Matrix, typename MakeMatrix>
+    void solve_with(const MakeMatrix          &make_matrix,
+                    SystemAssembler           &system,
+                    const Discretisation<dim> &discretisation,
+                    const Physics<dim>        &physics,
+                    PathReport                &report);
+
+    const Backend            backend;
+    const SolverParameters   solver;
+    const AssemblyParameters assembly;
+    const std::string        export_file;
+    Progress                &progress;
+
+    std::vector<double> values; ///< the solution in the numbering of the back end
+  };
+} // namespace PatchFEM
+
+#endif

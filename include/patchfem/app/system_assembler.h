@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_system_assembler_h
+#define patchfem_app_system_assembler_h
+
+#include <patchfem/assembly/assembler.h>
+
+namespace PatchFEM
+{
+  /**
+   * An Assembler whose weak form was chosen at run time: what a physics gives to the path that assembles and
+   * solves without knowing the equation.
+   */
+  class SystemAssembler
+  {
+  public:
+    virtual ~SystemAssembler() = default;
+
+    virtual AssemblerBase<double> &assembler() = 0;
+
+    virtual void reinit(std::shared_ptr<const ElementBatches> batches, const Patches::AdditionalData &data) = 0;
+    virtual void set_coefficients(const CoefficientField &field)                                            = 0;
+    virtual void assemble(CSRMatrix<double> &matrix, Vector<double> &rhs)                                   = 0;
+    virtual void assemble(SlicedEllpackMatrix<double> &matrix, Vector<double> &rhs)                         = 0;
+  };
+
+  template <typename Form>
+  class SystemAssemblerFor : public SystemAssembler
+  {
+  public:
+    AssemblerBase<double> &assembler() override { return implementation; }
+
+    void reinit(std::shared_ptr<const ElementBatches> batches, const Patches::AdditionalData &data) override
+    {
+      implementation.reinit(std::move(batches), data);
+    }
+    void set_coefficients(const CoefficientField &field) override { implementation.set_coefficients(field); }
+    void assemble(CSRMatrix<double> &matrix, Vector<double> &rhs) override { implementation.assemble(matrix, rhs); }
+    void assemble(SlicedEllpackMatrix<double> &matrix, Vector<double> &rhs) override
+    {
+      implementation.assemble(matrix, rhs);
+    }
+
+  private:
+    Assembler<Form> implementation;
+  };
+
+  /** The data of a weak form on one mesh, as plain values. */
+  struct SystemFields
+  {
+    CoefficientField coefficients;
+    CoefficientField body_load;
+    FaceTerms        face_terms;
+  };
+} // namespace PatchFEM
+
+#endif

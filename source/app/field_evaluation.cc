@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/field_evaluation.h>
+#include <patchfem/assembly/face_quadrature.h>
+
+#include <algorithm>
+#include <exception>
+#include <set>
+
+namespace PatchFEM
+{
+  using dealii::Point;
+
+  namespace
+  {
+    template <int dim>
+    Point<dim> point_from(const double *coordinates)
+    {
+      Point<dim> point;
+      for (unsigned int d = 0; d < dim; ++d)
+        point[d] = coordinates[d];
+      return point;
+    }
+
+    /** Calls @p function(i) for i < n on all threads. The exception of the smallest i is thrown after the loop. */
+    template <typename Function>
+    void for_all(const int n, const Function &function)
+    {
+      std::exception_ptr first;
+      int                where = n;
+#pragma omp parallel for schedule(static)
+      for (int i = 0; i < n; ++i)
+        try
+        {
+          function(i);
+        }
+        catch (...)
+        {
+#pragma omp critical(patchfem_field_evaluation)
+          if (i < where)
+          {
+            where = i;
+            first = std::current_exception();
+          }
+        }
+      if (first)
+        std::rethrow_exception(first);
+    }
+  } // namespace
+
+  template <int dim>
+  CoefficientField
+  make_field(const ElementTables                                                                 &tables,
+             const int                                                                            n_values,
+             const bool                                                                           piecewise_constant,
+             const std::function<void(const Point<dim> &, dealii::types::material_id, double *)> &evaluate)
+  {
+    if (piecewise_constant)
+    {
+      std::map<int, std::vector<double>> values;
+      for (const CellTable &batch : tables.batches)
+        for (const int material : std::set<int>(batch.material_ids.begin(), batch.material_ids.end()))
+        {
+          std::vector<double> &list = values[material];
+          list.resize(n_values);
+          evaluate(Point<dim>(), material, list.data());
+        }
+      // One value for all needs no table on the back end.
+      const bool equal = std::all_of(values.begin(), values.end(),
+                                     [&](const auto &item) { return item.second == values.begin()->second; });
+      if (equal && !values.empty())
+        return CoefficientField::constant(values.begin()->second);
+      return CoefficientField::by_material(values);
+    }
+
+    std::vector<std::vector<double>> values;
+    for (const CellTable &batch : tables.batches)
+    {
+      const int n_q = batch.reference.n_quadrature;
+      values.emplace_back(std::size_t(batch.n_cells) * n_q * n_values);
+      double *const target = values.back().data();
+      for_all(batch.n_cells, [&](const int cell) {
+        std::vector<double> points(std::size_t(n_q) * dim);
+        cell_quadrature_points(tables, batch, cell, points.data());
+        for (int q = 0; q < n_q; ++q)
+          evaluate(point_from<dim>(&points[std::size_t(q) * dim]), batch.material_ids[cell],
+                   target + (std::size_t(cell) * n_q + q) * n_values);
+      });
+    }
+    return CoefficientField::at_quadrature_points(n_values, std::move(values));
+  }
+
+  template <int dim>
+  FaceTerms make_face_terms(
+      const ElementTables &tables,
+      const int            n_components,
+      const std::function<
+          void(const Point<dim> &, const dealii::Tensor<1, dim> &, dealii::types::boundary_id, double *, double &)>
+          &evaluate)
+  {
+    FaceTerms terms;
+    if (tables.faces.empty())
+      return terms;
+    const FaceQuadrature faces = compute_face_quadrature(tables);
+    terms.load.resize(faces.n_points() * n_components);
+    terms.robin.resize(faces.n_points());
+    for_all(static_cast<int>(tables.faces.size()), [&](const int f) {
+      for (std::size_t k = faces.offsets[f]; k < faces.offsets[f + 1]; ++k)
+        evaluate(point_from<dim>(&faces.points[k * dim]), point_from<dim>(&faces.normals[k * dim]),
+                 tables.faces[f].boundary_id, &terms.load[k * n_components], terms.robin[k]);
+    });
+    const auto vanishes = [](const std::vector<double> &list) {
+      return std::all_of(list.begin(), list.end(), [](const double value) { return value == 0.; });
+    };
+    if (vanishes(terms.load))
+      terms.load.clear();
+    if (vanishes(terms.robin))
+      terms.robin.clear();
+    return terms;
+  }
+
+#define PATCHFEM_INSTANTIATE(dim)                                                                              \
+  template CoefficientField make_field<dim>(                                                                   \
+      const ElementTables &, int, bool,                                                                        \
+      const std::function<void(const Point<dim> &, dealii::types::material_id, double *)> &);                  \
+  template FaceTerms make_face_terms<dim>(                                                                     \
+      const ElementTables &, int,                                                                              \
+      const std::function<void(const Point<dim> &, const dealii::Tensor<1, dim> &, dealii::types::boundary_id, \
+                               double *, double &)> &);
+  PATCHFEM_INSTANTIATE(2)
+  PATCHFEM_INSTANTIATE(3)
+#undef PATCHFEM_INSTANTIATE
+} // namespace PatchFEM

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/memory_forecast.h>
+#include <patchfem/base/exceptions.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** Mean and largest number of nodes that share a cell with a node, itself included, of a sample of the nodes. */
+    struct RowLengths
+    {
+      double      mean    = 0.;
+      std::size_t longest = 0;
+    };
+
+    RowLengths sample_row_lengths(const ElementTables &tables)
+    {
+      // A stride that has no common factor with the periods of structured numberings takes all kinds of nodes.
+      constexpr int                 n_samples = 4096;
+      const int                     stride    = std::max(1, tables.n_nodes / n_samples) | 1;
+      const int                     n         = (tables.n_nodes + stride - 1) / stride;
+      std::vector<std::vector<int>> rows(n);
+      for (const CellTable &batch : tables.batches)
+      {
+        const int n_shape = batch.reference.n_shape;
+        for (std::size_t cell = 0; cell < std::size_t(batch.n_cells); ++cell)
+        {
+          const int *nodes = &batch.nodes[cell * n_shape];
+          for (int i = 0; i < n_shape; ++i)
+            if (nodes[i] % stride == 0)
+              rows[nodes[i] / stride].insert(rows[nodes[i] / stride].end(), nodes, nodes + n_shape);
+        }
+      }
+      RowLengths result;
+      for (std::vector<int> &row : rows)
+      {
+        std::sort(row.begin(), row.end());
+        const std::size_t length = std::unique(row.begin(), row.end()) - row.begin();
+        result.mean += static_cast<double>(length) / n;
+        result.longest = std::max(result.longest, length);
+      }
+      return result;
+    }
+  } // namespace
+
+  std::size_t MemoryForecast::peak() const
+  {
+    return batches + std::max(structure, plan + matrix + solver);
+  }
+
+  MemoryForecast forecast_memory(const ElementTables &tables, const bool csr, const int n_coefficients_per_point)
+  {
+    const RowLengths  lengths  = sample_row_lengths(tables);
+    const std::size_t n_nodes  = tables.n_nodes;
+    const std::size_t n_comp   = tables.n_components;
+    const std::size_t n_dofs   = n_nodes * n_comp;
+    const auto        n_blocks = static_cast<std::size_t>(lengths.mean * n_nodes);
+
+    std::size_t    n_pairs = 0, n_candidates = 0, largest_cell = 0;
+    bool           high_order = false;
+    MemoryForecast result;
+    result.batches = tables.points.size() * sizeof(double) + n_dofs * sizeof(int);
+    for (const CellTable &batch : tables.batches)
+    {
+      const std::size_t n_cells = batch.n_cells, n_shape = batch.reference.n_shape;
+      n_pairs += n_cells * n_shape;
+      n_candidates += n_cells * n_shape * n_shape;
+      largest_cell = std::max(largest_cell, n_shape * n_shape * n_comp * n_comp * sizeof(double));
+      high_order   = high_order || batch.reference.degree > 1;
+      result.batches += (batch.nodes.size() + batch.geometry.size() + 2 * n_cells) * sizeof(int) +
+                        n_cells * batch.reference.n_quadrature * n_coefficients_per_point * sizeof(double);
+    }
+
+    // Values with padding; columns of blocks or of scalars; offsets. Rows of structured meshes have nearly one length;
+    // on others and with hanging nodes slices of sorted rows were seen to hold up to a quarter more than their rows.
+    const bool uneven =
+        tables.batches.size() > 1 || tables.batches[0].reference.simplex || !tables.constraints.masters.empty();
+    const double      padding  = uneven ? 1.25 : 1.08;
+    const std::size_t n_values = n_blocks * n_comp * n_comp;
+    result.matrix              = csr ? n_values * (sizeof(double) + sizeof(int)) + n_dofs * sizeof(std::int64_t)
+                                     : static_cast<std::size_t>(padding * (n_values * sizeof(double) + n_blocks * sizeof(int))) +
+                              n_nodes * sizeof(int);
+
+    // Columns of the sparsity are there until the matrix has them, so they count to it.
+    const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);
+
+    // One packed pair per node of a cell, one slot per pair of nodes, cells of patches. The buffer is full with the
+    // gather strategy; else it holds cells with boundary terms or constraints.
+    const std::size_t slot_width = lengths.longest <= 256 ? 1 : 2;
+    const std::size_t budget     = std::max<std::size_t>(n_values * sizeof(double) / 10, std::size_t(16) << 20);
+    const std::size_t buffered   = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
+    result.plan                  = n_pairs * 4 + n_candidates * slot_width + tables.n_cells() * 10 + n_nodes * 16 +
+                  std::min(budget, high_order ? tables.n_cells() * largest_cell : buffered * largest_cell) +
+                  buffered * 64;
+
+    // Sorting needs a second copy of keys and of values; candidates of rows are sorted in chunks.
+    const std::size_t chunk = std::min<std::size_t>(n_candidates, std::size_t(1) << 27);
+    result.structure =
+        std::max({n_pairs * 24, n_pairs * 8 + chunk * 8 + columns, n_pairs * 16 + columns + result.plan});
+
+    result.plan += columns;
+    result.solver = n_dofs * sizeof(double) * 7 + n_nodes * n_comp * (n_comp + 1) / 2 * sizeof(double);
+    return result;
+  }
+
+  void require_memory(const MemoryForecast &forecast, const Backend &backend)
+  {
+    const std::size_t available = backend.free_memory();
+    if (forecast.peak() <= available)
+      return;
+    char numbers[96];
+    std::snprintf(numbers, sizeof(numbers), "about %.3g GB, but %.3g GB are free", forecast.peak() * 1e-9,
+                  available * 1e-9);
+    throw Error("This problem needs " + std::string(numbers) + " on the back end " + backend.name() +
+                "; refine less, lower the degree, or use a back end with more memory.");
+  }
+} // namespace PatchFEM

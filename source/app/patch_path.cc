@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/memory_forecast.h>
+#include <patchfem/app/patch_path.h>
+#include <patchfem/app/system_export.h>
+#include <patchfem/assembly/extraction_dealii.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/precondition_jacobi.h>
+
+#include <algorithm>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** Faces on which the physics has something to integrate. */
+    template <int dim>
+    std::set<dealii::types::boundary_id> loaded_boundaries(const Discretisation<dim> &discretisation,
+                                                           const Physics<dim>        &physics)
+    {
+      std::set<dealii::types::boundary_id> ids;
+      for (const dealii::types::boundary_id id : discretisation.dof_handler->get_triangulation().get_boundary_ids())
+        if (physics.has_face_terms(id))
+          ids.insert(id);
+      return ids;
+    }
+
+    /** The patch that owns the first node of each active cell. */
+    std::vector<unsigned int>
+    patch_of_cells(const ElementTables &tables, const ElementBatches &batches, const Patches &patches)
+    {
+      std::vector<unsigned int> result(tables.n_cells());
+      const std::vector<int>   &node = batches.new_of_old();
+      for (const CellTable &batch : tables.batches)
+        for (int cell = 0; cell < batch.n_cells; ++cell)
+        {
+          int first = batches.n_nodes();
+          for (int i = 0; i < batch.reference.n_shape; ++i)
+            first = std::min(first, node[batch.nodes[std::size_t(cell) * batch.reference.n_shape + i]]);
+          result[batch.active_index[cell]] = first / patches.rows_per_patch();
+        }
+      return result;
+    }
+
+    std::unique_ptr<PreconditionBase<double>> make_preconditioner(const std::string        &name,
+                                                                  const MatrixBase<double> &matrix)
+    {
+      if (name == "block_jacobi")
+      {
+        auto result = std::make_unique<PreconditionBlockJacobi<double>>();
+        result->initialize(matrix);
+        return result;
+      }
+      if (name == "jacobi")
+      {
+        auto result = std::make_unique<PreconditionJacobi<double>>();
+        result->initialize(matrix);
+        return result;
+      }
+      return std::make_unique<PreconditionIdentity<double>>();
+    }
+  } // namespace
+
+  template <int dim>
+  PatchPath<dim>::PatchPath(const Backend            &backend,
+                            const SolverParameters   &solver,
+                            const AssemblyParameters &assembly,
+                            const std::string        &export_file,
+                            Progress                 &progress)
+      : backend(backend), solver(solver), assembly(assembly), export_file(export_file), progress(progress)
+  {}
+
+  template <int dim>
+  template <typename Matrix, typename MakeMatrix>
+  void PatchPath<dim>::solve_with(const MakeMatrix          &make_matrix,
+                                  SystemAssembler           &system,
+                                  const Discretisation<dim> &discretisation,
+                                  const Physics<dim>        &physics,
+                                  PathReport                &report)
+  {
+    const auto stage = [&](const std::string &name, const auto &work) {
+      return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
+        work();
+        backend.synchronize();
+      });
+    };
+
+    Matrix                                    matrix;
+    Vector<double>                            rhs, x;
+    std::unique_ptr<PreconditionBase<double>> preconditioner;
+
+    report.seconds.sparsity = report.seconds.sparsity.value() + stage("matrix", [&] {
+                                make_matrix(matrix);
+                                system.assembler().release_sparsity_columns();
+                              });
+    report.seconds.assembly = stage("assembly", [&] { system.assemble(matrix, rhs); });
+
+    if (!export_file.empty())
+      export_system(export_file, matrix.to_csr_host(), rhs.copy_to_host(),
+                    system.assembler().batches().dof_indices().to_vector(), discretisation, physics);
+
+    report.seconds.preconditioner =
+        stage("preconditioner", [&] { preconditioner = make_preconditioner(solver.preconditioner, matrix); });
+
+    x.reinit(backend, rhs.size());
+    const double     rhs_norm = rhs.l2_norm();
+    IterationControl control;
+    control.tolerance      = solver.tolerance * rhs_norm;
+    control.max_iterations = solver.max_iterations;
+    control.monitor        = [&](const unsigned int step, const double residual) {
+      progress.iteration(step, residual / rhs_norm);
+      return IterationControl::Action::iterate;
+    };
+    IterationResult            result;
+    ConjugateGradients<double> cg;
+    report.seconds.solve = stage("solve", [&] { result = cg.solve(matrix, x, rhs, *preconditioner, control); });
+    if (!result.success())
+      throw Error(result.message(solver.preconditioner) +
+                  (result.status == IterationResult::Status::max_iterations
+                       ? " Raise Solver/Maximum iterations or choose another preconditioner."
+                   : result.status == IterationResult::Status::stagnated ? " Raise Solver/Tolerance."
+                                                                         : ""));
+
+    Vector<double> residual(backend, rhs.size());
+    matrix.residual(residual, x, rhs);
+    report.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
+    report.n_iterations      = result.n_iterations;
+    report.nnz               = matrix.n_nonzero_elements();
+    report.stored            = matrix.n_stored_elements();
+    report.format            = matrix.format();
+    values                   = x.copy_to_host();
+  }
+
+  template <int dim>
+  PathReport
+  PatchPath<dim>::run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution)
+  {
+    PathReport report;
+    memory::reset_peak(backend.kind());
+
+    ElementTables tables;
+    SystemFields  fields;
+    auto          batches     = std::make_shared<ElementBatches>();
+    report.seconds.extraction = timed(MPI_COMM_SELF, progress, "extraction from deal.II", [&] {
+      ExtractionData<dim> data;
+      data.quadrature.push_back(discretisation.quadrature);
+      data.face_quadrature.push_back(discretisation.face_quadrature);
+      data.boundary_ids = loaded_boundaries(discretisation, physics);
+      tables = extract_element_tables(*discretisation.mapping, *discretisation.dof_handler, *discretisation.constraints,
+                                      data);
+      fields = physics.evaluate_fields(tables);
+      const auto per_point = [](const CoefficientField &field) {
+        return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
+      };
+      const MemoryForecast forecast = forecast_memory(tables, assembly.format == "csr",
+                                                      per_point(fields.coefficients) + per_point(fields.body_load));
+      require_memory(forecast, backend);
+      if (backend.kind() != BackendKind::host)
+        report.device_forecast = forecast.peak();
+      batches->reinit(backend, tables, ElementBatches::AdditionalData(assembly.sorting_window));
+      backend.synchronize();
+    });
+
+    const std::unique_ptr<SystemAssembler> system = physics.make_assembler();
+    Patches::AdditionalData                data;
+    data.rows_per_patch = assembly.rows_per_patch;
+    data.strategy       = assembly.strategy == "patches"  ? AssemblyStrategy::patches
+                          : assembly.strategy == "gather" ? AssemblyStrategy::gather
+                                                          : AssemblyStrategy::automatic;
+    progress.stage("sparsity and patches (" + backend.name() + ")");
+    system->reinit(batches, data);
+    report.seconds.sparsity = system->assembler().structure_seconds().sparsity;
+    report.seconds.plan     = system->assembler().structure_seconds().plan;
+    *report.seconds.plan += timed(MPI_COMM_SELF, progress, "coefficients", [&] {
+      system->set_coefficients(fields.coefficients);
+      system->assembler().set_body_load(fields.body_load);
+      system->assembler().set_face_terms(fields.face_terms);
+      backend.synchronize();
+    });
+    report.assembly_redundancy = system->assembler().patches().redundancy();
+    report.cell_patches        = patch_of_cells(tables, *batches, system->assembler().patches());
+
+    const int block = physics.n_components();
+    if (assembly.format == "csr")
+      solve_with<CSRMatrix<double>>(
+          [&](CSRMatrix<double> &matrix) {
+            matrix.reinit(backend, system->assembler().sparsity().view(), block, block);
+          },
+          *system, discretisation, physics, report);
+    else
+      solve_with<SlicedEllpackMatrix<double>>(
+          [&](SlicedEllpackMatrix<double> &matrix) {
+            matrix.reinit(backend, system->assembler().sparsity().view(), block, block, {assembly.slice_height});
+          },
+          *system, discretisation, physics, report);
+
+    // Ours is [node][component] along the curve; deal.II's index of each unknown is in the table.
+    const std::vector<unsigned int> dof_indices = batches->dof_indices().to_vector();
+    solution.reinit(discretisation.dof_handler->n_dofs());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      solution(dof_indices[i]) = values[i];
+    discretisation.constraints->distribute(solution);
+
+    report.backend        = backend.name();
+    report.device         = backend.device_name();
+    report.precision      = "double";
+    report.preconditioner = solver.preconditioner;
+    if (backend.kind() != BackendKind::host)
+      report.device_peak = memory::peak(backend.kind());
+    return report;
+  }
+
+  template class PatchPath<2>;
+  template class PatchPath<3>;
+} // namespace PatchFEM

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Runs a step-style PROGRAM on BACKEND and compares the last line of its output with the value below, which
+# deal.II's own loop and solver gave for the same problem.
+file(MAKE_DIRECTORY ${FOLDER})
+execute_process(COMMAND ${PROGRAM} ${BACKEND} WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+message("${out}${err}")
+if(BACKEND STREQUAL "cuda" AND err MATCHES "'cuda' was asked for, but this")
+  message("skipped: there is no CUDA device")
+  return()
+endif()
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the program failed")
+endif()
+set(expected_step-6 "Mean value 0.117477")
+set(expected_step-8 "Mean displacement 0.0122001 0.0762742")
+if(NOT out MATCHES "${expected_${STEP}}")
+  message(FATAL_ERROR "the result is not '${expected_${STEP}}'")
+endif()
+if(NOT EXISTS ${FOLDER}/${STEP}-5.vtu)
+  message(FATAL_ERROR "the last picture is missing")
+endif()

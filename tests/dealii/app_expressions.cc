@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What parameter files may say, and the sentences for what they may not.
+#include <gtest/gtest.h>
+#include <patchfem/app/boundary_conditions.h>
+#include <patchfem/app/material_function.h>
+#include <patchfem/app/memory_forecast.h>
+#include <patchfem/base/exceptions.h>
+
+using namespace PatchFEM;
+
+namespace
+{
+  template <typename Function>
+  std::string message_of(const Function &function)
+  {
+    try
+    {
+      function();
+    }
+    catch (const Error &error)
+    {
+      return error.what();
+    }
+    return "";
+  }
+} // namespace
+
+TEST(AppExpression, ConstantsMayUseEarlierOnes)
+{
+  const Constants constants = parse_constants("a = 2, b = max(a, 3)*pi, e1 = 1e-3");
+  EXPECT_DOUBLE_EQ(constants.at("a"), 2.);
+  EXPECT_DOUBLE_EQ(constants.at("b"), 3. * dealii::numbers::PI);
+  EXPECT_DOUBLE_EQ(constants.at("e1"), 1e-3);
+  EXPECT_NE(message_of([] { parse_constants("a"); }).find("'a'"), std::string::npos);
+  EXPECT_NE(message_of([] { parse_constants("a = x"); }).find("depends on a coordinate"), std::string::npos);
+}
+
+TEST(AppExpression, KnowsWhatIsConstant)
+{
+  const Constants constants{{"pi", 3.}, {"xi", 2.}};
+  EXPECT_TRUE(Expression<2>("1e3 + xi*exp(2)", constants, "E").is_constant());
+  EXPECT_FALSE(Expression<2>("2*y", constants, "E").is_constant());
+  EXPECT_DOUBLE_EQ(Expression<2>("x > 1 ? xi : y", constants, "E").value({0., 5.}), 5.);
+  EXPECT_NE(message_of([&] { Expression<2>("z", constants, "Section/Entry"); }).find("Section/Entry"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              Expression<3>("1/x", constants, "E").value({0., 1., 2.});
+            }).find("(0 1 2)"),
+            std::string::npos);
+}
+
+TEST(AppExpression, SplitsAtCommasOutsideParentheses)
+{
+  const auto items = split_keyed_formulas("0 3: max(x, y); free, all: x > 0 ? 1 : 2; 0", false, "E");
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].ids, (std::set<unsigned int>{0, 3}));
+  EXPECT_EQ(items[0].formulas, (std::vector<std::string>{"max(x, y)", "free"}));
+  EXPECT_TRUE(items[1].all);
+  EXPECT_EQ(items[1].formulas, (std::vector<std::string>{"x > 0 ? 1 : 2", "0"}));
+  EXPECT_NE(message_of([] { split_keyed_formulas("x > 0 ? 1 : 2", false, "E"); }).find("wants ids"), std::string::npos);
+}
+
+TEST(AppMaterialFunction, PerMaterialWithDefault)
+{
+  const MaterialFunction<2> e("1: 70, 2 5: 10*(1+x), default: 3", {1}, {0., 1e3, false}, {}, "E");
+  EXPECT_DOUBLE_EQ(e.value({1., 0.}, 1), 70.);
+  EXPECT_DOUBLE_EQ(e.value({1., 0.}, 5), 20.);
+  EXPECT_DOUBLE_EQ(e.value({1., 0.}, 9), 3.);
+  EXPECT_FALSE(e.is_piecewise_constant());
+  EXPECT_NO_THROW(e.check_material_ids({1, 2, 5, 7}));
+  EXPECT_NE(message_of([&] { e.check_material_ids({1, 2}); }).find("material id 5"), std::string::npos);
+  EXPECT_NE(message_of([&] { e.value({-2., 0.}, 2); }).find("greater than 0"), std::string::npos);
+}
+
+TEST(AppBoundaryFormulas, AllStandsForTheRest)
+{
+  BoundaryFormulas<2> formulas("1: 5; free, all: exact", 2, true, {"x", "y"}, {}, "Dirichlet");
+  formulas.resolve({0, 1, 2});
+  EXPECT_EQ(formulas.ids(), (std::set<dealii::types::boundary_id>{0, 1, 2}));
+  EXPECT_EQ(formulas.formula(1, 1), nullptr);
+  EXPECT_DOUBLE_EQ(formulas.formula(1, 0)->value({0., 0.}), 5.);
+  EXPECT_DOUBLE_EQ(formulas.formula(2, 1)->value({3., 4.}), 4.);
+  EXPECT_EQ(formulas.formula(7, 0), nullptr);
+  EXPECT_NE(message_of([] {
+              BoundaryFormulas<2> absent("9: 1", 1, false, {}, {}, "Flux");
+              absent.resolve({0, 1});
+            }).find("boundary id 9, but no face has it; the mesh has 0, 1"),
+            std::string::npos);
+}
+
+TEST(AppMemoryForecast, RefusesWhatDoesNotFit)
+{
+  const Backend  host("host");
+  MemoryForecast forecast;
+  forecast.matrix = host.free_memory() / 2;
+  EXPECT_NO_THROW(require_memory(forecast, host));
+  forecast.matrix           = std::size_t(1) << 50;
+  const std::string message = message_of([&] { require_memory(forecast, host); });
+  EXPECT_NE(message.find("1.13e+06 GB"), std::string::npos) << message;
+  EXPECT_NE(message.find("are free"), std::string::npos);
+}
