@@ -49,7 +49,7 @@ namespace PatchFEM
       template <typename Form, typename Extents>
       constexpr int patch_threads()
       {
-        return matrix_record<Form>() && Extents::n_shape == 8 ? 128 : (matrix_record<Form>() ? 256 : 512);
+        return matrix_record<Form>() && Extents::n_shape == 8 ? 128 : 256;
       }
 
       template <typename Form, typename Number>

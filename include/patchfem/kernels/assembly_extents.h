@@ -9,15 +9,16 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** Calls @p function with the extents of the computed batch, fixed for the elements of degree 1. */
+    /** Calls @p function with the extents of the computed batch, fixed for the isoparametric elements of degree 1. */
     template <typename Form, typename Number, typename Function>
     void with_extents(const AssemblyArguments<Number> &a, const Function &function)
     {
       constexpr int        dim = Form::dimension, corners = 1 << dim;
-      const ReferenceView &r = a.batches.batch[a.computed_batch].reference;
-      if (a.isoparametric && a.one_point && r.n_shape == dim + 1)
+      const ReferenceView &r     = a.batches.batch[a.computed_batch].reference;
+      const bool           fixed = a.isoparametric && a.patches.pairs.width == 2 && a.patches.slots.width == 1;
+      if (fixed && a.one_point && r.n_shape == dim + 1)
         function(FixedExtents<dim + 1, 1, dim + 1>());
-      else if (a.isoparametric && r.n_shape == corners && r.n_quadrature == corners)
+      else if (fixed && r.n_shape == corners && r.n_quadrature == corners)
         function(FixedExtents<corners, corners, corners>());
       else
         function(AnyExtents());

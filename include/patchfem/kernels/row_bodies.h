@@ -507,36 +507,81 @@ namespace PatchFEM
         return result;
       }
 
-      /** Phase 3: row @p row of the patch adds its pairs with the staged cells [begin, end), shared by a team. */
+      /** Number @p i of the plan's pairs or places; with fixed extents they have the smallest width. */
+      static PATCHFEM_INLINE unsigned int pair_at(const std::uint32_t *words, const int width, const int i)
+      {
+        if constexpr (Extents::n_shape > 0)
+          return reinterpret_cast<const std::uint16_t *>(words)[i];
+        else
+          return PackedView{words, width}[i];
+      }
+
+      static PATCHFEM_INLINE unsigned int slot_at(const std::uint32_t *words, const int width, const int i)
+      {
+        if constexpr (Extents::n_shape > 0)
+          return reinterpret_cast<const std::uint8_t *>(words)[i];
+        else
+          return PackedView{words, width}[i];
+      }
+
+      /** Component @p c of the load of shape function @p i from a staged cell's record. */
+      PATCHFEM_INLINE Number staged_load(const Number *record, const int local, const int i, const int c) const
+      {
+        if constexpr (whole)
+          return record[n_entries(n_shape()) + i];
+        else
+        {
+          const int stride = point_size(n_shape());
+          Number    sum    = Number(0);
+          if (!a.load.varies_inside_cells())
+          {
+            PATCHFEM_UNROLL
+            for (int q = 0; q < n_quadrature(); ++q)
+              sum += record[q * stride] * shape_value(q, i);
+            return sum * a.load.at(a.batches, a.computed_batch, local, 0)[c];
+          }
+          for (int q = 0; q < n_quadrature(); ++q)
+            sum += record[q * stride] * shape_value(q, i) * a.load.at(a.batches, a.computed_batch, local, q)[c];
+          return sum;
+        }
+      }
+
+      /**
+       * Phase 3: row @p row of the patch adds its pairs with the staged cells [begin, end), shared by a team. Lane c sums
+       * component c of the right-hand side in a register.
+       */
       template <typename Team>
       PATCHFEM_INLINE void
       add_row(const int row, const int begin, const int end, const Team &team, const Scratch &s) const
       {
-        const int          last        = s.end_pair[row];
-        const bool         with_matrix = a.matrix.format != MatrixTarget<Number>::none, with_rhs = a.rhs != nullptr;
-        const bool         with_load = with_rhs && a.load.kind != CoefficientView<Number>::none;
-        Number            *sums      = s.blocks + s.start[row] * n_block;
-        const unsigned int mask      = (1u << a.patches.row_bits) - 1u;
-        const PackedView   pairs{s.pairs, a.patches.pairs.width}, slots{s.slots, a.patches.slots.width};
+        const int  last = s.end_pair[row], n = n_shape(), lane = team.lane();
+        const bool with_matrix = a.matrix.format != MatrixTarget<Number>::none, with_rhs = a.rhs != nullptr;
+        const bool with_load  = with_rhs && a.load.kind != CoefficientView<Number>::none;
+        const bool any_buffer = a.n_buffered > 0;
+        const int  stride = record_size(n, n_quadrature()), row_bits = a.patches.row_bits;
+        const int  pair_width = a.patches.pairs.width, slot_width = a.patches.slots.width;
+        Number    *sums = s.blocks + s.start[row] * n_block;
 
-        int pair = s.next_pair[row], slot = s.next_slot[row];
-        for (; pair < last; ++pair)
+        Number rhs[n_comp];
+        for (int c = 0; c < n_comp; ++c)
+          rhs[c] = Number(0);
+        int          pair = s.next_pair[row], slot = s.next_slot[row];
+        unsigned int packed = pair_at(s.pairs, pair_width, pair);
+        while (pair < last && static_cast<int>(packed >> row_bits) < end)
         {
-          const unsigned int packed = pairs[pair];
-          const int position = static_cast<int>(packed >> a.patches.row_bits), i = static_cast<int>(packed & mask);
-          if (position >= end)
-            break;
-          const int cell = s.cells[position];
-          if (cell >= 0)
+          const int position = static_cast<int>(packed >> row_bits);
+          const int i        = static_cast<int>(packed & ((1u << row_bits) - 1u));
+          const int cell     = s.cells[position];
+          if (!any_buffer || cell >= 0)
           {
             const int     local  = cell - batch().first_cell;
-            const Number *record = s.records + (position - begin) * record_size(n_shape(), n_quadrature());
+            const Number *record = s.records + (position - begin) * stride;
             if (with_matrix)
-              for (int j = team.lane(); j < n_shape(); j += Team::size)
+              for (int j = lane; j < n; j += Team::size)
               {
-                Number *to = sums + slots[slot + j] * n_block;
+                Number *to = sums + slot_at(s.slots, slot_width, slot + j) * n_block;
                 if constexpr (whole)
-                  to[0] += record[entry(n_shape(), i, j)];
+                  to[0] += record[entry(n, i, j)];
                 else
                 {
                   const auto value = block(record, local, i, j);
@@ -548,41 +593,46 @@ namespace PatchFEM
                 }
               }
             if (with_load)
-              for (int c = team.lane(); c < n_comp; c += Team::size)
-              {
-                Number sum = Number(0);
-                if constexpr (whole)
-                  sum = record[n_entries(n_shape()) + i];
-                else
-                  for (int q = 0; q < n_quadrature(); ++q)
-                    sum += record[q * point_size(n_shape())] * shape_value(q, i) *
-                           a.load.at(a.batches, a.computed_batch, local, q)[c];
-                s.rhs[row * n_comp + c] += sum;
-              }
-            slot += n_shape();
+            {
+              PATCHFEM_UNROLL
+              for (int c = 0; c < n_comp; ++c)
+                if (lane == c % Team::size)
+                  rhs[c] += staged_load(record, local, i, c);
+            }
+            slot += n;
           }
           else
           {
             const BufferedCell &buffered = a.buffered[~cell];
             const bool          couples  = i < buffered.n_free;
-            const int           n        = couples ? buffered.n_free : 1;
+            const int           n_places = couples ? buffered.n_free : 1;
             if (with_matrix)
             {
               const Number *from = a.buffer_matrix + buffered.matrix_offset +
                                    (couples ? std::int64_t(i) * buffered.n_free
                                             : std::int64_t(buffered.n_free) * buffered.n_free + i - buffered.n_free) *
                                        n_block;
-              for (int k = team.lane(); k < n * n_block; k += Team::size)
-                sums[slots[slot + k / n_block] * n_block + k % n_block] += from[k];
+              for (int k = lane; k < n_places * n_block; k += Team::size)
+                sums[slot_at(s.slots, slot_width, slot + k / n_block) * n_block + k % n_block] += from[k];
             }
             if (with_rhs)
-              for (int c = team.lane(); c < n_comp; c += Team::size)
-                s.rhs[row * n_comp + c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
-            slot += n;
+            {
+              PATCHFEM_UNROLL
+              for (int c = 0; c < n_comp; ++c)
+                if (lane == c % Team::size)
+                  rhs[c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
+            }
+            slot += n_places;
           }
+          ++pair;
+          packed = pair_at(s.pairs, pair_width, pair); // one past the end is padding
           team.sync(); // the next pair may add to the same entries through other workers
         }
-        if (team.lane() == 0)
+        PATCHFEM_UNROLL
+        for (int c = 0; c < n_comp; ++c)
+          if (lane == c % Team::size)
+            s.rhs[row * n_comp + c] += rhs[c];
+        if (lane == 0)
         {
           s.next_pair[row] = pair;
           s.next_slot[row] = slot;
@@ -620,33 +670,34 @@ namespace PatchFEM
         }
         else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
         {
-          // Workers take (group of 32 rows, k): neighbours write neighbouring rows, entry after entry. Where slices
-          // are groups, as with the default height, the slice is found without a division.
+          // Group after group of 32 rows, workers take (k, row): neighbours write neighbouring rows, entry after
+          // entry. Where slices are groups, as with the default height, nothing is divided.
           const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
-          const int                        groups = (n_rows + 31) / 32, height = A.slice_height;
+          const int                        height = A.slice_height;
           const bool                       plain  = height == 32 && first % 32 == 0;
-          int                              widest = 0;
-          for (int row = 0; row < n_rows; row += plain ? 32 : 1)
+          for (int group = 0; group * 32 < n_rows; ++group)
           {
-            const int slice = plain ? first / 32 + row / 32 : (first + row) / height;
-            const int width = slice_width(A, slice, plain);
-            widest          = width > widest ? width : widest;
-          }
-          for (int i = rank; i < widest * groups * 32; i += size)
-          {
-            const int lane = i % 32, group = i / 32 % groups, k = i / 32 / groups, row = group * 32 + lane;
-            if (row >= n_rows)
-              continue;
-            const int slice = plain ? first / 32 + group : (first + row) / height;
-            if (k >= slice_width(A, slice, plain))
-              continue;
-            const int     in_slice = plain ? lane : (first + row) % height;
-            Number       *to     = A.values + (A.slice_offsets[slice] + std::int64_t(k) * height) * n_block + in_slice;
-            const Number *from   = s.blocks + (s.start[row] + k) * n_block;
-            const bool    stored = k < s.start[row + 1] - s.start[row];
-            PATCHFEM_UNROLL
-            for (int entry = 0; entry < n_block; ++entry)
-              to[std::int64_t(entry) * height] = stored ? from[entry] : Number(0);
+            int widest = 0;
+            for (int row = group * 32; row < n_rows && row < group * 32 + 32; row += plain ? 32 : 1)
+            {
+              const int width = slice_width(A, plain ? (first + row) / 32 : (first + row) / height, plain);
+              widest          = width > widest ? width : widest;
+            }
+            const std::int64_t offset = plain ? A.slice_offsets[first / 32 + group] : 0;
+            for (int i = rank; i < widest * 32; i += size)
+            {
+              const int row = group * 32 + i % 32, k = i / 32;
+              if (row >= n_rows || (!plain && k >= slice_width(A, (first + row) / height, false)))
+                continue;
+              Number       *to     = plain ? A.values + (offset + std::int64_t(k) * 32) * n_block + i % 32
+                                           : A.values + A.value_index(first + row, k, 0, 0);
+              const int     begin  = s.start[row];
+              const Number *from   = s.blocks + (begin + k) * n_block;
+              const bool    stored = k < s.start[row + 1] - begin;
+              PATCHFEM_UNROLL
+              for (int e = 0; e < n_block; ++e)
+                to[e * (plain ? 32 : height)] = stored ? from[e] : Number(0);
+            }
           }
         }
       }
