@@ -85,7 +85,8 @@ namespace PatchFEM
         traction(parameters.traction, dim, false, {}, constants, "Boundary conditions/Traction"),
         pressure(parameters.pressure, 1, false, {}, constants, "Boundary conditions/Pressure"),
         robin(parameters.robin, 1 + dim, false, {}, constants, "Boundary conditions/Robin"),
-        is_plane_stress(dim == 2 && parameters.plane_stress),
+        constant_moduli(youngs_modulus.is_piecewise_constant() && poissons_ratio.is_piecewise_constant()),
+        constant_force(body_force.is_piecewise_constant()), is_plane_stress(dim == 2 && parameters.plane_stress),
         stresses(std::make_unique<StressPostprocessor<dim>>(*this))
   {}
 
@@ -123,15 +124,18 @@ namespace PatchFEM
     for (unsigned int i = 0; i < n; ++i)
       component[i] = fe.system_to_component_index(i).first;
 
+    // What is constant in a cell is looked up once.
+    LameModuli             m;
+    dealii::Tensor<1, dim> f;
     for (const unsigned int q : values.quadrature_point_indices())
     {
       const Point<dim> &point = values.quadrature_point(q);
-      const LameModuli  m     = moduli(point, material);
       const double      dx    = values.JxW(q);
-
-      dealii::Tensor<1, dim> f;
-      for (unsigned int d = 0; d < dim; ++d)
-        f[d] = body_force.value(point, material, d);
+      if (q == 0 || !constant_moduli)
+        m = moduli(point, material);
+      if (q == 0 || !constant_force)
+        for (unsigned int d = 0; d < dim; ++d)
+          f[d] = body_force.value(point, material, d);
       for (unsigned int i = 0; i < n; ++i)
         gradients[i] = values.shape_grad(i, q);
 
@@ -229,15 +233,14 @@ namespace PatchFEM
   SystemFields ElasticityPhysics<dim>::evaluate_fields(const ElementTables &tables) const
   {
     SystemFields fields;
-    fields.coefficients =
-        make_field<dim>(tables, 2, youngs_modulus.is_piecewise_constant() && poissons_ratio.is_piecewise_constant(),
-                        [&](const Point<dim> &point, const material_id material, double *values) {
-                          const LameModuli m = moduli(point, material);
-                          values[0]          = m.lambda;
-                          values[1]          = m.mu;
-                        });
+    fields.coefficients = make_field<dim>(tables, 2, constant_moduli,
+                                          [&](const Point<dim> &point, const material_id material, double *values) {
+                                            const LameModuli m = moduli(point, material);
+                                            values[0]          = m.lambda;
+                                            values[1]          = m.mu;
+                                          });
     if (!body_force.is_zero())
-      fields.body_load = make_field<dim>(tables, dim, body_force.is_piecewise_constant(),
+      fields.body_load = make_field<dim>(tables, dim, constant_force,
                                          [&](const Point<dim> &point, const material_id material, double *values) {
                                            for (unsigned int d = 0; d < dim; ++d)
                                              values[d] = body_force.value(point, material, d);

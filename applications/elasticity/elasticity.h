@@ -85,7 +85,9 @@ namespace PatchFEM
     MaterialFunction<dim> body_force;
     BoundaryFormulas<dim> traction;
     BoundaryFormulas<dim> pressure;
-    BoundaryFormulas<dim> robin; // alpha; g_x; g_y ...
+    BoundaryFormulas<dim> robin;           // alpha; g_x; g_y ...
+    const bool            constant_moduli; ///< inside of each cell
+    const bool            constant_force;
     bool                  is_plane_stress;
 
     std::unique_ptr<dealii::DataPostprocessor<dim>> stresses;

@@ -69,7 +69,9 @@ namespace PatchFEM
                  "Material/Reaction"),
         source(parameters.source, {1}, {}, constants, "Loads/Source"),
         flux(parameters.flux, 1, false, {}, constants, "Boundary conditions/Flux"),
-        robin(parameters.robin, 2, false, {}, constants, "Boundary conditions/Robin")
+        robin(parameters.robin, 2, false, {}, constants, "Boundary conditions/Robin"),
+        constant_coefficients(coefficient.is_piecewise_constant() && reaction.is_piecewise_constant()),
+        constant_source(source.is_piecewise_constant())
   {}
 
   template <int dim>
@@ -117,13 +119,20 @@ namespace PatchFEM
                                      dealii::Vector<double>      &rhs) const
   {
     const unsigned int n = values.dofs_per_cell;
+    // What is constant in a cell is looked up once.
+    SymmetricTensor<2, dim> k;
+    double                  r = 0., f = 0.;
     for (const unsigned int q : values.quadrature_point_indices())
     {
-      const Point<dim>             &point = values.quadrature_point(q);
-      const SymmetricTensor<2, dim> k     = conductivity(point, material);
-      const double                  r     = reaction.value(point, material);
-      const double                  f     = source.value(point, material);
-      const double                  dx    = values.JxW(q);
+      const Point<dim> &point = values.quadrature_point(q);
+      const double      dx    = values.JxW(q);
+      if (q == 0 || !constant_coefficients)
+      {
+        k = conductivity(point, material);
+        r = reaction.value(point, material);
+      }
+      if (q == 0 || !constant_source)
+        f = source.value(point, material);
       for (unsigned int i = 0; i < n; ++i)
       {
         const dealii::Tensor<1, dim> flux_i  = (k * values.shape_grad(i, q)) * dx;
@@ -202,14 +211,13 @@ namespace PatchFEM
   SystemFields LaplacePhysics<dim>::evaluate_fields(const ElementTables &tables) const
   {
     SystemFields fields;
-    const bool   constant = coefficient.is_piecewise_constant() && reaction.is_piecewise_constant();
     if (is_plain())
-      fields.coefficients = make_field<dim>(tables, 1, constant,
+      fields.coefficients = make_field<dim>(tables, 1, constant_coefficients,
                                             [&](const Point<dim> &point, const material_id material, double *values) {
                                               values[0] = conductivity(point, material)[0][0];
                                             });
     else
-      fields.coefficients = make_field<dim>(tables, Diffusion<dim>::n_coefficients, constant,
+      fields.coefficients = make_field<dim>(tables, Diffusion<dim>::n_coefficients, constant_coefficients,
                                             [&](const Point<dim> &point, const material_id material, double *values) {
                                               const SymmetricTensor<2, dim> k = conductivity(point, material);
                                               for (unsigned int i = 0; i < dim; ++i)
@@ -218,7 +226,7 @@ namespace PatchFEM
                                               *values = reaction.value(point, material);
                                             });
     if (!source.is_zero())
-      fields.body_load = make_field<dim>(tables, 1, source.is_piecewise_constant(),
+      fields.body_load = make_field<dim>(tables, 1, constant_source,
                                          [&](const Point<dim> &point, const material_id material, double *values) {
                                            values[0] = source.value(point, material);
                                          });

@@ -75,7 +75,9 @@ namespace PatchFEM
     MaterialFunction<dim> reaction;
     MaterialFunction<dim> source;
     BoundaryFormulas<dim> flux;
-    BoundaryFormulas<dim> robin; // alpha; g
+    BoundaryFormulas<dim> robin;                 // alpha; g
+    const bool            constant_coefficients; ///< inside of each cell
+    const bool            constant_source;
   };
 } // namespace PatchFEM
 

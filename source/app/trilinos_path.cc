@@ -106,7 +106,6 @@ namespace PatchFEM
       data.higher_order_elements = discretisation.dof_handler->get_fe().degree > 1;
       data.smoother_type         = "Chebyshev";
       data.smoother_sweeps       = 2;
-      data.aggregation_threshold = physics.n_components() > 1 ? 0.02 : 1e-4;
 
       // deal.II translates its options to ML's list; the modes, one contiguous column each, are set in the list.
       Teuchos::ParameterList              list;
