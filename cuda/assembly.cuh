@@ -49,7 +49,7 @@ namespace PatchFEM
       template <typename Form, typename Extents>
       constexpr int patch_threads()
       {
-        return matrix_record<Form>() && Extents::n_shape == 8 ? 128 : 256;
+        return !matrix_record<Form>() ? 256 : (Extents::n_shape == 8 ? 128 : 512);
       }
 
       template <typename Form, typename Number>
@@ -92,6 +92,12 @@ namespace PatchFEM
           if (a.staged)
             body.stage(begin, end, rank, size, scratch);
           __syncthreads();
+          if (a.rhs != nullptr)
+          {
+            for (int i = rank; i < n_rows * Form::n_components; i += size)
+              body.add_load(i / Form::n_components, i % Form::n_components, begin, end, scratch);
+            __syncthreads(); // rows move on in their lists of pairs
+          }
           for (int row = rank / Team::size; row < n_rows; row += size / Team::size)
             body.add_row(row, begin, end, Team(), scratch);
         }

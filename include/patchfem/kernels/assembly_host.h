@@ -66,6 +66,9 @@ namespace PatchFEM
               const int end = begin + step < n_cells ? begin + step : n_cells;
               if (arguments.staged)
                 body.stage(begin, end, 0, 1, scratch);
+              if (arguments.rhs != nullptr)
+                for (int i = 0; i < n_rows * Form::n_components; ++i)
+                  body.add_load(i / Form::n_components, i % Form::n_components, begin, end, scratch);
               for (int row = 0; row < n_rows; ++row)
                 body.add_row(row, begin, end, SerialTeam(), scratch);
             }

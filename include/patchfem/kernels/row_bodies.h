@@ -5,6 +5,10 @@
 #include <patchfem/kernels/assembly.h>
 #include <patchfem/kernels/geometry.h>
 
+#if defined(__CUDACC__)
+#include <cuda_pipeline.h>
+#endif
+
 /**
  * @file
  * Owner computes: the body of one patch. Phases share out their items over @p size workers, with a barrier between
@@ -26,6 +30,25 @@ namespace PatchFEM
       static constexpr int n_geometry   = geometry;
     };
     using AnyExtents = FixedExtents<0, 0, 0>;
+
+    /** Copies a word to fast memory; on the device without waiting for it, see wait_for_copies(). */
+    PATCHFEM_INLINE void copy_word(std::uint32_t *to, const std::uint32_t *from)
+    {
+#if defined(__CUDA_ARCH__)
+      __pipeline_memcpy_async(to, from, 4);
+#else
+      *to = *from;
+#endif
+    }
+
+    /** Until this worker's copies have arrived; a barrier shows them to the others. */
+    PATCHFEM_INLINE void wait_for_copies()
+    {
+#if defined(__CUDA_ARCH__)
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+#endif
+    }
 
     /** The workers that share a row; on the host one. */
     struct SerialTeam
@@ -161,7 +184,7 @@ namespace PatchFEM
         const std::uint32_t *words = static_cast<const std::uint32_t *>(from.data) + begin * from.width / 4;
         const int            n     = static_cast<int>((end * from.width + 3) / 4 - begin * from.width / 4);
         for (int i = rank; i < n; i += size)
-          to[i] = words[i];
+          copy_word(to + i, words + i);
       }
 
       static PATCHFEM_INLINE int first_in_word(const PackedView &from, const std::int64_t begin)
@@ -180,7 +203,7 @@ namespace PatchFEM
         const int *cells   = p.cells + p.cell_offsets[patch];
         const int  n_cells = static_cast<int>(p.cell_offsets[patch + 1] - p.cell_offsets[patch]);
         for (int i = rank; i < n_cells; i += size)
-          s.cells[i] = cells[i];
+          copy_word(reinterpret_cast<std::uint32_t *>(s.cells + i), reinterpret_cast<const std::uint32_t *>(cells + i));
         const int pair_shift = first_in_word(p.pairs, p.pair_offsets[patch]);
         const int slot_shift = first_in_word(p.slots, p.slot_offsets[patch]);
         for (int i = rank; i <= n_rows; i += size)
@@ -200,6 +223,7 @@ namespace PatchFEM
           s.blocks[i] = Number(0);
         for (int i = rank; i < n_rows * n_comp; i += size)
           s.rhs[i] = Number(0);
+        wait_for_copies();
       }
 
       /** Inverse Jacobian and weight of a computed cell at a quadrature point. */
@@ -546,25 +570,43 @@ namespace PatchFEM
         }
       }
 
+      /** Phase 3: component @p c of the right-hand side of row @p row adds its pairs with the staged cells. */
+      PATCHFEM_INLINE void add_load(const int row, const int c, const int begin, const int end, const Scratch &s) const
+      {
+        const bool with_load = a.load.kind != CoefficientView<Number>::none;
+        const int  last = s.end_pair[row], stride = record_size(n_shape(), n_quadrature());
+        Number     sum = s.rhs[row * n_comp + c];
+        for (int pair = s.next_pair[row]; pair < last; ++pair)
+        {
+          const unsigned int packed   = pair_at(s.pairs, a.patches.pairs.width, pair);
+          const int          position = static_cast<int>(packed >> a.patches.row_bits);
+          const int          i        = static_cast<int>(packed & ((1u << a.patches.row_bits) - 1u));
+          if (position >= end)
+            break;
+          const int cell = s.cells[position];
+          if (cell < 0)
+            sum += a.buffer_vector[a.buffered[~cell].vector_offset + i * n_comp + c];
+          else if (with_load)
+            sum += staged_load(s.records + (position - begin) * stride, cell - batch().first_cell, i, c);
+        }
+        s.rhs[row * n_comp + c] = sum;
+      }
+
       /**
-       * Phase 3: row @p row of the patch adds its pairs with the staged cells [begin, end), shared by a team. Lane c sums
-       * component c of the right-hand side in a register.
+       * Phase 4: row @p row of the patch adds its pairs with the staged cells [begin, end), shared by a team, and
+       * remembers how far it has come.
        */
       template <typename Team>
       PATCHFEM_INLINE void
       add_row(const int row, const int begin, const int end, const Team &team, const Scratch &s) const
       {
         const int  last = s.end_pair[row], n = n_shape(), lane = team.lane();
-        const bool with_matrix = a.matrix.format != MatrixTarget<Number>::none, with_rhs = a.rhs != nullptr;
-        const bool with_load  = with_rhs && a.load.kind != CoefficientView<Number>::none;
-        const bool any_buffer = a.n_buffered > 0;
+        const bool with_matrix = a.matrix.format != MatrixTarget<Number>::none;
+        const bool any_buffer  = a.n_buffered > 0;
         const int  stride = record_size(n, n_quadrature()), row_bits = a.patches.row_bits;
         const int  pair_width = a.patches.pairs.width, slot_width = a.patches.slots.width;
         Number    *sums = s.blocks + s.start[row] * n_block;
 
-        Number rhs[n_comp];
-        for (int c = 0; c < n_comp; ++c)
-          rhs[c] = Number(0);
         int          pair = s.next_pair[row], slot = s.next_slot[row];
         unsigned int packed = pair_at(s.pairs, pair_width, pair);
         while (pair < last && static_cast<int>(packed >> row_bits) < end)
@@ -592,13 +634,6 @@ namespace PatchFEM
                     to[c * n_comp + d] += value(c, d);
                 }
               }
-            if (with_load)
-            {
-              PATCHFEM_UNROLL
-              for (int c = 0; c < n_comp; ++c)
-                if (lane == c % Team::size)
-                  rhs[c] += staged_load(record, local, i, c);
-            }
             slot += n;
           }
           else
@@ -615,23 +650,12 @@ namespace PatchFEM
               for (int k = lane; k < n_places * n_block; k += Team::size)
                 sums[slot_at(s.slots, slot_width, slot + k / n_block) * n_block + k % n_block] += from[k];
             }
-            if (with_rhs)
-            {
-              PATCHFEM_UNROLL
-              for (int c = 0; c < n_comp; ++c)
-                if (lane == c % Team::size)
-                  rhs[c] += a.buffer_vector[buffered.vector_offset + i * n_comp + c];
-            }
             slot += n_places;
           }
           ++pair;
           packed = pair_at(s.pairs, pair_width, pair); // one past the end is padding
           team.sync(); // the next pair may add to the same entries through other workers
         }
-        PATCHFEM_UNROLL
-        for (int c = 0; c < n_comp; ++c)
-          if (lane == c % Team::size)
-            s.rhs[row * n_comp + c] += rhs[c];
         if (lane == 0)
         {
           s.next_pair[row] = pair;
@@ -639,7 +663,7 @@ namespace PatchFEM
         }
       }
 
-      /** Phase 4: stream the finished rows out, padding included. */
+      /** Phase 5: stream the finished rows out, padding included. */
       PATCHFEM_INLINE void write(const int patch, const int rank, const int size, const Scratch &s) const
       {
         const int          first = a.patches.first_row(patch), n_rows = a.patches.end_row(patch) - first;
