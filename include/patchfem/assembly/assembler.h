@@ -120,7 +120,7 @@ namespace PatchFEM
       const ReferenceView reference = batches->view().batch[b].reference;
       const bool          one_point =
           GradientsOnly<Form>::value && batches->reference(b).constant_jacobian && batches->reference(b).degree == 1;
-      this->make_plan(batches, kernels::cell_bytes<Form, Number>(reference, false), one_point, Form::n_coefficients,
+      this->make_plan(batches, kernels::cell_bytes<Form, Number>(reference, one_point), one_point, Form::n_coefficients,
                       data);
     }
 
