@@ -19,12 +19,11 @@ namespace PatchFEM
     const ReferenceElement &computed = elements->reference(Patches::computed_batch(*elements));
     is_isoparametric =
         computed.n_geometry == computed.n_shape && computed.geometry_gradients == computed.shape_gradients;
-    // Scalar elements with many nodes work out a cell's matrix in the registers of one thread, so that few threads
-    // fit; a second patch on the multiprocessor then hides the waiting of the first. Each takes 1 KB for the system.
-    const bool heavy      = elements->n_components() == 1 && computed.n_shape > 4;
-    const int  concurrent = data.concurrent > 0 ? data.concurrent : (heavy ? 2 : 1);
-    fast_memory           = backend().patch_memory() / concurrent - (concurrent > 1 ? 1024 : 0);
-    const auto now        = [&] {
+    // Scalar elements need little room, and a second patch on the multiprocessor hides the waiting of the first. Each
+    // takes 1 KB for the system.
+    const int concurrent = data.concurrent > 0 ? data.concurrent : (elements->n_components() == 1 ? 2 : 1);
+    fast_memory          = backend().patch_memory() / concurrent - (concurrent > 1 ? 1024 : 0);
+    const auto now       = [&] {
       backend().synchronize();
       return std::chrono::steady_clock::now();
     };

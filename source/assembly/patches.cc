@@ -13,7 +13,11 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Sizes of patches that are tried, largest first. */
+    /// Share of a patch's cells that must be in fast memory at once: with a few more cells than that the second run over
+    /// the rows costs less than the cells that smaller patches integrate again.
+    constexpr double staged_share = 0.75;
+
+    /// Sizes of patches that are tried, largest first.
     constexpr std::array<int, 14> patch_sizes = {{512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1}};
 
     /** The largest offsets[end of patch] - offsets[start of patch] for patches of @p rows rows. */
@@ -71,15 +75,16 @@ namespace PatchFEM
 
     if (chosen != AssemblyStrategy::gather)
     {
-      // The largest patch whose rows and cells are in fast memory together. The cells that touch it are at least
+      // The largest patch whose rows and most of whose cells are in fast memory together. The cells that touch it are at least
       // about 1.2 times its share of the mesh, which spares most trials the cut.
       const bool fits = find_size([&](const int rows) {
         const std::size_t bytes = row_bytes(rows);
         if (data.rows_per_patch == 0 &&
-            bytes + 1.2 * std::min(rows, n_rows) * cells_per_row * memory.bytes_per_cell > memory.available)
+            bytes + staged_share * 1.2 * std::min(rows, n_rows) * cells_per_row * memory.bytes_per_cell >
+                memory.available)
           return false;
         cut(row_cells, rows);
-        return bytes + most_cells_of_patch * (memory.bytes_per_cell + sizeof(int)) <= memory.available;
+        return bytes + staged_share * most_cells_of_patch * memory.bytes_per_cell <= memory.available;
       });
       if (chosen == AssemblyStrategy::patches)
         require(fits, "No patch of this problem fits into fast memory; use the gather strategy.");

@@ -5,10 +5,6 @@
 #include <patchfem/kernels/assembly.h>
 #include <patchfem/kernels/geometry.h>
 
-#if defined(__CUDACC__)
-#include <cuda_pipeline.h>
-#endif
-
 /**
  * @file
  * Owner computes: the body of one patch. Phases share out their items over @p size workers, with a barrier between
@@ -35,7 +31,10 @@ namespace PatchFEM
     PATCHFEM_INLINE void copy_word(std::uint32_t *to, const std::uint32_t *from)
     {
 #if defined(__CUDA_ARCH__)
-      __pipeline_memcpy_async(to, from, 4);
+      asm volatile(
+          "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+          "l"(from)
+          : "memory");
 #else
       *to = *from;
 #endif
@@ -45,8 +44,7 @@ namespace PatchFEM
     PATCHFEM_INLINE void wait_for_copies()
     {
 #if defined(__CUDA_ARCH__)
-      __pipeline_commit();
-      __pipeline_wait_prior(0);
+      asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
     }
 
