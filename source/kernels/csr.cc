@@ -60,16 +60,19 @@ namespace PatchFEM
              return;
       }
            double p_dot_q;
-           sum_parts<1>(A.n_rows, cg.partials, &p_dot_q,
-                   [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-                     double sum = 0.;
-                     for (std::int64_t row = begin; row < end; ++row)
-                     {
-                       q[row] = row_sum<Number>(A, row, p);
-                       sum += static_cast<double>(p[row]) * static_cast<double>(q[row]);
-                     }
-                     sums[0] = sum;
-                   });
+           sum_parts<1>(
+          A.n_rows, cg.partials, &p_dot_q,
+          [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+            double sum = 0.;
+            for (std::int64_t row = begin; row < end; ++row)
+            {
+              q[row] = row_sum<Number>(A, row, p);
+              sum += static_cast<double>(p[row]) * static_cast<double>(q[row]);
+            }
+            sums[0] = sum;
+          },
+          1, 16);
+           ;
            cg_finish_product(cg, p_dot_q);
          }
 

@@ -150,17 +150,19 @@ namespace PatchFEM
       }
       double p_dot_q = 0.;
       with_sizes(A, [&](auto br, auto bc, auto h) {
-        sum_parts<1>(A.n_slices(), cg.partials, &p_dot_q,
-                     [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-                       double total = 0.;
-                       for (std::int64_t s = begin; s < end; ++s)
-                         slice_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Number>(
-                             A, static_cast<int>(s), p, [&](const std::int64_t row, const Number sum) {
-                               q[row] = sum;
-                               total += static_cast<double>(p[row]) * static_cast<double>(sum);
-                             });
-                       sums[0] = total;
-                     });
+        sum_parts<1>(
+            A.n_slices(), cg.partials, &p_dot_q,
+            [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+              double total = 0.;
+              for (std::int64_t s = begin; s < end; ++s)
+                slice_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Number>(
+                    A, static_cast<int>(s), p, [&](const std::int64_t row, const Number sum) {
+                      q[row] = sum;
+                      total += static_cast<double>(p[row]) * static_cast<double>(sum);
+                    });
+              sums[0] = total;
+            },
+            1, std::int64_t(A.slice_height) * A.block_rows * 16); // a row of a matrix costs more than one of a vector;
       });
       cg_finish_product(cg, p_dot_q);
     }
