@@ -98,7 +98,9 @@ namespace PatchFEM
       // Only rows are in fast memory; a quarter of it lets several patches run side by side.
       const bool roomy = find_size([&](const int rows) {
         n_rows_per_patch = rows;
-        return rows <= 128 && row_bytes(rows) <= memory.available / 4;
+        if (data.rows_per_patch == 0 && rows > 128)
+          return false;
+        return row_bytes(rows) <= memory.available / 4; // row_bytes() also notes the extents of the patches
       });
       require(roomy || row_bytes(n_rows_per_patch) <= memory.available, "The longest row of the matrix, with " +
                                                                             std::to_string(sparsity.longest_row()) +
