@@ -54,8 +54,9 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::upload_coefficients(const CoefficientField &field, const int n_coefficients)
   {
+    coefficients_are_set = n_coefficients == 0; // should reinit() throw, or field have no values
     coefficients.reinit(*elements, field, n_coefficients, "The weak form");
-    coefficients_are_set = true;
+    coefficients_are_set = coefficients_are_set || field.kind() != CoefficientView<double>::none;
   }
 
   template <typename Number>

@@ -228,6 +228,13 @@ TEST(Assembly, RefusesWhatDoesNotFit)
   EXPECT_THROW(assembler.assemble(matrix, rhs), Error) << "no coefficients";
   EXPECT_THROW(assembler.set_coefficients(CoefficientField::constant({1., 2.})), Error);
   EXPECT_THROW(assembler.set_coefficients(CoefficientField::by_material({{7, {1.}}})), Error);
+  EXPECT_THROW(assembler.assemble(matrix, rhs), Error) << "no coefficients yet";
+  assembler.set_coefficients(CoefficientField::constant({1.}));
+  assembler.assemble(matrix, rhs);
+  EXPECT_THROW(assembler.set_coefficients(CoefficientField::constant({1., 2.})), Error);
+  EXPECT_THROW(assembler.assemble(matrix, rhs), Error) << "refused coefficients replace earlier ones";
+  assembler.set_coefficients(CoefficientField());
+  EXPECT_THROW(assembler.assemble(matrix, rhs), Error) << "coefficients without values";
   EXPECT_THROW(CoefficientField::constant({std::nan("")}), Error);
 
   ElementTables flat = synthetic::cube_of_hexahedra(2, 1);
