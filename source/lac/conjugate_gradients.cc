@@ -16,6 +16,9 @@ namespace PatchFEM
     /** Bytes before the history: the scalars, rounded up so that doubles are aligned. */
     constexpr std::size_t history_begin = (sizeof(CGScalars) + 63) / 64 * 64;
 
+    /** Residuals of so many steps at most are kept for the next look. */
+    constexpr unsigned int most_steps_between_looks = 4096;
+
     /** Iterations recorded in one graph. */
     constexpr unsigned int graph_length = 8;
   } // namespace
@@ -183,9 +186,9 @@ namespace PatchFEM
             "Matrix, solution and right-hand side are not on the same back end.");
     require(control.tolerance >= 0. && control.reduction >= 0., "The tolerance of a solver is negative.");
 
-    const unsigned int look_interval = additional_data.look_interval > 0            ? additional_data.look_interval
-                                       : preconditioner.block_diagonal() != nullptr ? 32u
-                                                                                    : 4u;
+    const unsigned int look_interval = additional_data.look_interval > 0
+                                           ? std::min(additional_data.look_interval, most_steps_between_looks)
+                                           : (preconditioner.block_diagonal() != nullptr ? 32u : 4u);
     reinit(A, look_interval);
     const System system{A, x, b, preconditioner};
 

@@ -173,7 +173,7 @@ TEST_P(CGTest, LooksDoNotChangeAnything)
   PreconditionJacobi<double>        jacobi;
   jacobi.initialize(matrix);
   std::vector<double> history, solution;
-  for (const unsigned int interval : {1u, 2u, 7u, 32u, 1000u})
+  for (const unsigned int interval : {1u, 2u, 7u, 32u, 1000u, std::numeric_limits<unsigned int>::max()})
   {
     ConjugateGradients<double> cg({interval, 20});
     Vector<double>             x(backend(), 1600);
