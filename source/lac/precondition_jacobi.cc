@@ -28,6 +28,7 @@ namespace PatchFEM
             "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
     const Backend &backend  = matrix.backend();
     const int      n_blocks = matrix.n_rows() / block_size;
+    inverse                 = {0, block_size, 0, nullptr}; // what is left if the matrix is refused
 
     Array<Number> blocks;
     matrix.extract_block_diagonal(block_size, blocks);

@@ -358,8 +358,12 @@ TEST_P(CGTest, JacobiRefusesBadDiagonals)
     return std::string();
   };
   EXPECT_NE(message([&]() { jacobi.initialize(CSRMatrix<double>(backend(), A)); }).find("row 2 "), std::string::npos);
+  A.values = {1., 2., 3., 4.};
+  jacobi.initialize(CSRMatrix<double>(backend(), A));
   A.values[2] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(message([&]() { jacobi.initialize(CSRMatrix<double>(backend(), A)); }).find("row 2 "), std::string::npos);
+  Vector<double> src(backend(), 4), dst(backend(), 4);
+  EXPECT_THROW(jacobi.vmult(dst, src), Error) << "the inverses of the matrix before are gone";
 
   // The second block, (1 2; 2 1), is indefinite though its diagonal is positive.
   const HostCSR<double>           B{4, 4, {0, 1, 2, 4, 6}, {0, 1, 2, 3, 2, 3}, {1., 1., 1., 2., 2., 1.}};
