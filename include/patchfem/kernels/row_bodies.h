@@ -112,8 +112,8 @@ namespace PatchFEM
         return low * n_shape - low * (low - 1) / 2 + high - low;
       }
 
-      /** Forms with moments are symmetric: the lower half of the matrix is the upper one. */
-      static constexpr PATCHFEM_HOST_DEVICE bool is_symmetric() { return HasMoments<Form>::value; }
+      /** Of a form that promises symmetry the lower half of the matrix is the upper one. */
+      static constexpr PATCHFEM_HOST_DEVICE bool is_symmetric() { return IsSymmetric<Form>::value; }
 
       /** Scratch memory of one patch, in the order it lies there. */
       struct Scratch
@@ -446,7 +446,7 @@ namespace PatchFEM
             PATCHFEM_UNROLL
             for (int i = 0; i < m; ++i)
               PATCHFEM_UNROLL
-            for (int j = i; j < m; ++j)
+            for (int j = is_symmetric() ? i : 0; j < m; ++j)
             {
               typename Form::template Moments<Number> moments{{{K[i][j]}}};
               Form::add(moments, weight, shape[i], shape[j]);
@@ -481,7 +481,7 @@ namespace PatchFEM
             PATCHFEM_UNROLL
             for (int i = 0; i < m; ++i)
               PATCHFEM_UNROLL
-            for (int j = i; j < m; ++j)
+            for (int j = is_symmetric() ? i : 0; j < m; ++j)
               K[i][j] = Form::finish(coefficients, typename Form::template Moments<Number>{{{K[i][j]}}})(0, 0);
           }
       }

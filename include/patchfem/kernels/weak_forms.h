@@ -36,7 +36,8 @@
  *     static PATCHFEM_INLINE SmallMatrix<...> finish(const Number *coefficients, const Moments<Number> &sum);
  * @endcode
  * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
- * simplices with cell-wise constant data be integrated with one point.
+ * simplices with cell-wise constant data be integrated with one point. `static constexpr bool symmetric = true`
+ * promises that exchanging test and trial function transposes the block, so that half of a cell's matrix is enough.
  */
 namespace PatchFEM
 {
@@ -66,6 +67,15 @@ namespace PatchFEM
   struct GradientsOnly<Form, std::enable_if_t<Form::gradients_only>> : std::true_type
   {};
 
+  /** Whether the matrix of @p Form is promised to be symmetric (`static constexpr bool symmetric = true`). */
+  template <typename Form, typename = void>
+  struct IsSymmetric : std::false_type
+  {};
+
+  template <typename Form>
+  struct IsSymmetric<Form, std::enable_if_t<Form::symmetric>> : std::true_type
+  {};
+
   /** -div(k grad u): coefficient k. */
   template <int dim>
   struct Laplace
@@ -74,6 +84,7 @@ namespace PatchFEM
     static constexpr int  n_components   = 1;
     static constexpr int  n_coefficients = 1;
     static constexpr bool gradients_only = true;
+    static constexpr bool symmetric      = true;
 
     template <typename Number>
     static PATCHFEM_INLINE SmallMatrix<1, 1, Number>

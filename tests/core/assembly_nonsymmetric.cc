@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../../benchmarks/synthetic_tables.h"
+
+#include <patchfem/assembly/assembler.h>
+#include <patchfem/kernels/assembly_host.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace PatchFEM;
+
+/** c du/dx: a form that is summed by moments and is not symmetric. */
+struct Advection
+{
+  static constexpr int dimension      = 3;
+  static constexpr int n_components   = 1;
+  static constexpr int n_coefficients = 1;
+
+  template <typename Number>
+  static PATCHFEM_INLINE SmallMatrix<1, 1, Number>
+  matrix(const Number *c, const ShapeFunction<3, Number> &test, const ShapeFunction<3, Number> &trial)
+  {
+    return {{{c[0] * test.value * trial.gradient[0]}}};
+  }
+
+  template <typename Number>
+  using Moments = SmallMatrix<1, 1, Number>;
+
+  template <typename Number>
+  static PATCHFEM_INLINE void add(SmallMatrix<1, 1, Number>      &sum,
+                                  const Number                    weight,
+                                  const ShapeFunction<3, Number> &test,
+                                  const ShapeFunction<3, Number> &trial)
+  {
+    sum(0, 0) += weight * test.value * trial.gradient[0];
+  }
+
+  template <typename Number>
+  static PATCHFEM_INLINE SmallMatrix<1, 1, Number> finish(const Number *c, const SmallMatrix<1, 1, Number> &sum)
+  {
+    return {{{c[0] * sum(0, 0)}}};
+  }
+};
+
+PATCHFEM_INSTANTIATE_ASSEMBLY(Advection);
+
+#ifdef PATCHFEM_WITH_CUDA
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    // This file is compiled for the host alone.
+    template <>
+    void element_matrices<Advection, double>(Cuda, const AssemblyArguments<double> &)
+    {
+      throw Error("not compiled for the device");
+    }
+    template <>
+    void patch_rows<Advection, double>(Cuda, const AssemblyArguments<double> &)
+    {
+      throw Error("not compiled for the device");
+    }
+  } // namespace kernels
+} // namespace PatchFEM
+#endif
+
+namespace
+{
+  HostCSR<double> assemble(const ElementTables &tables, const AssemblyStrategy strategy)
+  {
+    auto batches = std::make_shared<ElementBatches>();
+    batches->reinit(Backend("host"), tables);
+    Assembler<Advection>                 assembler;
+    Assembler<Advection>::AdditionalData data;
+    data.strategy = strategy;
+    assembler.reinit(batches, data);
+    assembler.set_coefficients(CoefficientField::constant({1.5}));
+    CSRMatrix<double> matrix;
+    matrix.reinit(batches->backend(), assembler.sparsity().view());
+    assembler.assemble_matrix(matrix);
+    return matrix.to_csr_host();
+  }
+} // namespace
+
+/** Patches keep a cell's matrix, of which half is enough only if the form says that it is symmetric. */
+TEST(Assembly, FormsWithMomentsNeedNotBeSymmetric)
+{
+  for (const bool hexahedra : {true, false})
+  {
+    const ElementTables tables =
+        hexahedra ? synthetic::cube_of_hexahedra(3, 1) : synthetic::cube_of_tetrahedra(3, 1, true);
+    const HostCSR<double> patches = assemble(tables, AssemblyStrategy::patches),
+                          gather  = assemble(tables, AssemblyStrategy::gather);
+    ASSERT_EQ(patches.columns, gather.columns);
+    for (std::size_t e = 0; e < patches.values.size(); ++e)
+      EXPECT_NEAR(patches.values[e], gather.values[e], 1e-14) << e;
+    for (int row = 0; row < patches.n_rows; ++row)
+    {
+      double sum = 0.;
+      for (std::int64_t e = patches.row_offsets[row]; e < patches.row_offsets[row + 1]; ++e)
+        sum += patches.values[e];
+      EXPECT_NEAR(sum, 0., 1e-14) << "a constant has no derivative, row " << row;
+    }
+  }
+}
