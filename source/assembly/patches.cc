@@ -26,7 +26,7 @@ namespace PatchFEM
       const Backend &place  = offsets.backend();
       const int      n_rows = static_cast<int>(offsets.size()) - 1, n = (n_rows + rows - 1) / rows;
       Array<int>     counts(place, n);
-      run(place, n, kernels::PatchBlocksBody{offsets.data(), rows, n_rows, counts.data()});
+      run(place, n, kernels::PatchSizesBody{offsets.data(), rows, n_rows, counts.data()});
       int most = 0;
       dispatch(place, [&](auto where) { most = kernels::maximum(where, n, counts.data()); });
       return most;
@@ -48,8 +48,8 @@ namespace PatchFEM
     Array<int>          slot_counts(place, n_rows);
     Array<std::int64_t> slot_starts(place, n_rows + 1);
     run(place, n_rows,
-        kernels::RowSlotsBody{row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data(),
-                              slot_counts.data()});
+        kernels::CountCandidatesBody{row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data(),
+                                     slot_counts.data()});
     dispatch(place,
              [&](auto where) { kernels::exclusive_scan(where, n_rows, slot_counts.data(), slot_starts.data()); });
 

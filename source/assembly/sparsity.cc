@@ -51,7 +51,7 @@ namespace PatchFEM
     const std::int64_t     *pair_offsets = row_cells.offsets().data(), *pairs = row_cells.pairs().data();
 
     Array<int> n_candidates(place, n_rows), lengths(place, n_rows);
-    run(place, n_rows, kernels::CountCandidatesBody{rows, pair_offsets, pairs, 0, n_candidates.data()});
+    run(place, n_rows, kernels::CountCandidatesBody{rows, pair_offsets, pairs, n_candidates.data()});
     int most_per_row = 0;
     dispatch(place, [&](auto where) { most_per_row = kernels::maximum(where, n_rows, n_candidates.data()); });
 

@@ -63,7 +63,7 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /** Block rows that one partial sum of a product covers on the device. */
+    /** Scalar rows per partial sum of a product on the device, at least: 256 threads, half of them past the rows. */
     constexpr int cg_rows_per_partial = 128;
 
     /** Partial sums a matrix of @p n_rows scalar rows may need. */

@@ -44,37 +44,17 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { cells[i] = Pair::cell(pairs[i]); }
     };
 
-    /** Blocks of the longest rows: sum of the lengths of a patch's rows. */
-    struct PatchBlocksBody
+    /** How many blocks, pairs or places, whatever the offsets count, the rows of a patch have. */
+    struct PatchSizesBody
     {
-      const std::int64_t *row_offsets;
+      const std::int64_t *offsets; ///< [row]
       int                 rows_per_patch, n_rows;
-      int                *n_blocks; ///< [patch]
+      int                *sizes; ///< [patch]
 
       PATCHFEM_INLINE void operator()(const std::int64_t p) const
       {
         const std::int64_t first = p * rows_per_patch, end = first + rows_per_patch;
-        n_blocks[p] = static_cast<int>(row_offsets[end < n_rows ? end : n_rows] - row_offsets[first]);
-      }
-    };
-
-    /** Places a row's pairs need: n_free for a pair that couples, 1 for a diagonal. */
-    struct RowSlotsBody
-    {
-      CellRows            rows;
-      const std::int64_t *pair_offsets;
-      const std::int64_t *pairs;
-      int                *counts; ///< [row]
-
-      PATCHFEM_INLINE void operator()(const std::int64_t row) const
-      {
-        int n = 0;
-        for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
-        {
-          const int n_free = rows.n_free(Pair::cell(pairs[p]));
-          n += Pair::row(pairs[p]) < n_free ? n_free : 1;
-        }
-        counts[row] = n;
+        sizes[p] = static_cast<int>(offsets[end < n_rows ? end : n_rows] - offsets[first]);
       }
     };
 

@@ -87,7 +87,7 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[indices[i]] = value; }
     };
 
-    /** values[first + i] = value. */
+    /** values[i] = value. */
     struct MarkRangeBody
     {
       unsigned char *values;
@@ -134,25 +134,26 @@ namespace PatchFEM
       }
     };
 
-    /** Columns that a row's cells offer, each as often as cells offer it. */
+    /**
+     * Columns that a row's cells offer, each as often as cells offer it: n_free for a pair that couples, 1 for a
+     * diagonal. So many places the plan of the patches notes for the row.
+     */
     struct CountCandidatesBody
     {
       CellRows            rows;
       const std::int64_t *pair_offsets; ///< [row]
       const std::int64_t *pairs;
-      int                 first_row;
-      int                *counts; ///< [row - first_row]
+      int                *counts; ///< [row]
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
       {
-        const std::int64_t row = first_row + i;
-        int                n   = 0;
+        int n = 0;
         for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
         {
           const int n_free = rows.n_free(Pair::cell(pairs[p]));
           n += Pair::row(pairs[p]) < n_free ? n_free : 1;
         }
-        counts[i] = n;
+        counts[row] = n;
       }
     };
 
