@@ -110,9 +110,12 @@ namespace PatchFEM
     void element_matrices(Cuda where, const AssemblyArguments<Number> &arguments)
     {
       const ElementBody<Form, Number> body{arguments};
-      const std::size_t               bytes = body.scratch_size(arguments.batches) * sizeof(Number);
-      internal::element_kernel<Form, Number>
-          <<<arguments.n_buffered, internal::element_threads, bytes, stream_of(where)>>>(body);
+      const std::size_t               bytes  = body.scratch_size(arguments.batches) * sizeof(Number);
+      const auto                      kernel = internal::element_kernel<Form, Number>;
+      // More than the 48 KB that need no permission from 9^3 quadrature points on.
+      PATCHFEM_CUDA_CHECK(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+      kernel<<<arguments.n_buffered, internal::element_threads, bytes, stream_of(where)>>>(body);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 

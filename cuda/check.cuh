@@ -14,9 +14,10 @@ namespace PatchFEM
   /** Throws Error with CUDA's description and the place in our source unless @p status is success. */
   inline void check(const cudaError_t status, const char *file, const int line)
   {
-    if (status != cudaSuccess)
-      throw Error(std::string("CUDA failed at ") + file + ":" + std::to_string(line) + ": " +
-                  cudaGetErrorString(status));
+    if (status == cudaSuccess)
+      return;
+    cudaGetLastError(); // whoever catches this may go on, and the next launch must not report it once more
+    throw Error(std::string("CUDA failed at ") + file + ":" + std::to_string(line) + ": " + cudaGetErrorString(status));
   }
 
   inline cudaStream_t stream_of(const Cuda &where)

@@ -26,7 +26,7 @@ namespace PatchFEM
                                          std::int64_t *const offsets,
                                          int *const          row_lengths)
       {
-        const int slice = (blockIdx.x * block_size + threadIdx.x) / 32;
+        const int slice = static_cast<int>((std::int64_t(blockIdx.x) * block_size + threadIdx.x) / 32);
         const int lane  = threadIdx.x % 32;
         if (slice >= n_slices)
           return;
