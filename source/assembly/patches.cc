@@ -75,8 +75,8 @@ namespace PatchFEM
 
     if (chosen != AssemblyStrategy::gather)
     {
-      // The largest patch whose rows and most of whose cells are in fast memory together. The cells that touch it are at least
-      // about 1.2 times its share of the mesh, which spares most trials the cut.
+      // The largest patch whose rows and most of whose cells are in fast memory together. The cells that touch it are at
+      // least about 1.2 times its share of the mesh, which spares most trials the cut.
       const bool fits = find_size([&](const int rows) {
         const std::size_t bytes = row_bytes(rows);
         if (data.rows_per_patch == 0 &&

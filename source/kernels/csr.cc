@@ -71,8 +71,7 @@ namespace PatchFEM
             }
             sums[0] = sum;
           },
-          1, 16);
-           ;
+          16);
            cg_finish_product(cg, p_dot_q);
          }
 

@@ -27,20 +27,14 @@ namespace PatchFEM
 
     /**
      * @p n_sums sums over [0, n): @p part(begin, end, sums) gives those of one part, on any thread; results[j] adds
-     * them in the order of the parts. @p unit keeps the bounds of parts on multiples of it; @p weight is how many elements
-     * of a vector an item is worth, so that few heavy items are still shared out over all threads. partials has
-     * n_sums * reduction::max_parts entries.
+     * them in the order of the parts. @p weight is how many elements of a vector an item is worth, so that few heavy
+     * items are still shared out over all threads. partials has n_sums * reduction::max_parts entries.
      */
     template <int n_sums, typename Part>
-    void sum_parts(const std::int64_t n,
-                   double            *partials,
-                   double            *results,
-                   const Part        &part,
-                   const std::int64_t unit   = 1,
-                   const std::int64_t weight = 1)
+    void
+    sum_parts(const std::int64_t n, double *partials, double *results, const Part &part, const std::int64_t weight = 1)
     {
-      const std::int64_t even    = (reduction::part_size(n * weight) + weight - 1) / weight;
-      const std::int64_t size    = (even + unit - 1) / unit * unit;
+      const std::int64_t size    = (reduction::part_size(n * weight) + weight - 1) / weight;
       const std::int64_t n_parts = (n + size - 1) / size;
 #pragma omp parallel for schedule(static)
       for (std::int64_t i = 0; i < n_parts; ++i)

@@ -162,7 +162,7 @@ namespace PatchFEM
                     });
               sums[0] = total;
             },
-            1, std::int64_t(A.slice_height) * A.block_rows * 16); // a row of a matrix costs more than one of a vector;
+            std::int64_t(A.slice_height) * A.block_rows * 16); // a row of a matrix costs more than one of a vector
       });
       cg_finish_product(cg, p_dot_q);
     }
