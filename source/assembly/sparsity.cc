@@ -26,6 +26,15 @@ namespace PatchFEM
     Array<int>          counts(place, std::max(n_cells, n_rows));
     Array<std::int64_t> offsets(place, n_cells + 1);
     run(place, n_cells, kernels::CountCellRowsBody{rows, counts.data()});
+    if (rows.constrained.n_cells > 0)
+    {
+      // The matrix of a cell is indexed with 32 bits, and kernels::Pair has 16 for the rows of a cell.
+      const int limit = 32767 / batches.n_components();
+      int       most  = 0;
+      dispatch(place, [&](auto where) { most = kernels::maximum(where, n_cells, counts.data()); });
+      require(most <= limit, "Constraints couple a cell with " + std::to_string(most) + " nodes, more than the " +
+                                 std::to_string(limit) + " that are supported; use constraints with fewer masters.");
+    }
     dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n_cells, counts.data(), offsets.data()); });
     const std::int64_t n_pairs = offsets.read(n_cells);
 

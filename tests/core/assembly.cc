@@ -237,6 +237,20 @@ TEST(Assembly, RefusesWhatDoesNotFit)
   EXPECT_THROW(assembler.assemble(matrix, rhs), Error) << "coefficients without values";
   EXPECT_THROW(CoefficientField::constant({std::nan("")}), Error);
 
+  // One unknown is the mean of all others: its cell's matrix would have more entries than 32 bits can count.
+  ElementTables    mean  = synthetic::cube_of_hexahedra(22, 3);
+  ConstraintTable &lines = mean.constraints;
+  for (int node = 1; node < mean.n_nodes; ++node)
+    lines.masters.push_back(3 * node);
+  lines.weights.assign(lines.masters.size(), 1. / lines.masters.size());
+  lines.constrained   = {0};
+  lines.inhomogeneity = {0.};
+  lines.offsets       = {0, static_cast<std::int64_t>(lines.masters.size())};
+  batches             = std::make_shared<ElementBatches>();
+  batches->reinit(Backend("host"), mean);
+  RowCells row_cells;
+  EXPECT_THROW(row_cells.reinit(*batches), Error);
+
   ElementTables flat = synthetic::cube_of_hexahedra(2, 1);
   for (std::size_t i = 2; i < flat.points.size(); i += 3)
     flat.points[i] = 0.;
