@@ -39,6 +39,8 @@ namespace PatchFEM
                        const FastMemory     &memory,
                        const AdditionalData &data)
   {
+    require(data.rows_per_patch >= 0 && data.rows_per_patch <= (1 << 20), "Rows per patch must be between 0 and 2^20.");
+    require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     n_rows                     = row_cells.n_rows();
     chosen                     = data.strategy;
     const double cells_per_row = static_cast<double>(batches.n_cells()) / n_rows;
@@ -84,7 +86,9 @@ namespace PatchFEM
                 memory.available)
           return false;
         cut(row_cells, rows);
-        return bytes + staged_share * most_cells_of_patch * memory.bytes_per_cell <= memory.available;
+        const std::size_t list = most_cells_of_patch * sizeof(int);
+        return bytes + list + memory.bytes_per_cell <= memory.available &&
+               bytes + staged_share * most_cells_of_patch * memory.bytes_per_cell <= memory.available;
       });
       if (chosen == AssemblyStrategy::patches)
         require(fits, "No patch of this problem fits into fast memory; use the gather strategy.");
