@@ -168,9 +168,11 @@ namespace PatchFEM
 
     row_pairs.reinit(place, n_rows + n);
     row_slots.reinit(place, n_rows);
-    // Words are copied whole, so the last may reach past the end.
+    // Words are copied whole, so the last may reach past the end, into zeros.
     pairs.reinit(place, n_pairs * pair_width + 4);
     slots.reinit(place, slot_starts.read(n_rows) * slot_width + 4);
+    pairs.set_zero();
+    slots.set_zero();
     run(place, n_rows,
         kernels::PackRowsBody{rows, sparsity.view(), row_cells.offsets().data(), row_cells.pairs().data(),
                               slot_starts.data(), view(sparsity), row_pairs.data(), row_slots.data(), pairs.data(),

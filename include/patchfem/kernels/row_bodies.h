@@ -654,6 +654,7 @@ namespace PatchFEM
           packed = pair_at(s.pairs, pair_width, pair); // one past the end is padding
           team.sync(); // the next pair may add to the same entries through other workers
         }
+        team.sync(); // all lanes have read where the row starts
         if (lane == 0)
         {
           s.next_pair[row] = pair;
