@@ -124,7 +124,7 @@ namespace PatchFEM
     prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),
                       "patches: each patch of rows integrates all cells that touch it; gather: cell matrices go to a "
                       "buffer that rows gather from; automatic: patches, unless a cell would be integrated more than "
-                      "2.5 times.");
+                      "3.5 times.");
     prm.declare_entry("Rows per patch", "0", Patterns::Integer(0), "Nodes in a patch; 0 takes as many as fit.");
     prm.leave_subsection();
   }
