@@ -159,7 +159,6 @@ namespace
                   {{"cold", n_cells / median(cold)},
                    {"redundancy", assembler.patches().redundancy()},
                    {"rows_per_patch", double(assembler.patches().rows_per_patch())},
-                   {"cells_per_patch", double(assembler.patches().most_cells())},
                    {"bytes", bytes}}});
       report.add({label,
                   "extra memory",

@@ -2,10 +2,14 @@
 #ifndef patchfem_cuda_assembly_cuh
 #define patchfem_cuda_assembly_cuh
 
+#include "assembly_cells.cuh"
+#include "assembly_hexahedra.cuh"
 #include "check.cuh"
 
 #include <patchfem/kernels/assembly_extents.h>
 #include <patchfem/kernels/element_bodies.h>
+
+#include <algorithm>
 
 /**
  * @file
@@ -19,38 +23,6 @@ namespace PatchFEM
     namespace internal
     {
       constexpr int element_threads = 128;
-
-      /** Neighbouring lanes of a warp that share a row: one column of the cell each. */
-      template <int lanes>
-      struct WarpTeam
-      {
-        static constexpr int size = lanes;
-
-        __device__ int lane() const { return threadIdx.x % lanes; }
-
-        __device__ void sync() const
-        {
-          if constexpr (lanes > 1)
-          {
-            constexpr unsigned int team = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1u;
-            __syncwarp(team << (threadIdx.x % 32 / lanes * lanes));
-          }
-        }
-      };
-
-      /** A row's team: a lane for each shape function of the small elements, a warp for others. */
-      template <typename Extents>
-      constexpr int team_size()
-      {
-        return Extents::n_shape == 0 ? 32 : (Extents::n_shape <= 4 ? 4 : 8);
-      }
-
-      /** Threads of a patch: many where rows share out quadrature points, few where a thread holds a cell's matrix. */
-      template <typename Form, typename Extents>
-      constexpr int patch_threads()
-      {
-        return !matrix_record<Form>() ? 256 : (Extents::n_shape == 8 ? 128 : 512);
-      }
 
       template <typename Form, typename Number>
       __global__ void __launch_bounds__(element_threads)
@@ -69,42 +41,128 @@ namespace PatchFEM
         body.resolve(cell, rank, size);
       }
 
-      template <typename Form, typename Number, typename Extents>
-      __global__ void __launch_bounds__(patch_threads<Form, Extents>())
-          patch_kernel(const __grid_constant__ PatchBody<Form, Number, Extents> body)
+      /** What follows the computed cells: @p rank of @p size threads, @p barrier() between them. */
+      template <typename Body, typename Barrier>
+      __device__ __forceinline__ void finish_patch(const Body                   &body,
+                                                   const typename Body::Scratch &scratch,
+                                                   const int                     patch,
+                                                   const int                     rank,
+                                                   const int                     size,
+                                                   const Barrier                &barrier)
       {
-        extern __shared__ __align__(16) unsigned char memory[];
-        const AssemblyArguments<Number>              &a       = body.a;
-        const auto                                    scratch = body.scratch(memory);
-        const int patch = a.first_patch + blockIdx.x, rank = threadIdx.x, size = blockDim.x;
-        const int n_cells = static_cast<int>(a.patches.cell_offsets[patch + 1] - a.patches.cell_offsets[patch]);
-        const int n_rows  = a.patches.end_row(patch) - a.patches.first_row(patch);
-        const int step    = a.staged ? body.capacity() : n_cells;
-        using Team        = WarpTeam<team_size<Extents>()>;
-
-        body.clear(patch, rank, size, scratch);
-        __syncthreads();
-        for (int begin = 0; begin < n_cells; begin += step)
+        const PatchesView &p = body.a.patches;
+        barrier();
+        if (p.fed_offsets != nullptr)
         {
-          const int end = begin + step < n_cells ? begin + step : n_cells;
-          if (begin > 0)
-            __syncthreads(); // rows have read the records that are overwritten now
-          if (a.staged)
-            body.stage(begin, end, rank, size, scratch);
-          __syncthreads();
-          if (a.rhs != nullptr)
-          {
-            for (int i = rank; i < n_rows * Form::n_components; i += size)
-              body.add_load(i / Form::n_components, i % Form::n_components, begin, end, scratch);
-            __syncthreads(); // rows move on in their lists of pairs
-          }
-          for (int row = rank / Team::size; row < n_rows; row += size / Team::size)
-            body.add_row(row, begin, end, Team(), scratch);
+          for (std::int64_t fed = p.fed_offsets[patch] + rank / 32; fed < p.fed_offsets[patch + 1]; fed += size / 32)
+            body.add_buffered(patch, fed, WarpTeam<32>(), scratch);
+          barrier();
         }
-        __syncthreads();
         body.write(patch, rank, size, scratch);
       }
+
+      /**
+       * Blocks stay and take one patch after the other, so that the first cells of the next are mapped while the rows of
+       * this one are written.
+       */
+      template <typename Form>
+      __global__ void __launch_bounds__(Hexahedra<Form>::n_threads, Hexahedra<Form>::residency)
+          hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, double> body, const int n_slots)
+      {
+        extern __shared__ __align__(16) unsigned char memory[];
+        using Cells         = Hexahedra<Form>;
+        const auto scratch  = body.scratch(memory);
+        const int  rank     = static_cast<int>(threadIdx.x) - Cells::n_mapping * 32;
+        const auto for_each = [&](const auto &function) {
+          int n_groups = 0;
+          for (int patch = body.a.first_patch + blockIdx.x; patch < body.a.end_patch; patch += gridDim.x)
+          {
+            const Cells cells{body, scratch, n_slots, patch, n_groups};
+            function(cells);
+            n_groups += (cells.n_cells() + 7) / 8;
+          }
+        };
+        if (rank == 0)
+          Cells{body, scratch, n_slots, 0, 0}.init_barriers();
+        __syncthreads();
+        if (rank < 0)
+          for_each([&](const Cells &cells) { cells.map_cells(); });
+        else
+        {
+          const typename Cells::Reference reference(body.a.batches.batch[body.a.computed_batch].reference);
+          constexpr int                   size    = Cells::n_adding * 32;
+          const auto                      barrier = []() { barrier_of(size); };
+          for_each([&](const Cells &cells) {
+            barrier(); // the rows of the patch before are written
+            body.clear(cells.patch, rank, size, scratch);
+            barrier();
+            cells.add_cells(reference);
+            finish_patch(body, scratch, cells.patch, rank, size, barrier);
+          });
+        }
+      }
+
+      template <typename Form, typename Number>
+      __global__ void __launch_bounds__(SimplexCells<Form, Number>::n_threads, SimplexCells<Form, Number>::residency)
+          simplex_kernel(const __grid_constant__ PatchBody<1, Number> body)
+      {
+        extern __shared__ __align__(16) unsigned char      memory[];
+        const auto                                         scratch = body.scratch(memory);
+        const int                                          patch   = body.a.first_patch + blockIdx.x;
+        const typename SimplexCells<Form, Number>::Records records{body.a};
+        const SimplexCells<Form, Number>                   cells{body, scratch, records, patch};
+        body.clear(patch, threadIdx.x, blockDim.x, scratch);
+        __syncthreads();
+        cells.run();
+        finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
+      }
+
+      template <typename Form, typename Number, typename Extents>
+      __global__ void __launch_bounds__(WarpCells<Form, Number, Extents>::most_warps * 32)
+          cells_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int cells_per_warp)
+      {
+        extern __shared__ __align__(16) unsigned char memory[];
+        const auto                                    scratch = body.scratch(memory);
+        const int                                     patch   = body.a.first_patch + blockIdx.x;
+        const CellRecords<Form, Number, Extents>      records{body.a};
+        const WarpCells<Form, Number, Extents>        cells{body, scratch, records, patch};
+        body.clear(patch, threadIdx.x, blockDim.x, scratch);
+        __syncthreads();
+        cells.run(blockDim.x / 32, cells_per_warp);
+        finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
+      }
+
+      /** Whether trilinear hexahedra of @p Form are summed by matrix instructions. */
+      template <typename Form, typename Number>
+      constexpr bool by_matrix_instructions()
+      {
+        return std::is_same<Number, double>::value && Form::dimension == 3 &&
+               MomentsOf<Form>::kind != MomentKind::other;
+      }
     } // namespace internal
+
+    template <typename Form, typename Number>
+    PatchRoom
+    patch_room(Cuda, const ReferenceView &r, const bool one_point, const std::size_t total, const int concurrent)
+    {
+      // Other patches on the multiprocessor hide the barriers of one. Each takes 1 KB for the system.
+      const auto available = [&](const int preferred) {
+        const int n = concurrent > 0 ? concurrent : preferred;
+        return total / n - (n > 1 ? 1024 : 0);
+      };
+      // Data that vary inside cells need the general kernel, with one cell at least.
+      using Cells             = WarpCells<Form, Number, AnyExtents>;
+      const std::size_t least = Cells::shape(r.n_shape, r.n_quadrature, 0).bytes();
+      if constexpr (internal::by_matrix_instructions<Form, Number>())
+        if (r.n_shape == 8 && r.n_quadrature == 8)
+          return {available(Hexahedra<Form>::residency),
+                  std::max(least, Hexahedra<Form>::least_slots * Hexahedra<Form>::slot_bytes)};
+      if constexpr (Form::n_components == 1)
+        if (one_point && r.n_shape == Form::dimension + 1)
+          return {available(SimplexCells<Form, Number>::concurrent), least};
+      const std::size_t bytes = available(Cells::residency);
+      return {bytes, Cells::shape(r.n_shape, r.n_quadrature, bytes / 4).bytes()};
+    }
 
     template <typename Form, typename Number>
     void element_matrices(Cuda where, const AssemblyArguments<Number> &arguments)
@@ -119,20 +177,57 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
+    namespace internal
+    {
+      inline int multiprocessor_count()
+      {
+        int device = 0, n = 0;
+        PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
+        PATCHFEM_CUDA_CHECK(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device));
+        return n;
+      }
+
+      template <typename Form, typename Number, typename Extents>
+      void launch_patches(Cuda where, const AssemblyArguments<Number> &arguments)
+      {
+        const PatchBody<Form::n_components, Number> body{arguments};
+        const int                                   n_patches = arguments.end_patch - arguments.first_patch;
+        const auto launch = [&](const auto kernel, const int n_blocks, const int n_threads, const std::size_t bytes,
+                                const auto... rest) {
+          PATCHFEM_CUDA_CHECK(
+              cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+          kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(body, rest...);
+          PATCHFEM_CUDA_CHECK_LAUNCH();
+        };
+        if constexpr (Extents::n_shape == 8 && by_matrix_instructions<Form, Number>())
+          if (!arguments.coefficients.varies_inside_cells())
+          {
+            const std::size_t bytes   = Hexahedra<Form>::slot_bytes;
+            const int         n_slots = static_cast<int>((arguments.fast_memory - body.row_bytes()) / bytes);
+            require(n_slots > 0, "The rows of a patch leave no room for its cells; choose fewer rows per patch.");
+            const int n_blocks = std::min(n_patches, multiprocessor_count() * Hexahedra<Form>::residency);
+            return launch(hexahedra_kernel<Form>, n_blocks, Hexahedra<Form>::n_threads,
+                          body.row_bytes() + n_slots * bytes, n_slots);
+          }
+        if constexpr (Extents::n_shape == Form::dimension + 1 && Form::n_components == 1)
+          launch(simplex_kernel<Form, Number>, n_patches, SimplexCells<Form, Number>::n_threads, body.row_bytes());
+        else
+        {
+          using Cells                = WarpCells<Form, Number, Extents>;
+          const ReferenceView &r     = arguments.batches.batch[arguments.computed_batch].reference;
+          const auto           shape = Cells::shape(r.n_shape, arguments.one_point ? 1 : r.n_quadrature,
+                                                    arguments.fast_memory - body.row_bytes());
+          launch(cells_kernel<Form, Number, Extents>, n_patches, shape.n_warps * 32, body.row_bytes() + shape.bytes(),
+                 shape.cells_per_warp);
+        }
+      }
+    } // namespace internal
+
     template <typename Form, typename Number>
     void patch_rows(Cuda where, const AssemblyArguments<Number> &arguments)
     {
       with_extents<Form>(arguments, [&](auto extents) {
-        using Extents = decltype(extents);
-        const PatchBody<Form, Number, Extents> body{arguments};
-        require_room(body);
-        const std::size_t bytes  = body.scratch_bytes();
-        const auto        kernel = internal::patch_kernel<Form, Number, Extents>;
-        PATCHFEM_CUDA_CHECK(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-        kernel<<<arguments.end_patch - arguments.first_patch, internal::patch_threads<Form, Extents>(), bytes,
-                 stream_of(where)>>>(body);
-        PATCHFEM_CUDA_CHECK_LAUNCH();
+        internal::launch_patches<Form, Number, decltype(extents)>(where, arguments);
       });
     }
   } // namespace kernels
@@ -140,6 +235,10 @@ namespace PatchFEM
 
 /** Compiles the device kernels of a weak form. */
 #define PATCHFEM_INSTANTIATE_ASSEMBLY(Form)                                                                     \
+  template PatchFEM::kernels::PatchRoom PatchFEM::kernels::patch_room<Form, double>(                            \
+      PatchFEM::Cuda, const PatchFEM::ReferenceView &, bool, std::size_t, int);                                 \
+  template PatchFEM::kernels::PatchRoom PatchFEM::kernels::patch_room<Form, float>(                             \
+      PatchFEM::Cuda, const PatchFEM::ReferenceView &, bool, std::size_t, int);                                 \
   template void PatchFEM::kernels::element_matrices<Form, double>(PatchFEM::Cuda,                               \
                                                                   const PatchFEM::AssemblyArguments<double> &); \
   template void PatchFEM::kernels::element_matrices<Form, float>(PatchFEM::Cuda,                                \

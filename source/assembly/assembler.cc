@@ -9,7 +9,7 @@ namespace PatchFEM
 {
   template <typename Number>
   void AssemblerBase<Number>::make_plan(std::shared_ptr<const ElementBatches> batches,
-                                        const std::size_t                     bytes_per_cell,
+                                        const FindPatchRoom                  &patch_room,
                                         const bool                            one_point,
                                         const int                             n_coefficients,
                                         const AdditionalData                 &data)
@@ -19,11 +19,11 @@ namespace PatchFEM
     const ReferenceElement &computed = elements->reference(Patches::computed_batch(*elements));
     is_isoparametric =
         computed.n_geometry == computed.n_shape && computed.geometry_gradients == computed.shape_gradients;
-    // Scalar elements need little room, and a second patch on the multiprocessor hides the waiting of the first. Each
-    // takes 1 KB for the system.
-    const int concurrent = data.concurrent > 0 ? data.concurrent : (elements->n_components() == 1 ? 2 : 1);
-    fast_memory          = backend().patch_memory() / concurrent - (concurrent > 1 ? 1024 : 0);
-    const auto now       = [&] {
+    // Who names the size of the patches may need all of the memory.
+    const int                concurrent = data.concurrent > 0 || data.rows_per_patch == 0 ? data.concurrent : 1;
+    const kernels::PatchRoom room       = patch_room(backend().patch_memory(), concurrent);
+    fast_memory                         = room.available;
+    const auto now                      = [&] {
       backend().synchronize();
       return std::chrono::steady_clock::now();
     };
@@ -32,7 +32,7 @@ namespace PatchFEM
     row_cells.reinit(*elements);
     pattern.reinit(*elements, row_cells);
     const auto middle = now();
-    plan.reinit(*elements, row_cells, pattern, {bytes_per_cell, sizeof(Number), fast_memory}, data);
+    plan.reinit(*elements, row_cells, pattern, {room.worker_bytes, sizeof(Number), room.available}, data);
 
     std::int64_t n_matrix = 0, n_vector = 0;
     for (const Patches::Chunk &chunk : plan.chunks())
@@ -137,13 +137,10 @@ namespace PatchFEM
     a.buffer_matrix  = buffer_matrix.data();
     a.buffer_vector  = buffer_vector.data();
     a.fast_memory    = fast_memory;
-    a.most_cells     = plan.most_cells();
     a.most_blocks    = plan.most_blocks();
-    a.most_pairs     = plan.most_pairs();
-    a.most_slots     = plan.most_slots();
+    a.most_levels    = plan.most_levels();
     a.computed_batch = Patches::computed_batch(*elements);
     a.isoparametric  = is_isoparametric;
-    a.staged         = plan.strategy() == AssemblyStrategy::patches;
     // A load that varies inside cells, and coefficients that do, need all points.
     a.one_point = one_point_suffices && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
     require(coefficients_are_set, "The weak form has no coefficients; call set_coefficients() before assembling.");

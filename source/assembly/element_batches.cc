@@ -13,6 +13,21 @@ namespace PatchFEM
 {
   namespace
   {
+    /** Whether the shape functions are 1 - xi_1 - ... - xi_dim, xi_1, ..., xi_dim, and the geometry as well. */
+    bool is_barycentric(const ReferenceElement &r)
+    {
+      if (!r.simplex || r.n_shape != r.dim + 1 || r.n_geometry != r.n_shape ||
+          r.geometry_gradients != r.shape_gradients)
+        return false;
+      for (int q = 0; q < r.n_quadrature; ++q)
+        for (int i = 0; i < r.n_shape; ++i)
+          for (int d = 0; d < r.dim; ++d)
+            if (std::abs(r.shape_gradients[(q * r.n_shape + i) * r.dim + d] - (i == 0 ? -1. : (i == d + 1 ? 1. : 0.))) >
+                1e-14)
+              return false;
+      return true;
+    }
+
     template <int dim>
     void compute_curve(const Backend             &backend,
                        const BatchesView         &view,
@@ -72,6 +87,7 @@ namespace PatchFEM
     upload(tables);
     check_jacobians();
     order_nodes(tables, data.sorting_window);
+    number_points_as_nodes();
     order_cells();
     resolve_constraints(tables);
     sort_faces(tables);
@@ -189,6 +205,29 @@ namespace PatchFEM
     place.synchronize();
   }
 
+  void ElementBatches::number_points_as_nodes()
+  {
+    for (const Batch &batch : batches)
+      if (batch.reference.n_geometry != batch.reference.n_shape ||
+          batch.reference.geometry_gradients != batch.reference.shape_gradients)
+        return;
+    Array<int> point_of(place, n_node), differs(place, 1);
+    run(place, n_node, kernels::FillBody{point_of.data(), 0}); // nodes without cells: any
+    differs.set_zero();
+    for (const Batch &batch : batches)
+      run(place, batch.nodes.size(), kernels::ScatterBody{batch.nodes.data(), batch.geometry.data(), point_of.data()});
+    for (const Batch &batch : batches)
+      run(place, batch.nodes.size(),
+          kernels::CompareBody{batch.nodes.data(), batch.geometry.data(), point_of.data(), differs.data()});
+    if (differs.read(0) != 0)
+      return; // a node has several points, as at the ends of a periodic numbering
+    Array<double> numbered(place, std::size_t(n_node) * dim);
+    run(place, numbered.size(), kernels::PermuteRowsBody<double>{point_of.data(), dim, points.data(), numbered.data()});
+    points.swap(numbered);
+    for (Batch &batch : batches)
+      batch.geometry.release();
+  }
+
   void ElementBatches::order_cells()
   {
     cell_permutation.resize(n_cell);
@@ -277,14 +316,15 @@ namespace PatchFEM
     {
       const Batch &from = batches[b];
       result.batch[b]   = {{from.reference.n_shape, from.reference.n_geometry, from.reference.n_quadrature,
-                            from.reference.n_face_quadrature, from.weights.data(), from.shape_values.data(),
-                            from.shape_gradients.data(), from.geometry_values.data(), from.geometry_gradients.data(),
-                            from.support_geometry_values.data(), from.face_weights.data(), from.face_shape_values.data(),
-                            from.face_geometry_gradients.data(), from.face_tangents.data()},
+                            from.reference.n_face_quadrature, is_barycentric(from.reference), from.weights.data(),
+                            from.shape_values.data(), from.shape_gradients.data(), from.geometry_values.data(),
+                            from.geometry_gradients.data(), from.support_geometry_values.data(), from.face_weights.data(),
+                            from.face_shape_values.data(), from.face_geometry_gradients.data(),
+                            from.face_tangents.data()},
                            from.n_cells,
                            from.first_cell,
                            from.nodes.data(),
-                           from.geometry.data(),
+                         from.geometry.empty() ? from.nodes.data() : from.geometry.data(),
                            from.material.data(),
                            from.source.data()};
     }

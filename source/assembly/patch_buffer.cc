@@ -10,11 +10,12 @@
 
 namespace PatchFEM
 {
-  void Patches::plan_buffer(const ElementBatches &batches,
-                            const RowCells       &row_cells,
-                            const Sparsity       &sparsity,
-                            const FastMemory     &memory,
-                            const AdditionalData &data)
+  void Patches::plan_buffer(const ElementBatches       &batches,
+                            const RowCells             &row_cells,
+                            const Sparsity             &sparsity,
+                            const FastMemory           &memory,
+                            const AdditionalData       &data,
+                            const Array<unsigned char> &buffered)
   {
     const Backend          &place     = batches.backend();
     const int               n         = n_patches();
@@ -22,23 +23,6 @@ namespace PatchFEM
     const std::int64_t      n_entries = static_cast<std::int64_t>(cells.size());
     const kernels::CellRows rows      = row_cells.cell_rows();
     const FacesView         faces     = batches.faces_view();
-
-    // Which cells go through the buffer: all, or those with constraints, boundary terms or another element than
-    // the batch that patches compute.
-    Array<unsigned char> buffered(place, batches.n_cells());
-    run(place, batches.n_cells(),
-        kernels::MarkRangeBody{buffered.data(), static_cast<unsigned char>(chosen == AssemblyStrategy::gather)});
-    if (chosen == AssemblyStrategy::patches)
-    {
-      run(place, rows.constrained.n_cells,
-          kernels::MarkBody{rows.constrained.cells, buffered.data(), static_cast<unsigned char>(1)});
-      run(place, faces.n_cells, kernels::MarkBody{faces.cells, buffered.data(), static_cast<unsigned char>(1)});
-      for (int b = 0; b < rows.batches.n_batches; ++b)
-        if (b != computed_batch(batches))
-          run(place, rows.batches.batch[b].n_cells,
-              kernels::MarkRangeBody{buffered.data() + rows.batches.batch[b].first_cell,
-                                     static_cast<unsigned char>(1)});
-    }
 
     // Chunks of patches whose buffered cells fit the budget.
     const std::int64_t budget =
@@ -71,6 +55,10 @@ namespace PatchFEM
     dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n_entries, flags.data(), positions.data()); });
     const std::int64_t n_buffered = positions.read(n_entries);
     buffered_cells.release();
+    for (Array<std::int64_t> *array : {&fed_offsets, &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
+      array->release();
+    fed_rows.release();
+    fed_places.release();
     integrations = static_cast<double>(n_entries - n_buffered) / batches.n_cells();
     if (n_buffered == 0)
       return;
@@ -106,10 +94,6 @@ namespace PatchFEM
     run(place, n_unique,
         kernels::BufferedOffsetsBody{n_comp, n_chunks, chunk_offsets.data(), matrix_offsets.data(),
                                      vector_offsets.data(), buffered_cells.data()});
-    run(place, n_entries,
-        kernels::BufferedEntryBody{cell_offsets.data(), n, chunk_of_patch.data(), chunk_offsets.data(),
-                                   buffered_cells.data(), flags.data(), cells.data()});
-
     const std::vector<std::int64_t> ends = chunk_offsets.to_vector();
     for (int c = 0; c < n_chunks; ++c)
     {
@@ -120,5 +104,44 @@ namespace PatchFEM
       chunk.n_vector_entries = vector_offsets.read(ends[c + 1]) - vector_offsets.read(ends[c]);
     }
     integrations += static_cast<double>(n_unique) / batches.n_cells();
+    plan_fed_rows(row_cells, sparsity, buffered, chunk_of_patch, chunk_offsets);
+  }
+
+  /** The rows that buffered cells feed, with their pairs and the places of the cells' columns. */
+  void Patches::plan_fed_rows(const RowCells             &row_cells,
+                              const Sparsity             &sparsity,
+                              const Array<unsigned char> &buffered,
+                              const Array<int>           &chunk_of_patch,
+                              const Array<std::int64_t>  &chunk_offsets)
+  {
+    const Backend          &place = buffered.backend();
+    const kernels::CellRows rows  = row_cells.cell_rows();
+    const int               n     = n_patches();
+    Array<int>              flags(place, n_rows), n_pairs(place, n_rows), n_places(place, n_rows);
+    Array<std::int64_t> positions(place, n_rows + 1), pair_starts(place, n_rows + 1), place_starts(place, n_rows + 1);
+    run(place, n_rows,
+        kernels::CountFedBody{rows, row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), flags.data(),
+                              n_pairs.data(), n_places.data()});
+    dispatch(place, [&](auto where) {
+      kernels::exclusive_scan(where, n_rows, flags.data(), positions.data());
+      kernels::exclusive_scan(where, n_rows, n_pairs.data(), pair_starts.data());
+      kernels::exclusive_scan(where, n_rows, n_places.data(), place_starts.data());
+    });
+    const std::int64_t n_fed = positions.read(n_rows);
+    fed_offsets.reinit(place, n + 1);
+    run(place, n + 1, kernels::PatchOffsetsBody{positions.data(), n_rows_per_patch, n_rows, fed_offsets.data()});
+    fed_rows.reinit(place, n_fed);
+    fed_pair_offsets.reinit(place, n_fed + 1);
+    fed_place_offsets.reinit(place, n_fed + 1);
+    fed_pair_offsets.set_zero();
+    fed_place_offsets.set_zero();
+    fed_pairs.reinit(place, pair_starts.read(n_rows));
+    fed_places.reinit(place, place_starts.read(n_rows) * place_width);
+    run(place, n_rows,
+        kernels::FedRowsBody{rows, sparsity.view(), row_cells.offsets().data(), row_cells.pairs().data(),
+                             buffered.data(), n_rows_per_patch, chunk_of_patch.data(), chunk_offsets.data(),
+                             buffered_cells.data(), positions.data(), pair_starts.data(), place_starts.data(),
+                             fed_rows.data(), fed_pair_offsets.data(), fed_place_offsets.data(), fed_pairs.data(),
+                             fed_places.data(), place_width});
   }
 } // namespace PatchFEM

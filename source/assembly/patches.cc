@@ -13,9 +13,8 @@ namespace PatchFEM
 {
   namespace
   {
-    /// Share of a patch's cells that must be in fast memory at once: with a few more cells than that the second run over
-    /// the rows costs less than the cells that smaller patches integrate again.
-    constexpr double staged_share = 0.75;
+    /// Bytes for the ends of levels, of which there are a few more than cells at a node.
+    constexpr std::size_t levels_reserve = 1024;
 
     /// Sizes of patches that are tried, largest first.
     constexpr std::array<int, 14> patch_sizes = {{512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1}};
@@ -41,61 +40,42 @@ namespace PatchFEM
   {
     require(data.rows_per_patch >= 0 && data.rows_per_patch <= (1 << 20), "Rows per patch must be between 0 and 2^20.");
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
-    n_rows                     = row_cells.n_rows();
-    chosen                     = data.strategy;
-    const double cells_per_row = static_cast<double>(batches.n_cells()) / n_rows;
-
+    n_rows               = row_cells.n_rows();
+    chosen               = data.strategy;
     const Backend &place = batches.backend();
-    slot_width           = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
-    Array<int>          slot_counts(place, n_rows);
-    Array<std::int64_t> slot_starts(place, n_rows + 1);
-    run(place, n_rows,
-        kernels::CountCandidatesBody{row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data(),
-                                     slot_counts.data()});
-    dispatch(place,
-             [&](auto where) { kernels::exclusive_scan(where, n_rows, slot_counts.data(), slot_starts.data()); });
 
-    // Sums, and the part of the plan that a patch keeps beside them.
     const auto row_bytes = [&](const int rows) {
       most_blocks_of_patch = most_in_patch(sparsity.row_offsets(), rows);
-      most_pairs_of_patch  = most_in_patch(row_cells.offsets(), rows);
-      most_slots_of_patch  = most_in_patch(slot_starts, rows);
       return (std::size_t(most_blocks_of_patch) * batches.n_components() * batches.n_components() +
               std::size_t(rows) * batches.n_components()) *
                  memory.bytes_per_entry +
-             std::size_t(most_pairs_of_patch) * 2 + std::size_t(most_slots_of_patch) * slot_width +
-             std::size_t(rows) * 16 + 64;
+             std::size_t(rows) * (sizeof(int) + 1) + levels_reserve;
     };
     const auto find_size = [&](const auto &acceptable) {
       if (data.rows_per_patch > 0)
-      {
-        acceptable(data.rows_per_patch);
-        return true;
-      }
+        return acceptable(data.rows_per_patch);
       return std::any_of(patch_sizes.begin(), patch_sizes.end(), acceptable);
     };
 
+    Array<unsigned char> buffered;
     if (chosen != AssemblyStrategy::gather)
     {
-      // The largest patch whose rows and most of whose cells are in fast memory together. The cells that touch it are at
-      // least about 1.2 times its share of the mesh, which spares most trials the cut.
       const bool fits = find_size([&](const int rows) {
-        const std::size_t bytes = row_bytes(rows);
-        if (data.rows_per_patch == 0 &&
-            bytes + staged_share * 1.2 * std::min(rows, n_rows) * cells_per_row * memory.bytes_per_cell >
-                memory.available)
-          return false;
-        cut(row_cells, rows);
-        const std::size_t list = most_cells_of_patch * sizeof(int);
-        return bytes + list + memory.bytes_per_cell <= memory.available &&
-               bytes + staged_share * most_cells_of_patch * memory.bytes_per_cell <= memory.available;
+        n_rows_per_patch = rows;
+        return row_bytes(rows) + memory.worker_bytes <= memory.available;
       });
       if (chosen == AssemblyStrategy::patches)
         require(fits, "No patch of this problem fits into fast memory; use the gather strategy.");
-      else
-        chosen = fits && static_cast<double>(cells.size()) <= data.most_redundant * batches.n_cells()
-                     ? AssemblyStrategy::patches
-                     : AssemblyStrategy::gather;
+      if (fits)
+      {
+        chosen   = AssemblyStrategy::patches;
+        buffered = mark_buffered(batches);
+        order_cells(row_cells, buffered);
+        cut(row_cells, n_rows_per_patch);
+      }
+      if (data.strategy == AssemblyStrategy::automatic &&
+          !(fits && static_cast<double>(cells.size()) <= data.most_redundant * batches.n_cells()))
+        chosen = AssemblyStrategy::gather;
     }
     if (chosen == AssemblyStrategy::gather)
     {
@@ -109,74 +89,147 @@ namespace PatchFEM
       require(roomy || row_bytes(n_rows_per_patch) <= memory.available, "The longest row of the matrix, with " +
                                                                             std::to_string(sparsity.longest_row()) +
                                                                             " blocks, does not fit into fast memory.");
+      buffered = mark_buffered(batches);
+      order_cells(row_cells, buffered);
       cut(row_cells, n_rows_per_patch);
     }
-    require(most_cells_of_patch < (1 << 24), "A patch has too many cells.");
-
-    pack(row_cells, sparsity, slot_starts); // needs the patches' cells by number, which plan_buffer() replaces in part
-    plan_buffer(batches, row_cells, sparsity, memory, data);
-    batches.backend().synchronize();
+    cell_order.release();
+    cell_ranks.release();
+    place_width = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
+    plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
+    plan_computed(batches, sparsity, buffered);
+    place.synchronize();
   }
 
+  /** Which cells go through the buffer: all, or those with constraints, boundary terms or of another batch. */
+  Array<unsigned char> Patches::mark_buffered(const ElementBatches &batches) const
+  {
+    const Backend             &place       = batches.backend();
+    const BatchesView          view        = batches.view();
+    const ConstrainedCellsView constrained = batches.constrained_cells();
+    const FacesView            faces       = batches.faces_view();
+    constexpr unsigned char    yes         = 1;
+    Array<unsigned char>       buffered(place, batches.n_cells());
+    run(place, batches.n_cells(),
+        kernels::MarkRangeBody{buffered.data(), static_cast<unsigned char>(chosen == AssemblyStrategy::gather)});
+    if (chosen == AssemblyStrategy::gather)
+      return buffered;
+    run(place, constrained.n_cells, kernels::MarkBody{constrained.cells, buffered.data(), yes});
+    run(place, faces.n_cells, kernels::MarkBody{faces.cells, buffered.data(), yes});
+    for (int b = 0; b < view.n_batches; ++b)
+      if (b != computed_batch(batches))
+        run(place, view.batch[b].n_cells, kernels::MarkRangeBody{buffered.data() + view.batch[b].first_cell, yes});
+    return buffered;
+  }
+
+  /** The order of the sums: computed cells colour by colour, then buffered ones, each in the order of their numbers. */
+  void Patches::order_cells(const RowCells &row_cells, const Array<unsigned char> &buffered)
+  {
+    using kernels::ColourBody;
+    const Backend          &place   = buffered.backend();
+    const std::int64_t      n_cells = static_cast<std::int64_t>(buffered.size());
+    Array<unsigned char>    colours(place, n_cells);
+    Array<std::uint64_t>    keys(place, n_cells);
+    const kernels::CellRows rows = row_cells.cell_rows();
+    run(place, (n_cells + ColourBody::cells_per_run - 1) / ColourBody::cells_per_run,
+        ColourBody{rows, row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), colours.data()});
+    run(place, n_cells, kernels::ColourKeyBody{colours.data(), keys.data()});
+    cell_order.reinit(place, n_cells);
+    cell_ranks.reinit(place, n_cells);
+    run(place, n_cells, kernels::IotaBody{cell_order.data()});
+    dispatch(place, [&](auto where) {
+      kernels::stable_sort_by_key(where, n_cells, keys.data(), cell_order.data(), bits_for(ColourBody::n_colours));
+    });
+    run(place, n_cells, kernels::InvertBody{cell_order.data(), cell_ranks.data()});
+  }
+
+  /** The cells that touch each patch of @p rows rows, in the order of the sums. */
   void Patches::cut(const RowCells &row_cells, const int rows)
   {
-    const Backend     &place   = row_cells.offsets().backend();
-    const std::int64_t n_pairs = row_cells.n_pairs();
-    const int          n       = (n_rows + rows - 1) / rows;
-    n_rows_per_patch           = rows;
-    pair_offsets.reinit(place, n + 1);
-    run(place, n + 1, kernels::PatchOffsetsBody{row_cells.offsets().data(), rows, n_rows, pair_offsets.data()});
-
-    Array<int> keys(place, n_pairs), counts(place, n);
-    run(place, n_pairs, kernels::PairCellsBody{row_cells.pairs().data(), keys.data()});
-    dispatch(place, [&](auto where) { kernels::sort_segments(where, n_pairs, n, pair_offsets.data(), keys.data()); });
-    run(place, n, kernels::CountUniqueBody{pair_offsets.data(), keys.data(), counts.data()});
+    const Backend      &place   = row_cells.offsets().backend();
+    const std::int64_t  n_pairs = row_cells.n_pairs();
+    const int           n       = (n_rows + rows - 1) / rows;
+    Array<std::int64_t> offsets(place, n + 1);
+    Array<int>          keys(place, n_pairs), counts(place, n);
+    run(place, n + 1, kernels::PatchOffsetsBody{row_cells.offsets().data(), rows, n_rows, offsets.data()});
+    run(place, n_pairs, kernels::PairRanksBody{row_cells.pairs().data(), cell_ranks.data(), keys.data()});
+    dispatch(place, [&](auto where) { kernels::sort_segments(where, n_pairs, n, offsets.data(), keys.data()); });
+    run(place, n, kernels::CountUniqueBody{offsets.data(), keys.data(), counts.data()});
     cell_offsets.reinit(place, n + 1);
-    dispatch(place, [&](auto where) {
-      kernels::exclusive_scan(where, n, counts.data(), cell_offsets.data());
-      most_cells_of_patch = kernels::maximum(where, n, counts.data());
-    });
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), cell_offsets.data()); });
     cells.reinit(place, cell_offsets.read(n));
-    run(place, n, kernels::WriteUniqueBody{pair_offsets.data(), keys.data(), cell_offsets.data(), cells.data()});
+    run(place, n, kernels::WriteUniqueBody{offsets.data(), keys.data(), cell_offsets.data(), cells.data()});
+    run(place, cells.size(), kernels::LookUpBody{cell_order.data(), cells.data()});
   }
 
-  void Patches::pack(const RowCells &row_cells, const Sparsity &sparsity, const Array<std::int64_t> &slot_starts)
+  /** Keeps of the patches' cells the computed ones, level after level, and finds their places. */
+  void
+  Patches::plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered)
   {
-    const Backend          &place   = row_cells.offsets().backend();
-    const std::int64_t      n_pairs = row_cells.n_pairs();
-    const int               n       = n_patches();
-    const kernels::CellRows rows    = row_cells.cell_rows();
+    using kernels::LevelsBody;
+    const Backend  &place = batches.backend();
+    const int       n     = n_patches();
+    const BatchView batch = batches.view().batch[computed_batch(batches)];
 
-    int most_rows_of_cell = 1;
-    for (int b = 0; b < rows.batches.n_batches; ++b)
-      most_rows_of_cell = std::max(most_rows_of_cell, rows.batches.batch[b].reference.n_shape);
-    if (rows.constrained.n_cells > 0)
-    {
-      Array<int> counts(place, rows.batches.n_cells);
-      run(place, rows.batches.n_cells, kernels::CountCellRowsBody{rows, counts.data()});
-      dispatch(place, [&](auto where) {
-        most_rows_of_cell = std::max(most_rows_of_cell, kernels::maximum(where, rows.batches.n_cells, counts.data()));
-      });
-    }
-    row_bits            = bits_for(most_rows_of_cell);
-    const int pair_bits = row_bits + bits_for(most_cells_of_patch);
-    pair_width          = pair_bits <= 16 ? 2 : 4;
-    require(pair_bits <= 32, "A patch has too many cells.");
+    Array<int>          counts(place, n), n_levels(place, n);
+    Array<std::int64_t> computed_offsets(place, n + 1);
+    run(place, n, kernels::CountComputedBody{cell_offsets.data(), cells.data(), buffered.data(), counts.data()});
+    int most_cells = 0;
+    dispatch(place, [&](auto where) {
+      kernels::exclusive_scan(where, n, counts.data(), computed_offsets.data());
+      most_cells = kernels::maximum(where, n, counts.data());
+    });
+    require(most_cells < 1 << LevelsBody::position_bits, "A patch has too many cells.");
+    const std::int64_t n_computed = computed_offsets.read(n);
 
-    slot_offsets.reinit(place, n + 1);
-    run(place, n + 1, kernels::PatchOffsetsBody{slot_starts.data(), n_rows_per_patch, n_rows, slot_offsets.data()});
+    Array<int> row_levels(place, n_rows), keys(place, n_computed), sorted(place, n_computed);
+    row_levels.set_zero();
+    run(place, n,
+        LevelsBody{batch, n_rows_per_patch, n_rows, cell_offsets.data(), cells.data(), computed_offsets.data(),
+                   row_levels.data(), keys.data(), n_levels.data()});
+    row_levels.release();
+    level_offsets.reinit(place, n + 1);
+    dispatch(place, [&](auto where) {
+      kernels::exclusive_scan(where, n, n_levels.data(), level_offsets.data());
+      most_levels_of_patch = kernels::maximum(where, n, n_levels.data());
+      kernels::sort_segments(where, n_computed, n, computed_offsets.data(), keys.data());
+    });
+    require(most_levels_of_patch <= LevelsBody::most_levels,
+            "More than " + std::to_string(LevelsBody::most_levels) + " cells share a node; repair the mesh.");
+    level_ends.reinit(place, level_offsets.read(n));
+    run(place, n,
+        kernels::SortedCellsBody{cell_offsets.data(), computed_offsets.data(), cells.data(), keys.data(),
+                                 level_offsets.data(), sorted.data(), level_ends.data()});
+    keys.release();
+    cells.swap(sorted);
+    cell_offsets.swap(computed_offsets);
+    sorted.release();
 
-    row_pairs.reinit(place, n_rows + n);
-    row_slots.reinit(place, n_rows);
-    // Words are copied whole, so the last may reach past the end, into zeros.
-    pairs.reinit(place, n_pairs * pair_width + 4);
-    slots.reinit(place, slot_starts.read(n_rows) * slot_width + 4);
-    pairs.set_zero();
-    slots.set_zero();
-    run(place, n_rows,
-        kernels::PackRowsBody{rows, sparsity.view(), row_cells.offsets().data(), row_cells.pairs().data(),
-                              slot_starts.data(), view(sparsity), row_pairs.data(), row_slots.data(), pairs.data(),
-                              slots.data()});
+    // Pairs of each cell, of each patch, and all of them.
+    Array<int>                    pair_counts(place, n_computed);
+    Array<std::int64_t>           positions(place, n_computed + 1);
+    const kernels::CountPairsBody count{batch,        n_rows_per_patch,  n, cell_offsets.data(),
+                                        cells.data(), pair_counts.data()};
+    run(place, n_computed, count);
+    dispatch(place,
+             [&](auto where) { kernels::exclusive_scan(where, n_computed, pair_counts.data(), positions.data()); });
+    const std::int64_t n_pairs = positions.read(n_computed);
+    pair_offsets.reinit(place, n + 1);
+    run(place, n + 1, kernels::GatherBody{positions.data(), cell_offsets.data(), pair_offsets.data()});
+    run(place, n, kernels::DifferencesBody{pair_offsets.data(), counts.data()});
+    int most_pairs = 0;
+    dispatch(place, [&](auto where) { most_pairs = kernels::maximum(where, n, counts.data()); });
+    cell_pair_width = most_pairs <= 65536 ? 2 : 4;
+
+    const int  n_shape = batch.reference.n_shape;
+    const bool compact = n_shape <= 4 && sparsity.longest_row() <= 32;
+    diagonal_places.reinit(place, compact ? n_rows : 0);
+    cell_pairs.reinit(place, n_computed * cell_pair_width);
+    places.reinit(place, n_pairs * (compact ? 2 : n_shape * place_width));
+    const PatchesView v = view(sparsity);
+    run(place, n_computed,
+        kernels::PlacesBody{count, sparsity.view(), positions.data(), pair_offsets.data(), v.cell_pairs,
+                            cell_pairs.data(), v.places, places.data(), diagonal_places.data()});
   }
 
   int Patches::computed_batch(const ElementBatches &batches)
@@ -190,25 +243,36 @@ namespace PatchFEM
 
   PatchesView Patches::view(const Sparsity &sparsity) const
   {
+    const bool compact = !diagonal_places.empty();
     return {n_rows,
             n_patches(),
             n_rows_per_patch,
             cell_offsets.data(),
             cells.data(),
+            {cell_pairs.data(), cell_pair_width},
             pair_offsets.data(),
-            slot_offsets.data(),
-            row_pairs.data(),
-            row_slots.data(),
-            {pairs.data(), pair_width},
-            row_bits,
-            {slots.data(), slot_width},
+            {{places.data(), compact ? 2 : place_width}, compact ? diagonal_places.data() : nullptr},
+            level_offsets.data(),
+            level_ends.data(),
+            fed_offsets.data(),
+            fed_rows.data(),
+            fed_pair_offsets.data(),
+            fed_pairs.data(),
+            fed_place_offsets.data(),
+            {fed_places.data(), place_width},
             sparsity.row_offsets().data()};
   }
 
   std::size_t Patches::memory_consumption() const
   {
-    return cell_offsets.memory_consumption() + pair_offsets.memory_consumption() + slot_offsets.memory_consumption() +
-           cells.memory_consumption() + row_pairs.memory_consumption() + row_slots.memory_consumption() +
-           pairs.memory_consumption() + slots.memory_consumption() + buffered_cells.memory_consumption();
+    std::size_t bytes = buffered_cells.memory_consumption() + diagonal_places.memory_consumption();
+    for (const Array<std::int64_t> *array : {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets,
+                                             &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
+      bytes += array->memory_consumption();
+    for (const Array<int> *array : {&cells, &level_ends, &fed_rows})
+      bytes += array->memory_consumption();
+    for (const Array<char> *array : {&cell_pairs, &places, &fed_places})
+      bytes += array->memory_consumption();
+    return bytes;
   }
 } // namespace PatchFEM

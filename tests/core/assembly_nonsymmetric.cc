@@ -52,6 +52,11 @@ namespace PatchFEM
   {
     // This file is compiled for the host alone.
     template <>
+    PatchRoom patch_room<Advection, double>(Cuda, const ReferenceView &, bool, std::size_t, int)
+    {
+      throw Error("not compiled for the device");
+    }
+    template <>
     void element_matrices<Advection, double>(Cuda, const AssemblyArguments<double> &)
     {
       throw Error("not compiled for the device");

@@ -9,6 +9,7 @@
 #include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
+#include <functional>
 #include <memory>
 
 namespace PatchFEM
@@ -47,8 +48,11 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   protected:
+    /** kernels::patch_room() for the form, of the fast memory there is and the patches that shall share it. */
+    using FindPatchRoom = std::function<kernels::PatchRoom(std::size_t, int)>;
+
     void make_plan(std::shared_ptr<const ElementBatches> batches,
-                   std::size_t                           bytes_per_cell,
+                   const FindPatchRoom                  &patch_room,
                    bool                                  one_point,
                    int                                   n_coefficients,
                    const AdditionalData                 &data);
@@ -120,8 +124,14 @@ namespace PatchFEM
       const ReferenceView reference = batches->view().batch[b].reference;
       const bool          one_point =
           GradientsOnly<Form>::value && batches->reference(b).constant_jacobian && batches->reference(b).degree == 1;
-      this->make_plan(batches, kernels::cell_bytes<Form, Number>(reference, one_point), one_point, Form::n_coefficients,
-                      data);
+      const auto patch_room = [&](const std::size_t total, const int concurrent) {
+        kernels::PatchRoom room{};
+        dispatch(batches->backend(), [&](auto where) {
+          room = kernels::patch_room<Form, Number>(where, reference, one_point, total, concurrent);
+        });
+        return room;
+      };
+      this->make_plan(batches, patch_room, one_point, Form::n_coefficients, data);
     }
 
     void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }

@@ -16,6 +16,9 @@ namespace PatchFEM
    * cells, so that the rows of a slice of a SlicedEllpackMatrix have nearly one length. Cells are numbered by
    * their smallest node. Both orders depend on the mesh alone, not on the back end or the number of threads.
    *
+   * Where nodes and geometry nodes are the same, as with degree 1, points are numbered as nodes, so that neighbours lie
+   * together and one table serves for both.
+   *
    * Depends on mesh, space and constraints; computed once for as many assemblies as they last.
    */
   class ElementBatches
@@ -90,6 +93,7 @@ namespace PatchFEM
 
     void upload(const ElementTables &tables);
     void order_nodes(const ElementTables &tables, int window);
+    void number_points_as_nodes();
     void order_cells();
     void resolve_constraints(const ElementTables &tables);
     void sort_faces(const ElementTables &tables);

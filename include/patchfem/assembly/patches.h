@@ -22,9 +22,10 @@ namespace PatchFEM
 
   /**
    * Owner computes: the rows, in their order, are cut into patches whose rows fit into fast memory; a patch sums
-   * all contributions to its rows, in the order of the cells, and writes each row once. Cells with constraints or
-   * boundary terms are resolved in a buffer first, chunk by chunk of consecutive patches; with the gather strategy
-   * all cells are.
+   * all contributions to its rows and writes each row once. It computes cells itself, in an order that is a property of
+   * the mesh and lets cells that share no row follow each other, so that they are added at the same time and sums do
+   * not depend on the cut. Then it adds the cells with constraints or boundary terms, which are resolved in a buffer
+   * first, chunk by chunk of consecutive patches; with the gather strategy all cells are.
    */
   class Patches
   {
@@ -42,10 +43,10 @@ namespace PatchFEM
       int concurrent = 0;
     };
 
-    /** What a strategy keeps in fast memory besides the rows: bytes of a computed cell, and of a matrix entry. */
+    /** Fast memory of a patch: what its workers need besides the rows, a matrix entry's bytes, and what there is. */
     struct FastMemory
     {
-      std::size_t bytes_per_cell;
+      std::size_t worker_bytes;
       std::size_t bytes_per_entry;
       std::size_t available;
     };
@@ -73,10 +74,8 @@ namespace PatchFEM
 
     int              n_patches() const { return static_cast<int>(cell_offsets.size()) - 1; }
     int              rows_per_patch() const { return n_rows_per_patch; }
-    int              most_cells() const { return most_cells_of_patch; }   ///< cells of the largest patch
     int              most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
-    int              most_pairs() const { return most_pairs_of_patch; }
-    int              most_slots() const { return most_slots_of_patch; }
+    int              most_levels() const { return most_levels_of_patch; }
     AssemblyStrategy strategy() const { return chosen; }
 
     /** How often a cell is integrated on average, buffered cells included. */
@@ -84,23 +83,34 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   private:
-    void cut(const RowCells &row_cells, int rows);
-    void plan_buffer(const ElementBatches &batches,
-                     const RowCells       &row_cells,
-                     const Sparsity       &sparsity,
-                     const FastMemory     &memory,
-                     const AdditionalData &data);
-    void pack(const RowCells &row_cells, const Sparsity &sparsity, const Array<std::int64_t> &slot_starts);
+    Array<unsigned char> mark_buffered(const ElementBatches &batches) const;
+    void                 order_cells(const RowCells &row_cells, const Array<unsigned char> &buffered);
+    void                 cut(const RowCells &row_cells, int rows);
+    void                 plan_buffer(const ElementBatches       &batches,
+                                     const RowCells             &row_cells,
+                                     const Sparsity             &sparsity,
+                                     const FastMemory           &memory,
+                                     const AdditionalData       &data,
+                                     const Array<unsigned char> &buffered);
+    void                 plan_fed_rows(const RowCells             &row_cells,
+                                       const Sparsity             &sparsity,
+                                       const Array<unsigned char> &buffered,
+                                       const Array<int>           &chunk_of_patch,
+                                       const Array<std::int64_t>  &chunk_offsets);
+    void plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered);
 
-    int n_rows = 0, n_rows_per_patch = 0, most_cells_of_patch = 0, most_blocks_of_patch = 0, most_pairs_of_patch = 0,
-        most_slots_of_patch           = 0;
+    int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
     double               integrations = 1.;
-    Array<std::int64_t>  cell_offsets, pair_offsets, slot_offsets;
-    Array<int>           cells;
-    Array<std::uint32_t> row_pairs, row_slots;
-    Array<char>          pairs, slots;
-    int                  pair_width = 4, slot_width = 1, row_bits = 0;
+    Array<int>           cell_order, cell_ranks; ///< while the plan is made: the order of sums and its inverse
+    Array<std::int64_t>  cell_offsets, pair_offsets, level_offsets;
+    Array<int>           cells, level_ends;
+    Array<char>          cell_pairs, places;
+    Array<unsigned char> diagonal_places;
+    int                  cell_pair_width = 4, place_width = 1;
+    Array<std::int64_t>  fed_offsets, fed_pair_offsets, fed_pairs, fed_place_offsets;
+    Array<int>           fed_rows;
+    Array<char>          fed_places;
     std::vector<Chunk>   chunk_list;
     Array<BufferedCell>  buffered_cells;
   };

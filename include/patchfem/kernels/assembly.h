@@ -10,9 +10,9 @@
 
 /**
  * @file
- * The contract of assembly. A chunk of patches is assembled by four kernels: matrices and loads of its buffered cells,
- * boundary terms on them, resolution of their constraints, then the rows of its patches. Patches compute the cells
- * that are not buffered themselves. The bodies are in element_bodies.h and row_bodies.h, shared by both sides.
+ * The contract of assembly. A chunk of patches is assembled by two kernels: matrices and loads of its buffered cells
+ * with boundary terms and constraints resolved (element_bodies.h), then its patches, which compute all other cells
+ * (cell_records.h) and sum rows (patch_bodies.h).
  */
 namespace PatchFEM
 {
@@ -61,21 +61,30 @@ namespace PatchFEM
     Number             *buffer_matrix;
     Number             *buffer_vector;
     std::size_t         fast_memory; ///< bytes a patch may use
-    int                 most_cells;  ///< cells of the largest patch
     int                 most_blocks; ///< blocks of the rows of the largest patch
-    int                 most_pairs;  ///< pairs of the largest patch
-    int                 most_slots;  ///< places of the largest patch
+    int                 most_levels; ///< levels of the patch with the most of them
     int                 computed_batch;
-    bool                staged;        ///< patches compute cells; false if all cells are buffered
     bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
     bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
   };
 
   namespace kernels
   {
-    /** Bytes of fast memory that a computed cell of @p reference takes for @p Form. */
+    /** How the patches of a kind of cell use fast memory. */
+    struct PatchRoom
+    {
+      std::size_t available;    ///< bytes of a patch: its rows, and its workers
+      std::size_t worker_bytes; ///< what its workers want
+    };
+
+    /**
+     * The room of patches with cells of @p reference where there are @p total bytes for @p concurrent patches, or as
+     * many as are best if that is 0. @p one_point: data that do not vary inside cells need one quadrature point.
+     */
     template <typename Form, typename Number>
-    std::size_t cell_bytes(const ReferenceView &reference, bool one_point);
+    PatchRoom patch_room(Host, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
+    template <typename Form, typename Number>
+    PatchRoom patch_room(Cuda, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
 
     template <typename Form, typename Number>
     void element_matrices(Host, const AssemblyArguments<Number> &arguments);

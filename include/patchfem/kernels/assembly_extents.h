@@ -2,8 +2,7 @@
 #ifndef patchfem_kernels_assembly_extents_h
 #define patchfem_kernels_assembly_extents_h
 
-#include <patchfem/base/exceptions.h>
-#include <patchfem/kernels/row_bodies.h>
+#include <patchfem/kernels/cell_records.h>
 
 namespace PatchFEM
 {
@@ -15,21 +14,13 @@ namespace PatchFEM
     {
       constexpr int        dim = Form::dimension, corners = 1 << dim;
       const ReferenceView &r     = a.batches.batch[a.computed_batch].reference;
-      const bool           fixed = a.isoparametric && a.patches.pairs.width == 2 && a.patches.slots.width == 1;
-      if (fixed && a.one_point && r.n_shape == dim + 1)
+      const bool           fixed = a.isoparametric && (a.patches.places.compact() || a.patches.places.view.width == 1);
+      if (fixed && a.one_point && r.barycentric)
         function(FixedExtents<dim + 1, 1, dim + 1>());
       else if (fixed && r.n_shape == corners && r.n_quadrature == corners)
         function(FixedExtents<corners, corners, corners>());
       else
         function(AnyExtents());
-    }
-
-    /** Throws Error if fast memory does not hold the rows of the largest patch and one cell. */
-    template <typename Body>
-    void require_room(const Body &body)
-    {
-      require(body.a.staged ? body.capacity() > 0 : body.scratch_bytes() <= body.a.fast_memory,
-              "The rows of a patch do not fit into fast memory; choose fewer rows per patch.");
     }
   } // namespace kernels
 } // namespace PatchFEM

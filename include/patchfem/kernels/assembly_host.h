@@ -4,7 +4,9 @@
 
 #include <patchfem/kernels/assembly_extents.h>
 #include <patchfem/kernels/element_bodies.h>
+#include <patchfem/kernels/patch_bodies.h>
 
+#include <memory>
 #include <vector>
 
 /**
@@ -16,12 +18,20 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    template <typename Form, typename Number>
-    std::size_t cell_bytes(const ReferenceView &reference, const bool one_point)
+    /** The workers that share a row: on the host one. */
+    struct SerialTeam
     {
-      return PatchBody<Form, Number, AnyExtents>::record_size(reference.n_shape,
-                                                              one_point ? 1 : reference.n_quadrature) *
-             sizeof(Number);
+      static constexpr int size = 1;
+      int                  lane() const { return 0; }
+      void                 sync() const {}
+    };
+
+    template <typename Form, typename Number>
+    PatchRoom
+    patch_room(Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
+    {
+      const int n = CellRecords<Form, Number, AnyExtents>::record_size(reference.n_shape, reference.n_quadrature);
+      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number)};
     }
 
     template <typename Form, typename Number>
@@ -43,35 +53,62 @@ namespace PatchFEM
       }
     }
 
+    /** Adds computed cell number @p position of a patch to the patch's rows. */
+    template <typename Form, typename Number, typename Extents>
+    PATCHFEM_INLINE void add_cell(const PatchBody<Form::n_components, Number>                   &body,
+                                  const CellRecords<Form, Number, Extents>                      &cells,
+                                  const int                                                      patch,
+                                  const std::int64_t                                             entry,
+                                  const typename PatchBody<Form::n_components, Number>::Scratch &s)
+    {
+      const AssemblyArguments<Number> &a     = cells.a;
+      const PatchesView               &p     = a.patches;
+      const int                        first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+      const int                        n      = cells.n_shape();
+      const int                        local  = p.cells[entry] - cells.batch().first_cell;
+      const int                       *nodes  = cells.batch().nodes + std::int64_t(local) * n;
+      const bool                       loaded = a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none;
+      Number                          *record = static_cast<Number *>(s.workers);
+      std::int64_t                     pair   = p.pair_offsets[patch] + p.cell_pairs[entry];
+      for (int q = 0; q < cells.n_quadrature(); ++q)
+        cells.stage(local, q, record + q * cells.point_size(n));
+      for (int i = 0; i < n; ++i)
+      {
+        const int row = nodes[i] - first;
+        if (row < 0 || row >= n_rows)
+          continue;
+        if (body.with_matrix())
+          for (int j = 0; j < n; ++j)
+            body.add(row, p.places(pair, n, nodes[i], i, j), cells.block(record, local, i, j), s);
+        if (loaded)
+          for (int c = 0; c < Form::n_components; ++c)
+            s.rhs[row * Form::n_components + c] += cells.load(record, local, i, c);
+        ++pair;
+      }
+    }
+
     template <typename Form, typename Number>
     void patch_rows(Host, const AssemblyArguments<Number> &arguments)
     {
       with_extents<Form>(arguments, [&](auto extents) {
-        const PatchBody<Form, Number, decltype(extents)> body{arguments};
-        require_room(body);
+        const PatchBody<Form::n_components, Number>        body{arguments};
+        const CellRecords<Form, Number, decltype(extents)> cells{arguments};
+        const PatchesView                                 &p = arguments.patches;
+        const std::size_t                                  bytes =
+            body.row_bytes() + patch_room<Form, Number>(Host(), cells.batch().reference, false, 0, 0).worker_bytes;
 #pragma omp parallel
         {
-          std::vector<Number> memory(body.scratch_bytes() / sizeof(Number));
+          std::vector<double> memory(bytes / sizeof(double) + 1);
           const auto          scratch = body.scratch(memory.data());
 #pragma omp for schedule(static)
           for (int patch = arguments.first_patch; patch < arguments.end_patch; ++patch)
           {
-            const int n_cells =
-                static_cast<int>(arguments.patches.cell_offsets[patch + 1] - arguments.patches.cell_offsets[patch]);
-            const int n_rows = arguments.patches.end_row(patch) - arguments.patches.first_row(patch);
-            const int step   = arguments.staged ? body.capacity() : n_cells;
             body.clear(patch, 0, 1, scratch);
-            for (int begin = 0; begin < n_cells; begin += step)
-            {
-              const int end = begin + step < n_cells ? begin + step : n_cells;
-              if (arguments.staged)
-                body.stage(begin, end, 0, 1, scratch);
-              if (arguments.rhs != nullptr)
-                for (int i = 0; i < n_rows * Form::n_components; ++i)
-                  body.add_load(i / Form::n_components, i % Form::n_components, begin, end, scratch);
-              for (int row = 0; row < n_rows; ++row)
-                body.add_row(row, begin, end, SerialTeam(), scratch);
-            }
+            for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
+              add_cell(body, cells, patch, entry, scratch);
+            if (p.fed_offsets != nullptr)
+              for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
+                body.add_buffered(patch, fed, SerialTeam(), scratch);
             body.write(patch, 0, 1, scratch);
           }
         }
@@ -81,14 +118,16 @@ namespace PatchFEM
 } // namespace PatchFEM
 
 /** Compiles the host kernels of a weak form. */
-#define PATCHFEM_INSTANTIATE_ASSEMBLY(Form)                                                                            \
-  template std::size_t PatchFEM::kernels::cell_bytes<Form, double>(const PatchFEM::ReferenceView &, bool);             \
-  template std::size_t PatchFEM::kernels::cell_bytes<Form, float>(const PatchFEM::ReferenceView &, bool);              \
-  template void        PatchFEM::kernels::element_matrices<Form, double>(PatchFEM::Host,                               \
+#define PATCHFEM_INSTANTIATE_ASSEMBLY(Form)                                                                     \
+  template PatchFEM::kernels::PatchRoom PatchFEM::kernels::patch_room<Form, double>(                            \
+      PatchFEM::Host, const PatchFEM::ReferenceView &, bool, std::size_t, int);                                 \
+  template PatchFEM::kernels::PatchRoom PatchFEM::kernels::patch_room<Form, float>(                             \
+      PatchFEM::Host, const PatchFEM::ReferenceView &, bool, std::size_t, int);                                 \
+  template void PatchFEM::kernels::element_matrices<Form, double>(PatchFEM::Host,                               \
                                                                   const PatchFEM::AssemblyArguments<double> &); \
-  template void        PatchFEM::kernels::element_matrices<Form, float>(PatchFEM::Host,                                \
+  template void PatchFEM::kernels::element_matrices<Form, float>(PatchFEM::Host,                                \
                                                                  const PatchFEM::AssemblyArguments<float> &);   \
-  template void        PatchFEM::kernels::patch_rows<Form, double>(PatchFEM::Host,                                     \
+  template void PatchFEM::kernels::patch_rows<Form, double>(PatchFEM::Host,                                     \
                                                             const PatchFEM::AssemblyArguments<double> &);       \
   template void PatchFEM::kernels::patch_rows<Form, float>(PatchFEM::Host, const PatchFEM::AssemblyArguments<float> &)
 

@@ -16,6 +16,9 @@ namespace PatchFEM
     int n_quadrature;
     int n_face_quadrature;
 
+    /// A straight simplex whose shape functions are its barycentric coordinates, vertex after vertex.
+    bool barycentric;
+
     const double *weights;
     const double *shape_values;
     const double *shape_gradients;

@@ -159,6 +159,28 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { nodes[i] = new_of_old[nodes[i]]; }
     };
 
+    /** to[positions[i]] = values[i]; the same value for the same position, or CompareBody finds out. */
+    struct ScatterBody
+    {
+      const int *positions, *values;
+      int       *to;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { to[positions[i]] = values[i]; }
+    };
+
+    /** differs[0] is positive if to[positions[i]] != values[i] for some i. */
+    struct CompareBody
+    {
+      const int *positions, *values, *to;
+      int       *differs;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        if (to[positions[i]] != values[i])
+          atomic_increment(differs);
+      }
+    };
+
     /** Sort key of cell @p i: its smallest node. */
     struct CellKeyBody
     {

@@ -36,12 +36,98 @@ namespace PatchFEM
       }
     };
 
-    struct PairCellsBody
+    /**
+     * A colour for each cell, so that cells of one colour rarely share a node: greedily, in the order of the cells,
+     * looking at earlier cells of the same run of cells_per_run cells alone. Runs are independent, and the result is a
+     * property of the mesh. Buffered cells get the last colour.
+     */
+    struct ColourBody
+    {
+      static constexpr int cells_per_run = 1024;
+      static constexpr int n_colours     = 64;
+
+      CellRows             rows;
+      const std::int64_t  *pair_offsets; ///< [row]
+      const std::int64_t  *pairs;
+      const unsigned char *buffered; ///< [cell]
+      unsigned char       *colours;  ///< [cell]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t run) const
+      {
+        const int begin = static_cast<int>(run) * cells_per_run;
+        const int end   = begin + cells_per_run < rows.batches.n_cells ? begin + cells_per_run : rows.batches.n_cells;
+        for (int cell = begin; cell < end; ++cell)
+        {
+          if (buffered[cell])
+          {
+            colours[cell] = n_colours - 1;
+            continue;
+          }
+          std::uint64_t used  = 0;
+          const int    *nodes = rows.nodes(cell), n = rows.n_rows(cell);
+          for (int r = 0; r < n; ++r)
+            for (std::int64_t p = pair_offsets[nodes[r]]; p < pair_offsets[nodes[r] + 1]; ++p)
+            {
+              const int other = Pair::cell(pairs[p]);
+              if (other >= cell)
+                break; // pairs of a row are in the order of the cells
+              if (other >= begin && !buffered[other])
+                used |= std::uint64_t(1) << colours[other];
+            }
+          int colour = 0;
+          while (colour < n_colours - 2 && (used >> colour & 1u))
+            ++colour;
+          colours[cell] = static_cast<unsigned char>(colour);
+        }
+      }
+    };
+
+    struct ColourKeyBody
+    {
+      const unsigned char *colours;
+      std::uint64_t       *keys;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { keys[i] = colours[i]; }
+    };
+
+    /** For each pair the place of its cell in the order of the sums. */
+    struct PairRanksBody
     {
       const std::int64_t *pairs;
-      int                *cells;
+      const int          *rank; ///< [cell]
+      int                *keys;
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const { cells[i] = Pair::cell(pairs[i]); }
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { keys[i] = rank[Pair::cell(pairs[i])]; }
+    };
+
+    /** values[i] = table[values[i]]. */
+    struct LookUpBody
+    {
+      const int *table;
+      int       *values;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = table[values[i]]; }
+    };
+
+    /** to[i] = from[positions[i]]. */
+    struct GatherBody
+    {
+      const std::int64_t *from, *positions;
+      std::int64_t       *to;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { to[i] = from[positions[i]]; }
+    };
+
+    /** counts[i] = offsets[i + 1] - offsets[i]. */
+    struct DifferencesBody
+    {
+      const std::int64_t *offsets;
+      int                *counts;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        counts[i] = static_cast<int>(offsets[i + 1] - offsets[i]);
+      }
     };
 
     /** How many blocks, pairs or places, whatever the offsets count, the rows of a patch have. */
@@ -58,48 +144,254 @@ namespace PatchFEM
       }
     };
 
-    /** Packs the pairs of a row and the places of their columns; starts relative to the patch. */
-    struct PackRowsBody
+    /** How many of a patch's cells the patch computes itself: they stand before its buffered ones. */
+    struct CountComputedBody
     {
-      CellRows            rows;
+      const std::int64_t  *cell_offsets; ///< [patch + 1]
+      const int           *cells;
+      const unsigned char *buffered; ///< [cell]
+      int                 *counts;   ///< [patch]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t p) const
+      {
+        std::int64_t low = cell_offsets[p], high = cell_offsets[p + 1];
+        while (low < high)
+        {
+          const std::int64_t middle = (low + high) / 2;
+          if (buffered[cells[middle]])
+            high = middle;
+          else
+            low = middle + 1;
+        }
+        counts[p] = static_cast<int>(low - cell_offsets[p]);
+      }
+    };
+
+    /**
+     * The level of each computed cell of a patch: one more than the highest level of the cells before it that share one
+     * of the patch's rows with it. Within a level any order gives the same sums.
+     */
+    struct LevelsBody
+    {
+      static constexpr int position_bits = 20, most_levels = 2047;
+
+      BatchView           batch;
+      int                 rows_per_patch, n_rows;
+      const std::int64_t *from_offsets; ///< [patch + 1], all cells of the patches
+      const int          *from;
+      const std::int64_t *cell_offsets; ///< [patch + 1], computed cells
+      int                *row_levels;   ///< [row], starts at 0
+      int                *keys;         ///< [computed cell]: level << position_bits | position in the patch
+      int                *n_levels;     ///< [patch]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t p) const
+      {
+        const int first = static_cast<int>(p) * rows_per_patch, n_shape = batch.reference.n_shape;
+        const int n_own = n_rows - first < rows_per_patch ? n_rows - first : rows_per_patch;
+        const int n     = static_cast<int>(cell_offsets[p + 1] - cell_offsets[p]);
+        int       most  = 0;
+        for (int k = 0; k < n; ++k)
+        {
+          const int *nodes = batch.nodes + std::int64_t(from[from_offsets[p] + k] - batch.first_cell) * n_shape;
+          int        level = 0;
+          for (int i = 0; i < n_shape; ++i)
+            if (nodes[i] >= first && nodes[i] < first + n_own)
+              level = row_levels[nodes[i]] > level ? row_levels[nodes[i]] : level;
+          keys[cell_offsets[p] + k] = (level < most_levels ? level : most_levels) << position_bits | k;
+          ++level;
+          for (int i = 0; i < n_shape; ++i)
+            if (nodes[i] >= first && nodes[i] < first + n_own)
+              row_levels[nodes[i]] = level;
+          most = level > most ? level : most;
+        }
+        n_levels[p] = most;
+      }
+    };
+
+    /** Takes a patch's cells in the order of their levels, and notes where levels end. */
+    struct SortedCellsBody
+    {
+      const std::int64_t *from_offsets, *cell_offsets;
+      const int          *from, *keys;
+      const std::int64_t *level_offsets; ///< [patch + 1]
+      int                *cells;
+      int                *level_ends;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t p) const
+      {
+        constexpr int      position = (1 << LevelsBody::position_bits) - 1;
+        const std::int64_t begin = cell_offsets[p], end = cell_offsets[p + 1];
+        for (std::int64_t k = begin; k < end; ++k)
+        {
+          cells[k] = from[from_offsets[p] + (keys[k] & position)];
+          level_ends[level_offsets[p] + (keys[k] >> LevelsBody::position_bits)] = static_cast<int>(k - begin) + 1;
+        }
+      }
+    };
+
+    /** How many of the patch's rows each of its computed cells touches. */
+    struct CountPairsBody
+    {
+      BatchView           batch;
+      int                 rows_per_patch, n_patches;
+      const std::int64_t *cell_offsets; ///< [patch + 1]
+      const int          *cells;
+      int                *counts; ///< [entry of cells]
+
+      PATCHFEM_INLINE int patch_of(const std::int64_t entry) const
+      {
+        // The last patch that starts at or before the entry and is not empty.
+        return static_cast<int>(lower_bound(cell_offsets, cell_offsets + n_patches + 1, entry + 1) - cell_offsets) - 1;
+      }
+
+      PATCHFEM_INLINE void operator()(const std::int64_t entry) const
+      {
+        const int  patch = patch_of(entry), n_shape = batch.reference.n_shape;
+        const int *nodes = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
+        int        n     = 0;
+        for (int i = 0; i < n_shape; ++i)
+          n += nodes[i] / rows_per_patch == patch;
+        counts[entry] = n;
+      }
+    };
+
+    /** Finds the places of a cell's columns in the patch's rows. */
+    struct PlacesBody
+    {
+      CountPairsBody      pairs;
       SparsityView        sparsity;
-      const std::int64_t *pair_offsets; ///< [row]
-      const std::int64_t *pairs;
-      const std::int64_t *slot_starts; ///< [row]
-      PatchesView         patches;     ///< cell_offsets, cells, pair_offsets and slot_offsets are filled
-      std::uint32_t      *row_pairs;
-      std::uint32_t      *row_slots;
-      void               *packed_pairs;
-      void               *packed_slots;
+      const std::int64_t *positions;    ///< [entry of cells], scan of the counts
+      const std::int64_t *pair_offsets; ///< [patch + 1]
+      PackedView          cell_pairs;
+      void               *packed_cell_pairs;
+      PlacesView          places;
+      void               *packed_places;
+      std::uint8_t       *diagonal;
+
+      PATCHFEM_INLINE int place(const int row, const int column) const
+      {
+        const int *columns = sparsity.columns + sparsity.row_offsets[row];
+        return static_cast<int>(lower_bound(columns, sparsity.columns + sparsity.row_offsets[row + 1], column) -
+                                columns);
+      }
+
+      PATCHFEM_INLINE void operator()(const std::int64_t entry) const
+      {
+        const int    patch = pairs.patch_of(entry), n_shape = pairs.batch.reference.n_shape;
+        const int   *nodes = pairs.batch.nodes + std::int64_t(pairs.cells[entry] - pairs.batch.first_cell) * n_shape;
+        std::int64_t pair  = positions[entry];
+        store_packed(packed_cell_pairs, cell_pairs.width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
+        for (int i = 0; i < n_shape; ++i)
+          if (nodes[i] / pairs.rows_per_patch == patch)
+          {
+            unsigned int word = 0, shift = 0;
+            for (int j = 0; j < n_shape; ++j)
+            {
+              const auto k = static_cast<unsigned int>(place(nodes[i], nodes[j]));
+              if (!places.compact())
+                store_packed(packed_places, places.view.width, pair * n_shape + j, k);
+              else if (j == i)
+                diagonal[nodes[i]] = static_cast<std::uint8_t>(k); // the same from every cell
+              else
+              {
+                word |= k << shift;
+                shift += 5;
+              }
+            }
+            if (places.compact())
+              store_packed(packed_places, 2, pair, word);
+            ++pair;
+          }
+      }
+    };
+
+    /** How many buffered cells feed a row, and how many places of theirs the plan notes. */
+    struct CountFedBody
+    {
+      CellRows             rows;
+      const std::int64_t  *pair_offsets; ///< [row]
+      const std::int64_t  *pairs;
+      const unsigned char *buffered;                   ///< [cell]
+      int                 *flags, *n_pairs, *n_places; ///< [row]
 
       PATCHFEM_INLINE void operator()(const std::int64_t row) const
       {
-        const int  patch       = static_cast<int>(row / patches.rows_per_patch);
-        const int *cells       = patches.cells + patches.cell_offsets[patch],
-                  *cells_end   = patches.cells + patches.cell_offsets[patch + 1];
-        const int *columns     = sparsity.columns + sparsity.row_offsets[row];
-        const int *columns_end = sparsity.columns + sparsity.row_offsets[row + 1];
+        int pair_count = 0, place_count = 0;
+        for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
+          if (buffered[Pair::cell(pairs[p])])
+          {
+            const int n_free = rows.n_free(Pair::cell(pairs[p]));
+            ++pair_count;
+            place_count += Pair::row(pairs[p]) < n_free ? n_free : 1;
+          }
+        flags[row]    = pair_count > 0;
+        n_pairs[row]  = pair_count;
+        n_places[row] = place_count;
+      }
+    };
 
-        row_pairs[row + patch] = static_cast<std::uint32_t>(pair_offsets[row] - patches.pair_offsets[patch]);
-        row_slots[row]         = static_cast<std::uint32_t>(slot_starts[row] - patches.slot_offsets[patch]);
-        if (row + 1 == patches.end_row(patch))
-          row_pairs[row + patch + 1] = static_cast<std::uint32_t>(pair_offsets[row + 1] - patches.pair_offsets[patch]);
+    /** Notes the pairs of a fed row with buffered cells and the places of their columns. */
+    struct FedRowsBody
+    {
+      CellRows             rows;
+      SparsityView         sparsity;
+      const std::int64_t  *pair_offsets; ///< [row]
+      const std::int64_t  *pairs;
+      const unsigned char *buffered; ///< [cell]
+      int                  rows_per_patch;
+      const int           *chunk_of_patch;
+      const std::int64_t  *chunk_offsets;
+      const BufferedCell  *list;
+      const std::int64_t  *positions;                          ///< [row], scan of the flags
+      const std::int64_t  *fed_pair_starts, *fed_place_starts; ///< [row], scans
+      int                 *fed_rows;
+      std::int64_t        *fed_pair_offsets, *fed_place_offsets; ///< [fed row + 1], start at 0
+      std::int64_t        *fed_pairs;
+      void                *fed_places;
+      int                  place_width;
 
-        std::int64_t slot = slot_starts[row];
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        const std::int64_t k           = positions[row];
+        std::int64_t       pair        = fed_pair_starts[row];
+        std::int64_t       place       = fed_place_starts[row];
+        const int         *columns     = sparsity.columns + sparsity.row_offsets[row];
+        const int         *columns_end = sparsity.columns + sparsity.row_offsets[row + 1];
+        const int          chunk       = chunk_of_patch[row / rows_per_patch];
+        bool               fed         = false;
         for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
         {
-          const int  cell = Pair::cell(pairs[p]), r = Pair::row(pairs[p]), n_free = rows.n_free(cell);
-          const auto position = static_cast<unsigned int>(lower_bound(cells, cells_end, cell) - cells);
-          store_packed(packed_pairs, patches.pairs.width, p,
-                       (position << patches.row_bits) | static_cast<unsigned int>(r));
-          const int *nodes = rows.nodes(cell);
+          const int cell = Pair::cell(pairs[p]), r = Pair::row(pairs[p]);
+          if (!buffered[cell])
+            continue;
+          fed              = true;
+          std::int64_t low = chunk_offsets[chunk], high = chunk_offsets[chunk + 1];
+          while (low < high)
+          {
+            const std::int64_t middle = (low + high) / 2;
+            if (list[middle].cell < cell)
+              low = middle + 1;
+            else
+              high = middle;
+          }
+          fed_pairs[pair++] = Pair::make(static_cast<int>(low - chunk_offsets[chunk]), r);
+          const int  n_free = rows.n_free(cell);
+          const int *nodes  = rows.nodes(cell);
+          const auto store  = [&](const int column) {
+            store_packed(fed_places, place_width, place++,
+                          static_cast<unsigned int>(lower_bound(columns, columns_end, column) - columns));
+          };
           if (r >= n_free)
-            store_packed(packed_slots, patches.slots.width, slot++,
-                         static_cast<unsigned int>(lower_bound(columns, columns_end, static_cast<int>(row)) - columns));
+            store(static_cast<int>(row));
           else
             for (int s = 0; s < n_free; ++s)
-              store_packed(packed_slots, patches.slots.width, slot++,
-                           static_cast<unsigned int>(lower_bound(columns, columns_end, nodes[s]) - columns));
+              store(nodes[s]);
+        }
+        if (fed)
+        {
+          fed_rows[k]              = static_cast<int>(row);
+          fed_pair_offsets[k + 1]  = pair;
+          fed_place_offsets[k + 1] = place;
         }
       }
     };
@@ -237,37 +529,6 @@ namespace PatchFEM
             cell.matrix_offset + (std::int64_t(cell.n_free) * cell.n_free + cell.n_rows - cell.n_free) * block;
         cell.vector_offset     = vector_offsets[k] - vector_offsets[*chunk];
         cell.raw_vector_offset = cell.vector_offset + std::int64_t(cell.n_rows) * n_components;
-      }
-    };
-
-    /** Replaces each buffered entry of the patches' cells by ~(position in its chunk). */
-    struct BufferedEntryBody
-    {
-      const std::int64_t *cell_offsets; ///< [patch + 1]
-      int                 n_patches;
-      const int          *chunk_of_patch;
-      const std::int64_t *chunk_offsets;
-      const BufferedCell *list;
-      const int          *flags;
-      int                *cells;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        if (!flags[i])
-          return;
-        const std::int64_t *end   = cell_offsets + n_patches + 1;
-        const int           patch = static_cast<int>(lower_bound(cell_offsets, end, i + 1) - cell_offsets) - 1;
-        const std::int64_t  first = chunk_offsets[chunk_of_patch[patch]];
-        std::int64_t        low = first, high = chunk_offsets[chunk_of_patch[patch] + 1];
-        while (low < high)
-        {
-          const std::int64_t middle = (low + high) / 2;
-          if (list[middle].cell < cells[i])
-            low = middle + 1;
-          else
-            high = middle;
-        }
-        cells[i] = ~static_cast<int>(low - first);
       }
     };
   } // namespace kernels

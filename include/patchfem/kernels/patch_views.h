@@ -42,28 +42,60 @@ namespace PatchFEM
   };
 
   /**
-   * The cut of the rows into patches and what each row sums. Patch p owns rows [p * rows_per_patch, ...). Entry e of a
-   * patch's cells is a global cell number if the patch computes the cell, or ~(position among the chunk's buffered
-   * cells).
+   * Where the columns of a cell lie in its rows. For each (cell, row) pair the places of the cell's n_shape nodes, 1, 2 or
+   * 4 bytes each; or, where cells have at most four nodes and rows at most 32 blocks, the places of the other nodes in
+   * 5 bits each of one 16-bit word. The diagonal's place is then kept once per row.
+   */
+  struct PlacesView
+  {
+    PackedView          view;     ///< width 2 if compact
+    const std::uint8_t *diagonal; ///< [row]; nullptr if not compact
+
+    PATCHFEM_INLINE bool compact() const { return diagonal != nullptr; }
+
+    /** Of node @p other, counted among the nodes but the row's own, in a compact @p word. */
+    static PATCHFEM_INLINE int in_word(const unsigned int word, const int other)
+    {
+      return static_cast<int>((word >> (5 * other)) & 31u);
+    }
+
+    /** Of node @p j in row @p row of the cell's node @p i. */
+    PATCHFEM_INLINE int
+    operator()(const std::int64_t pair, const int n_shape, const std::int64_t row, const int i, const int j) const
+    {
+      if (!compact())
+        return static_cast<int>(view[pair * n_shape + j]);
+      return i == j ? diagonal[row] : in_word(view[pair], j - (j > i ? 1 : 0));
+    }
+  };
+
+  /**
+   * The cut of the rows into patches and what each patch sums. Patch p owns rows [p * rows_per_patch, ...).
+   *
+   * It computes cells[cell_offsets[p]...] itself, in the order of the sums: level after level, where the cells of a
+   * level share none of the patch's rows. For each of its rows that a cell touches, a *pair*, the plan keeps places.
+   *
+   * Rows that buffered cells feed ("fed" rows) then add those, in the order of the cells.
    */
   struct PatchesView
   {
     int                 n_rows;
     int                 n_patches;
     int                 rows_per_patch;
-    const std::int64_t *cell_offsets; ///< [patch + 1]
-    const int          *cells;        ///< of each patch, ascending by global number
-    const std::int64_t *pair_offsets; ///< [patch + 1]
-    const std::int64_t *slot_offsets; ///< [patch + 1]
-    const std::uint32_t
-        *row_pairs; ///< [row + patch of the row], relative to the patch; one past the end at each patch's end
-    const std::uint32_t *row_slots; ///< [row], relative to the patch
+    const std::int64_t *cell_offsets;  ///< [patch + 1]
+    const int          *cells;         ///< global numbers
+    PackedView          cell_pairs;    ///< [entry of cells], the patch's pairs before the cell's
+    const std::int64_t *pair_offsets;  ///< [patch + 1]
+    PlacesView          places;        ///< [pair]
+    const std::int64_t *level_offsets; ///< [patch + 1]
+    const int          *level_ends;    ///< [level], relative to the patch: the entry after the level's last
 
-    /// (position of the cell in the patch) << row_bits | row of the cell, in the order of the cells
-    PackedView pairs;
-    int        row_bits;
-    /// For each pair the places in the row that the cell's n_free columns have, or one place for a diagonal.
-    PackedView          slots;
+    const std::int64_t *fed_offsets;      ///< [patch + 1]
+    const int          *fed_rows;         ///< rows of the patch with buffered cells, ascending
+    const std::int64_t *fed_pair_offsets; ///< [fed row + 1]
+    const std::int64_t *fed_pairs;        ///< kernels::Pair: position among the chunk's buffered cells, row of the cell
+    const std::int64_t *fed_place_offsets; ///< [fed row + 1]
+    PackedView          fed_places;  ///< for each pair the places of the cell's n_free columns, or one for a diagonal
     const std::int64_t *row_offsets; ///< [row + 1], blocks of the sparsity
 
     PATCHFEM_INLINE int first_row(const int p) const { return p * rows_per_patch; }

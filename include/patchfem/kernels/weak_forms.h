@@ -38,6 +38,8 @@
  * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
  * simplices with cell-wise constant data be integrated with one point. `static constexpr bool symmetric = true`
  * promises that exchanging test and trial function transposes the block, so that half of a cell's matrix is enough.
+ * `static constexpr MomentKind moment_kind` promises that the moments are inner or outer products of gradients, which
+ * the device sums with matrix instructions on hexahedra of degree 1.
  */
 namespace PatchFEM
 {
@@ -57,6 +59,26 @@ namespace PatchFEM
   template <typename Form>
   struct HasMoments<Form, std::void_t<typename Form::template Moments<double>>> : std::true_type
   {};
+
+  /** What Moments are, if it is known: w grad(test) . grad(trial), or w grad(test) (x) grad(trial), summed over points. */
+  enum class MomentKind
+  {
+    other,
+    inner_product,
+    outer_product
+  };
+
+  template <typename Form, typename = void>
+  struct MomentsOf
+  {
+    static constexpr MomentKind kind = MomentKind::other;
+  };
+
+  template <typename Form>
+  struct MomentsOf<Form, std::enable_if_t<Form::moment_kind != MomentKind::other>>
+  {
+    static constexpr MomentKind kind = Form::moment_kind;
+  };
 
   /** Whether the matrix of @p Form depends on gradients alone (`static constexpr bool gradients_only = true`). */
   template <typename Form, typename = void>
@@ -85,6 +107,7 @@ namespace PatchFEM
     static constexpr int  n_coefficients = 1;
     static constexpr bool gradients_only = true;
     static constexpr bool symmetric      = true;
+    static constexpr auto moment_kind    = MomentKind::inner_product;
 
     template <typename Number>
     static PATCHFEM_INLINE SmallMatrix<1, 1, Number>
@@ -155,6 +178,7 @@ namespace PatchFEM
     static constexpr int  n_components   = dim;
     static constexpr int  n_coefficients = 2;
     static constexpr bool gradients_only = true;
+    static constexpr auto moment_kind    = MomentKind::outer_product;
 
     template <typename Number>
     static PATCHFEM_INLINE SmallMatrix<dim, dim, Number>
@@ -202,7 +226,7 @@ namespace PatchFEM
       for (int a = 0; a < dim; ++a)
         PATCHFEM_UNROLL
       for (int b = 0; b < dim; ++b)
-        block(a, b) = lambda * g(a, b) + mu * g(b, a) + (a == b ? mu * trace : Number(0));
+        block(a, b) = lambda * g(a, b) + mu * (a == b ? g(a, a) + trace : g(b, a));
       return block;
     }
   };

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../../benchmarks/synthetic_tables.h"
+
+#include <patchfem/assembly/patches.h>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+using namespace PatchFEM;
+
+namespace
+{
+  /** A plan on the host, with what it was made from. */
+  struct Plan
+  {
+    ElementBatches batches;
+    RowCells       row_cells;
+    Sparsity       sparsity;
+    Patches        patches;
+    PatchesView    view{};
+
+    Plan(const ElementTables &tables, const int rows_per_patch)
+    {
+      batches.reinit(Backend("host"), tables, ElementBatches::AdditionalData(32));
+      row_cells.reinit(batches);
+      sparsity.reinit(batches, row_cells);
+      Patches::AdditionalData data;
+      data.strategy       = AssemblyStrategy::patches;
+      data.rows_per_patch = rows_per_patch;
+      patches.reinit(batches, row_cells, sparsity, {0, sizeof(double), std::size_t(1) << 24}, data);
+      view = patches.view(sparsity);
+    }
+
+    const int *nodes(const int cell) const
+    {
+      const BatchView batch = batches.view().batch[0];
+      return batch.nodes + std::int64_t(cell) * batch.reference.n_shape;
+    }
+
+    /** For each row the cells that a patch adds to it, in order. */
+    std::map<int, std::vector<int>> order_of_sums() const
+    {
+      const int                       n_shape = batches.view().batch[0].reference.n_shape;
+      std::map<int, std::vector<int>> result;
+      for (int p = 0; p < view.n_patches; ++p)
+        for (std::int64_t entry = view.cell_offsets[p]; entry < view.cell_offsets[p + 1]; ++entry)
+          for (int i = 0; i < n_shape; ++i)
+          {
+            const int row = nodes(view.cells[entry])[i];
+            if (row >= view.first_row(p) && row < view.end_row(p))
+              result[row].push_back(view.cells[entry]);
+          }
+      return result;
+    }
+  };
+} // namespace
+
+/** Cells of a level share no row of the patch; levels cover the patch's cells one after the other. */
+TEST(Patches, CellsOfALevelShareNoRow)
+{
+  for (const bool hexahedra : {true, false})
+  {
+    const Plan plan(hexahedra ? synthetic::cube_of_hexahedra(7, 1) : synthetic::cube_of_tetrahedra(6, 1, true), 48);
+    const int  n_shape = plan.batches.view().batch[0].reference.n_shape;
+    for (int p = 0; p < plan.view.n_patches; ++p)
+    {
+      int begin = 0;
+      for (std::int64_t level = plan.view.level_offsets[p]; level < plan.view.level_offsets[p + 1]; ++level)
+      {
+        const int     end = plan.view.level_ends[level];
+        std::set<int> rows;
+        EXPECT_LT(begin, end);
+        for (; begin < end; ++begin)
+          for (int i = 0; i < n_shape; ++i)
+          {
+            const int row = plan.nodes(plan.view.cells[plan.view.cell_offsets[p] + begin])[i];
+            if (row >= plan.view.first_row(p) && row < plan.view.end_row(p))
+            {
+              EXPECT_TRUE(rows.insert(row).second) << "patch " << p << ", row " << row;
+            }
+          }
+      }
+      EXPECT_EQ(begin, plan.view.cell_offsets[p + 1] - plan.view.cell_offsets[p]);
+    }
+  }
+}
+
+/** Every row adds each of its cells once, in an order that the cut does not change. */
+TEST(Patches, OrderOfSumsIsThatOfTheMesh)
+{
+  const ElementTables tables    = synthetic::cube_of_tetrahedra(5, 1, true);
+  const Plan          reference = Plan(tables, 64);
+  const auto          order     = reference.order_of_sums();
+  ASSERT_EQ(static_cast<int>(order.size()), tables.n_nodes);
+  for (int row = 0; row < tables.n_nodes; ++row)
+  {
+    std::set<int> expected;
+    for (int cell = 0; cell < reference.batches.n_cells(); ++cell)
+      if (std::find(reference.nodes(cell), reference.nodes(cell) + 4, row) != reference.nodes(cell) + 4)
+        expected.insert(cell);
+    EXPECT_EQ(std::set<int>(order.at(row).begin(), order.at(row).end()), expected);
+    EXPECT_EQ(order.at(row).size(), expected.size());
+  }
+  for (const int rows : {1, 13, 1000})
+    EXPECT_EQ(Plan(tables, rows).order_of_sums(), order) << rows << " rows a patch";
+}
+
+/** The places that the plan keeps are those of the columns, packed in bytes and in 5 bits. */
+TEST(Patches, PlacesAreThoseOfTheColumns)
+{
+  for (const bool hexahedra : {true, false})
+  {
+    const Plan plan(hexahedra ? synthetic::cube_of_hexahedra(5, 1) : synthetic::cube_of_tetrahedra(4, 1, true), 16);
+    const int  n_shape = plan.batches.view().batch[0].reference.n_shape;
+    EXPECT_EQ(plan.view.places.compact(), !hexahedra);
+    const SparsityView sparsity = plan.sparsity.view();
+    for (int p = 0; p < plan.view.n_patches; ++p)
+      for (std::int64_t entry = plan.view.cell_offsets[p]; entry < plan.view.cell_offsets[p + 1]; ++entry)
+      {
+        const int   *nodes = plan.nodes(plan.view.cells[entry]);
+        std::int64_t pair  = plan.view.pair_offsets[p] + plan.view.cell_pairs[entry];
+        for (int i = 0; i < n_shape; ++i)
+          if (nodes[i] >= plan.view.first_row(p) && nodes[i] < plan.view.end_row(p))
+          {
+            for (int j = 0; j < n_shape; ++j)
+              EXPECT_EQ(
+                  sparsity.columns[sparsity.row_offsets[nodes[i]] + plan.view.places(pair, n_shape, nodes[i], i, j)],
+                  nodes[j]);
+            ++pair;
+          }
+      }
+  }
+}
