@@ -147,7 +147,7 @@ namespace PatchFEM
         Cuda where, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
     {
       const cudaStream_t stream   = stream_of(where);
-      const int          n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int          n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
       if (n_slices == 0)
       {
         PATCHFEM_CUDA_CHECK(cudaMemsetAsync(offsets, 0, sizeof(std::int64_t), stream));
@@ -168,7 +168,7 @@ namespace PatchFEM
     void fill_columns(
         Cuda where, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
     {
-      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
       if (n_slices == 0)
         return;
       fill_columns_kernel<<<grid(std::int64_t(n_slices) * slice_height), block_size, 0, stream_of(where)>>>(

@@ -170,13 +170,13 @@ namespace PatchFEM
     void
     slice_offsets(Host, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
     {
-      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
 #pragma omp parallel for schedule(static)
       for (int s = 0; s < n_slices; ++s)
       {
         int       width = 0;
-        const int end   = std::min(pattern.n_rows, (s + 1) * slice_height);
-        for (int row = s * slice_height; row < end; ++row)
+        const int begin = s * slice_height, end = begin + std::min(slice_height, pattern.n_rows - begin);
+        for (int row = begin; row < end; ++row)
         {
           row_lengths[row] = static_cast<int>(pattern.row_offsets[row + 1] - pattern.row_offsets[row]);
           width            = std::max(width, row_lengths[row]);
@@ -191,7 +191,7 @@ namespace PatchFEM
     void
     fill_columns(Host, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
     {
-      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
 #pragma omp parallel for schedule(static)
       for (int s = 0; s < n_slices; ++s)
       {

@@ -26,7 +26,7 @@ namespace PatchFEM
     // A slice never needs to be higher than the matrix.
     height             = std::min(additional_data.slice_height, std::max(32, n_row_blocks));
     n_blocks           = read_offset(backend, pattern.row_offsets, pattern.n_rows);
-    const int n_slices = (n_row_blocks + height - 1) / height;
+    const int n_slices = PatchFEM::n_slices(n_row_blocks, height);
 
     slice_offsets.reinit(backend, static_cast<std::size_t>(n_slices) + 1);
     lengths.reinit(backend, n_row_blocks);

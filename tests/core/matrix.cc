@@ -289,6 +289,19 @@ TEST_P(MatrixTest, RefusesWhatDoesNotFit)
   EXPECT_THROW(matrix.reinit(backend(), bad), Error);
 }
 
+TEST(HostMatrixTest, SlicesAreCountedUpToTheLargestMatrix)
+{
+  EXPECT_EQ(n_slices(0, 32), 0);
+  EXPECT_EQ(n_slices(64, 32), 2);
+  EXPECT_EQ(n_slices(65, 32), 3);
+  const int most = std::numeric_limits<int>::max();
+  EXPECT_EQ(n_slices(most, 1), most);
+  EXPECT_EQ(n_slices(most, 32), 1 << 26);
+  SlicedEllpackView<double> ellpack{};
+  ellpack.n_rows = ellpack.slice_height = most - 1;
+  EXPECT_EQ(ellpack.n_slices(), 1);
+}
+
 TEST(HostMatrixTest, WorksOnPlainVectors)
 {
   const auto                        A = cases::laplacian<double>(20, 20);
