@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "sliced_ellpack_product.cuh"
+#include "workspace.cuh"
 
 #include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/sliced_ellpack.h>
@@ -157,12 +158,9 @@ namespace PatchFEM
                                                                                        offsets, row_lengths);
       PATCHFEM_CUDA_CHECK_LAUNCH();
 
-      std::size_t bytes = 0;
-      PATCHFEM_CUDA_CHECK(cub::DeviceScan::InclusiveSum(nullptr, bytes, offsets + 1, offsets + 1, n_slices, stream));
-      void *scratch = nullptr;
-      PATCHFEM_CUDA_CHECK(cudaMallocAsync(&scratch, bytes, stream));
-      PATCHFEM_CUDA_CHECK(cub::DeviceScan::InclusiveSum(scratch, bytes, offsets + 1, offsets + 1, n_slices, stream));
-      PATCHFEM_CUDA_CHECK(cudaFreeAsync(scratch, stream));
+      with_workspace(where, [&](void *workspace, std::size_t &bytes) {
+        return cub::DeviceScan::InclusiveSum(workspace, bytes, offsets + 1, offsets + 1, n_slices, stream);
+      });
     }
 
     void fill_columns(
