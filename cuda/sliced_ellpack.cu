@@ -90,34 +90,6 @@ namespace PatchFEM
           A.values[A.value_index(i, k, a, column % A.block_columns)] = source.values[e];
         }
       }
-
-      template <typename Number>
-      __global__ void block_diagonal_kernel(const SlicedEllpackView<Number> A,
-                                            const int *const                row_lengths,
-                                            Number *const                   blocks,
-                                            const std::int64_t              stride)
-      {
-        const int i = blockIdx.x * block_size + threadIdx.x;
-        if (i >= A.n_rows)
-          return;
-        const int b = A.block_rows;
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < b; ++a)
-          for (int c = 0; c < b; ++c)
-            blocks[std::int64_t(a * b + c) * stride + i] = k >= 0 ? A.values[A.value_index(i, k, a, c)] : Number(0);
-      }
-
-      template <typename Number>
-      __global__ void
-      diagonal_kernel(const SlicedEllpackView<Number> A, const int *const row_lengths, Number *const diagonal)
-      {
-        const int i = blockIdx.x * block_size + threadIdx.x;
-        if (i >= A.n_rows)
-          return;
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < A.block_rows; ++a)
-          diagonal[std::int64_t(i) * A.block_rows + a] = k >= 0 ? A.values[A.value_index(i, k, a, a)] : Number(0);
-      }
     } // namespace
 
     template <typename Number>
@@ -184,36 +156,12 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
-    void block_diagonal(Cuda                             where,
-                        const SlicedEllpackView<Number> &A,
-                        const int                       *row_lengths,
-                        Number                          *blocks,
-                        const std::int64_t               stride)
-    {
-      if (A.n_rows == 0)
-        return;
-      block_diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, row_lengths, blocks, stride);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
-    template <typename Number>
-    void diagonal(Cuda where, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal)
-    {
-      if (A.n_rows == 0)
-        return;
-      diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, row_lengths, diagonal);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
 #define INSTANTIATE(Number)                                                                                            \
   template void vmult<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
   template void vmult_add<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
   template void residual<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
   template void cg_product<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
-  template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);    \
-  template void block_diagonal<Number>(Cuda, const SlicedEllpackView<Number> &, const int *, Number *, std::int64_t);  \
-  template void diagonal<Number>(Cuda, const SlicedEllpackView<Number> &, const int *, Number *);
+  template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -4,8 +4,6 @@
 
 #include "reduce_host.h"
 
-#include <algorithm>
-
 namespace PatchFEM
 {
   namespace kernels
@@ -124,34 +122,11 @@ namespace PatchFEM
       }
     }
 
-    template <typename Number>
-    void block_diagonal(Host, const CSRView<Number> &A, const int block_size, Number *blocks, const std::int64_t stride)
-    {
-      const int n_blocks = A.n_rows / block_size;
-#pragma omp parallel for schedule(static)
-      for (int i = 0; i < n_blocks; ++i)
-        for (int a = 0; a < block_size; ++a)
-        {
-          const std::int64_t row   = std::int64_t(i) * block_size + a;
-          const int         *begin = A.columns + A.row_offsets[row];
-          const int         *end   = A.columns + A.row_offsets[row + 1];
-          const int         *c     = std::lower_bound(begin, end, i * block_size);
-          for (int b = 0; b < block_size; ++b)
-          {
-            const bool present                                    = c != end && *c == i * block_size + b;
-            blocks[std::int64_t(a * block_size + b) * stride + i] = present ? A.values[c - A.columns] : Number(0);
-            if (present)
-              ++c;
-          }
-        }
-    }
-
-#define INSTANTIATE(Number)                                                                                  \
-  template void vmult<Number>(Host, const CSRView<Number> &, const Number *, Number *);                      \
-  template void vmult_add<Number>(Host, const CSRView<Number> &, const Number *, Number *);                  \
-  template void residual<Number>(Host, const CSRView<Number> &, const Number *, const Number *, Number *);   \
-  template void cg_product<Number>(Host, const CSRView<Number> &, const Number *, Number *, const CGView &); \
-  template void block_diagonal<Number>(Host, const CSRView<Number> &, int, Number *, std::int64_t);
+#define INSTANTIATE(Number)                                                                                \
+  template void vmult<Number>(Host, const CSRView<Number> &, const Number *, Number *);                    \
+  template void vmult_add<Number>(Host, const CSRView<Number> &, const Number *, Number *);                \
+  template void residual<Number>(Host, const CSRView<Number> &, const Number *, const Number *, Number *); \
+  template void cg_product<Number>(Host, const CSRView<Number> &, const Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -224,41 +224,12 @@ namespace PatchFEM
         }
     }
 
-    template <typename Number>
-    void block_diagonal(
-        Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *blocks, const std::int64_t stride)
-    {
-      const int b = A.block_rows;
-#pragma omp parallel for schedule(static)
-      for (int i = 0; i < A.n_rows; ++i)
-      {
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < b; ++a)
-          for (int c = 0; c < b; ++c)
-            blocks[std::int64_t(a * b + c) * stride + i] = k >= 0 ? A.values[A.value_index(i, k, a, c)] : Number(0);
-      }
-    }
-
-    template <typename Number>
-    void diagonal(Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal)
-    {
-#pragma omp parallel for schedule(static)
-      for (int i = 0; i < A.n_rows; ++i)
-      {
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < A.block_rows; ++a)
-          diagonal[std::int64_t(i) * A.block_rows + a] = k >= 0 ? A.values[A.value_index(i, k, a, a)] : Number(0);
-      }
-    }
-
 #define INSTANTIATE(Number)                                                                                            \
   template void vmult<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
   template void vmult_add<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
   template void residual<Number>(Host, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
   template void cg_product<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
-  template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);    \
-  template void block_diagonal<Number>(Host, const SlicedEllpackView<Number> &, const int *, Number *, std::int64_t);  \
-  template void diagonal<Number>(Host, const SlicedEllpackView<Number> &, const int *, Number *);
+  template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/block_diagonal.h>
 #include <patchfem/kernels/csr.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
@@ -148,12 +149,9 @@ namespace PatchFEM
                                                                " has no diagonal blocks of size " +
                                                                std::to_string(block_size) + ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    dispatch(backend(), [&](auto where) {
-      if (block_size == n_block_rows)
-        kernels::block_diagonal(where, view(), lengths.data(), blocks.data(), n_row_blocks);
-      else
-        kernels::diagonal(where, view(), lengths.data(), blocks.data());
-    });
+    const kernels::SlicedEllpackBlockDiagonalBody<Number> body{view(), lengths.data(), block_size, blocks.data(),
+                                                               n_rows() / block_size};
+    dispatch(backend(), [&](auto where) { kernels::parallel_for(where, n_rows(), body); });
   }
 
   template <typename Number>
