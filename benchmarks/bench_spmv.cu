@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sparse matrix-vector products on the device: our formats and cuSPARSE's on the same Q1 systems of about 10 M
 // unknowns. Every product is compared with plain loops on the host before it is timed.
-//   bench_spmv [--n NODES] [--laplace-n NODES] [--repetitions N] [--variants] [--json FILE]
+//   bench_spmv [--n NODES] [--laplace-n NODES] [--pair-n NODES] [--repetitions N] [--variants] [--json FILE]
 #include "grid_matrices.cuh"
 #include "sliced_ellpack_product.cuh"
 
@@ -19,7 +19,7 @@ namespace
     Products(const Backend &backend, const int n, const int n_repetitions, Report &report)
         : grid(backend, n), n_repetitions(n_repetitions), report(report), timer(backend),
           source(scattered_values(grid.system.n_dofs())), expected(grid.system.product(source)),
-          title(std::string(n_c == 1 ? "Q1 Laplace" : "Q1 elasticity") + " 3D, ")
+          title(std::string(n_c == 1 ? "Q1 Laplace" : (n_c == 3 ? "Q1 elasticity" : "Q1 pair of bodies")) + " 3D, ")
     {
       char size[64];
       std::snprintf(size, sizeof(size), ", %.1f M DoF", 1e-6 * grid.system.n_dofs());
@@ -151,32 +151,53 @@ namespace
       grid.fill(matrix, n_c);
       const double traffic = bytes<double>(matrix.n_stored_elements(), matrix.n_stored_elements() / (n_c * n_c),
                                            8ll * (matrix.view().n_slices() + 1));
-      const auto   variant = [&](auto rows, auto unroll, auto residency) {
-        measure("SBELL, " + std::to_string(rows) + " rows a thread, unrolled " + std::to_string(unroll) + ", " +
-                      std::to_string(residency) + " blocks",
+      const auto   variant = [&](auto parts, auto rows, auto unroll, auto residency) {
+        measure("SBELL, " + std::to_string(parts) + " parts, " + std::to_string(rows) + " rows a thread, unrolled " +
+                      std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
                   traffic, y, [&]() {
-                  product::launch_sliced_ellpack_32<n_c, n_c, rows, unroll, residency>(
+                  product::launch_sliced_ellpack_32<n_c, n_c, parts, rows, unroll, residency>(
                       Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Overwrite<double>{y.data()});
                 });
       };
       using std::integral_constant;
-      const auto rows = [&](auto r) {
-        variant(r, integral_constant<int, 1>(), integral_constant<int, 2>());
-        variant(r, integral_constant<int, 1>(), integral_constant<int, 3>());
-        variant(r, integral_constant<int, 1>(), integral_constant<int, 4>());
-        variant(r, integral_constant<int, 1>(), integral_constant<int, 5>());
-        variant(r, integral_constant<int, 2>(), integral_constant<int, 2>());
-        variant(r, integral_constant<int, 2>(), integral_constant<int, 3>());
-        variant(r, integral_constant<int, 2>(), integral_constant<int, 4>());
-        variant(r, integral_constant<int, 4>(), integral_constant<int, 2>());
-        if (n_c == 1)
-        {
-          variant(r, integral_constant<int, 8>(), integral_constant<int, 3>());
-          variant(r, integral_constant<int, 8>(), integral_constant<int, 4>());
-        }
-      };
-      rows(integral_constant<int, 1>());
-      rows(integral_constant<int, 2>());
+      constexpr integral_constant<int, 1> one{};
+      constexpr integral_constant<int, 2> two{};
+      constexpr integral_constant<int, 3> three{};
+      constexpr integral_constant<int, 4> four{};
+      if constexpr (n_c == 6)
+      {
+        constexpr integral_constant<int, 6> six{};
+        variant(one, one, one, two);
+        variant(two, one, one, two);
+        variant(two, one, one, three);
+        variant(two, one, one, four);
+        variant(two, two, one, two);
+        variant(three, one, one, three);
+        variant(three, one, one, four);
+        variant(three, two, one, three);
+        variant(six, one, two, four);
+        variant(six, two, one, four);
+      }
+      else
+      {
+        const auto rows = [&](auto r) {
+          variant(one, r, one, two);
+          variant(one, r, one, three);
+          variant(one, r, one, four);
+          variant(one, r, one, integral_constant<int, 5>());
+          variant(one, r, two, two);
+          variant(one, r, two, three);
+          variant(one, r, two, four);
+          variant(one, r, four, two);
+          if (n_c == 1)
+          {
+            variant(one, r, integral_constant<int, 8>(), three);
+            variant(one, r, integral_constant<int, 8>(), four);
+          }
+        };
+        rows(one);
+        rows(two);
+      }
     }
 
   private:
@@ -195,7 +216,7 @@ namespace
 
   int main_program(const int argc, char **argv)
   {
-    Options options({{"n", "150"}, {"laplace-n", "216"}, {"repetitions", "50"}}, {"variants"});
+    Options options({{"n", "150"}, {"laplace-n", "216"}, {"pair-n", "100"}, {"repetitions", "50"}}, {"variants"});
     options.parse(argc, argv);
     const Backend backend("cuda");
     Report        report("spmv", backend.device_name());
@@ -221,6 +242,14 @@ namespace
       laplace.sliced<float>("SELL-32, fp32", 1);
       if (options.flag("variants"))
         laplace.variants();
+    }
+    {
+      Products<6> pair(backend, options.get_int("pair-n"), options.get_int("repetitions"), report);
+      pair.cusparse_bsr("cuSPARSE BSR 6x6, fp64");
+      pair.sliced<double>("SBELL 6x6, fp64", 6, true);
+      pair.sliced<float>("SBELL 6x6, fp32", 6);
+      if (options.flag("variants"))
+        pair.variants();
     }
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;

@@ -47,38 +47,6 @@ namespace PatchFEM
             columns[offset + a * width + e] = column;
         }
       }
-
-      /** One thread per scalar row. */
-      template <typename Number>
-      __global__ void block_diagonal_kernel(const CSRView<Number> A,
-                                            const int             block_rows,
-                                            Number *const         blocks,
-                                            const std::int64_t    stride)
-      {
-        const std::int64_t row = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
-        if (row >= A.n_rows)
-          return;
-        const std::int64_t i     = row / block_rows;
-        const int          a     = static_cast<int>(row % block_rows);
-        const int          first = static_cast<int>(i) * block_rows;
-        std::int64_t       e     = A.row_offsets[row];
-        const std::int64_t end   = A.row_offsets[row + 1];
-        std::int64_t       last  = end;
-        while (e < last)
-        {
-          const std::int64_t middle = (e + last) / 2;
-          if (A.columns[middle] < first)
-            e = middle + 1;
-          else
-            last = middle;
-        }
-        for (int b = 0; b < block_rows; ++b)
-        {
-          const bool present                                    = e < end && A.columns[e] == first + b;
-          blocks[std::int64_t(a * block_rows + b) * stride + i] = present ? A.values[e] : Number(0);
-          e += present;
-        }
-      }
     } // namespace
 
     template <typename Number>
@@ -117,22 +85,11 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
-    void block_diagonal(
-        Cuda where, const CSRView<Number> &A, const int block_rows, Number *blocks, const std::int64_t stride)
-    {
-      if (A.n_rows == 0)
-        return;
-      block_diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, block_rows, blocks, stride);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
-#define INSTANTIATE(Number)                                                                                  \
-  template void vmult<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                      \
-  template void vmult_add<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                  \
-  template void residual<Number>(Cuda, const CSRView<Number> &, const Number *, const Number *, Number *);   \
-  template void cg_product<Number>(Cuda, const CSRView<Number> &, const Number *, Number *, const CGView &); \
-  template void block_diagonal<Number>(Cuda, const CSRView<Number> &, int, Number *, std::int64_t);
+#define INSTANTIATE(Number)                                                                                \
+  template void vmult<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                    \
+  template void vmult_add<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                \
+  template void residual<Number>(Cuda, const CSRView<Number> &, const Number *, const Number *, Number *); \
+  template void cg_product<Number>(Cuda, const CSRView<Number> &, const Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -32,8 +32,8 @@ namespace PatchFEM
                                     Number *const       inverse,
                                     int *const          failure)
       {
-        const int size = static_size > 0 ? static_size : runtime_size;
-        const int i    = blockIdx.x * block_size + threadIdx.x;
+        const int          size = static_size > 0 ? static_size : runtime_size;
+        const std::int64_t i    = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
         if (i >= n_blocks)
           return;
         constexpr int storage = static_size > 0 ? static_size : max_block_size;
@@ -42,7 +42,7 @@ namespace PatchFEM
           block[e] = static_cast<double>(blocks[e * stride + i]);
         const int a = invert_spd_block<static_size>(size, block, factor, inverse + i, stride);
         if (a >= 0)
-          atomicMin(failure, i * size + a); // of integers: the smallest, in whatever order
+          atomicMin(failure, static_cast<int>(i * size + a)); // of integers: the smallest, in whatever order
       }
 
       /** One thread per block. */

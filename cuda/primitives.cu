@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "check.cuh"
+#include "workspace.cuh"
 
 #include <patchfem/kernels/primitives.h>
 
@@ -15,36 +15,6 @@ namespace PatchFEM
   {
     namespace
     {
-      /** Memory of the stream's pool for the length of a scope. */
-      template <typename T>
-      class Scratch
-      {
-      public:
-        Scratch(const Cuda &where, const std::size_t n) : stream(stream_of(where))
-        {
-          PATCHFEM_CUDA_CHECK(cudaMallocAsync(reinterpret_cast<void **>(&pointer), n * sizeof(T) + 1, stream));
-        }
-        ~Scratch() { cudaFreeAsync(pointer, stream); }
-        Scratch(const Scratch &)            = delete;
-        Scratch &operator=(const Scratch &) = delete;
-        T       *get() const { return pointer; }
-
-      private:
-        cudaStream_t stream;
-        T           *pointer = nullptr;
-      };
-
-      /** CUB's protocol: ask for the workspace, get it, work. */
-      template <typename Call>
-      void with_workspace(const Cuda &where, const Call &call)
-      {
-        std::size_t bytes = 0;
-        PATCHFEM_CUDA_CHECK(call(nullptr, bytes));
-        const Scratch<char> workspace(where, bytes);
-        void               *pointer = workspace.get();
-        PATCHFEM_CUDA_CHECK(call(pointer, bytes));
-      }
-
       template <typename Key, typename Value>
       void sort_pairs(const Cuda &where, const std::int64_t n, Key *keys, Value *values, const int n_bits)
       {

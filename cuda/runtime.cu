@@ -11,17 +11,26 @@ namespace PatchFEM
   {
     namespace
     {
+      /** The calling thread's device, which streams are created on and memory is allocated on. */
+      int current_device()
+      {
+        int device = 0;
+        PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
+        return device;
+      }
+
+      /** The pool that cudaMallocAsync() takes from. */
       cudaMemPool_t pool()
       {
         cudaMemPool_t result;
-        PATCHFEM_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&result, 0));
+        PATCHFEM_CUDA_CHECK(cudaDeviceGetMemPool(&result, current_device()));
         return result;
       }
 
       int attribute(const cudaDeviceAttr which)
       {
         int value = 0;
-        PATCHFEM_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, 0));
+        PATCHFEM_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, current_device()));
         return value;
       }
     } // namespace
@@ -34,14 +43,15 @@ namespace PatchFEM
         cudaGetLastError(); // a machine without a GPU is not an error of a later call
         return false;
       }
-      int pools = 0;
-      return cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, 0) == cudaSuccess && pools != 0;
+      int device = 0, pools = 0;
+      return cudaGetDevice(&device) == cudaSuccess &&
+             cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess && pools != 0;
     }
 
     std::string device_name()
     {
       cudaDeviceProp properties;
-      PATCHFEM_CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
+      PATCHFEM_CUDA_CHECK(cudaGetDeviceProperties(&properties, current_device()));
       return properties.name;
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "sliced_ellpack_product.cuh"
+#include "workspace.cuh"
 
 #include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/sliced_ellpack.h>
@@ -89,34 +90,6 @@ namespace PatchFEM
           A.values[A.value_index(i, k, a, column % A.block_columns)] = source.values[e];
         }
       }
-
-      template <typename Number>
-      __global__ void block_diagonal_kernel(const SlicedEllpackView<Number> A,
-                                            const int *const                row_lengths,
-                                            Number *const                   blocks,
-                                            const std::int64_t              stride)
-      {
-        const int i = blockIdx.x * block_size + threadIdx.x;
-        if (i >= A.n_rows)
-          return;
-        const int b = A.block_rows;
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < b; ++a)
-          for (int c = 0; c < b; ++c)
-            blocks[std::int64_t(a * b + c) * stride + i] = k >= 0 ? A.values[A.value_index(i, k, a, c)] : Number(0);
-      }
-
-      template <typename Number>
-      __global__ void
-      diagonal_kernel(const SlicedEllpackView<Number> A, const int *const row_lengths, Number *const diagonal)
-      {
-        const int i = blockIdx.x * block_size + threadIdx.x;
-        if (i >= A.n_rows)
-          return;
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < A.block_rows; ++a)
-          diagonal[std::int64_t(i) * A.block_rows + a] = k >= 0 ? A.values[A.value_index(i, k, a, a)] : Number(0);
-      }
     } // namespace
 
     template <typename Number>
@@ -147,7 +120,7 @@ namespace PatchFEM
         Cuda where, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
     {
       const cudaStream_t stream   = stream_of(where);
-      const int          n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int          n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
       if (n_slices == 0)
       {
         PATCHFEM_CUDA_CHECK(cudaMemsetAsync(offsets, 0, sizeof(std::int64_t), stream));
@@ -157,18 +130,15 @@ namespace PatchFEM
                                                                                        offsets, row_lengths);
       PATCHFEM_CUDA_CHECK_LAUNCH();
 
-      std::size_t bytes = 0;
-      PATCHFEM_CUDA_CHECK(cub::DeviceScan::InclusiveSum(nullptr, bytes, offsets + 1, offsets + 1, n_slices, stream));
-      void *scratch = nullptr;
-      PATCHFEM_CUDA_CHECK(cudaMallocAsync(&scratch, bytes, stream));
-      PATCHFEM_CUDA_CHECK(cub::DeviceScan::InclusiveSum(scratch, bytes, offsets + 1, offsets + 1, n_slices, stream));
-      PATCHFEM_CUDA_CHECK(cudaFreeAsync(scratch, stream));
+      with_workspace(where, [&](void *workspace, std::size_t &bytes) {
+        return cub::DeviceScan::InclusiveSum(workspace, bytes, offsets + 1, offsets + 1, n_slices, stream);
+      });
     }
 
     void fill_columns(
         Cuda where, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
     {
-      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
       if (n_slices == 0)
         return;
       fill_columns_kernel<<<grid(std::int64_t(n_slices) * slice_height), block_size, 0, stream_of(where)>>>(
@@ -186,36 +156,12 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
-    void block_diagonal(Cuda                             where,
-                        const SlicedEllpackView<Number> &A,
-                        const int                       *row_lengths,
-                        Number                          *blocks,
-                        const std::int64_t               stride)
-    {
-      if (A.n_rows == 0)
-        return;
-      block_diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, row_lengths, blocks, stride);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
-    template <typename Number>
-    void diagonal(Cuda where, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal)
-    {
-      if (A.n_rows == 0)
-        return;
-      diagonal_kernel<<<grid(A.n_rows), block_size, 0, stream_of(where)>>>(A, row_lengths, diagonal);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
 #define INSTANTIATE(Number)                                                                                            \
   template void vmult<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
   template void vmult_add<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
   template void residual<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
   template void cg_product<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
-  template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);    \
-  template void block_diagonal<Number>(Cuda, const SlicedEllpackView<Number> &, const int *, Number *, std::int64_t);  \
-  template void diagonal<Number>(Cuda, const SlicedEllpackView<Number> &, const int *, Number *);
+  template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -14,13 +14,16 @@ namespace PatchFEM
   namespace product
   {
     /**
-     * Tuned product: slices of 32 block rows, BR x BC blocks, rows_per_thread neighbouring block rows in each thread.
-     * A warp reads, for each block column, rows_per_thread slices of 32 columns and of 32 values per entry, all
-     * contiguous; loads of `unroll` blocks are issued before the first is used. Compulsory traffic per block row:
-     * width * (BR * BC * sizeof(Number) + 4) in, (BC + BR) * sizeof(Number) for source and destination.
+     * Tuned product: slices of 32 block rows, BR x BC blocks. A thread holds BR / parts scalar rows of rows_per_thread
+     * neighbouring block rows; what is left of the blocks is held by the threads 32 / rows_per_thread further. Half a
+     * warp or a whole one reads, for each block column, 32 columns and 32 values per entry, all contiguous, and each
+     * value once; loads of `unroll` blocks are issued before the first is used. Compulsory traffic per block row:
+     * width * (BR * BC * sizeof(Number) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
+     * source are read by every part, the second time from the caches.
      */
     template <int BR,
               int BC,
+              int parts,
               int rows_per_thread,
               int unroll,
               int residency,
@@ -30,37 +33,43 @@ namespace PatchFEM
     __global__ void __launch_bounds__(block_size, residency)
         sliced_ellpack_32(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
     {
+      static_assert(BR % parts == 0 && 32 % rows_per_thread == 0, "threads share blocks and slices evenly");
       using Sum = typename Target::Sum;
       if (target.skip())
         return;
-      const std::int64_t row   = (std::int64_t(blockIdx.x) * block_size + threadIdx.x) * rows_per_thread;
-      double             total = 0.;
+      constexpr int      held   = BR / parts; // scalar rows of a block
+      constexpr int      lanes  = 32 / rows_per_thread;
+      const std::int64_t thread = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+      const std::int64_t slice  = thread / (parts * lanes);
+      const int          first  = static_cast<int>(thread / lanes % parts) * held;
+      const int          r_0    = static_cast<int>(thread % lanes) * rows_per_thread;
+      const std::int64_t row    = slice * 32 + r_0;
+      double             total  = 0.;
       if (row < A.n_rows)
       {
-        const std::int64_t slice = row / 32;
         const std::int64_t begin = A.slice_offsets[slice];
         const int          width = static_cast<int>((A.slice_offsets[slice + 1] - begin) / 32);
-        const int         *c     = A.columns + begin + row % 32;
-        const Number      *v     = A.values + begin * (BR * BC) + row % 32;
+        const int         *c     = A.columns + begin + r_0;
+        const Number      *v     = A.values + begin * (BR * BC) + first * BC * 32 + r_0;
 
-        Sum sums[rows_per_thread][BR];
+        Sum sums[rows_per_thread][held];
 #pragma unroll
         for (int r = 0; r < rows_per_thread; ++r)
 #pragma unroll
-          for (int a = 0; a < BR; ++a)
+          for (int a = 0; a < held; ++a)
             sums[r][a] = 0;
 
         const auto blocks = [&](auto count) {
           constexpr int                 n = decltype(count)::value;
           Pack<int, rows_per_thread>    column[n];
-          Pack<Number, rows_per_thread> value[n][BR * BC];
+          Pack<Number, rows_per_thread> value[n][held * BC];
 #pragma unroll
           for (int k = 0; k < n; ++k)
             loads::stream(column[k], c + k * 32);
 #pragma unroll
           for (int k = 0; k < n; ++k)
 #pragma unroll
-            for (int e = 0; e < BR * BC; ++e)
+            for (int e = 0; e < held * BC; ++e)
               loads::stream(value[k][e], v + (k * BR * BC + e) * 32);
 #pragma unroll
           for (int k = 0; k < n; ++k)
@@ -73,7 +82,7 @@ namespace PatchFEM
               {
                 const Sum x_b = static_cast<Sum>(__ldg(source + b));
 #pragma unroll
-                for (int a = 0; a < BR; ++a)
+                for (int a = 0; a < held; ++a)
                   sums[r][a] += static_cast<Sum>(value[k][a * BC + b][r]) * x_b;
               }
             }
@@ -90,24 +99,23 @@ namespace PatchFEM
         for (int r = 0; r < rows_per_thread; ++r)
           if (row + r < A.n_rows)
 #pragma unroll
-            for (int a = 0; a < BR; ++a)
-              total += target.use((row + r) * BR + a, sums[r][a]);
+            for (int a = 0; a < held; ++a)
+              total += target.use((row + r) * BR + first + a, sums[r][a]);
       }
       target.template finish<block_size>(total);
     }
 
     /**
      * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
-     * BC = 0: known at run time.
      */
-    template <int BC, int block_size, typename Number, typename Target>
+    template <int block_size, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size, 4)
         sliced_ellpack_general(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
       if (target.skip())
         return;
-      const int          bc       = BC > 0 ? BC : A.block_columns;
+      const int          bc       = A.block_columns;
       const std::int64_t thread   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
       const std::int64_t in_slice = std::int64_t(A.slice_height) * A.block_rows;
       const std::int64_t slice    = thread / in_slice;
@@ -126,7 +134,6 @@ namespace PatchFEM
         for (int k = 0; k < width; ++k, c += h, v += h * A.block_rows * bc)
         {
           const Number *source = x + std::int64_t(loads::stream(c)) * bc;
-#pragma unroll
           for (int b = 0; b < bc; ++b)
             sum += static_cast<Sum>(loads::stream(v + b * h)) * static_cast<Sum>(__ldg(source + b));
         }
@@ -135,21 +142,28 @@ namespace PatchFEM
       target.template finish<block_size>(total);
     }
 
-    template <int BR, int BC, int rows_per_thread, int unroll, int residency, typename Number, typename Target>
+    template <int BR,
+              int BC,
+              int parts,
+              int rows_per_thread,
+              int unroll,
+              int residency,
+              typename Number,
+              typename Target>
     void launch_sliced_ellpack_32(const Cuda                      &where,
                                   const SlicedEllpackView<Number> &A,
                                   const Number                    *x,
                                   const Target                    &target)
     {
       constexpr int      block_size = tuning::block_size;
-      const std::int64_t per_block  = std::int64_t(block_size) * rows_per_thread;
-      const unsigned int n_blocks   = static_cast<unsigned int>((A.n_rows + per_block - 1) / per_block);
-      sliced_ellpack_32<BR, BC, rows_per_thread, unroll, residency, block_size>
+      const std::int64_t n_threads  = std::int64_t(A.n_slices()) * (parts * 32 / rows_per_thread);
+      const unsigned int n_blocks   = static_cast<unsigned int>((n_threads + block_size - 1) / block_size);
+      sliced_ellpack_32<BR, BC, parts, rows_per_thread, unroll, residency, block_size>
           <<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <int BC, typename Number, typename Target>
+    template <typename Number, typename Target>
     void launch_sliced_ellpack_general(const Cuda                      &where,
                                        const SlicedEllpackView<Number> &A,
                                        const Number                    *x,
@@ -158,7 +172,7 @@ namespace PatchFEM
       constexpr int      block_size = tuning::block_size;
       const std::int64_t n_threads  = std::int64_t(A.n_slices()) * A.slice_height * A.block_rows;
       const unsigned int n_blocks   = static_cast<unsigned int>((n_threads + block_size - 1) / block_size);
-      sliced_ellpack_general<BC, block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
+      sliced_ellpack_general<block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
@@ -170,13 +184,12 @@ namespace PatchFEM
       if (A.n_rows == 0)
         return;
       const auto tuned = [&](auto br, auto bc) {
-        using Tuning = tuning::SlicedEllpack<Number, br * bc>;
-        launch_sliced_ellpack_32<br, bc, Tuning::rows_per_thread, Tuning::unroll, Tuning::residency>(where, A, x,
-                                                                                                     target);
+        using Tuning = tuning::SlicedEllpack<Number, br, bc>;
+        launch_sliced_ellpack_32<br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll, Tuning::residency>(
+            where, A, x, target);
       };
       using std::integral_constant;
-      const int code = A.slice_height == 32 ? A.block_rows * 16 + A.block_columns : A.block_columns;
-      switch (code)
+      switch (A.slice_height == 32 ? A.block_rows * 16 + A.block_columns : 0)
       {
       case 0x11:
         return tuned(integral_constant<int, 1>(), integral_constant<int, 1>());
@@ -184,18 +197,18 @@ namespace PatchFEM
         return tuned(integral_constant<int, 2>(), integral_constant<int, 2>());
       case 0x33:
         return tuned(integral_constant<int, 3>(), integral_constant<int, 3>());
+      case 0x66:
+        return tuned(integral_constant<int, 6>(), integral_constant<int, 6>());
       case 0x23:
         return tuned(integral_constant<int, 2>(), integral_constant<int, 3>());
       case 0x32:
         return tuned(integral_constant<int, 3>(), integral_constant<int, 2>());
       case 0x36:
         return tuned(integral_constant<int, 3>(), integral_constant<int, 6>());
-      case 0x63: // six short rows: better one per thread
-        return launch_sliced_ellpack_general<3>(where, A, x, target);
-      case 0x66:
-        return launch_sliced_ellpack_general<6>(where, A, x, target);
+      case 0x63:
+        return tuned(integral_constant<int, 6>(), integral_constant<int, 3>());
       default:
-        return launch_sliced_ellpack_general<0>(where, A, x, target);
+        return launch_sliced_ellpack_general(where, A, x, target);
       }
     }
   } // namespace product

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
+#include <patchfem/kernels/block_diagonal.h>
 #include <patchfem/kernels/ordering.h>
 #include <patchfem/kernels/patch_plan_bodies.h>
 #include <patchfem/kernels/structure_bodies.h>
 
-// The bodies that build structure, one line each.
+// The bodies that build structure and extract diagonals, one line each.
 namespace PatchFEM
 {
   namespace kernels
@@ -28,6 +29,11 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<unsigned int>);
     PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<2>);
     PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<3>);
+
+    PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<float>);
+    PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<double>);
+    PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<float>);
+    PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<double>);
 
     PATCHFEM_INSTANTIATE_BODY(IndexOfBody);
     PATCHFEM_INSTANTIATE_BODY(MarkBody);

@@ -19,12 +19,15 @@ namespace PatchFEM
     constexpr int csr_entries_per_lane = 12;
 
     /**
-     * Rows of sliced ELLPACK per thread: as many as make a load of values @p bytes wide. Blocks of 18 entries and more
-     * have enough loads in flight, and few enough registers left, to stay with one.
+     * Sliced ELLPACK of BR x BC blocks. Blocks of six rows are shared by two threads: 36 doubles on their way would not
+     * leave registers for the threads that hide each other's waiting. Rows per thread are as many as make loads of 8
+     * or 16 bytes; with 18 entries, enough loads are in flight, and few enough registers left, to stay with one.
      */
-    template <typename Number, int entries>
+    template <typename Number, int BR, int BC>
     struct SlicedEllpack
     {
+      static constexpr int parts           = BR > 3 ? 2 : 1;
+      static constexpr int entries         = BR / parts * BC; ///< of a block in each thread
       static constexpr int rows_per_thread = entries > 9 ? 1 : (sizeof(Number) == 8 ? 2 : (entries > 4 ? 2 : 4));
       /// Blocks whose loads are issued together: about 8 wide loads are in flight in each thread.
       static constexpr int unroll = entries >= 6 ? 1 : (entries >= 4 ? 2 : 8);

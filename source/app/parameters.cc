@@ -126,6 +126,10 @@ namespace PatchFEM
                       "buffer that rows gather from; automatic: patches, unless a cell would be integrated more than "
                       "3.5 times.");
     prm.declare_entry("Rows per patch", "0", Patterns::Integer(0), "Nodes in a patch; 0 takes as many as fit.");
+    prm.declare_entry(
+        "Repetitions", "0", Patterns::Integer(0),
+        "Further assemblies of the same system, as a time step or Newton step on this mesh would do; their "
+        "median time goes to report.json. Of all back ends.");
     prm.leave_subsection();
   }
 
@@ -139,6 +143,7 @@ namespace PatchFEM
     prm.enter_subsection("Assembly");
     strategy       = prm.get("Strategy");
     rows_per_patch = prm.get_integer("Rows per patch");
+    n_repetitions  = prm.get_integer("Repetitions");
     prm.leave_subsection();
   }
 

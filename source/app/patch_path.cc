@@ -89,11 +89,15 @@ namespace PatchFEM
     Vector<double>                            rhs, x;
     std::unique_ptr<PreconditionBase<double>> preconditioner;
 
-    report.seconds.sparsity = report.seconds.sparsity.value() + stage("matrix", [&] {
+    report.seconds.sparsity  = report.seconds.sparsity.value() + stage("matrix", [&] {
                                 make_matrix(matrix);
                                 system.assembler().release_sparsity_columns();
                               });
-    report.seconds.assembly = stage("assembly", [&] { system.assemble(matrix, rhs); });
+    report.seconds.assembly  = stage("assembly", [&] { system.assemble(matrix, rhs); });
+    report.repeated_assembly = timed_repetitions(assembly.n_repetitions, MPI_COMM_SELF, progress, [&] {
+      system.assemble(matrix, rhs);
+      backend.synchronize();
+    });
 
     if (!export_file.empty())
       export_system(export_file, matrix.to_csr_host(), rhs.copy_to_host(),

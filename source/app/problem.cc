@@ -107,7 +107,7 @@ namespace PatchFEM
     {
       require(preconditioner != "block_jacobi", "Solver/Preconditioner block_jacobi does not exist with Backend = "
                                                 "trilinos; choose none, jacobi or ml.");
-      return std::make_unique<TrilinosPath<dim>>(solver, progress);
+      return std::make_unique<TrilinosPath<dim>>(solver, parameters.assembly.n_repetitions, progress);
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");

@@ -50,6 +50,7 @@ namespace PatchFEM
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
               {"seconds", seconds},
+              {"repeated_assembly", value_or_null(path.repeated_assembly)},
               {"memory_bytes",
                {{"host_peak", cycle.host_peak},
                 {"device_forecast", value_or_null(path.device_forecast)},

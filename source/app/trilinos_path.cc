@@ -145,6 +145,11 @@ namespace PatchFEM
 
     report.seconds.assembly =
         timed(communicator, progress, "assembly (deal.II)", [&] { assemble(discretisation, physics, matrix, rhs); });
+    report.repeated_assembly = timed_repetitions(n_repetitions, communicator, progress, [&] {
+      matrix = 0.;
+      rhs    = 0.;
+      assemble(discretisation, physics, matrix, rhs);
+    });
 
     report.seconds.preconditioner = timed(communicator, progress, "preconditioner (Trilinos)", [&] {
       if (parameters.preconditioner == "ml")

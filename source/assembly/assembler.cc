@@ -42,9 +42,9 @@ namespace PatchFEM
     }
     buffer_matrix.reinit(backend(), n_matrix);
     buffer_vector.reinit(backend(), n_vector);
-    coefficients_are_set = n_coefficients == 0;
-    coefficients         = DeviceCoefficients<Number>();
-    body_load            = DeviceCoefficients<Number>();
+    needs_coefficients = n_coefficients > 0;
+    coefficients       = DeviceCoefficients<Number>();
+    body_load          = DeviceCoefficients<Number>();
     face_load.release();
     face_robin.release();
     seconds.sparsity = std::chrono::duration<double>(middle - start).count();
@@ -54,9 +54,7 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::upload_coefficients(const CoefficientField &field, const int n_coefficients)
   {
-    coefficients_are_set = n_coefficients == 0; // should reinit() throw, or field have no values
     coefficients.reinit(*elements, field, n_coefficients, "The weak form");
-    coefficients_are_set = coefficients_are_set || field.kind() != CoefficientView<double>::none;
   }
 
   template <typename Number>
@@ -72,15 +70,16 @@ namespace PatchFEM
     for (const FaceEntry &face : elements->faces())
       offsets.push_back(offsets.back() + elements->reference(face.batch).n_face_quadrature);
     const auto n_points = static_cast<std::size_t>(offsets.back());
-    const auto upload   = [&](Array<Number> &array, const std::vector<double> &values, const std::size_t n) {
+    const auto check    = [&](const std::vector<double> &values, const std::size_t n) {
       require(values.empty() || values.size() == n,
-                "Boundary terms need a value at every quadrature point of every face of the element tables.");
+                 "Boundary terms need a value at every quadrature point of every face of the element tables.");
       for (const double value : values)
         require(std::isfinite(value), "A boundary term is not finite; correct its expression.");
-      array.copy_from(backend(), std::vector<Number>(values.begin(), values.end()));
     };
-    upload(face_load, terms.load, n_points * elements->n_components());
-    upload(face_robin, terms.robin, n_points);
+    check(terms.load, n_points * elements->n_components());
+    check(terms.robin, n_points);
+    face_load.copy_from(backend(), std::vector<Number>(terms.load.begin(), terms.load.end()));
+    face_robin.copy_from(backend(), std::vector<Number>(terms.robin.begin(), terms.robin.end()));
     face_points.copy_from(backend(), offsets);
   }
 
@@ -143,7 +142,8 @@ namespace PatchFEM
     a.isoparametric  = is_isoparametric;
     // A load that varies inside cells, and coefficients that do, need all points.
     a.one_point = one_point_suffices && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
-    require(coefficients_are_set, "The weak form has no coefficients; call set_coefficients() before assembling.");
+    require(!needs_coefficients || a.coefficients.kind != CoefficientView<Number>::none,
+            "The weak form has no coefficients; call set_coefficients() before assembling.");
     return a;
   }
 

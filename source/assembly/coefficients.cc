@@ -80,47 +80,52 @@ namespace PatchFEM
                                           const int               n_values,
                                           const char             *name)
   {
-    arrays.clear();
-    device_view = CoefficientView<Number>{};
-    if (field.kind() == View::none)
-      return;
-    require(field.n_values() == n_values, std::string(name) + " needs " + std::to_string(n_values) + " values, not " +
-                                              std::to_string(field.n_values()) + ".");
-    device_view.kind     = static_cast<typename CoefficientView<Number>::Kind>(field.kind());
-    device_view.n_values = n_values;
-    const auto n_batches = static_cast<std::size_t>(batches.n_batches());
-    if (field.kind() == View::constant || field.kind() == View::material)
+    // First all that may be refused, then what changes this object.
+    std::vector<double>                      values_of_all; // cells of every batch read the same values
+    std::vector<const std::vector<double> *> sources;
+    const int                                n_batches = batches.n_batches();
+    if (field.kind() != View::none)
+      require(field.n_values() == n_values, std::string(name) + " needs " + std::to_string(n_values) + " values, not " +
+                                                std::to_string(field.n_values()) + ".");
+    if (field.kind() == View::constant)
+      sources = {&field.values()[0]};
+    else if (field.kind() == View::material)
     {
-      std::vector<double> values;
-      if (field.kind() == View::constant)
-        values = field.values()[0];
-      else
-        for (const int id : batches.materials())
-        {
-          const auto entry = field.material_values().find(id);
-          require(entry != field.material_values().end(),
-                  std::string(name) + " has no value for material id " + std::to_string(id) + ", which the mesh has.");
-          values.insert(values.end(), entry->second.begin(), entry->second.end());
-        }
-      arrays.emplace_back(batches.backend(), convert<Number>(values));
-      for (std::size_t b = 0; b < n_batches; ++b)
-        device_view.values[b] = arrays[0].data();
-    }
-    else
-    {
-      require(field.values().size() == n_batches, std::string(name) + " needs values for every batch of cells.");
-      for (std::size_t b = 0; b < n_batches; ++b)
+      for (const int id : batches.materials())
       {
-        const std::size_t per_cell = field.kind() == View::cell
-                                         ? n_values
-                                         : std::size_t(n_values) * batches.reference(static_cast<int>(b)).n_quadrature;
-        require(field.values()[b].size() == per_cell * batches.n_cells(static_cast<int>(b)),
+        const auto entry = field.material_values().find(id);
+        require(entry != field.material_values().end(),
+                std::string(name) + " has no value for material id " + std::to_string(id) + ", which the mesh has.");
+        values_of_all.insert(values_of_all.end(), entry->second.begin(), entry->second.end());
+      }
+      sources = {&values_of_all};
+    }
+    else if (field.kind() != View::none)
+    {
+      require(field.values().size() == static_cast<std::size_t>(n_batches),
+              std::string(name) + " needs values for every batch of cells.");
+      for (int b = 0; b < n_batches; ++b)
+      {
+        const std::size_t per_cell =
+            field.kind() == View::cell ? n_values : std::size_t(n_values) * batches.reference(b).n_quadrature;
+        require(field.values()[b].size() == per_cell * batches.n_cells(b),
                 std::string(name) + " has another number of values than the cells of batch " + std::to_string(b) +
                     " need.");
-        arrays.emplace_back(batches.backend(), convert<Number>(field.values()[b]));
-        device_view.values[b] = arrays.back().data();
+        sources.push_back(&field.values()[b]);
       }
     }
+
+    // Memory of the same size is used again: fields at quadrature points are large and may be set in every step.
+    device_view = CoefficientView<Number>{};
+    arrays.resize(sources.size());
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      arrays[i].copy_from(batches.backend(), convert<Number>(*sources[i]));
+    if (sources.empty())
+      return;
+    device_view.kind     = static_cast<typename CoefficientView<Number>::Kind>(field.kind());
+    device_view.n_values = n_values;
+    for (int b = 0; b < n_batches; ++b)
+      device_view.values[b] = arrays[sources.size() == 1 ? 0 : b].data();
   }
 
   template <typename Number>

@@ -17,54 +17,10 @@ namespace PatchFEM
         return update ? r - alpha * q : q;
       }
 
-      // Loops with pointers by value, so that they are vectorised (see dot_of_range()).
-
-      /** The new residual of [begin, end); returns r.r. */
-      template <bool update, typename Number>
-      double residual_of_range(
-          const Number alpha, const Number *q, Number *r, const std::int64_t begin, const std::int64_t end)
+      /** x = x + alpha p, p = z + beta p in one sweep. */
+      template <typename Number>
+      void move_both(const std::int64_t n, const Number alpha, const Number beta, const Number *z, Number *x, Number *p)
       {
-        double r_dot_r = 0.;
-#pragma omp simd              reduction(+ : r_dot_r)
-        for (std::int64_t i = begin; i < end; ++i)
-        {
-                       const Number r_i = update ? r[i] - alpha * q[i] : q[i];
-                       r[i]             = r_i;
-                       r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
-        }
-        return r_dot_r;
-                   }
-
-                   /** The new residual of [begin, end) and z = d r; part becomes r.r, r.z. */
-                   template <bool update, typename Number>
-                   void residual_of_range(const Number       alpha,
-                                          const Number      *d,
-                                          const Number      *q,
-                                          Number            *r,
-                                          Number            *z,
-                                          const std::int64_t begin,
-                                          const std::int64_t end,
-                                          double            *part)
-                   {
-                     double r_dot_r = 0., r_dot_z = 0.;
-             #pragma omp simd reduction(+ : r_dot_r, r_dot_z)
-        for (std::int64_t i = begin; i < end; ++i)
-        {
-                       const Number r_i = update ? r[i] - alpha * q[i] : q[i];
-                       const Number z_i = d[i] * r_i;
-                       r[i]             = r_i;
-                       z[i]             = z_i;
-                       r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
-                       r_dot_z += static_cast<double>(r_i) * static_cast<double>(z_i);
-        }
-        part[0] = r_dot_r;
-        part[1] = r_dot_z;
-                   }
-
-                   /** x = x + alpha p, p = z + beta p in one sweep. */
-                   template <typename Number>
-                   void move_both(const std::int64_t n, const Number alpha, const Number beta, const Number *z, Number *x, Number *p)
-                   {
 #pragma omp parallel for simd schedule(static)
         for (std::int64_t i = 0; i < n; ++i)
         {

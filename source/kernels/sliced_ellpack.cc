@@ -170,13 +170,13 @@ namespace PatchFEM
     void
     slice_offsets(Host, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
     {
-      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
 #pragma omp parallel for schedule(static)
       for (int s = 0; s < n_slices; ++s)
       {
         int       width = 0;
-        const int end   = std::min(pattern.n_rows, (s + 1) * slice_height);
-        for (int row = s * slice_height; row < end; ++row)
+        const int begin = s * slice_height, end = begin + std::min(slice_height, pattern.n_rows - begin);
+        for (int row = begin; row < end; ++row)
         {
           row_lengths[row] = static_cast<int>(pattern.row_offsets[row + 1] - pattern.row_offsets[row]);
           width            = std::max(width, row_lengths[row]);
@@ -191,7 +191,7 @@ namespace PatchFEM
     void
     fill_columns(Host, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
     {
-      const int n_slices = (pattern.n_rows + slice_height - 1) / slice_height;
+      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
 #pragma omp parallel for schedule(static)
       for (int s = 0; s < n_slices; ++s)
       {
@@ -224,41 +224,12 @@ namespace PatchFEM
         }
     }
 
-    template <typename Number>
-    void block_diagonal(
-        Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *blocks, const std::int64_t stride)
-    {
-      const int b = A.block_rows;
-#pragma omp parallel for schedule(static)
-      for (int i = 0; i < A.n_rows; ++i)
-      {
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < b; ++a)
-          for (int c = 0; c < b; ++c)
-            blocks[std::int64_t(a * b + c) * stride + i] = k >= 0 ? A.values[A.value_index(i, k, a, c)] : Number(0);
-      }
-    }
-
-    template <typename Number>
-    void diagonal(Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal)
-    {
-#pragma omp parallel for schedule(static)
-      for (int i = 0; i < A.n_rows; ++i)
-      {
-        const int k = find_block(A, row_lengths[i], i, i);
-        for (int a = 0; a < A.block_rows; ++a)
-          diagonal[std::int64_t(i) * A.block_rows + a] = k >= 0 ? A.values[A.value_index(i, k, a, a)] : Number(0);
-      }
-    }
-
 #define INSTANTIATE(Number)                                                                                            \
   template void vmult<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
   template void vmult_add<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
   template void residual<Number>(Host, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
   template void cg_product<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
-  template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);    \
-  template void block_diagonal<Number>(Host, const SlicedEllpackView<Number> &, const int *, Number *, std::int64_t);  \
-  template void diagonal<Number>(Host, const SlicedEllpackView<Number> &, const int *, Number *);
+  template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

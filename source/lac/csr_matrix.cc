@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/block_diagonal.h>
 #include <patchfem/lac/csr_matrix.h>
 
 #include "block_pattern.h"
@@ -97,8 +98,8 @@ namespace PatchFEM
             "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
     require(rows <= cols, "A matrix with more rows than columns has no block diagonal.");
     blocks.reinit(backend(), static_cast<std::size_t>(rows) * block_size);
-    dispatch(backend(),
-             [&](auto where) { kernels::block_diagonal(where, view(), block_size, blocks.data(), rows / block_size); });
+    const kernels::CSRBlockDiagonalBody<Number> body{view(), block_size, blocks.data(), rows / block_size};
+    dispatch(backend(), [&](auto where) { kernels::parallel_for(where, rows, body); });
   }
 
   template <typename Number>

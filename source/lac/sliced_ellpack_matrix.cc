@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/block_diagonal.h>
 #include <patchfem/kernels/csr.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
@@ -26,7 +27,7 @@ namespace PatchFEM
     // A slice never needs to be higher than the matrix.
     height             = std::min(additional_data.slice_height, std::max(32, n_row_blocks));
     n_blocks           = read_offset(backend, pattern.row_offsets, pattern.n_rows);
-    const int n_slices = (n_row_blocks + height - 1) / height;
+    const int n_slices = PatchFEM::n_slices(n_row_blocks, height);
 
     slice_offsets.reinit(backend, static_cast<std::size_t>(n_slices) + 1);
     lengths.reinit(backend, n_row_blocks);
@@ -148,12 +149,9 @@ namespace PatchFEM
                                                                " has no diagonal blocks of size " +
                                                                std::to_string(block_size) + ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    dispatch(backend(), [&](auto where) {
-      if (block_size == n_block_rows)
-        kernels::block_diagonal(where, view(), lengths.data(), blocks.data(), n_row_blocks);
-      else
-        kernels::diagonal(where, view(), lengths.data(), blocks.data());
-    });
+    const kernels::SlicedEllpackBlockDiagonalBody<Number> body{view(), lengths.data(), block_size, blocks.data(),
+                                                               n_rows() / block_size};
+    dispatch(backend(), [&](auto where) { kernels::parallel_for(where, n_rows(), body); });
   }
 
   template <typename Number>

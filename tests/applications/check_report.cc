@@ -26,8 +26,9 @@ namespace
 
   void check_system(const nlohmann::json &system, const std::string &where)
   {
-    for (const char *key : {"n_dofs", "n_cells", "nnz", "stored", "format", "precision", "preconditioner", "iterations",
-                            "relative_residual", "seconds", "memory_bytes", "assembly_redundancy", "errors"})
+    for (const char *key :
+         {"n_dofs", "n_cells", "nnz", "stored", "format", "precision", "preconditioner", "iterations",
+          "relative_residual", "seconds", "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
          {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})

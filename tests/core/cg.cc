@@ -224,7 +224,7 @@ TEST_P(CGTest, BlockJacobi)
 {
   for (const int b : {2, 3, 4, 6})
   {
-    const auto                        A   = cases::spd_blocks(60, b, 64);
+    const auto                        A   = cases::spd_blocks(150, b, 64);
     const std::vector<double>         rhs = cases::random_values(A.n_rows, 65);
     const SlicedEllpackMatrix<double> matrix(backend(), A, b);
     PreconditionBlockJacobi<double>   preconditioner;

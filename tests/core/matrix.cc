@@ -218,7 +218,7 @@ TEST_P(MatrixTest, ScalarEntriesAreGatheredIntoBlocks)
 
 TEST_P(MatrixTest, BlockDiagonals)
 {
-  for (const int b : {1, 2, 3, 6})
+  for (const int b : {1, 2, 3, 5, 6})
   {
     // Every third block row lacks its diagonal.
     HostCSR<double> pattern{70, 70, {0}, {}, {}};
@@ -247,8 +247,8 @@ TEST_P(MatrixTest, BlockDiagonals)
     for (const MatrixBase<double> *matrix :
          {static_cast<const MatrixBase<double> *>(&sell), static_cast<const MatrixBase<double> *>(&csr)})
     {
-      Array<double>  result;
-      Vector<double> d;
+      Array<double>  result(backend(), cases::not_a_number<double>(blocks.size()));
+      Vector<double> d(backend(), cases::not_a_number<double>(diagonal.size()));
       matrix->extract_block_diagonal(b, result);
       EXPECT_EQ(result.to_vector(), blocks) << matrix->format();
       matrix->extract_diagonal(d);
@@ -287,6 +287,19 @@ TEST_P(MatrixTest, RefusesWhatDoesNotFit)
   HostCSR<double> bad = A;
   std::swap(bad.columns[0], bad.columns[1]);
   EXPECT_THROW(matrix.reinit(backend(), bad), Error);
+}
+
+TEST(HostMatrixTest, SlicesAreCountedUpToTheLargestMatrix)
+{
+  EXPECT_EQ(n_slices(0, 32), 0);
+  EXPECT_EQ(n_slices(64, 32), 2);
+  EXPECT_EQ(n_slices(65, 32), 3);
+  const int most = std::numeric_limits<int>::max();
+  EXPECT_EQ(n_slices(most, 1), most);
+  EXPECT_EQ(n_slices(most, 32), 1 << 26);
+  SlicedEllpackView<double> ellpack{};
+  ellpack.n_rows = ellpack.slice_height = most - 1;
+  EXPECT_EQ(ellpack.n_slices(), 1);
 }
 
 TEST(HostMatrixTest, WorksOnPlainVectors)

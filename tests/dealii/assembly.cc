@@ -46,7 +46,14 @@ namespace
     assembler.set_coefficients(coefficient_field<dim>(problem, tables));
     assembler.set_body_load(load_field<dim>(tables));
     if (problem.boundary_terms)
-      assembler.set_face_terms(face_terms<dim>(tables));
+    {
+      FaceTerms terms = face_terms<dim>(tables);
+      assembler.set_face_terms(terms);
+      // Of terms that are refused for the second part, the first part must not arrive either.
+      terms.load.assign(terms.load.size(), 7.);
+      terms.robin.back() = std::nan("");
+      EXPECT_THROW(assembler.set_face_terms(terms), Error);
+    }
 
     CSRMatrix<double>           csr;
     SlicedEllpackMatrix<double> sliced;

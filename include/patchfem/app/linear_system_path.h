@@ -10,6 +10,7 @@
 #include <deal.II/base/quadrature.h>
 #include <deal.II/lac/la_parallel_vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -65,6 +66,7 @@ namespace PatchFEM
     unsigned int              n_iterations      = 0;
     double                    relative_residual = 0.; ///< |b - A x| / |b|, computed anew at the end
     StageSeconds              seconds;
+    std::optional<double>     repeated_assembly; ///< seconds, median over the repetitions that were asked for
     std::optional<double>     device_forecast, device_peak; ///< bytes
     std::vector<unsigned int> cell_patches;                 ///< by active cell; empty if there are none
     std::optional<double>     assembly_redundancy;          ///< cells integrated per cell
@@ -98,6 +100,20 @@ namespace PatchFEM
     stage();
     MPI_Barrier(communicator);
     return MPI_Wtime() - start;
+  }
+
+  /** The median time of @p n calls of @p assemble; empty for none. */
+  template <typename Function>
+  std::optional<double>
+  timed_repetitions(const int n, const MPI_Comm communicator, Progress &progress, const Function &assemble)
+  {
+    std::vector<double> seconds;
+    for (int i = 0; i < n; ++i)
+      seconds.push_back(timed(communicator, progress, "assembly again", assemble));
+    if (seconds.empty())
+      return std::nullopt;
+    std::sort(seconds.begin(), seconds.end());
+    return 0.5 * (seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]);
   }
 } // namespace PatchFEM
 

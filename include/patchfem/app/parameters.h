@@ -64,7 +64,7 @@ namespace PatchFEM
     void        parse_parameters(dealii::ParameterHandler &prm);
   };
 
-  /** Sections `Matrix` and `Assembly`, of PatchFEM's own back ends. */
+  /** Sections `Matrix` and `Assembly`; all but the repetitions are for PatchFEM's own back ends. */
   struct AssemblyParameters
   {
     std::string format;
@@ -72,6 +72,7 @@ namespace PatchFEM
     int         sorting_window = 256;
     std::string strategy;
     int         rows_per_patch = 0;
+    int         n_repetitions  = 0; ///< further assemblies that are only timed, of every path
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);

@@ -15,14 +15,17 @@ namespace PatchFEM
   class TrilinosPath : public LinearSystemPath<dim>
   {
   public:
-    /** @p parameters.preconditioner is none, jacobi or ml. */
-    TrilinosPath(const SolverParameters &parameters, Progress &progress) : parameters(parameters), progress(progress) {}
+    /** @p parameters.preconditioner is none, jacobi or ml. The assembly is timed @p n_repetitions times more. */
+    TrilinosPath(const SolverParameters &parameters, const int n_repetitions, Progress &progress)
+        : parameters(parameters), n_repetitions(n_repetitions), progress(progress)
+    {}
 
     PathReport
     run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) override;
 
   private:
     const SolverParameters parameters;
+    const int              n_repetitions;
     Progress              &progress;
   };
 } // namespace PatchFEM

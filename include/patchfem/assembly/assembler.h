@@ -30,10 +30,10 @@ namespace PatchFEM
     /** Gives back the columns of the sparsity; call it once all matrices are made. */
     void release_sparsity_columns() { pattern.release_columns(); }
 
-    /** Body load, n_components values; a field without values is no load. */
+    /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
     void set_body_load(const CoefficientField &field);
 
-    /** Boundary loads and Robin coefficients on the faces of the element tables. */
+    /** Boundary loads and Robin coefficients on the faces of the element tables; none change if one is refused. */
     void set_face_terms(const FaceTerms &terms);
 
     /** What the last reinit() took, apart. */
@@ -89,7 +89,7 @@ namespace PatchFEM
     Array<std::int64_t>                   face_points;
     std::size_t                           fast_memory = 0;
     StructureSeconds                      seconds;
-    bool one_point_suffices = false, coefficients_are_set = false, is_isoparametric = false;
+    bool one_point_suffices = false, needs_coefficients = false, is_isoparametric = false;
   };
 
   /**

@@ -53,7 +53,10 @@ namespace PatchFEM
   class DeviceCoefficients
   {
   public:
-    /** @param name what messages call it, such as "the coefficient of the weak form". */
+    /**
+     * Takes the values of @p field over. Throws Error, and stays what it was, if they do not fit @p batches.
+     * @param name what messages call it, such as "The weak form".
+     */
     void reinit(const ElementBatches &batches, const CoefficientField &field, int n_values, const char *name);
 
     CoefficientView<Number> view() const { return device_view; }

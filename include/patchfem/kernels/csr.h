@@ -41,15 +41,6 @@ namespace PatchFEM
         Host, const SparsityView &pattern, int block_rows, int block_columns, std::int64_t *row_offsets, int *columns);
     void expand_pattern(
         Cuda, const SparsityView &pattern, int block_rows, int block_columns, std::int64_t *row_offsets, int *columns);
-
-    /**
-     * The diagonal blocks of size @p block_size, entry (a, c) of block i at (a * block_size + c) * stride + i.
-     * Entries that the pattern lacks are 0.
-     */
-    template <typename Number>
-    void block_diagonal(Host, const CSRView<Number> &A, int block_size, Number *blocks, std::int64_t stride);
-    template <typename Number>
-    void block_diagonal(Cuda, const CSRView<Number> &A, int block_size, Number *blocks, std::int64_t stride);
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -36,6 +36,12 @@ namespace PatchFEM
     Number             *values;      ///< [row_offsets[n_rows]]
   };
 
+  /** How many slices of @p slice_height rows hold @p n_rows rows; no step exceeds what int holds. */
+  PATCHFEM_INLINE int n_slices(const int n_rows, const int slice_height)
+  {
+    return n_rows / slice_height + (n_rows % slice_height != 0);
+  }
+
   /**
    * Sliced block ELLPACK (P0, section 3). Block rows are grouped into slices of @p slice_height; each slice is
    * as wide as its longest row, in blocks, and is stored block column by block column, within one block
@@ -60,7 +66,7 @@ namespace PatchFEM
     const int          *columns;       ///< [slice_offsets[n_slices]], block columns
     Number             *values;        ///< [slice_offsets[n_slices] * block_rows * block_columns]
 
-    PATCHFEM_INLINE int n_slices() const { return (n_rows + slice_height - 1) / slice_height; }
+    PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
 
     /** Blocks stored in each row of slice @p s, padding included. */
     PATCHFEM_INLINE int slice_width(const int s) const

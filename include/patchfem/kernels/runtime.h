@@ -8,7 +8,8 @@
 /**
  * @file
  * What the classes need of the CUDA run time, without its header. Defined in cuda/runtime.cu; only used where
- * PATCHFEM_WITH_CUDA is defined. Failures throw Error with CUDA's own description.
+ * PATCHFEM_WITH_CUDA is defined. Failures throw Error with CUDA's own description. All of it is about the current device
+ * of the calling thread, which cudaSetDevice() or CUDA_VISIBLE_DEVICES chooses before the first Backend on CUDA is made.
  */
 namespace PatchFEM
 {

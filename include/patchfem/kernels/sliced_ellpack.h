@@ -52,23 +52,6 @@ namespace PatchFEM
     void fill_values(Host, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A);
     template <typename Number>
     void fill_values(Cuda, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A);
-
-    /**
-     * The diagonal blocks, entry (a, c) of block i at (a * block_rows + c) * stride + i; blocks must be square. A
-     * block that the pattern lacks is 0.
-     */
-    template <typename Number>
-    void block_diagonal(
-        Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *blocks, std::int64_t stride);
-    template <typename Number>
-    void block_diagonal(
-        Cuda, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *blocks, std::int64_t stride);
-
-    /** The scalar diagonal of a matrix of square blocks, [n_rows * block_rows]; 0 where the pattern lacks it. */
-    template <typename Number>
-    void diagonal(Host, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal);
-    template <typename Number>
-    void diagonal(Cuda, const SlicedEllpackView<Number> &A, const int *row_lengths, Number *diagonal);
   } // namespace kernels
 } // namespace PatchFEM
 
