@@ -19,6 +19,12 @@ namespace PatchFEM
                       "Where matrices are assembled and solved: on the GPU (cuda), on the threads of this process "
                       "(host), on a GPU if there is one (auto), on guarded host memory for tests (emulated_device), or "
                       "by deal.II and Trilinos, which is the only one for several MPI ranks.");
+    prm.declare_entry(
+        "Precision", "double", Patterns::Selection("double|single"),
+        "Of assembly, matrix, vectors and preconditioner. single halves the memory of all values, but not "
+        "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
+        "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
+        "Backend = trilinos; a baseline computes in double.");
     prm.declare_entry("Baseline", "none", Patterns::Selection("none|trilinos_jacobi|trilinos_ml"),
                       "Solve every system a second time with deal.II and Trilinos and compare times and solutions.");
     prm.declare_entry("Export system", "", Patterns::Anything(),
@@ -33,10 +39,14 @@ namespace PatchFEM
   {
     dimension     = prm.get_integer("Dimension");
     backend       = prm.get("Backend");
+    precision     = prm.get("Precision");
     baseline      = prm.get("Baseline");
     export_system = prm.get("Export system");
     require(export_system.empty() || backend != "trilinos",
             "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
+    require(precision == "double" || backend != "trilinos",
+            "Precision = single does not exist with Backend = trilinos, which computes in double precision; choose "
+            "Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
   }
 

@@ -116,7 +116,8 @@ namespace PatchFEM
     std::string export_file = parameters.general.export_system;
     if (!export_file.empty())
       export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
-    return std::make_unique<PatchPath<dim>>(Backend(backend), solver, parameters.assembly, export_file, progress);
+    return std::make_unique<PatchPath<dim>>(Backend(backend), parameters.general.precision, solver, parameters.assembly,
+                                            export_file, progress);
   }
 
   template <int dim>

@@ -59,6 +59,16 @@ patchfem_run_case(bad.free_rotation elasticity ${elasticity} ERROR "holds rotati
 # Solver
 patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "Conjugate gradients did not reach .* in 3 steps")
 
+# Single precision says so where it is too short: a tolerance below its rounding, and a matrix that is ill conditioned.
+patchfem_run_case(bad.single_tolerance laplace ${laplace} SET "Precision=single"
+                  ERROR "cannot reach .* in this precision: .* choose Precision = double, or raise Solver/Tolerance")
+patchfem_run_case(bad.single_cantilever elasticity ${parameter_files}/elasticity/cantilever.prm
+                  SET "Precision=single" "Solver/Tolerance=1e-4" "Solver/Maximum iterations=1500" "Mesh/Global refinements=1"
+                  ERROR "did not reach .* in 1500 steps.* choose Precision = double, or raise Solver/Tolerance")
+patchfem_run_case(bad.single_of_trilinos laplace ${laplace} SET "Precision=single" "Backend=trilinos"
+                  ERROR "Precision = single does not exist with Backend = trilinos")
+patchfem_run_case(bad.precision laplace ${laplace} SET "Precision=half" ERROR "Precision the value 'half'")
+
 patchfem_run_case(bad.ml_on_host laplace ${laplace} SET "Backend=host" "Solver/Preconditioner=ml" ERROR "ml is Trilinos'")
 patchfem_run_case(bad.block_jacobi_of_trilinos laplace ${laplace} SET "Backend=trilinos" "Solver/Preconditioner=block_jacobi"
                   ERROR "block_jacobi does not exist with Backend = trilinos")

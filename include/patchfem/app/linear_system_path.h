@@ -60,10 +60,10 @@ namespace PatchFEM
     std::uint64_t             nnz    = 0; ///< logical entries
     std::uint64_t             stored = 0; ///< entries in memory, with padding
     std::string               format;
-    std::string               precision;
+    std::string               precision; ///< of assembly, matrix and solver: double or single
     std::string               preconditioner;
     unsigned int              n_iterations      = 0;
-    double                    relative_residual = 0.; ///< |b - A x| / |b|, computed anew at the end
+    double                    relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
     StageSeconds              seconds;
     std::optional<double>     device_forecast, device_peak; ///< bytes
     std::vector<unsigned int> cell_patches;                 ///< by active cell; empty if there are none

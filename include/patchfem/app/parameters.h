@@ -22,6 +22,7 @@ namespace PatchFEM
   {
     int         dimension = 2;
     std::string backend;
+    std::string precision; ///< double or single
     std::string baseline;
     std::string export_system; ///< file name, empty for none
     Constants   constants;
