@@ -181,9 +181,9 @@ namespace PatchFEM
     auto          batches     = std::make_shared<ElementBatches>();
     report.seconds.extraction = timed(MPI_COMM_SELF, progress, "extraction from deal.II", [&] {
       ExtractionData<dim> data;
-      data.quadrature.push_back(discretisation.quadrature);
-      data.face_quadrature.push_back(discretisation.face_quadrature);
-      data.boundary_ids = loaded_boundaries(discretisation, physics);
+      data.quadrature      = discretisation.quadrature;
+      data.face_quadrature = discretisation.face_quadrature;
+      data.boundary_ids    = loaded_boundaries(discretisation, physics);
       tables = extract_element_tables(*discretisation.mapping, *discretisation.dof_handler, *discretisation.constraints,
                                       data);
       fields = physics.evaluate_fields(tables);

@@ -7,7 +7,7 @@
 #include <patchfem/app/progress.h>
 
 #include <deal.II/base/mpi.h>
-#include <deal.II/base/quadrature.h>
+#include <deal.II/hp/q_collection.h>
 #include <deal.II/lac/la_parallel_vector.h>
 
 #include <cstdint>
@@ -25,8 +25,8 @@ namespace PatchFEM
     const dealii::Mapping<dim>              *mapping;
     const dealii::DoFHandler<dim>           *dof_handler;
     const dealii::AffineConstraints<double> *constraints;
-    dealii::Quadrature<dim>                  quadrature;
-    dealii::Quadrature<dim - 1>              face_quadrature;
+    dealii::hp::QCollection<dim>             quadrature;      ///< one for each element of the DoFHandler
+    dealii::hp::QCollection<dim - 1>         face_quadrature; ///< the same
     MPI_Comm                                 communicator;
   };
 
