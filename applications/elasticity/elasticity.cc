@@ -224,12 +224,6 @@ namespace PatchFEM
   }
 
   template <int dim>
-  std::unique_ptr<SystemAssembler> ElasticityPhysics<dim>::make_assembler() const
-  {
-    return std::make_unique<SystemAssemblerFor<Elasticity<dim>>>();
-  }
-
-  template <int dim>
   SystemFields ElasticityPhysics<dim>::evaluate_fields(const ElementTables &tables) const
   {
     SystemFields fields;

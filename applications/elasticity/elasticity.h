@@ -57,8 +57,15 @@ namespace PatchFEM
                   dealii::FullMatrix<double>      &matrix,
                   dealii::Vector<double>          &rhs) const override;
 
-    std::unique_ptr<SystemAssembler> make_assembler() const override;
-    SystemFields                     evaluate_fields(const ElementTables &tables) const override;
+    std::unique_ptr<SystemAssembler<double>> make_double_assembler() const override
+    {
+      return std::make_unique<SystemAssemblerFor<Elasticity<dim>, double>>();
+    }
+    std::unique_ptr<SystemAssembler<float>> make_single_assembler() const override
+    {
+      return std::make_unique<SystemAssemblerFor<Elasticity<dim>, float>>();
+    }
+    SystemFields evaluate_fields(const ElementTables &tables) const override;
 
     std::vector<std::string> mode_names() const override;
     double                   mode(unsigned int m, const dealii::Point<dim> &point, unsigned int c) const override;

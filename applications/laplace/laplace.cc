@@ -200,11 +200,12 @@ namespace PatchFEM
   }
 
   template <int dim>
-  std::unique_ptr<SystemAssembler> LaplacePhysics<dim>::make_assembler() const
+  template <typename Number>
+  std::unique_ptr<SystemAssembler<Number>> LaplacePhysics<dim>::make() const
   {
     if (is_plain())
-      return std::make_unique<SystemAssemblerFor<Laplace<dim>>>();
-    return std::make_unique<SystemAssemblerFor<Diffusion<dim>>>();
+      return std::make_unique<SystemAssemblerFor<Laplace<dim>, Number>>();
+    return std::make_unique<SystemAssemblerFor<Diffusion<dim>, Number>>();
   }
 
   template <int dim>

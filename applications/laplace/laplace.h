@@ -46,9 +46,9 @@ namespace PatchFEM
                   dealii::FullMatrix<double>      &matrix,
                   dealii::Vector<double>          &rhs) const override;
 
-    /** Laplace if K is a number and r = 0, else Diffusion. */
-    std::unique_ptr<SystemAssembler> make_assembler() const override;
-    SystemFields                     evaluate_fields(const ElementTables &tables) const override;
+    std::unique_ptr<SystemAssembler<double>> make_double_assembler() const override { return make<double>(); }
+    std::unique_ptr<SystemAssembler<float>>  make_single_assembler() const override { return make<float>(); }
+    SystemFields                             evaluate_fields(const ElementTables &tables) const override;
 
     std::vector<std::string> mode_names() const override { return {"the constant"}; }
     double                   mode(unsigned int, const dealii::Point<dim> &, unsigned int) const override { return 1.; }
@@ -62,6 +62,10 @@ namespace PatchFEM
                                                  dealii::types::material_id material) const;
 
   private:
+    /** Laplace if K is a number and r = 0, else Diffusion. */
+    template <typename Number>
+    std::unique_ptr<SystemAssembler<Number>> make() const;
+
     /** alpha of the Robin condition, checked not to be negative. */
     double robin_coefficient(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
 

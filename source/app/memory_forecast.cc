@@ -53,7 +53,10 @@ namespace PatchFEM
     return batches + std::max(structure, plan + matrix + solver);
   }
 
-  MemoryForecast forecast_memory(const ElementTables &tables, const bool csr, const int n_coefficients_per_point)
+  MemoryForecast forecast_memory(const ElementTables &tables,
+                                 const bool           csr,
+                                 const int            n_coefficients_per_point,
+                                 const std::size_t    number_size)
   {
     const RowLengths  lengths  = sample_row_lengths(tables);
     const std::size_t n_nodes  = tables.n_nodes;
@@ -61,7 +64,7 @@ namespace PatchFEM
     const std::size_t n_dofs   = n_nodes * n_comp;
     const auto        n_blocks = static_cast<std::size_t>(lengths.mean * n_nodes);
 
-    std::size_t    n_pairs = 0, n_candidates = 0, largest_cell = 0;
+    std::size_t    n_pairs = 0, n_candidates = 0, largest_cell = 0, all_cells = 0;
     bool           high_order = false;
     MemoryForecast result;
     result.batches = tables.points.size() * sizeof(double) + n_dofs * sizeof(int);
@@ -70,10 +73,12 @@ namespace PatchFEM
       const std::size_t n_cells = batch.n_cells, n_shape = batch.reference.n_shape;
       n_pairs += n_cells * n_shape;
       n_candidates += n_cells * n_shape * n_shape;
-      largest_cell = std::max(largest_cell, n_shape * n_shape * n_comp * n_comp * sizeof(double));
-      high_order   = high_order || batch.reference.degree > 1;
+      const std::size_t cell_bytes = n_shape * n_shape * n_comp * n_comp * number_size;
+      largest_cell                 = std::max(largest_cell, cell_bytes);
+      all_cells += n_cells * cell_bytes;
+      high_order = high_order || batch.reference.degree > 1;
       result.batches += (batch.nodes.size() + batch.geometry.size() + 2 * n_cells) * sizeof(int) +
-                        n_cells * batch.reference.n_quadrature * n_coefficients_per_point * sizeof(double);
+                        n_cells * batch.reference.n_quadrature * n_coefficients_per_point * number_size;
     }
 
     // Values with padding; columns of blocks or of scalars; offsets. Rows of structured meshes have nearly one length;
@@ -82,8 +87,8 @@ namespace PatchFEM
         tables.batches.size() > 1 || tables.batches[0].reference.simplex || !tables.constraints.masters.empty();
     const double      padding  = uneven ? 1.25 : 1.08;
     const std::size_t n_values = n_blocks * n_comp * n_comp;
-    result.matrix              = csr ? n_values * (sizeof(double) + sizeof(int)) + n_dofs * sizeof(std::int64_t)
-                                     : static_cast<std::size_t>(padding * (n_values * sizeof(double) + n_blocks * sizeof(int))) +
+    result.matrix              = csr ? n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t)
+                                     : static_cast<std::size_t>(padding * (n_values * number_size + n_blocks * sizeof(int))) +
                               n_nodes * sizeof(int);
 
     // Columns of the sparsity are there until the matrix has them, so they count to it.
@@ -92,11 +97,10 @@ namespace PatchFEM
     // One packed pair per node of a cell, one slot per pair of nodes, cells of patches. The buffer is full with the
     // gather strategy; else it holds cells with boundary terms or constraints.
     const std::size_t slot_width = lengths.longest <= 256 ? 1 : 2;
-    const std::size_t budget     = std::max<std::size_t>(n_values * sizeof(double) / 10, std::size_t(16) << 20);
+    const std::size_t budget     = std::max<std::size_t>(n_values * number_size / 10, std::size_t(16) << 20);
     const std::size_t buffered   = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
     result.plan                  = n_pairs * 4 + n_candidates * slot_width + tables.n_cells() * 10 + n_nodes * 16 +
-                  std::min(budget, high_order ? tables.n_cells() * largest_cell : buffered * largest_cell) +
-                  buffered * 64;
+                  std::min(budget, high_order ? all_cells : buffered * largest_cell) + buffered * 64;
 
     // Sorting needs a second copy of keys and of values; candidates of rows are sorted in chunks.
     const std::size_t chunk = std::min<std::size_t>(n_candidates, std::size_t(1) << 27);
@@ -104,7 +108,7 @@ namespace PatchFEM
         std::max({n_pairs * 24, n_pairs * 8 + chunk * 8 + columns, n_pairs * 16 + columns + result.plan});
 
     result.plan += columns;
-    result.solver = n_dofs * sizeof(double) * 7 + n_nodes * n_comp * (n_comp + 1) / 2 * sizeof(double);
+    result.solver = (n_dofs * 7 + n_nodes * n_comp * (n_comp + 1) / 2) * number_size;
     return result;
   }
 

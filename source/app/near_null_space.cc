@@ -4,6 +4,7 @@
 
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/grid/grid_tools.h>
+#include <deal.II/hp/fe_values.h>
 
 #include <numeric>
 #include <sstream>
@@ -20,19 +21,34 @@ namespace PatchFEM
 
     /** The support points of a cell's shape functions in space. */
     template <int dim>
-    const std::vector<Point<dim>> &support_points(dealii::FEValues<dim> &values, const CellIterator<dim> &cell)
+    class SupportPoints
     {
-      values.reinit(cell);
-      return values.get_quadrature_points();
-    }
+    public:
+      explicit SupportPoints(const Discretisation<dim> &discretisation)
+          : mapping(*discretisation.mapping), values(mapping,
+                                                     discretisation.dof_handler->get_fe_collection(),
+                                                     rules(discretisation.dof_handler->get_fe_collection()),
+                                                     dealii::update_quadrature_points)
+      {}
 
-    template <int dim>
-    dealii::FEValues<dim> make_support_values(const Discretisation<dim> &discretisation)
-    {
-      const dealii::FiniteElement<dim> &fe = discretisation.dof_handler->get_fe();
-      return dealii::FEValues<dim>(*discretisation.mapping, fe, dealii::Quadrature<dim>(fe.get_unit_support_points()),
-                                   dealii::update_quadrature_points);
-    }
+      const std::vector<Point<dim>> &operator()(const CellIterator<dim> &cell)
+      {
+        values.reinit(cell);
+        return values.get_present_fe_values().get_quadrature_points();
+      }
+
+    private:
+      static dealii::hp::QCollection<dim> rules(const dealii::hp::FECollection<dim> &elements)
+      {
+        dealii::hp::QCollection<dim> result;
+        for (unsigned int i = 0; i < elements.size(); ++i)
+          result.push_back(dealii::Quadrature<dim>(elements[i].get_unit_support_points()));
+        return result;
+      }
+
+      const dealii::hp::MappingCollection<dim> mapping;
+      dealii::hp::FEValues<dim>                values; // points to mapping
+    };
 
     /** Disjoint sets with path halving. */
     class Sets
@@ -124,19 +140,20 @@ namespace PatchFEM
   template <int dim>
   std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics)
   {
-    const dealii::DoFHandler<dim>    &dof_handler = *discretisation.dof_handler;
-    const dealii::FiniteElement<dim> &fe          = dof_handler.get_fe();
-    const dealii::IndexSet           &owned       = dof_handler.locally_owned_dofs();
-    const std::size_t                 n_owned     = owned.n_elements();
+    const dealii::DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
+    const dealii::IndexSet        &owned       = dof_handler.locally_owned_dofs();
+    const std::size_t              n_owned     = owned.n_elements();
 
     std::vector<Point<dim>>                      points(n_owned);
     std::vector<unsigned char>                   components(n_owned);
-    std::vector<dealii::types::global_dof_index> indices(fe.n_dofs_per_cell());
-    dealii::FEValues<dim>                        values = make_support_values(discretisation);
+    std::vector<dealii::types::global_dof_index> indices;
+    SupportPoints<dim>                           support_points(discretisation);
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (!cell->is_artificial())
       {
-        const std::vector<Point<dim>> &places = support_points<dim>(values, cell);
+        const dealii::FiniteElement<dim> &fe     = cell->get_fe();
+        const std::vector<Point<dim>>    &places = support_points(cell);
+        indices.resize(fe.n_dofs_per_cell());
         cell->get_dof_indices(indices);
         for (unsigned int i = 0; i < indices.size(); ++i)
           if (owned.is_element(indices[i]))
@@ -169,7 +186,6 @@ namespace PatchFEM
   {
     const dealii::DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
     const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
-    const dealii::FiniteElement<dim> &fe            = dof_handler.get_fe();
     const unsigned int                n_modes       = physics.mode_names().size();
     const unsigned int                n_components  = physics.n_components();
 
@@ -184,8 +200,8 @@ namespace PatchFEM
     Sets                                                                   parts = connect_coarse_cells(triangulation);
     std::unordered_map<dealii::types::global_dof_index, UnknownPlace<dim>> places;
     std::vector<ModeRow>                                                   rows;
-    std::vector<dealii::types::global_dof_index>                           indices(fe.n_dofs_per_cell());
-    dealii::FEValues<dim>                                                  values = make_support_values(discretisation);
+    std::vector<dealii::types::global_dof_index>                           indices;
+    SupportPoints<dim>                                                     support_points(discretisation);
     std::vector<char> part_is_definite(triangulation.n_cells(0), 0);
 
     for (const auto &cell : dof_handler.active_cell_iterators())
@@ -215,7 +231,9 @@ namespace PatchFEM
           }
         if (has_essential_face)
         {
-          const std::vector<Point<dim>> &points = support_points<dim>(values, cell);
+          const dealii::FiniteElement<dim> &fe     = cell->get_fe();
+          const std::vector<Point<dim>>    &points = support_points(cell);
+          indices.resize(fe.n_dofs_per_cell());
           cell->get_dof_indices(indices);
           for (unsigned int i = 0; i < indices.size(); ++i)
             places.emplace(indices[i], UnknownPlace<dim>{points[i], fe.system_to_component_index(i).first, coarse});

@@ -34,20 +34,25 @@ namespace PatchFEM
 
     dealii::Vector<float> material(triangulation.n_active_cells());
     dealii::Vector<float> rank(triangulation.n_active_cells());
-    for (const auto &cell : triangulation.active_cell_iterators())
+    dealii::Vector<float> degree(triangulation.n_active_cells());
+    for (const auto &cell : dof_handler.active_cell_iterators())
       if (cell->is_locally_owned())
       {
         material(cell->active_cell_index()) = cell->material_id();
         rank(cell->active_cell_index())     = cell->subdomain_id();
+        degree(cell->active_cell_index())   = cell->get_fe().degree;
       }
     data_out.add_data_vector(material, "material");
+    if (dof_handler.get_fe_collection().size() > 1)
+      data_out.add_data_vector(degree, "degree");
     const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(discretisation.communicator);
     if (n_ranks > 1)
       data_out.add_data_vector(rank, "rank");
     dealii::Vector<float> patch(patches.begin(), patches.end());
     if (!patches.empty())
       data_out.add_data_vector(patch, "patch");
-    data_out.build_patches(*discretisation.mapping, dof_handler.get_fe().degree, DataOut<dim>::curved_inner_cells);
+    data_out.build_patches(*discretisation.mapping, dof_handler.get_fe_collection().max_degree(),
+                           DataOut<dim>::curved_inner_cells);
 
     if (n_ranks == 1)
     {

@@ -4,6 +4,7 @@
 
 #include <deal.II/base/utilities.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -19,6 +20,12 @@ namespace PatchFEM
                       "Where matrices are assembled and solved: on the GPU (cuda), on the threads of this process "
                       "(host), on a GPU if there is one (auto), on guarded host memory for tests (emulated_device), or "
                       "by deal.II and Trilinos, which is the only one for several MPI ranks.");
+    prm.declare_entry(
+        "Precision", "double", Patterns::Selection("double|single"),
+        "Of assembly, matrix, vectors and preconditioner. single halves the memory of all values, but not "
+        "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
+        "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
+        "Backend = trilinos; a baseline computes in double.");
     prm.declare_entry("Baseline", "none", Patterns::Selection("none|trilinos_jacobi|trilinos_ml"),
                       "Solve every system a second time with deal.II and Trilinos and compare times and solutions.");
     prm.declare_entry("Export system", "", Patterns::Anything(),
@@ -33,10 +40,14 @@ namespace PatchFEM
   {
     dimension     = prm.get_integer("Dimension");
     backend       = prm.get("Backend");
+    precision     = prm.get("Precision");
     baseline      = prm.get("Baseline");
     export_system = prm.get("Export system");
     require(export_system.empty() || backend != "trilinos",
             "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
+    require(precision == "double" || backend != "trilinos",
+            "Precision = single does not exist with Backend = trilinos, which computes in double precision; choose "
+            "Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
   }
 
@@ -45,10 +56,18 @@ namespace PatchFEM
     prm.enter_subsection("Finite element");
     prm.declare_entry("Degree", "1", Patterns::Integer(1, 4),
                       "Polynomial degree: 1 to 4 on quadrilaterals and hexahedra, 1 to 2 on triangles and tetrahedra.");
+    prm.declare_entry("Degrees", "", Patterns::List(Patterns::Integer(1, 4), 0, 4),
+                      "For an hp space: all degrees that cells may have, such as '1, 2, 3'; only on quadrilaterals and "
+                      "hexahedra. Empty: all cells have Degree.");
+    prm.declare_entry(
+        "Cell degree", "", Patterns::Anything(),
+        "With Degrees, the degree of a cell: a formula that is evaluated at its centre ('x^2+y^2 < 0.1 ? "
+        "1 : 3'), or one per material id ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have "
+        "Degree. It holds on the mesh of every cycle, with Refinement/Strategy hp_adaptive on the first.");
     prm.declare_entry("Mapping degree", "1", Patterns::Integer(1, 3),
                       "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra.");
     prm.declare_entry("Quadrature points", "0", Patterns::Integer(0, 10),
-                      "Gauss points per direction on cells and faces; 0 stands for degree + 1.");
+                      "Gauss points per direction on cells and faces; 0 stands for a cell's degree + 1.");
     prm.leave_subsection();
   }
 
@@ -58,8 +77,20 @@ namespace PatchFEM
     degree         = prm.get_integer("Degree");
     mapping_degree = prm.get_integer("Mapping degree");
     n_quadrature   = prm.get_integer("Quadrature points");
-    if (n_quadrature == 0)
-      n_quadrature = degree + 1;
+    cell_degree    = prm.get("Cell degree");
+    degrees.clear();
+    for (const std::string &text : dealii::Utilities::split_string_list(prm.get("Degrees"), ','))
+      degrees.push_back(dealii::Utilities::string_to_int(text));
+    std::sort(degrees.begin(), degrees.end());
+    const auto twice = std::adjacent_find(degrees.begin(), degrees.end());
+    if (twice != degrees.end())
+      throw Error("The entry Finite element/Degrees names degree " + std::to_string(*twice) + " twice.");
+    require(cell_degree.empty() || is_hp(),
+            "The entry Finite element/Cell degree chooses among Finite element/Degrees, which is empty; list there all "
+            "degrees that cells may have.");
+    require(!is_hp() || !cell_degree.empty() || std::binary_search(degrees.begin(), degrees.end(), degree),
+            "The entry Finite element/Degree is " + std::to_string(degree) +
+                ", which is not in the list Finite element/Degrees; correct one of them or give Cell degree.");
     prm.leave_subsection();
   }
 
@@ -67,20 +98,27 @@ namespace PatchFEM
   {
     prm.enter_subsection("Refinement");
     prm.declare_entry("Cycles", "1", Patterns::Integer(1, 50), "How often to solve, refining in between.");
-    prm.declare_entry("Strategy", "global", Patterns::Selection("global|adaptive"),
-                      "Between cycles refine every cell, or those with the largest error by Kelly's estimate.");
+    prm.declare_entry("Strategy", "global", Patterns::Selection("global|adaptive|hp_adaptive"),
+                      "Between cycles refine every cell, or those with the largest error by Kelly's estimate. "
+                      "hp_adaptive needs Finite element/Degrees: where the solution is smooth a cell to be refined "
+                      "gets the next higher degree instead.");
     prm.declare_entry("Refine fraction", "0.3", Patterns::Double(0., 1.), "Share of the cells that is refined.");
     prm.declare_entry("Coarsen fraction", "0.03", Patterns::Double(0., 1.), "Share of the cells that is coarsened.");
+    prm.declare_entry("Smoothness threshold", "1", Patterns::Double(0.),
+                      "With hp_adaptive: the solution is smooth in a cell if its Legendre coefficients decay as "
+                      "exp(-s k), k the sum of the orders in all directions, with s above this.");
     prm.leave_subsection();
   }
 
   void RefinementParameters::parse_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Refinement");
-    n_cycles         = prm.get_integer("Cycles");
-    adaptive         = prm.get("Strategy") == "adaptive";
-    refine_fraction  = prm.get_double("Refine fraction");
-    coarsen_fraction = prm.get_double("Coarsen fraction");
+    n_cycles             = prm.get_integer("Cycles");
+    hp_adaptive          = prm.get("Strategy") == "hp_adaptive";
+    adaptive             = hp_adaptive || prm.get("Strategy") == "adaptive";
+    refine_fraction      = prm.get_double("Refine fraction");
+    coarsen_fraction     = prm.get_double("Coarsen fraction");
+    smoothness_threshold = prm.get_double("Smoothness threshold");
     require(refine_fraction + coarsen_fraction <= 1.,
             "Refinement: Refine fraction and Coarsen fraction add up to more than 1.");
     prm.leave_subsection();

@@ -8,6 +8,7 @@
 #include <patchfem/lac/precondition_jacobi.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace PatchFEM
 {
@@ -42,42 +43,83 @@ namespace PatchFEM
       return result;
     }
 
-    std::unique_ptr<PreconditionBase<double>> make_preconditioner(const std::string        &name,
-                                                                  const MatrixBase<double> &matrix)
+    template <typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const std::string        &name,
+                                                                  const MatrixBase<Number> &matrix)
     {
       if (name == "block_jacobi")
       {
-        auto result = std::make_unique<PreconditionBlockJacobi<double>>();
+        auto result = std::make_unique<PreconditionBlockJacobi<Number>>();
         result->initialize(matrix);
         return result;
       }
       if (name == "jacobi")
       {
-        auto result = std::make_unique<PreconditionJacobi<double>>();
+        auto result = std::make_unique<PreconditionJacobi<Number>>();
         result->initialize(matrix);
         return result;
       }
-      return std::make_unique<PreconditionIdentity<double>>();
+      return std::make_unique<PreconditionIdentity<Number>>();
+    }
+
+    std::vector<double> to_double(std::vector<double> values)
+    {
+      return values;
+    }
+
+    std::vector<double> to_double(const std::vector<float> &values)
+    {
+      return {values.begin(), values.end()};
+    }
+
+    HostCSR<double> to_double(HostCSR<double> matrix)
+    {
+      return matrix;
+    }
+
+    HostCSR<double> to_double(HostCSR<float> matrix)
+    {
+      HostCSR<double> result;
+      result.n_rows      = matrix.n_rows;
+      result.n_columns   = matrix.n_columns;
+      result.row_offsets = std::move(matrix.row_offsets);
+      result.columns     = std::move(matrix.columns);
+      result.values      = to_double(matrix.values);
+      return result;
+    }
+
+    /** What a user may do about a solve that failed. */
+    std::string remedy(const IterationResult::Status status, const bool single)
+    {
+      if (single)
+        return " This may be out of reach of single precision: choose Precision = double, or raise Solver/Tolerance.";
+      if (status == IterationResult::Status::max_iterations)
+        return " Raise Solver/Maximum iterations or choose another preconditioner.";
+      return status == IterationResult::Status::stagnated ? " Raise Solver/Tolerance." : "";
     }
   } // namespace
 
   template <int dim>
   PatchPath<dim>::PatchPath(const Backend            &backend,
+                            const std::string        &precision,
                             const SolverParameters   &solver,
                             const AssemblyParameters &assembly,
                             const std::string        &export_file,
                             Progress                 &progress)
-      : backend(backend), solver(solver), assembly(assembly), export_file(export_file), progress(progress)
+      : backend(backend), precision(precision), solver(solver), assembly(assembly), export_file(export_file),
+        progress(progress)
   {}
 
   template <int dim>
   template <typename Matrix, typename MakeMatrix>
-  void PatchPath<dim>::solve_with(const MakeMatrix          &make_matrix,
-                                  SystemAssembler           &system,
-                                  const Discretisation<dim> &discretisation,
-                                  const Physics<dim>        &physics,
-                                  PathReport                &report)
+  void PatchPath<dim>::solve_with(const MakeMatrix                             &make_matrix,
+                                  SystemAssembler<typename Matrix::value_type> &system,
+                                  const Discretisation<dim>                    &discretisation,
+                                  const Physics<dim>                           &physics,
+                                  PathReport                                   &report)
   {
+    using Number = typename Matrix::value_type;
+
     const auto stage = [&](const std::string &name, const auto &work) {
       return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
         work();
@@ -86,8 +128,8 @@ namespace PatchFEM
     };
 
     Matrix                                    matrix;
-    Vector<double>                            rhs, x;
-    std::unique_ptr<PreconditionBase<double>> preconditioner;
+    Vector<Number>                            rhs, x;
+    std::unique_ptr<PreconditionBase<Number>> preconditioner;
 
     report.seconds.sparsity  = report.seconds.sparsity.value() + stage("matrix", [&] {
                                 make_matrix(matrix);
@@ -100,11 +142,11 @@ namespace PatchFEM
     });
 
     if (!export_file.empty())
-      export_system(export_file, matrix.to_csr_host(), rhs.copy_to_host(),
+      export_system(export_file, to_double(matrix.to_csr_host()), to_double(rhs.copy_to_host()),
                     system.assembler().batches().dof_indices().to_vector(), discretisation, physics);
 
     report.seconds.preconditioner =
-        stage("preconditioner", [&] { preconditioner = make_preconditioner(solver.preconditioner, matrix); });
+        stage("preconditioner", [&] { preconditioner = make_preconditioner<Number>(solver.preconditioner, matrix); });
 
     x.reinit(backend, rhs.size());
     const double     rhs_norm = rhs.l2_norm();
@@ -116,28 +158,24 @@ namespace PatchFEM
       return IterationControl::Action::iterate;
     };
     IterationResult            result;
-    ConjugateGradients<double> cg;
+    ConjugateGradients<Number> cg;
     report.seconds.solve = stage("solve", [&] { result = cg.solve(matrix, x, rhs, *preconditioner, control); });
     if (!result.success())
-      throw Error(result.message(solver.preconditioner) +
-                  (result.status == IterationResult::Status::max_iterations
-                       ? " Raise Solver/Maximum iterations or choose another preconditioner."
-                   : result.status == IterationResult::Status::stagnated ? " Raise Solver/Tolerance."
-                                                                         : ""));
+      throw Error(result.message(solver.preconditioner) + remedy(result.status, std::is_same_v<Number, float>));
 
-    Vector<double> residual(backend, rhs.size());
+    Vector<Number> residual(backend, rhs.size());
     matrix.residual(residual, x, rhs);
     report.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
     report.n_iterations      = result.n_iterations;
     report.nnz               = matrix.n_nonzero_elements();
     report.stored            = matrix.n_stored_elements();
     report.format            = matrix.format();
-    values                   = x.copy_to_host();
+    values                   = to_double(x.copy_to_host());
   }
 
   template <int dim>
-  PathReport
-  PatchPath<dim>::run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution)
+  template <typename Number>
+  PathReport PatchPath<dim>::run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics)
   {
     PathReport report;
     memory::reset_peak(backend.kind());
@@ -147,17 +185,18 @@ namespace PatchFEM
     auto          batches     = std::make_shared<ElementBatches>();
     report.seconds.extraction = timed(MPI_COMM_SELF, progress, "extraction from deal.II", [&] {
       ExtractionData<dim> data;
-      data.quadrature.push_back(discretisation.quadrature);
-      data.face_quadrature.push_back(discretisation.face_quadrature);
-      data.boundary_ids = loaded_boundaries(discretisation, physics);
+      data.quadrature      = discretisation.quadrature;
+      data.face_quadrature = discretisation.face_quadrature;
+      data.boundary_ids    = loaded_boundaries(discretisation, physics);
       tables = extract_element_tables(*discretisation.mapping, *discretisation.dof_handler, *discretisation.constraints,
                                       data);
       fields = physics.evaluate_fields(tables);
       const auto per_point = [](const CoefficientField &field) {
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
-      const MemoryForecast forecast = forecast_memory(tables, assembly.format == "csr",
-                                                      per_point(fields.coefficients) + per_point(fields.body_load));
+      const MemoryForecast forecast =
+          forecast_memory(tables, assembly.format == "csr",
+                          per_point(fields.coefficients) + per_point(fields.body_load), sizeof(Number));
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
@@ -165,8 +204,8 @@ namespace PatchFEM
       backend.synchronize();
     });
 
-    const std::unique_ptr<SystemAssembler> system = physics.make_assembler();
-    Patches::AdditionalData                data;
+    const std::unique_ptr<SystemAssembler<Number>> system = physics.template make_assembler<Number>();
+    Patches::AdditionalData                        data;
     data.rows_per_patch = assembly.rows_per_patch;
     data.strategy       = assembly.strategy == "patches"  ? AssemblyStrategy::patches
                           : assembly.strategy == "gather" ? AssemblyStrategy::gather
@@ -186,31 +225,40 @@ namespace PatchFEM
 
     const int block = physics.n_components();
     if (assembly.format == "csr")
-      solve_with<CSRMatrix<double>>(
-          [&](CSRMatrix<double> &matrix) {
+      solve_with<CSRMatrix<Number>>(
+          [&](CSRMatrix<Number> &matrix) {
             matrix.reinit(backend, system->assembler().sparsity().view(), block, block);
           },
           *system, discretisation, physics, report);
     else
-      solve_with<SlicedEllpackMatrix<double>>(
-          [&](SlicedEllpackMatrix<double> &matrix) {
+      solve_with<SlicedEllpackMatrix<Number>>(
+          [&](SlicedEllpackMatrix<Number> &matrix) {
             matrix.reinit(backend, system->assembler().sparsity().view(), block, block, {assembly.slice_height});
           },
           *system, discretisation, physics, report);
 
+    dof_indices           = batches->dof_indices().to_vector();
+    report.backend        = backend.name();
+    report.device         = backend.device_name();
+    report.precision      = std::is_same_v<Number, float> ? "single" : "double";
+    report.preconditioner = solver.preconditioner;
+    if (backend.kind() != BackendKind::host)
+      report.device_peak = memory::peak(backend.kind());
+    return report;
+  }
+
+  template <int dim>
+  PathReport
+  PatchPath<dim>::run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution)
+  {
+    const PathReport report =
+        precision == "single" ? run_with<float>(discretisation, physics) : run_with<double>(discretisation, physics);
+
     // Ours is [node][component] along the curve; deal.II's index of each unknown is in the table.
-    const std::vector<unsigned int> dof_indices = batches->dof_indices().to_vector();
     solution.reinit(discretisation.dof_handler->n_dofs());
     for (std::size_t i = 0; i < values.size(); ++i)
       solution(dof_indices[i]) = values[i];
     discretisation.constraints->distribute(solution);
-
-    report.backend        = backend.name();
-    report.device         = backend.device_name();
-    report.precision      = "double";
-    report.preconditioner = solver.preconditioner;
-    if (backend.kind() != BackendKind::host)
-      report.device_peak = memory::peak(backend.kind());
     return report;
   }
 

@@ -54,6 +54,12 @@ namespace PatchFEM
     assembly.parse_parameters(prm);
     output.parse_parameters(prm);
     essential.parse_parameters(prm, vector_valued);
+    require(!refinement.hp_adaptive || finite_element.degrees.size() > 1,
+            "Refinement/Strategy hp_adaptive needs several Finite element/Degrees to choose from; give a list such as "
+            "'1, 2, 3'.");
+    require(!refinement.hp_adaptive || essential.periodic.empty(),
+            "Refinement/Strategy hp_adaptive is not supported with Boundary conditions/Periodic, which needs equal "
+            "degrees on both sides; use adaptive.");
     prm.enter_subsection("Exact solution");
     exact_solution = prm.get("Formula");
     prm.leave_subsection();
@@ -74,6 +80,7 @@ namespace PatchFEM
                         const MPI_Comm                communicator)
       : application(application), parameters(parameters), physics(std::move(physics_)), communicator(communicator),
         first_rank(Utilities::MPI::this_mpi_process(communicator) == 0), progress(first_rank),
+        cell_degrees(parameters.finite_element, parameters.general.constants),
         essential(parameters.essential,
                   physics->n_components(),
                   exact_formulas(parameters.exact_solution),
@@ -116,7 +123,8 @@ namespace PatchFEM
     std::string export_file = parameters.general.export_system;
     if (!export_file.empty())
       export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
-    return std::make_unique<PatchPath<dim>>(Backend(backend), solver, parameters.assembly, export_file, progress);
+    return std::make_unique<PatchPath<dim>>(Backend(backend), parameters.general.precision, solver, parameters.assembly,
+                                            export_file, progress);
   }
 
   template <int dim>
@@ -141,6 +149,7 @@ namespace PatchFEM
       summary = make_triangulation(*triangulation, parameters.mesh);
       check_support();
       physics->resolve(summary.material_ids, summary.boundary_ids);
+      cell_degrees.resolve(summary.material_ids);
       essential.resolve(summary.boundary_ids);
       essential.add_periodicity(*triangulation);
       if (exact_solution)
@@ -164,6 +173,8 @@ namespace PatchFEM
     if (summary.simplices)
     {
       const std::string here = " on " + summary.cell_kind + "; ";
+      require(!parameters.finite_element.is_hp(), "Finite element/Degrees (an hp space) is not supported" + here +
+                                                      "give one Degree, or use quadrilaterals or hexahedra.");
       require(parameters.finite_element.degree <= 2,
               "Finite element/Degree " + std::to_string(parameters.finite_element.degree) + " is not supported" + here +
                   "use 1 or 2, or quadrilaterals and hexahedra for degrees to 4.");
@@ -182,27 +193,36 @@ namespace PatchFEM
   template <int dim>
   void Problem<dim>::make_elements()
   {
-    const FiniteElementParameters      &p = parameters.finite_element;
-    std::unique_ptr<FiniteElement<dim>> scalar;
+    const FiniteElementParameters &p = parameters.finite_element;
     if (summary.simplices)
     {
-      scalar  = std::make_unique<FE_SimplexP<dim>>(p.degree);
       mapping = std::make_unique<MappingFE<dim>>(FE_SimplexP<dim>(1));
       require(p.n_quadrature <= 4, "Finite element/Quadrature points must be at most 4 on " + summary.cell_kind + ".");
-      discretisation.quadrature      = QGaussSimplex<dim>(p.n_quadrature);
-      discretisation.face_quadrature = QGaussSimplex<dim - 1>(p.n_quadrature);
     }
     else
+      mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
+
+    for (const unsigned int degree : p.legal_degrees())
     {
-      scalar                         = std::make_unique<FE_Q<dim>>(p.degree);
-      mapping                        = std::make_unique<MappingQ<dim>>(p.mapping_degree);
-      discretisation.quadrature      = QGauss<dim>(p.n_quadrature);
-      discretisation.face_quadrature = QGauss<dim - 1>(p.n_quadrature);
+      const unsigned int                  n_points = p.n_quadrature > 0 ? p.n_quadrature : degree + 1;
+      std::unique_ptr<FiniteElement<dim>> scalar;
+      if (summary.simplices)
+      {
+        scalar = std::make_unique<FE_SimplexP<dim>>(degree);
+        discretisation.quadrature.push_back(QGaussSimplex<dim>(n_points));
+        discretisation.face_quadrature.push_back(QGaussSimplex<dim - 1>(n_points));
+      }
+      else
+      {
+        scalar = std::make_unique<FE_Q<dim>>(degree);
+        discretisation.quadrature.push_back(QGauss<dim>(n_points));
+        discretisation.face_quadrature.push_back(QGauss<dim - 1>(n_points));
+      }
+      if (physics->n_components() == 1)
+        elements.push_back(*scalar);
+      else
+        elements.push_back(FESystem<dim>(*scalar, physics->n_components()));
     }
-    if (physics->n_components() == 1)
-      fe = std::move(scalar);
-    else
-      fe = std::make_unique<FESystem<dim>>(*scalar, physics->n_components());
     discretisation.mapping     = mapping.get();
     discretisation.dof_handler = &dof_handler;
     discretisation.constraints = &constraints;
@@ -211,8 +231,13 @@ namespace PatchFEM
   template <int dim>
   void Problem<dim>::setup_dofs(const bool first_cycle)
   {
-    dof_handler.reinit(*triangulation);
-    dof_handler.distribute_dofs(*fe);
+    // Degrees that were chosen by hp adaptivity come through refinement with the DoFHandler, so it is kept where it can.
+    if (first_cycle || summary.simplices)
+      dof_handler.reinit(*triangulation);
+    if (parameters.finite_element.is_hp() && (first_cycle || !parameters.refinement.hp_adaptive))
+      cell_degrees.assign(dof_handler);
+    dof_handler.distribute_dofs(elements);
+    check_degrees_of_periodic_cells(dof_handler);
     IndexSet relevant;
     DoFTools::extract_locally_relevant_dofs(dof_handler, relevant);
 
@@ -238,12 +263,19 @@ namespace PatchFEM
   {
     if (!exact_solution)
       return;
-    const unsigned int    n = parameters.finite_element.degree + 2;
-    const Quadrature<dim> quadrature =
-        summary.simplices ? Quadrature<dim>(QGaussSimplex<dim>(std::min(n, 4u))) : Quadrature<dim>(QGauss<dim>(n));
+    const hp::MappingCollection<dim> mappings(*mapping);
+    hp::QCollection<dim>             quadrature;
+    for (unsigned int i = 0; i < elements.size(); ++i)
+    {
+      const unsigned int n = elements[i].degree + 2;
+      if (summary.simplices)
+        quadrature.push_back(QGaussSimplex<dim>(std::min(n, 4u)));
+      else
+        quadrature.push_back(QGauss<dim>(n));
+    }
     const auto norm = [&](const VectorTools::NormType type) {
       dealii::Vector<double> cellwise(triangulation->n_active_cells());
-      VectorTools::integrate_difference(*mapping, dof_handler, vector, *exact_solution, cellwise, quadrature, type);
+      VectorTools::integrate_difference(mappings, dof_handler, vector, *exact_solution, cellwise, quadrature, type);
       return VectorTools::compute_global_error(*triangulation, cellwise, type);
     };
     errors = Errors{norm(VectorTools::L2_norm), norm(VectorTools::H1_norm)};
@@ -284,17 +316,26 @@ namespace PatchFEM
   void Problem<dim>::refine_adaptively()
   {
     progress.stage("error estimate");
-    dealii::Vector<float> estimate(triangulation->n_active_cells());
-    KellyErrorEstimator<dim>::estimate(*mapping, dof_handler, QGauss<dim - 1>(parameters.finite_element.degree + 1), {},
-                                       solution, estimate, {}, nullptr, numbers::invalid_unsigned_int,
-                                       triangulation->locally_owned_subdomain());
+    dealii::Vector<float>    estimate(triangulation->n_active_cells());
+    hp::QCollection<dim - 1> quadrature;
+    for (unsigned int i = 0; i < elements.size(); ++i)
+      quadrature.push_back(QGauss<dim - 1>(elements[i].degree + 1));
+    // Between different degrees the jump on a face has to be weighted by them.
+    using Estimator = KellyErrorEstimator<dim>;
+    Estimator::estimate(
+        *mapping, dof_handler, quadrature, {}, solution, estimate, {}, nullptr, numbers::invalid_unsigned_int,
+        triangulation->locally_owned_subdomain(), numbers::invalid_material_id,
+        elements.size() > 1 ? Estimator::face_diameter_over_twice_max_degree : Estimator::cell_diameter_over_24);
     const RefinementParameters &p = parameters.refinement;
     if (auto *distributed = dynamic_cast<parallel::distributed::Triangulation<dim> *>(triangulation.get()))
       parallel::distributed::GridRefinement::refine_and_coarsen_fixed_number(*distributed, estimate, p.refine_fraction,
                                                                              p.coarsen_fraction);
     else
       GridRefinement::refine_and_coarsen_fixed_number(*triangulation, estimate, p.refine_fraction, p.coarsen_fraction);
-    triangulation->prepare_coarsening_and_refinement();
+    if (p.hp_adaptive)
+      choose_between_h_and_p(*triangulation, dof_handler, solution, p.smoothness_threshold);
+    else
+      triangulation->prepare_coarsening_and_refinement();
   }
 
   template <int dim>
@@ -313,6 +354,7 @@ namespace PatchFEM
       seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
       result.n_dofs  = dof_handler.n_dofs();
       result.n_cells = triangulation->n_global_active_cells();
+      result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
       progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
       solve(result);

@@ -40,8 +40,12 @@ namespace PatchFEM
       for (const auto &stage : path.seconds.list())
         seconds[stage.first] = value_or_null(stage.second);
       seconds["total"] = path.seconds.total();
+      json by_degree   = json::object();
+      for (const auto &item : cycle.cells_by_degree)
+        by_degree[std::to_string(item.first)] = item.second;
       return {{"n_dofs", cycle.n_dofs},
               {"n_cells", cycle.n_cells},
+              {"cells_by_degree", by_degree},
               {"nnz", path.nnz},
               {"stored", path.stored},
               {"format", path.format},
@@ -98,10 +102,13 @@ namespace PatchFEM
     if (!writes || cycles.empty())
       return;
     const CycleReport &cycle = cycles.back();
-    out << "Cycle " << cycles.size() - 1 << ": " << cycle.n_cells << " cells, " << cycle.n_dofs << " unknowns, "
-        << cycle.path.n_iterations << " iterations, relative residual " << std::setprecision(2)
-        << cycle.path.relative_residual << ", " << cycle.path.seconds.total() << " s" << std::setprecision(6)
-        << std::endl;
+    out << "Cycle " << cycles.size() - 1 << ": " << cycle.n_cells << " cells, ";
+    if (cycle.cells_by_degree.size() > 1)
+      for (const auto &item : cycle.cells_by_degree)
+        out << item.second << " of degree " << item.first << ", ";
+    out << cycle.n_dofs << " unknowns, " << cycle.path.n_iterations << " iterations, relative residual "
+        << std::setprecision(2) << cycle.path.relative_residual << ", " << cycle.path.seconds.total() << " s"
+        << std::setprecision(6) << std::endl;
   }
 
   void RunReport::print_timing(std::ostream &out) const

@@ -5,6 +5,7 @@
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/dofs/dof_tools.h>
+#include <deal.II/hp/fe_values.h>
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
 #include <deal.II/lac/precondition.h>
 #include <deal.II/lac/solver_cg.h>
@@ -28,12 +29,11 @@ namespace PatchFEM
     /** det J must be positive, and not tiny for a cell of that size. */
     template <int dim>
     void check_shape(const dealii::FEValues<dim>                                  &values,
-                     const dealii::Quadrature<dim>                                &quadrature,
                      const typename dealii::DoFHandler<dim>::active_cell_iterator &cell)
     {
       const double smallest = 1e-12 * std::pow(cell->diameter(), dim);
       for (const unsigned int q : values.quadrature_point_indices())
-        if (!(values.JxW(q) > smallest * quadrature.weight(q)))
+        if (!(values.JxW(q) > smallest * values.get_quadrature().weight(q)))
         {
           std::ostringstream place;
           place << cell->center();
@@ -63,30 +63,34 @@ namespace PatchFEM
                   TrilinosVector            &rhs)
     {
       using namespace dealii;
-      const DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
-      FEValues<dim>          values(*discretisation.mapping, dof_handler.get_fe(), discretisation.quadrature,
-                                    update_values | update_gradients | update_quadrature_points | update_JxW_values);
-      FEFaceValues<dim>      face_values(*discretisation.mapping, dof_handler.get_fe(), discretisation.face_quadrature,
-                                         update_values | update_quadrature_points | update_normal_vectors |
-                                             update_JxW_values);
+      const DoFHandler<dim>           &dof_handler = *discretisation.dof_handler;
+      const hp::MappingCollection<dim> mapping(*discretisation.mapping);
+      const hp::FECollection<dim>     &elements = dof_handler.get_fe_collection();
+      hp::FEValues<dim>                values(mapping, elements, discretisation.quadrature,
+                                              update_values | update_gradients | update_quadrature_points | update_JxW_values);
+      hp::FEFaceValues<dim>            face_values(mapping, elements, discretisation.face_quadrature,
+                                                   update_values | update_quadrature_points | update_normal_vectors |
+                                                       update_JxW_values);
 
-      const unsigned int                   n = dof_handler.get_fe().n_dofs_per_cell();
-      FullMatrix<double>                   cell_matrix(n, n);
-      dealii::Vector<double>               cell_rhs(n);
-      std::vector<types::global_dof_index> indices(n);
+      FullMatrix<double>                   cell_matrix;
+      dealii::Vector<double>               cell_rhs;
+      std::vector<types::global_dof_index> indices;
       for (const auto &cell : dof_handler.active_cell_iterators())
         if (cell->is_locally_owned())
         {
-          cell_matrix = 0.;
-          cell_rhs    = 0.;
+          const unsigned int n = cell->get_fe().n_dofs_per_cell();
+          cell_matrix.reinit(n, n);
+          cell_rhs.reinit(n);
+          indices.resize(n);
           values.reinit(cell);
-          check_shape<dim>(values, discretisation.quadrature, cell);
-          physics.add_cell(values, cell->material_id(), cell_matrix, cell_rhs);
+          const FEValues<dim> &cell_values = values.get_present_fe_values();
+          check_shape<dim>(cell_values, cell);
+          physics.add_cell(cell_values, cell->material_id(), cell_matrix, cell_rhs);
           for (const auto &face : cell->face_iterators())
             if (face->at_boundary() && physics.has_face_terms(face->boundary_id()))
             {
               face_values.reinit(cell, face);
-              physics.add_face(face_values, face->boundary_id(), cell_matrix, cell_rhs);
+              physics.add_face(face_values.get_present_fe_values(), face->boundary_id(), cell_matrix, cell_rhs);
             }
           cell->get_dof_indices(indices);
           discretisation.constraints->distribute_local_to_global(cell_matrix, cell_rhs, indices, matrix, rhs);
@@ -103,7 +107,7 @@ namespace PatchFEM
     {
       Trilinos::PreconditionAMG::AdditionalData data;
       data.elliptic              = true;
-      data.higher_order_elements = discretisation.dof_handler->get_fe().degree > 1;
+      data.higher_order_elements = discretisation.dof_handler->get_fe_collection().max_degree() > 1;
       data.smoother_type         = "Chebyshev";
       data.smoother_sweeps       = 2;
 

@@ -46,6 +46,26 @@ patchfem_run_case(bad.adaptive_tetrahedra laplace ${tetrahedra} SET "Refinement/
 patchfem_run_case(bad.periodic_triangles laplace ${laplace} ERROR "Periodic is not supported on triangles"
                   SET "Mesh/Simplices=kuhn" "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x")
 
+# hp spaces
+set(l_shape ${parameter_files}/laplace/l_shape_hp.prm)
+set(hp_adaptive ${parameter_files}/laplace/l_shape_hp_adaptive.prm)
+patchfem_run_case(bad.degrees laplace ${l_shape} SET "Finite element/Degrees=1, 5" ERROR "Degrees the value '1, 5'")
+patchfem_run_case(bad.degrees_twice laplace ${l_shape} SET "Finite element/Degrees=1, 2, 3, 2" ERROR "degree 2 twice")
+patchfem_run_case(bad.degree_not_listed laplace ${hp_adaptive} SET "Finite element/Degree=1" ERROR "Degree is 1, which is not in the list")
+patchfem_run_case(bad.cell_degree laplace ${l_shape} SET "Finite element/Cell degree=2+x" ERROR
+                  "degree 1.125 that Finite element/Cell degree gives to the cell around .*, is not in the list Finite element/Degrees = 1, 2, 3")
+patchfem_run_case(bad.cell_degree_formula laplace ${l_shape} SET "Finite element/Cell degree=z" ERROR "Cell degree has a formula that cannot be read")
+patchfem_run_case(bad.cell_degree_material laplace ${l_shape} SET "Finite element/Cell degree=3: 2" ERROR "Cell degree names material id 3, but no cell has it")
+patchfem_run_case(bad.cell_degree_alone laplace ${l_shape} SET "Finite element/Degrees=" ERROR "chooses among Finite element/Degrees, which is empty")
+patchfem_run_case(bad.hp_adaptive_one_degree laplace ${hp_adaptive} SET "Finite element/Degrees=2" ERROR "hp_adaptive needs several Finite element/Degrees")
+patchfem_run_case(bad.hp_triangles laplace ${l_shape} SET "Mesh/Simplices=kuhn" ERROR "Degrees .an hp space. is not supported on triangles")
+patchfem_run_case(bad.hp_tetrahedra laplace ${tetrahedra} SET "Finite element/Degrees=1, 2" ERROR "Degrees .an hp space. is not supported on tetrahedra")
+patchfem_run_case(bad.hp_adaptive_periodic laplace ${hp_adaptive} SET "Boundary conditions/Periodic=0 1 x"
+                  ERROR "hp_adaptive is not supported with Boundary conditions/Periodic")
+patchfem_run_case(bad.hp_periodic laplace ${laplace} ERROR "which Boundary conditions/Periodic joins, have the degrees 1 and 2"
+                  SET "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x"
+                      "Finite element/Degrees=1, 2" "Finite element/Cell degree=x < 0.5 ? 1 : 2")
+
 # Singular problems
 patchfem_run_case(bad.pure_neumann laplace ${laplace} SET "Boundary conditions/Dirichlet=" ERROR "singular.*the constant")
 patchfem_run_case(bad.free_body elasticity ${elasticity} SET "Boundary conditions/Dirichlet="
@@ -58,6 +78,16 @@ patchfem_run_case(bad.free_rotation elasticity ${elasticity} ERROR "holds rotati
 
 # Solver
 patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "Conjugate gradients did not reach .* in 3 steps")
+
+# Single precision says so where it is too short: a tolerance below its rounding, and a matrix that is ill conditioned.
+patchfem_run_case(bad.single_tolerance laplace ${laplace} SET "Precision=single"
+                  ERROR "cannot reach .* in this precision: .* choose Precision = double, or raise Solver/Tolerance")
+patchfem_run_case(bad.single_cantilever elasticity ${parameter_files}/elasticity/cantilever.prm
+                  SET "Precision=single" "Solver/Tolerance=1e-4" "Solver/Maximum iterations=1500" "Mesh/Global refinements=1"
+                  ERROR "did not reach .* in 1500 steps.* choose Precision = double, or raise Solver/Tolerance")
+patchfem_run_case(bad.single_of_trilinos laplace ${laplace} SET "Precision=single" "Backend=trilinos"
+                  ERROR "Precision = single does not exist with Backend = trilinos")
+patchfem_run_case(bad.precision laplace ${laplace} SET "Precision=half" ERROR "Precision the value 'half'")
 
 patchfem_run_case(bad.ml_on_host laplace ${laplace} SET "Backend=host" "Solver/Preconditioner=ml" ERROR "ml is Trilinos'")
 patchfem_run_case(bad.block_jacobi_of_trilinos laplace ${laplace} SET "Backend=trilinos" "Solver/Preconditioner=block_jacobi"

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Usage: check_report REPORT.json [order_L2 order_H1 | -] [max_difference]
+// Usage: check_report REPORT.json [order_L2 order_H1 | - -] [max_difference] [KEY=VALUE]...
 // Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
-// difference to the baseline at most that.
+// difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
+// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace
 {
@@ -26,9 +29,9 @@ namespace
 
   void check_system(const nlohmann::json &system, const std::string &where)
   {
-    for (const char *key :
-         {"n_dofs", "n_cells", "nnz", "stored", "format", "precision", "preconditioner", "iterations",
-          "relative_residual", "seconds", "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
+    for (const char *key : {"n_dofs", "n_cells", "cells_by_degree", "nnz", "stored", "format", "precision",
+                            "preconditioner", "iterations", "relative_residual", "seconds", "repeated_assembly",
+                            "memory_bytes", "assembly_redundancy", "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
          {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})
@@ -44,6 +47,10 @@ namespace
         sum += stage.value().get<double>();
     check(std::abs(sum - system["seconds"]["total"].get<double>()) <= 1e-9 * sum,
           where + ": the stages are not the total");
+    long n_cells = 0;
+    for (const auto &count : system["cells_by_degree"])
+      n_cells += count.get<long>();
+    check(n_cells == system["n_cells"].get<long>(), where + ": the cells of all degrees are not all cells");
     check(system["n_dofs"].get<long>() > 0 && system["nnz"].get<long>() >= system["n_dofs"].get<long>(),
           where + ": fewer entries than unknowns");
     check(system["stored"].get<long>() >= system["nnz"].get<long>(), where + ": less stored than there is");
@@ -60,12 +67,46 @@ namespace
     // The recursive residual of conjugate gradients may be some digits better than the true one.
     check(system["relative_residual"].get<double>() < 1e-4, where + ": the system was not solved");
   }
+
+  /** The degrees that cells of @p cycle have, ascending, as "1,2". */
+  std::string degrees_of(const nlohmann::json &cycle)
+  {
+    std::string list;
+    for (const auto &item : cycle["cells_by_degree"].items())
+      if (item.value().get<long>() > 0)
+        list += (list.empty() ? "" : ",") + item.key();
+    return list;
+  }
+
+  void check_value(const nlohmann::json &cycles, const std::string &key, const std::string &value)
+  {
+    const auto &last = cycles.back();
+    const auto  seen = [&](const auto &is) {
+      std::ostringstream out;
+      out << key << '=' << value << " was asked for, but there is " << is;
+      return out.str();
+    };
+    if (key == "max_H1")
+      check(last["errors"]["H1"] <= std::stod(value), seen(last["errors"]["H1"]));
+    else if (key == "max_dofs")
+      check(last["n_dofs"] <= std::stol(value), seen(last["n_dofs"]));
+    else if (key == "degrees")
+      check(degrees_of(last) == value, seen(degrees_of(last)));
+    else if (key == "precision")
+      for (const auto &cycle : cycles)
+        check(cycle["precision"] == value, seen(cycle["precision"]));
+    else
+      check(false, "check_report does not know " + key);
+  }
 } // namespace
 
 int main(int argc, char **argv)
 {
   if (argc < 2)
     return EXIT_FAILURE;
+  std::vector<std::string> values; // KEY=VALUE, behind all others
+  for (; argc > 2 && std::string(argv[argc - 1]).find('=') != std::string::npos; --argc)
+    values.push_back(argv[argc - 1]);
   std::ifstream        file(argv[1]);
   const nlohmann::json report = nlohmann::json::parse(file);
   for (const char *key : {"application", "backend", "device", "commit", "cycles"})
@@ -81,7 +122,10 @@ int main(int argc, char **argv)
     check_system(cycles[c], where);
     check(cycles[c].contains("baseline"), where + " lacks the key baseline");
     if (!failed && !cycles[c]["baseline"].is_null())
+    {
       check_system(cycles[c]["baseline"], where + "/baseline");
+      check(cycles[c]["baseline"]["precision"] == "double", where + ": Trilinos computes in double");
+    }
   }
   if (failed)
     return EXIT_FAILURE;
@@ -99,6 +143,8 @@ int main(int argc, char **argv)
       check(order >= least, std::string("the order in ") + names[n] + " is less than " + argv[2 + n]);
     }
   }
+  for (const std::string &value : values)
+    check_value(cycles, value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
   if (argc == 5)
   {
     const auto &baseline = cycles.back()["baseline"];

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Runs PROGRAM (a list: it may start with mpiexec) with ARGUMENTS, results in FOLDER, which is emptied first. Then, with
-# ERROR empty, the run must succeed, say nothing on standard error, write FILES, and pass CHECKER with CHECKS.
+# ERROR empty, the run must succeed, say nothing on standard error, write FILES, and pass CHECKER with CHECKS; if
+# CONTAINS, file:regex, is given, a line of that file must match.
 # Otherwise it must fail, with one line on standard error that matches ERROR and names PREFIX.
 # A semicolon inside of an argument is written as |.
 string(REPLACE "|" "\\;" ARGUMENTS "${ARGUMENTS}")
@@ -42,6 +43,13 @@ foreach(file ${FILES})
     message(FATAL_ERROR "the run did not write ${file}")
   endif()
 endforeach()
+if(CONTAINS MATCHES "^([^:]*):(.*)$")
+  set(wanted "${CMAKE_MATCH_2}")
+  file(STRINGS ${FOLDER}/${CMAKE_MATCH_1} found REGEX "${wanted}")
+  if(NOT found)
+    message(FATAL_ERROR "nothing in the file of ${CONTAINS} matches")
+  endif()
+endif()
 file(GLOB parts ${FOLDER}/*.part)
 if(parts)
   message(FATAL_ERROR "unfinished files are left: ${parts}")

@@ -7,7 +7,7 @@
 #include <patchfem/app/progress.h>
 
 #include <deal.II/base/mpi.h>
-#include <deal.II/base/quadrature.h>
+#include <deal.II/hp/q_collection.h>
 #include <deal.II/lac/la_parallel_vector.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ namespace PatchFEM
     const dealii::Mapping<dim>              *mapping;
     const dealii::DoFHandler<dim>           *dof_handler;
     const dealii::AffineConstraints<double> *constraints;
-    dealii::Quadrature<dim>                  quadrature;
-    dealii::Quadrature<dim - 1>              face_quadrature;
+    dealii::hp::QCollection<dim>             quadrature;      ///< one for each element of the DoFHandler
+    dealii::hp::QCollection<dim - 1>         face_quadrature; ///< the same
     MPI_Comm                                 communicator;
   };
 
@@ -61,10 +61,10 @@ namespace PatchFEM
     std::uint64_t             nnz    = 0; ///< logical entries
     std::uint64_t             stored = 0; ///< entries in memory, with padding
     std::string               format;
-    std::string               precision;
+    std::string               precision; ///< of assembly, matrix and solver: double or single
     std::string               preconditioner;
     unsigned int              n_iterations      = 0;
-    double                    relative_residual = 0.; ///< |b - A x| / |b|, computed anew at the end
+    double                    relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
     StageSeconds              seconds;
     std::optional<double>     repeated_assembly; ///< seconds, median over the repetitions that were asked for
     std::optional<double>     device_forecast, device_peak; ///< bytes

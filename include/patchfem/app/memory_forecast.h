@@ -30,8 +30,10 @@ namespace PatchFEM
    *
    * @param csr Whether the matrix is stored in scalar rows, with one column per entry, instead of blocks.
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
+   * @param number_size Bytes of a value of matrix, vectors and coefficients.
    */
-  MemoryForecast forecast_memory(const ElementTables &tables, bool csr, int n_coefficients_per_point);
+  MemoryForecast
+  forecast_memory(const ElementTables &tables, bool csr, int n_coefficients_per_point, std::size_t number_size);
 
   /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
   void require_memory(const MemoryForecast &forecast, const Backend &backend);

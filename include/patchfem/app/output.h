@@ -8,7 +8,8 @@ namespace PatchFEM
 {
   /**
    * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the
-   * solution, what the physics derives from it, and the material id. Every file is renamed when it is whole.
+   * solution, what the physics derives from it, the material id, and on hp spaces the degree of each cell. Every file is
+   * renamed when it is whole.
    *
    * @param folder Exists.
    * @param patches The patch of each active cell, empty if the path has none.

@@ -22,6 +22,7 @@ namespace PatchFEM
   {
     int         dimension = 2;
     std::string backend;
+    std::string precision; ///< double or single
     std::string baseline;
     std::string export_system; ///< file name, empty for none
     Constants   constants;
@@ -33,21 +34,30 @@ namespace PatchFEM
   /** Section `Finite element`. */
   struct FiniteElementParameters
   {
-    unsigned int degree         = 1;
-    unsigned int mapping_degree = 1;
-    unsigned int n_quadrature   = 0; ///< Gauss points per direction; 0 stands for degree + 1
+    unsigned int              degree = 1;
+    std::vector<unsigned int> degrees;     ///< of an hp space, ascending; empty: all cells have `degree`
+    std::string               cell_degree; ///< formulas, empty: `degree`
+    unsigned int              mapping_degree = 1;
+    unsigned int              n_quadrature   = 0; ///< Gauss points per direction; 0 stands for a cell's degree + 1
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);
+
+    bool is_hp() const { return !degrees.empty(); }
+
+    /** Degrees that cells may have: `degrees`, or `degree` alone. */
+    std::vector<unsigned int> legal_degrees() const { return is_hp() ? degrees : std::vector<unsigned int>{degree}; }
   };
 
   /** Section `Refinement`: what happens between the cycles of a run. */
   struct RefinementParameters
   {
-    unsigned int n_cycles         = 1;
-    bool         adaptive         = false;
-    double       refine_fraction  = 0.3;
-    double       coarsen_fraction = 0.03;
+    unsigned int n_cycles             = 1;
+    bool         adaptive             = false;
+    bool         hp_adaptive          = false; ///< adaptive, and degrees change as well
+    double       refine_fraction      = 0.3;
+    double       coarsen_fraction     = 0.03;
+    double       smoothness_threshold = 1.;
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);

@@ -16,10 +16,11 @@ namespace PatchFEM
   {
   public:
     /**
-     * Throws Error if there is no such back end. @p solver.preconditioner is none, jacobi or block_jacobi. A system is
+     * Throws Error if there is no such back end. @p precision is double or single. @p solver.preconditioner is none, jacobi or block_jacobi. A system is
      * written to @p export_file unless that is empty.
      */
     PatchPath(const Backend            &backend,
+              const std::string        &precision,
               const SolverParameters   &solver,
               const AssemblyParameters &assembly,
               const std::string        &export_file,
@@ -29,21 +30,27 @@ namespace PatchFEM
     run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) override;
 
   private:
+    /** All stages, with matrix and vectors of one number type. Leaves the solution in `values` and `dof_indices`. */
+    template <typename Number>
+    PathReport run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
+
     /** From structure to solution with one of the matrix formats. */
     template <typename Matrix, typename MakeMatrix>
-    void solve_with(const MakeMatrix          &make_matrix,
-                    SystemAssembler           &system,
-                    const Discretisation<dim> &discretisation,
-                    const Physics<dim>        &physics,
-                    PathReport                &report);
+    void solve_with(const MakeMatrix                             &make_matrix,
+                    SystemAssembler<typename Matrix::value_type> &system,
+                    const Discretisation<dim>                    &discretisation,
+                    const Physics<dim>                           &physics,
+                    PathReport                                   &report);
 
     const Backend            backend;
+    const std::string        precision;
     const SolverParameters   solver;
     const AssemblyParameters assembly;
     const std::string        export_file;
     Progress                &progress;
 
-    std::vector<double> values; ///< the solution in the numbering of the back end
+    std::vector<double>       values;      ///< the solution in the numbering of the back end
+    std::vector<unsigned int> dof_indices; ///< deal.II's index of each of them
   };
 } // namespace PatchFEM
 

@@ -2,6 +2,7 @@
 #ifndef patchfem_app_problem_h
 #define patchfem_app_problem_h
 
+#include <patchfem/app/cell_degrees.h>
 #include <patchfem/app/mesh.h>
 #include <patchfem/app/report.h>
 
@@ -56,12 +57,13 @@ namespace PatchFEM
     const MPI_Comm                         communicator;
     const bool                             first_rank;
     Progress                               progress;
+    const CellDegrees<dim>                 cell_degrees;
     EssentialConditions<dim>               essential;
     std::optional<ExpressionFunction<dim>> exact_solution;
 
     std::unique_ptr<dealii::Triangulation<dim>> triangulation;
     MeshSummary                                 summary;
-    std::unique_ptr<dealii::FiniteElement<dim>> fe;
+    dealii::hp::FECollection<dim>               elements; ///< one for each legal degree, ascending
     std::unique_ptr<dealii::Mapping<dim>>       mapping;
     dealii::DoFHandler<dim>                     dof_handler;
     dealii::AffineConstraints<double>           constraints;

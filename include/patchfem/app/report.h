@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
+
 namespace PatchFEM
 {
   struct Errors
@@ -16,13 +18,14 @@ namespace PatchFEM
   /** What one refinement cycle came to. */
   struct CycleReport
   {
-    std::uint64_t             n_dofs = 0, n_cells = 0;
-    PathReport                path;
-    std::optional<Errors>     errors;
-    double                    host_peak = 0.; ///< bytes resident at most, summed over the ranks
-    std::optional<PathReport> baseline;
-    std::optional<Errors>     baseline_errors;
-    double                    max_difference = 0.; ///< of the two solutions, largest over all unknowns
+    std::uint64_t                         n_dofs = 0, n_cells = 0;
+    std::map<unsigned int, std::uint64_t> cells_by_degree;
+    PathReport                            path;
+    std::optional<Errors>                 errors;
+    double                                host_peak = 0.; ///< bytes resident at most, summed over the ranks
+    std::optional<PathReport>             baseline;
+    std::optional<Errors>                 baseline_errors;
+    double                                max_difference = 0.; ///< of the two solutions, largest over all unknowns
   };
 
   /** The run as `report.json` and as tables. Only one rank writes. */

@@ -10,38 +10,39 @@ namespace PatchFEM
    * An Assembler whose weak form was chosen at run time: what a physics gives to the path that assembles and
    * solves without knowing the equation.
    */
+  template <typename Number>
   class SystemAssembler
   {
   public:
     virtual ~SystemAssembler() = default;
 
-    virtual AssemblerBase<double> &assembler() = 0;
+    virtual AssemblerBase<Number> &assembler() = 0;
 
     virtual void reinit(std::shared_ptr<const ElementBatches> batches, const Patches::AdditionalData &data) = 0;
     virtual void set_coefficients(const CoefficientField &field)                                            = 0;
-    virtual void assemble(CSRMatrix<double> &matrix, Vector<double> &rhs)                                   = 0;
-    virtual void assemble(SlicedEllpackMatrix<double> &matrix, Vector<double> &rhs)                         = 0;
+    virtual void assemble(CSRMatrix<Number> &matrix, Vector<Number> &rhs)                                   = 0;
+    virtual void assemble(SlicedEllpackMatrix<Number> &matrix, Vector<Number> &rhs)                         = 0;
   };
 
-  template <typename Form>
-  class SystemAssemblerFor : public SystemAssembler
+  template <typename Form, typename Number>
+  class SystemAssemblerFor : public SystemAssembler<Number>
   {
   public:
-    AssemblerBase<double> &assembler() override { return implementation; }
+    AssemblerBase<Number> &assembler() override { return implementation; }
 
     void reinit(std::shared_ptr<const ElementBatches> batches, const Patches::AdditionalData &data) override
     {
       implementation.reinit(std::move(batches), data);
     }
     void set_coefficients(const CoefficientField &field) override { implementation.set_coefficients(field); }
-    void assemble(CSRMatrix<double> &matrix, Vector<double> &rhs) override { implementation.assemble(matrix, rhs); }
-    void assemble(SlicedEllpackMatrix<double> &matrix, Vector<double> &rhs) override
+    void assemble(CSRMatrix<Number> &matrix, Vector<Number> &rhs) override { implementation.assemble(matrix, rhs); }
+    void assemble(SlicedEllpackMatrix<Number> &matrix, Vector<Number> &rhs) override
     {
       implementation.assemble(matrix, rhs);
     }
 
   private:
-    Assembler<Form> implementation;
+    Assembler<Form, Number> implementation;
   };
 
   /** The data of a weak form on one mesh, as plain values. */
