@@ -55,7 +55,7 @@ namespace PatchFEM
         if (p.fed_offsets != nullptr)
         {
           for (std::int64_t fed = p.fed_offsets[patch] + rank / 32; fed < p.fed_offsets[patch + 1]; fed += size / 32)
-            body.add_buffered(patch, fed, WarpTeam<32>(), scratch);
+            body.add_buffered(patch, fed, WarpTeam(), scratch);
           barrier();
         }
         body.write(patch, rank, size, scratch);
@@ -187,6 +187,9 @@ namespace PatchFEM
         return n;
       }
 
+      constexpr const char *too_many_rows =
+          "The rows of a patch leave no room for its cells; choose fewer rows per patch.";
+
       template <typename Form, typename Number, typename Extents>
       void launch_patches(Cuda where, const AssemblyArguments<Number> &arguments)
       {
@@ -199,12 +202,18 @@ namespace PatchFEM
           kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(body, rest...);
           PATCHFEM_CUDA_CHECK_LAUNCH();
         };
+        if (arguments.most_levels == 0) // all cells are buffered
+          return launch(cells_kernel<Form, Number, AnyExtents>, n_patches,
+                        WarpCells<Form, Number, AnyExtents>::most_warps * 32, body.row_bytes(), 1);
+        // The plan has kept room for the workers, unless somebody asked for more rows than fit with them.
+        require(arguments.fast_memory >= body.row_bytes(), too_many_rows);
+        const std::size_t room = arguments.fast_memory - body.row_bytes();
         if constexpr (Extents::n_shape == 8 && by_matrix_instructions<Form, Number>())
           if (!arguments.coefficients.varies_inside_cells())
           {
             const std::size_t bytes   = Hexahedra<Form>::slot_bytes;
-            const int         n_slots = static_cast<int>((arguments.fast_memory - body.row_bytes()) / bytes);
-            require(n_slots > 0, "The rows of a patch leave no room for its cells; choose fewer rows per patch.");
+            const int         n_slots = static_cast<int>(room / bytes);
+            require(n_slots >= Hexahedra<Form>::n_mapping, too_many_rows);
             const int n_blocks = std::min(n_patches, multiprocessor_count() * Hexahedra<Form>::residency);
             return launch(hexahedra_kernel<Form>, n_blocks, Hexahedra<Form>::n_threads,
                           body.row_bytes() + n_slots * bytes, n_slots);
@@ -215,8 +224,8 @@ namespace PatchFEM
         {
           using Cells                = WarpCells<Form, Number, Extents>;
           const ReferenceView &r     = arguments.batches.batch[arguments.computed_batch].reference;
-          const auto           shape = Cells::shape(r.n_shape, arguments.one_point ? 1 : r.n_quadrature,
-                                                    arguments.fast_memory - body.row_bytes());
+          const auto           shape = Cells::shape(r.n_shape, arguments.one_point ? 1 : r.n_quadrature, room);
+          require(shape.bytes() <= room, too_many_rows);
           launch(cells_kernel<Form, Number, Extents>, n_patches, shape.n_warps * 32, body.row_bytes() + shape.bytes(),
                  shape.cells_per_warp);
         }
@@ -227,7 +236,10 @@ namespace PatchFEM
     void patch_rows(Cuda where, const AssemblyArguments<Number> &arguments)
     {
       with_extents<Form>(arguments, [&](auto extents) {
-        internal::launch_patches<Form, Number, decltype(extents)>(where, arguments);
+        using Extents = decltype(extents);
+        // In the kernels with fixed extents a lane has one component of a load at most.
+        constexpr bool fits = Extents::n_shape == 0 || Form::n_components <= 4;
+        internal::launch_patches<Form, Number, std::conditional_t<fits, Extents, AnyExtents>>(where, arguments);
       });
     }
   } // namespace kernels

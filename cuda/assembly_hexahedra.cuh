@@ -57,22 +57,38 @@ namespace PatchFEM
 
       __device__ void arrive(const int count)
       {
+#if __CUDA_ARCH__ >= 900
         asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0], %1; }" ::"r"(address()), "r"(count)
                      : "memory");
+#else
+        for (int k = 0; k < count; ++k)
+          asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(address()) : "memory");
+#endif
       }
 
       /** Until phase number @p phase is complete; the phase before it must be. */
       __device__ void wait(const int phase)
       {
+#if __CUDA_ARCH__ >= 900
         asm volatile("{ .reg .pred done;\n"
                      "WAIT_%=: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
                      "@!done bra WAIT_%=; }" ::"r"(address()),
                      "r"(phase & 1)
                      : "memory");
+#else
+        asm volatile("{ .reg .pred done;\n"
+                     "WAIT_%=: mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
+                     "@!done bra WAIT_%=; }" ::"r"(address()),
+                     "r"(phase & 1)
+                     : "memory");
+#endif
       }
 
     private:
-      __device__ std::uint32_t address() { return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state)); }
+      __device__ std::uint32_t address()
+      {
+        return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state));
+      }
 
       std::uint64_t state;
     };
@@ -106,11 +122,15 @@ namespace PatchFEM
 
       /// Of eight cells: their records, a barrier that says that these are there, and one that they are read.
       static constexpr std::size_t slot_bytes  = 8 * record_size * sizeof(double) + 2 * sizeof(PhaseBarrier);
-      static constexpr int         least_slots = 6;
+      static constexpr int         least_slots = 6; ///< at least n_mapping
+      static_assert(least_slots >= n_mapping, "Every mapping warp needs a slot.");
 
       using Body    = PatchBody<n_comp, double>;
       using Scratch = typename Body::Scratch;
       using Moments = typename Form::template Moments<double>;
+      static_assert(std::is_same<Moments, SmallMatrix<outer ? 3 : 1, outer ? 3 : 1, double>>::value,
+                    "Moments of this kind are a 1 x 1 or a dim x dim matrix.");
+      static_assert(n_comp <= 4, "A load has a lane for each component.");
 
       const Body    &body;
       const Scratch &scratch;
@@ -197,7 +217,7 @@ namespace PatchFEM
               c.x[h][d] = from[d];
           }
           c.row[h]    = c.exists && c.row[h] >= 0 && c.row[h] < n_rows ? c.row[h] : -1;
-          c.owners[h] = __ballot_sync(WarpTeam<32>::all, c.row[h] >= 0) >> (4 * k) & 15u;
+          c.owners[h] = __ballot_sync(WarpTeam::all, c.row[h] >= 0) >> (4 * k) & 15u;
         }
         for (int h = 0; h < 2; ++h)
           if (c.row[h] >= 0)
@@ -249,7 +269,7 @@ namespace PatchFEM
         double x[2][3];
         for (int d = 0; d < 3; ++d)
         {
-          const double origin = __shfl_sync(WarpTeam<32>::all, c.x[0][d], lane() & 28);
+          const double origin = __shfl_sync(WarpTeam::all, c.x[0][d], lane() & 28);
           for (int h = 0; h < 2; ++h)
             x[h][d] = c.x[h][d] - origin;
         }
@@ -379,8 +399,8 @@ namespace PatchFEM
           return (outer ? record[q * point_size + 9] : record[weights + q]) * reference.value[h];
         };
         const auto over_points = [](double sum) {
-          sum += __shfl_xor_sync(WarpTeam<32>::all, sum, 1);
-          return sum + __shfl_xor_sync(WarpTeam<32>::all, sum, 2);
+          sum += __shfl_xor_sync(WarpTeam::all, sum, 1);
+          return sum + __shfl_xor_sync(WarpTeam::all, sum, 2);
         };
         const CoefficientView<double> &f = body.a.load;
         if (!f.varies_inside_cells())
@@ -426,7 +446,7 @@ namespace PatchFEM
           }
           if (loaded())
             for (int cell = 0; cell < cells_a_warp; ++cell)
-              f[cell] = sum_load(record + cell * record_size, reference);
+              f[cell] = mine + cell < stop ? sum_load(record + cell * record_size, reference) : 0.;
           // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
           __syncwarp();
           if (lane() == 0)
@@ -471,6 +491,10 @@ namespace PatchFEM
           if (group >= n_slots)
             emptied(group).wait(group / n_slots - 1);
           map(now, records(group));
+          // Groups are announced in their order: who waits for a phase of a barrier then knows that the one before it,
+          // from which its parity does not tell it, is complete.
+          if (group > 0)
+            filled(group - 1).wait((group - 1) / n_slots);
           __syncwarp();
           if (lane() == 0)
             filled(group).arrive(1);

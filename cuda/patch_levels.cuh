@@ -8,14 +8,13 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** Neighbouring lanes of a warp that work together. */
-    template <int lanes>
+    /** The lanes of a warp, working together. */
     struct WarpTeam
     {
-      static constexpr int          size = lanes;
+      static constexpr int          size = 32;
       static constexpr unsigned int all  = 0xffffffffu;
 
-      __device__ int  lane() const { return threadIdx.x % lanes; }
+      __device__ int  lane() const { return threadIdx.x % 32; }
       __device__ void sync() const { __syncwarp(); }
     };
 

@@ -14,6 +14,7 @@ namespace PatchFEM
                                         const int                             n_coefficients,
                                         const AdditionalData                 &data)
   {
+    require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     elements                         = std::move(batches);
     one_point_suffices               = one_point;
     const ReferenceElement &computed = elements->reference(Patches::computed_batch(*elements));
@@ -21,7 +22,8 @@ namespace PatchFEM
         computed.n_geometry == computed.n_shape && computed.geometry_gradients == computed.shape_gradients;
     // Who names the size of the patches may need all of the memory.
     const int                concurrent = data.concurrent > 0 || data.rows_per_patch == 0 ? data.concurrent : 1;
-    const kernels::PatchRoom room       = patch_room(backend().patch_memory(), concurrent);
+    const std::size_t        total      = backend().patch_memory();
+    const kernels::PatchRoom room       = patch_room(total, concurrent);
     fast_memory                         = room.available;
     const auto now                      = [&] {
       backend().synchronize();
@@ -32,7 +34,7 @@ namespace PatchFEM
     row_cells.reinit(*elements);
     pattern.reinit(*elements, row_cells);
     const auto middle = now();
-    plan.reinit(*elements, row_cells, pattern, {room.worker_bytes, sizeof(Number), room.available}, data);
+    plan.reinit(*elements, row_cells, pattern, {room.worker_bytes, sizeof(Number), room.available, total}, data);
 
     std::int64_t n_matrix = 0, n_vector = 0;
     for (const Patches::Chunk &chunk : plan.chunks())

@@ -120,6 +120,7 @@ namespace PatchFEM
       const CellTable &table = tables.batches[b];
       Batch           &batch = batches[b];
       batch.reference        = table.reference;
+      batch.barycentric      = is_barycentric(table.reference);
       batch.n_cells          = table.n_cells;
       batch.first_cell       = first;
       first += table.n_cells;
@@ -316,7 +317,7 @@ namespace PatchFEM
     {
       const Batch &from = batches[b];
       result.batch[b]   = {{from.reference.n_shape, from.reference.n_geometry, from.reference.n_quadrature,
-                            from.reference.n_face_quadrature, is_barycentric(from.reference), from.weights.data(),
+                            from.reference.n_face_quadrature, from.barycentric, from.weights.data(),
                             from.shape_values.data(), from.shape_gradients.data(), from.geometry_values.data(),
                             from.geometry_gradients.data(), from.support_geometry_values.data(), from.face_weights.data(),
                             from.face_shape_values.data(), from.face_geometry_gradients.data(),

@@ -13,9 +13,6 @@ namespace PatchFEM
 {
   namespace
   {
-    /// Bytes for the ends of levels, of which there are a few more than cells at a node.
-    constexpr std::size_t levels_reserve = 1024;
-
     /// Sizes of patches that are tried, largest first.
     constexpr std::array<int, 14> patch_sizes = {{512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1}};
 
@@ -39,7 +36,6 @@ namespace PatchFEM
                        const AdditionalData &data)
   {
     require(data.rows_per_patch >= 0 && data.rows_per_patch <= (1 << 20), "Rows per patch must be between 0 and 2^20.");
-    require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     n_rows               = row_cells.n_rows();
     chosen               = data.strategy;
     const Backend &place = batches.backend();
@@ -49,7 +45,7 @@ namespace PatchFEM
       return (std::size_t(most_blocks_of_patch) * batches.n_components() * batches.n_components() +
               std::size_t(rows) * batches.n_components()) *
                  memory.bytes_per_entry +
-             std::size_t(rows) * (sizeof(int) + 1) + levels_reserve;
+             std::size_t(rows) * (sizeof(int) + 1) + levels_bytes;
     };
     const auto find_size = [&](const auto &acceptable) {
       if (data.rows_per_patch > 0)
@@ -84,11 +80,13 @@ namespace PatchFEM
         n_rows_per_patch = rows;
         if (data.rows_per_patch == 0 && rows > 128)
           return false;
-        return row_bytes(rows) <= memory.available / 4; // row_bytes() also notes the extents of the patches
+        return row_bytes(rows) <= memory.total / 4; // row_bytes() also notes the extents of the patches
       });
-      require(roomy || row_bytes(n_rows_per_patch) <= memory.available, "The longest row of the matrix, with " +
-                                                                            std::to_string(sparsity.longest_row()) +
-                                                                            " blocks, does not fit into fast memory.");
+      require(roomy || row_bytes(n_rows_per_patch) <= memory.total,
+              data.rows_per_patch > 0
+                  ? "The rows of a patch do not fit into fast memory; choose fewer rows per patch."
+                  : "The longest row of the matrix, with " + std::to_string(sparsity.longest_row()) +
+                        " blocks, does not fit into fast memory.");
       buffered = mark_buffered(batches);
       order_cells(row_cells, buffered);
       cut(row_cells, n_rows_per_patch);
@@ -99,6 +97,11 @@ namespace PatchFEM
     plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
     plan_computed(batches, sparsity, buffered);
     place.synchronize();
+    if (std::size_t(most_levels_of_patch) * sizeof(int) > levels_bytes)
+    {
+      levels_bytes = std::size_t(most_levels_of_patch) * sizeof(int);
+      reinit(batches, row_cells, sparsity, memory, data); // smaller patches have no more levels
+    }
   }
 
   /** Which cells go through the buffer: all, or those with constraints, boundary terms or of another batch. */

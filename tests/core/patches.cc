@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -29,7 +30,8 @@ namespace
       Patches::AdditionalData data;
       data.strategy       = AssemblyStrategy::patches;
       data.rows_per_patch = rows_per_patch;
-      patches.reinit(batches, row_cells, sparsity, {0, sizeof(double), std::size_t(1) << 24}, data);
+      patches.reinit(batches, row_cells, sparsity, {0, sizeof(double), std::size_t(1) << 24, std::size_t(1) << 24},
+                     data);
       view = patches.view(sparsity);
     }
 

@@ -95,7 +95,8 @@ namespace PatchFEM
   /**
    * Assembles a weak form: owner computes on patches (see Patches), with constraints resolved on the way. The result
    * equals what AffineConstraints::distribute_local_to_global() makes of the same cell matrices, on every row. Repeated
-   * assemblies write values only, and give the same bits each time, for any number of threads and any size of patches.
+   * assemblies write values only, and give the same bits each time, for any number of threads and, with one strategy, any
+   * size of patches.
    *
    * @code
    *   Assembler<Elasticity<3>> assembler;

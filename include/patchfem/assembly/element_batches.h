@@ -77,6 +77,7 @@ namespace PatchFEM
     struct Batch
     {
       ReferenceElement reference;
+      bool             barycentric = false;
       int              n_cells = 0, first_cell = 0;
       std::vector<int> active_index;
       Array<int>       nodes, geometry, material, source;

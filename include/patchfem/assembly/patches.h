@@ -33,7 +33,7 @@ namespace PatchFEM
     struct AdditionalData
     {
       AssemblyStrategy strategy       = AssemblyStrategy::automatic;
-      int              rows_per_patch = 0; ///< 0: as many as fit
+      int              rows_per_patch = 0; ///< 0: as many as fit; patches that only gather have 128 at most
       /// Integrations of a cell above which automatic takes gather. For vector problems only the geometry of a cell is
       /// integrated again, and on an H200 patches still win at 3.3 (16 rows, elasticity of degree 1).
       double most_redundant = 3.5;
@@ -43,12 +43,13 @@ namespace PatchFEM
       int concurrent = 0;
     };
 
-    /** Fast memory of a patch: what its workers need besides the rows, a matrix entry's bytes, and what there is. */
+    /** Fast memory: what the workers of a patch need besides its rows, and a matrix entry's bytes. */
     struct FastMemory
     {
       std::size_t worker_bytes;
       std::size_t bytes_per_entry;
-      std::size_t available;
+      std::size_t available; ///< for a patch that computes cells
+      std::size_t total;     ///< of the multiprocessor: patches that only gather have no workers
     };
 
     void reinit(const ElementBatches &batches,
@@ -98,6 +99,9 @@ namespace PatchFEM
                                        const Array<int>           &chunk_of_patch,
                                        const Array<std::int64_t>  &chunk_offsets);
     void plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered);
+
+    /// Bytes kept for the ends of levels, of which there are mostly a few more than cells at a node.
+    std::size_t levels_bytes = 1024;
 
     int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;

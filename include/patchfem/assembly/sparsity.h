@@ -9,8 +9,8 @@
 namespace PatchFEM
 {
   /**
-   * For each row (node) the cells that feed it after constraints are resolved, in the order of the cells. This is the
-   * order in which every strategy sums the contributions to an entry.
+   * For each row (node) the cells that feed it after constraints are resolved, in the order of the cells. In this
+   * order rows add buffered cells, see Patches.
    */
   class RowCells
   {

@@ -6,7 +6,6 @@
 #include <patchfem/kernels/element_bodies.h>
 #include <patchfem/kernels/patch_bodies.h>
 
-#include <memory>
 #include <vector>
 
 /**

@@ -132,26 +132,31 @@ namespace PatchFEM
         }
       }
 
-      static PATCHFEM_INLINE ShapeFunction<dim, Number> gradient(const Number *point, const int i)
+      PATCHFEM_INLINE ShapeFunction<dim, Number> shape(const Number *point, const int q, const int i) const
       {
         ShapeFunction<dim, Number> result;
-        result.value = Number(0);
+        result.value = shape_value(q, i);
         PATCHFEM_UNROLL
         for (int d = 0; d < dim; ++d)
           result.gradient[d] = point[1 + i * dim + d];
         return result;
       }
 
-      PATCHFEM_INLINE ShapeFunction<dim, Number> shape(const Number *point, const int q, const int i) const
-      {
-        ShapeFunction<dim, Number> result = gradient(point, i);
-        result.value                      = shape_value(q, i);
-        return result;
-      }
-
-      /** Block (i, j) of the cell's matrix. */
+      /** Block (i, j) of the cell's matrix; of a symmetric form the mirror image of (j, i) for j < i. */
       PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number>
                       block(const Number *record, const int local, const int i, const int j) const
+      {
+        if constexpr (IsSymmetric<Form>::value)
+        {
+          const auto upper = integrate(record, local, i < j ? i : j, i < j ? j : i);
+          return i <= j ? upper : transpose(upper);
+        }
+        else
+          return integrate(record, local, i, j);
+      }
+
+      PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number>
+                      integrate(const Number *record, const int local, const int i, const int j) const
       {
         const int stride = point_size(n_shape());
         if constexpr (HasMoments<Form>::value)

@@ -97,7 +97,11 @@ namespace PatchFEM
           Number *matrix = unresolved_matrix(cell);
           for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
           {
-            const auto block = integrate_block(r, cell.batch, local, scratch, ij / r.n_shape, ij % r.n_shape);
+            const int  i = ij / r.n_shape, j = ij % r.n_shape;
+            const bool mirrored = IsSymmetric<Form>::value && j < i;
+            auto       block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
+            if (mirrored)
+              block = transpose(block);
             for (int c = 0; c < n_comp; ++c)
               for (int d = 0; d < n_comp; ++d)
                 matrix[(std::int64_t(ij) * n_comp + c) * n_comp + d] = block(c, d);

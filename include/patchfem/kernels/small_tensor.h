@@ -35,6 +35,18 @@ namespace PatchFEM
     }
   };
 
+  template <int m, int n, typename Number>
+  PATCHFEM_INLINE SmallMatrix<n, m, Number> transpose(const SmallMatrix<m, n, Number> &a)
+  {
+    SmallMatrix<n, m, Number> result;
+    PATCHFEM_UNROLL
+    for (int i = 0; i < m; ++i)
+      PATCHFEM_UNROLL
+    for (int j = 0; j < n; ++j)
+      result(j, i) = a(i, j);
+    return result;
+  }
+
   template <int n, typename Number>
   PATCHFEM_INLINE Number dot(const SmallVector<n, Number> &a, const SmallVector<n, Number> &b)
   {

@@ -37,9 +37,12 @@
  * @endcode
  * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
  * simplices with cell-wise constant data be integrated with one point. `static constexpr bool symmetric = true`
- * promises that exchanging test and trial function transposes the block, so that half of a cell's matrix is enough.
- * `static constexpr MomentKind moment_kind` promises that the moments are inner or outer products of gradients, which
- * the device sums with matrix instructions on hexahedra of degree 1.
+ * promises that exchanging test and trial function transposes the block: one half of a cell's matrix is formed and
+ * the other is its mirror image, which keeps matrices symmetric to the last bit. In single precision that matters:
+ * rounding errors of the two halves that differ cost conjugate gradients a digit.
+ * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix
+ * as Moments, or w grad(test) (x) grad(trial), with a dim x dim one; the device then sums hexahedra of degree 1 with
+ * matrix instructions and does not call add().
  */
 namespace PatchFEM
 {
@@ -178,6 +181,7 @@ namespace PatchFEM
     static constexpr int  n_components   = dim;
     static constexpr int  n_coefficients = 2;
     static constexpr bool gradients_only = true;
+    static constexpr bool symmetric      = true;
     static constexpr auto moment_kind    = MomentKind::outer_product;
 
     template <typename Number>
