@@ -52,6 +52,36 @@ namespace PatchFEM
       __atomic_fetch_add(address, 1, __ATOMIC_RELAXED);
 #endif
     }
+
+    PATCHFEM_INLINE void atomic_add(int *address, const int value)
+    {
+#if defined(__CUDA_ARCH__)
+      atomicAdd(address, value);
+#else
+      __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+#endif
+    }
+
+    PATCHFEM_INLINE void atomic_add(std::int64_t *address, const std::int64_t value)
+    {
+#if defined(__CUDA_ARCH__)
+      atomicAdd(reinterpret_cast<unsigned long long *>(address), static_cast<unsigned long long>(value));
+#else
+      __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+#endif
+    }
+
+    PATCHFEM_INLINE void atomic_max(std::uint64_t *address, const std::uint64_t value)
+    {
+#if defined(__CUDA_ARCH__)
+      atomicMax(reinterpret_cast<unsigned long long *>(address), static_cast<unsigned long long>(value));
+#else
+      std::uint64_t seen = __atomic_load_n(address, __ATOMIC_RELAXED);
+      while (value > seen &&
+             !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+#endif
+    }
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_partition_bodies_h
+#define patchfem_kernels_partition_bodies_h
+
+#include <patchfem/kernels/graph_bodies.h>
+
+/**
+ * @file
+ * Bodies (see parallel_for.h) that group the nodes of a graph around the members of an independent set and build the
+ * graph of the groups. The group of a node is a number or -1.
+ */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    /**
+     * visit(group, weight) for the different groups among the neighbours of @p node, in ascending order, with the sum
+     * of the weights of the edges there. Neighbours without a group are passed over.
+     */
+    template <typename Visitor>
+    PATCHFEM_INLINE void
+    for_each_group(const AdjacencyView &graph, const std::int64_t node, const int *group, const Visitor &visit)
+    {
+      // The table holds the smallest groups that were not visited; few nodes touch more than it has room for.
+      constexpr int room = 16;
+      int           table[room], weights[room];
+      int           visited = -1;
+      for (bool more = true; more;)
+      {
+        int n = 0;
+        more  = false;
+        for (std::int64_t e = graph.offsets[node]; e < graph.offsets[node + 1]; ++e)
+        {
+          const int g = group[graph.neighbours[e]];
+          if (g <= visited)
+            continue;
+          int p = n;
+          while (p > 0 && table[p - 1] >= g)
+            --p;
+          if (p < n && table[p] == g)
+          {
+            weights[p] += graph.weight(e);
+            continue;
+          }
+          if (n == room)
+            more = true;
+          if (p == room)
+            continue;
+          for (int q = n < room ? n++ : room - 1; q > p; --q)
+          {
+            table[q]   = table[q - 1];
+            weights[q] = weights[q - 1];
+          }
+          table[p]   = g;
+          weights[p] = graph.weight(e);
+        }
+        for (int p = 0; p < n; ++p)
+          visit(table[p], weights[p]);
+        visited = n > 0 ? table[n - 1] : visited;
+      }
+    }
+
+    /** Members found one group each, numbered in the order of the nodes. */
+    struct FoundGroupsBody
+    {
+      const int          *flags;
+      const std::int64_t *positions; ///< scan of flags
+      int                *group;     ///< [node]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        group[i] = flags[i] ? static_cast<int>(positions[i]) : -1;
+      }
+    };
+
+    /** A node without a group joins the one it touches most, the lowest of those that tie. */
+    struct JoinGroupBody
+    {
+      AdjacencyView graph;
+      const int    *group;
+      int          *next;
+      int          *n_left; ///< nodes with neighbours that found none to join
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        int best = group[i];
+        if (best < 0 && !graph.is_isolated(i))
+        {
+          int most = 0;
+          for_each_group(graph, i, group, [&](const int g, const int weight) {
+            if (weight > most)
+            {
+              most = weight;
+              best = g;
+            }
+          });
+          if (best < 0)
+            atomic_increment(n_left);
+        }
+        next[i] = best;
+      }
+    };
+
+    /** group[i] = new_number[group[i]], where that is not -1. */
+    struct RenumberGroupsBody
+    {
+      const int *new_number;
+      int       *group;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        if (group[i] >= 0)
+          group[i] = new_number[group[i]];
+      }
+    };
+
+    /** Sort key of node @p i: its group, those without one last. */
+    struct GroupKeyBody
+    {
+      const int     *group;
+      int            n_groups;
+      std::uint64_t *keys;
+      int           *nodes;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        keys[i]  = static_cast<std::uint64_t>(group[i] >= 0 ? group[i] : n_groups);
+        nodes[i] = static_cast<int>(i);
+      }
+    };
+
+    /** Where group @p i starts among the sorted keys. */
+    struct GroupOffsetsBody
+    {
+      const std::uint64_t *keys;
+      std::int64_t         n_keys;
+      int                 *offsets; ///< [group + 1]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        offsets[i] = static_cast<int>(lower_bound(keys, keys + n_keys, static_cast<std::uint64_t>(i)) - keys);
+      }
+    };
+
+    /** How many other groups node nodes[i] touches. */
+    struct CountGroupsBody
+    {
+      AdjacencyView graph;
+      const int    *nodes; ///< by group
+      const int    *group; ///< [node]
+      int          *counts;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int own = group[nodes[i]];
+        int       n   = 0;
+        for_each_group(graph, nodes[i], group, [&](const int g, int) { n += g != own; });
+        counts[i] = n;
+      }
+    };
+
+    struct EmitGroupsBody
+    {
+      AdjacencyView       graph;
+      const int          *nodes; ///< by group
+      const int          *group; ///< [node]
+      const std::int64_t *offsets;
+      int                *groups;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int own = group[nodes[i]];
+        int      *out = groups + offsets[i];
+        for_each_group(graph, nodes[i], group, [&](const int g, int) {
+          if (g != own)
+            *out++ = g;
+        });
+      }
+    };
+
+    /** to[i] = from[indices[i]]. */
+    template <typename T>
+    struct GatherBody
+    {
+      const int *indices;
+      const T   *from;
+      T         *to;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { to[i] = from[indices[i]]; }
+    };
+
+    /** Adds the edges of node nodes[i] to those of its group. */
+    struct AddEdgesBody
+    {
+      AdjacencyView       graph;
+      const int          *nodes;         ///< by group
+      const int          *group;         ///< [node]
+      const std::int64_t *group_offsets; ///< the graph of the groups
+      const int          *group_neighbours;
+      int                *group_weights; ///< starts at 0
+      std::int64_t       *inside;        ///< [group], starts at 0; edges inside, each from both ends
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int  own   = group[nodes[i]];
+        const int *begin = group_neighbours + group_offsets[own], *end = group_neighbours + group_offsets[own + 1];
+        for_each_group(graph, nodes[i], group, [&](const int g, const int weight) {
+          if (g == own)
+            atomic_add(inside + own, std::int64_t(weight));
+          else
+            atomic_add(group_weights + (lower_bound(begin, end, g) - group_neighbours), weight);
+        });
+      }
+    };
+
+    /** What the size control of groups weighs: weight of nodes and weight of edges inside, or the number of nodes. */
+    struct SizeMeasure
+    {
+      const std::int64_t *node_weights; ///< [node]; nullptr: all are node_weight
+      std::int64_t        node_weight;
+      std::int64_t        edge_weight; ///< of an edge with weight 1
+
+      PATCHFEM_INLINE std::int64_t node(const std::int64_t i) const
+      {
+        return node_weights != nullptr ? node_weights[i] : node_weight;
+      }
+    };
+
+    /** The size of group @p i. */
+    struct GroupSizeBody
+    {
+      SizeMeasure         measure;
+      const int          *offsets; ///< [group + 1]
+      const int          *nodes;   ///< by group
+      const std::int64_t *inside;  ///< [group], edges from both ends
+      std::int64_t       *sizes;   ///< [group]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        std::int64_t sum = inside[i] / 2 * measure.edge_weight;
+        for (int k = offsets[i]; k < offsets[i + 1]; ++k)
+          sum += measure.node(nodes[k]);
+        sizes[i] = sum;
+      }
+    };
+
+    /**
+     * Which small groups are dissolved is an independent set in the graph of groups: those that are large enough, or
+     * have no neighbour, stay from the start; a small one that touches one that stays is dissolved; of small ones among
+     * themselves the larger stay. So each group that is dissolved touches one that its nodes can join, and no chain of
+     * small groups falls to a distant one.
+     */
+    struct SizeTupleBody
+    {
+      AdjacencyView       groups;
+      const std::int64_t *sizes;
+      std::int64_t        least;  ///< smallest size that may stay
+      std::uint64_t      *tuples; ///< [group]
+      int                *n_undecided;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const bool stays = sizes[i] >= least || groups.is_isolated(i);
+        // 8 bits of size before the hash.
+        const std::uint64_t size = stays ? 0 : static_cast<std::uint64_t>(sizes[i] * 255 / least);
+        tuples[i]                = tuple::make(stays ? tuple::member : tuple::undecided,
+                                (size << 22) | (hash(i) & ((std::uint64_t(1) << 22) - 1)), static_cast<int>(i));
+        if (!stays)
+          atomic_increment(n_undecided);
+      }
+    };
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

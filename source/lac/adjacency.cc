@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "graph_tools.h"
+
+#include <algorithm>
+
+namespace PatchFEM
+{
+  using graph_tools::scan;
+
+  template <typename Rows>
+  void Adjacency::read_rows(const Backend &backend, const Rows &rows, const double threshold)
+  {
+    const int  n = rows.n_rows();
+    Array<int> coupled(backend, n), counts(backend, n);
+    run(backend, n, kernels::CoupledBody<Rows>{rows, coupled.data()});
+    Array<double> norms(backend, threshold > 0. ? n : 0);
+    if (threshold > 0.)
+      run(backend, n, kernels::DiagonalNormBody<Rows>{rows, norms.data()});
+
+    const kernels::EdgeCriterion<Rows> is_edge{rows, coupled.data(), norms.data(), threshold};
+    run(backend, n, kernels::CountEdgesBody<Rows>{is_edge, counts.data()});
+    edge_weights.release();
+    node_neighbours.reinit(backend, scan(counts, node_offsets));
+    run(backend, n, kernels::WriteEdgesBody<Rows>{is_edge, node_offsets.data(), node_neighbours.data()});
+    backend.synchronize();
+  }
+
+  void Adjacency::reinit(const Backend &backend, const SparsityView &pattern)
+  {
+    read_rows(backend, kernels::PatternRows{pattern}, 0.);
+  }
+
+  namespace
+  {
+    template <typename Matrix>
+    void check(const Matrix &matrix, const double threshold)
+    {
+      require(matrix.block_rows() == matrix.block_columns() && matrix.n_rows() <= matrix.n_columns(),
+              "The graph of a matrix needs square blocks and as many columns as rows.");
+      require(threshold >= 0., "The strength threshold must not be negative, but it is " + std::to_string(threshold) +
+                                   "; 0 takes every neighbour.");
+    }
+  } // namespace
+
+  template <typename Number>
+  void Adjacency::reinit(const SlicedEllpackMatrix<Number> &matrix, const double threshold)
+  {
+    check(matrix, threshold);
+    read_rows(matrix.backend(), kernels::SlicedEllpackRows<Number>{matrix.view(), matrix.row_lengths()}, threshold);
+  }
+
+  template <typename Number>
+  void Adjacency::reinit(const CSRMatrix<Number> &matrix, const double threshold)
+  {
+    check(matrix, threshold);
+    require(matrix.n_rows() % matrix.block_rows() == 0 && matrix.block_rows() <= kernels::max_block_size,
+            "A matrix of " + std::to_string(matrix.n_rows()) + " rows has no nodes of " +
+                std::to_string(matrix.block_rows()) + " unknowns.");
+    read_rows(matrix.backend(), kernels::CSRRows<Number>{matrix.view(), matrix.block_rows()}, threshold);
+  }
+
+  void Adjacency::reinit(Array<std::int64_t> &&offsets, Array<int> &&neighbours, Array<int> &&weights)
+  {
+    require(!offsets.empty() && (weights.empty() || weights.size() == neighbours.size()),
+            "The arrays of a graph do not fit each other.");
+    node_offsets    = std::move(offsets);
+    node_neighbours = std::move(neighbours);
+    edge_weights.release();
+    edge_weights = std::move(weights);
+  }
+
+  std::size_t Adjacency::memory_consumption() const
+  {
+    return node_offsets.memory_consumption() + node_neighbours.memory_consumption() + edge_weights.memory_consumption();
+  }
+
+  template void Adjacency::reinit(const SlicedEllpackMatrix<float> &, double);
+  template void Adjacency::reinit(const SlicedEllpackMatrix<double> &, double);
+  template void Adjacency::reinit(const CSRMatrix<float> &, double);
+  template void Adjacency::reinit(const CSRMatrix<double> &, double);
+
+  int maximal_independent_set(const Adjacency &graph, const int k, Array<int> &members)
+  {
+    require(k >= 1, "A maximal independent set needs a distance k of at least 1, not " + std::to_string(k) + ".");
+    const Backend       &place = graph.backend();
+    const int            n     = graph.n_nodes();
+    Array<std::uint64_t> tuples(place, n);
+    run(place, n, kernels::RandomTupleBody{graph.view(), false, tuples.data()});
+    const int n_rounds = graph_tools::decide_members(graph.view(), k, tuples);
+    members.reinit(place, n);
+    run(place, n, kernels::MemberFlagBody{tuples.data(), members.data()});
+    place.synchronize();
+    return n_rounds;
+  }
+
+  namespace graph_tools
+  {
+    int decide_members(const AdjacencyView &graph, const int k, Array<std::uint64_t> &tuples)
+    {
+      const Backend       &place = tuples.backend();
+      const std::int64_t   n     = graph.n_nodes;
+      Array<std::uint64_t> reached(place, n * k);
+      run(place, n * k, kernels::FillTupleBody{reached.data(), kernels::tuple::make(kernels::tuple::undecided, 0, 0)});
+      Array<int> n_undecided(place, 1);
+      for (int round = 1;; ++round)
+      {
+        for (int hop = 0; hop < k; ++hop)
+          run(place, n,
+              kernels::PropagateBody{graph, hop == 0 ? tuples.data() : reached.data() + (hop - 1) * n,
+                                     reached.data() + hop * n});
+        n_undecided.set_zero();
+        run(place, n, kernels::DecideBody{reached.data() + (k - 1) * n, tuples.data(), n_undecided.data()});
+        // The first of all that are undecided joins in each round, so this ends.
+        if (n_undecided.read(0) == 0)
+          return round;
+      }
+    }
+
+    void Groups::list_nodes()
+    {
+      const Backend       &place = group.backend();
+      const std::int64_t   n     = group.size();
+      Array<std::uint64_t> keys(place, n);
+      nodes.reinit(place, n);
+      offsets.reinit(place, std::size_t(n_groups) + 1);
+      run(place, n, kernels::GroupKeyBody{group.data(), n_groups, keys.data(), nodes.data()});
+      if (n > 0)
+        dispatch(place, [&](auto where) {
+          kernels::stable_sort_by_key(where, n, keys.data(), nodes.data(), bits_for(std::int64_t(n_groups) + 1));
+        });
+      run(place, std::int64_t(n_groups) + 1, kernels::GroupOffsetsBody{keys.data(), n, offsets.data()});
+    }
+
+    void Groups::keep(const Array<int> &flags)
+    {
+      const Backend      &place = group.backend();
+      Array<std::int64_t> positions;
+      const int           n_kept = static_cast<int>(scan(flags, positions));
+      Array<int>          new_number(place, n_groups);
+      run(place, n_groups, kernels::FoundGroupsBody{flags.data(), positions.data(), new_number.data()});
+      run(place, group.size(), kernels::RenumberGroupsBody{new_number.data(), group.data()});
+      n_groups = n_kept;
+    }
+
+    void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
+    {
+      const Backend &place = groups.group.backend();
+      const int      n = groups.n_groups, n_listed = groups.offsets.read(n);
+      const int     *nodes = groups.nodes.data(), *group = groups.group.data();
+
+      // Each node gives the groups it touches. Nodes are listed by group, so what a group's nodes give is a segment.
+      Array<int>          counts(place, n_listed);
+      Array<std::int64_t> starts, segments(place, std::size_t(n) + 1);
+      run(place, n_listed, kernels::CountGroupsBody{graph, nodes, group, counts.data()});
+      const std::int64_t n_touched = scan(counts, starts);
+      Array<int>         touched(place, n_touched);
+      run(place, n_listed, kernels::EmitGroupsBody{graph, nodes, group, starts.data(), touched.data()});
+      run(place, std::int64_t(n) + 1,
+          kernels::GatherBody<std::int64_t>{groups.offsets.data(), starts.data(), segments.data()});
+      if (n_touched > 0)
+        dispatch(place,
+                 [&](auto where) { kernels::sort_segments(where, n_touched, n, segments.data(), touched.data()); });
+
+      counts.reinit(place, n);
+      Array<std::int64_t> offsets;
+      run(place, n, kernels::CountUniqueBody{segments.data(), touched.data(), counts.data()});
+      const std::int64_t n_edges = scan(counts, offsets);
+      Array<int>         neighbours(place, n_edges), weights(place, n_edges);
+      run(place, n, kernels::WriteUniqueBody{segments.data(), touched.data(), offsets.data(), neighbours.data()});
+      result.inside.reinit(place, n);
+      if (n > 0)
+        result.inside.set_zero();
+      if (n_edges > 0)
+        weights.set_zero();
+      run(place, n_listed,
+          kernels::AddEdgesBody{graph, nodes, group, offsets.data(), neighbours.data(), weights.data(),
+                                result.inside.data()});
+      result.graph.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
+    }
+
+    void measure_groups(const kernels::SizeMeasure &measure,
+                        const Groups               &groups,
+                        const GroupGraph           &group_graph,
+                        Array<std::int64_t>        &sizes)
+    {
+      sizes.reinit(groups.group.backend(), groups.n_groups);
+      run(sizes.backend(), groups.n_groups,
+          kernels::GroupSizeBody{measure, groups.offsets.data(), groups.nodes.data(), group_graph.inside.data(),
+                                 sizes.data()});
+    }
+
+    namespace
+    {
+      /** Nodes without a group join neighbouring groups, layer by layer. */
+      void grow(const AdjacencyView &graph, Groups &groups)
+      {
+        const Backend &place = groups.group.backend();
+        Array<int>     next(place, groups.group.size()), n_left(place, 1);
+        for (int left = -1;;)
+        {
+          n_left.set_zero();
+          run(place, graph.n_nodes, kernels::JoinGroupBody{graph, groups.group.data(), next.data(), n_left.data()});
+          groups.group.swap(next);
+          const int now = n_left.read(0);
+          if (now == 0 || now == left)
+            return;
+          left = now;
+        }
+      }
+    } // namespace
+
+    void partition(const Backend              &backend,
+                   const AdjacencyView        &graph,
+                   const int                   k,
+                   const bool                  with_isolated,
+                   const kernels::SizeMeasure &measure,
+                   const std::int64_t          least,
+                   Groups                     &result,
+                   GroupGraph                 &group_graph)
+    {
+      const int n = graph.n_nodes;
+      result.group.reinit(backend, n);
+      {
+        Array<std::uint64_t> tuples(backend, n);
+        run(backend, n, kernels::RandomTupleBody{graph, with_isolated, tuples.data()});
+        decide_members(graph, k, tuples);
+        Array<int>          flags(backend, n);
+        Array<std::int64_t> positions;
+        run(backend, n, kernels::MemberFlagBody{tuples.data(), flags.data()});
+        result.n_groups = static_cast<int>(scan(flags, positions));
+        run(backend, n, kernels::FoundGroupsBody{flags.data(), positions.data(), result.group.data()});
+      }
+
+      Array<std::int64_t> sizes;
+      while (true)
+      {
+        grow(graph, result);
+        result.list_nodes();
+        build_group_graph(graph, result, group_graph);
+        if (result.n_groups == 0)
+          return;
+
+        measure_groups(measure, result, group_graph, sizes);
+        Array<std::uint64_t> tuples(backend, result.n_groups);
+        Array<int>           n_undecided(backend, 1);
+        n_undecided.set_zero();
+        run(backend, result.n_groups,
+            kernels::SizeTupleBody{group_graph.graph.view(), sizes.data(), least, tuples.data(), n_undecided.data()});
+        if (n_undecided.read(0) == 0)
+          return;
+        // Of small groups that touch each other or others at least one is dissolved, so this ends.
+        decide_members(group_graph.graph.view(), 1, tuples);
+        Array<int> flags(backend, result.n_groups);
+        run(backend, result.n_groups, kernels::MemberFlagBody{tuples.data(), flags.data()});
+        result.keep(flags);
+      }
+    }
+  } // namespace graph_tools
+} // namespace PatchFEM

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_lac_graph_tools_h
+#define patchfem_source_lac_graph_tools_h
+
+#include "../assembly/structure_tools.h"
+
+#include <patchfem/kernels/ordering.h>
+#include <patchfem/kernels/partition_bodies.h>
+#include <patchfem/kernels/primitives.h>
+#include <patchfem/lac/adjacency.h>
+
+namespace PatchFEM
+{
+  namespace graph_tools
+  {
+    /** offsets[i] = sum of counts[0..i); returns the sum of all. */
+    inline std::int64_t scan(const Array<int> &counts, Array<std::int64_t> &offsets)
+    {
+      offsets.reinit(counts.backend(), counts.size() + 1);
+      dispatch(counts.backend(), [&](auto where) {
+        kernels::exclusive_scan(where, static_cast<std::int64_t>(counts.size()), counts.data(), offsets.data());
+      });
+      return offsets.read(counts.size());
+    }
+
+    inline int maximum(const Array<int> &values)
+    {
+      int result = 0;
+      dispatch(values.backend(), [&](auto where) {
+        result = kernels::maximum(where, static_cast<std::int64_t>(values.size()), values.data());
+      });
+      return result;
+    }
+
+    /** Decides all undecided @p tuples (see kernels::tuple), so that members are more than @p k hops apart. */
+    int decide_members(const AdjacencyView &graph, int k, Array<std::uint64_t> &tuples);
+
+    /** Groups of the nodes of a graph. */
+    struct Groups
+    {
+      int        n_groups = 0;
+      Array<int> group;   ///< [node], or -1
+      Array<int> offsets; ///< [group + 1], into nodes
+      Array<int> nodes;   ///< [node]: by group, ascending in each; then those without a group
+
+      /** Sets offsets and nodes from group and n_groups. */
+      void list_nodes();
+
+      /** Numbers the groups whose flag is 1 anew, in their order, and takes the others' nodes out. */
+      void keep(const Array<int> &flags);
+    };
+
+    /** The graph of groups: edges between groups weigh what the edges between their nodes weigh together. */
+    struct GroupGraph
+    {
+      Adjacency           graph;
+      Array<std::int64_t> inside; ///< [group], weight of the edges inside, each from both ends
+    };
+
+    void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result);
+
+    /** Sizes of groups. */
+    void measure_groups(const kernels::SizeMeasure &measure,
+                        const Groups               &groups,
+                        const GroupGraph           &group_graph,
+                        Array<std::int64_t>        &sizes);
+
+    /**
+     * P3, section 5.2: groups around the members of a k-MIS, those smaller than @p least dissolved as long as their
+     * nodes touch others. @p result has its lists, @p group_graph its graph. Isolated nodes become groups of one node
+     * if @p with_isolated, else they have none.
+     */
+    void partition(const Backend              &backend,
+                   const AdjacencyView        &graph,
+                   int                         k,
+                   bool                        with_isolated,
+                   const kernels::SizeMeasure &measure,
+                   std::int64_t                least,
+                   Groups                     &result,
+                   GroupGraph                 &group_graph);
+  } // namespace graph_tools
+} // namespace PatchFEM
+
+#endif
