@@ -152,6 +152,27 @@ TEST_P(MultigridSetupTest, TentativeProlongatorGivesBackTheModes)
   }
 }
 
+TEST_P(MultigridSetupTest, NearlyDependentModesBecomeOrthogonal)
+{
+  // The modes differ by 1e-7 of their length: one pass of Gram-Schmidt would leave 1e-9 between them.
+  const int                 n_nodes = 64, nm = 4;
+  std::vector<double>       modes(std::size_t(n_nodes) * nm);
+  const std::vector<double> base = cases::random_values(n_nodes, 1), more = cases::random_values(modes.size(), 2);
+  for (int i = 0; i < n_nodes; ++i)
+    for (int m = 0; m < nm; ++m)
+      modes[i * nm + m] = base[i] + 1e-7 * more[i * nm + m];
+  const std::vector<int> of_node(n_nodes, 0);
+  TentativeProlongator   tentative;
+  tentative.compute(AggregateLists(backend(), of_node), Array<double>(backend(), modes), 1, nm);
+  EXPECT_EQ(tentative.n_dropped(), 0);
+  const Dense Q  = tentative_matrix(tentative, of_node, 1, nm);
+  Dense       QQ = Q.transposed() * Q;
+  for (int m = 0; m < nm; ++m)
+    QQ(m, m) -= 1.;
+  EXPECT_LT(QQ.magnitude(), 1e-14);
+  EXPECT_LT(cases::difference((Q * rows_of(tentative.coarse_modes().to_vector(), nm)).values, modes), 1e-14);
+}
+
 TEST_P(MultigridSetupTest, NodesOnALineDropTheRotationAboutIt)
 {
   std::vector<double> points;

@@ -113,11 +113,11 @@ TEST_P(PreconditionAMGTest, IsSymmetricAndPositiveDefinite)
       for (const AMGCycle cycle : {AMGCycle::v, AMGCycle::w})
       {
         Data data        = with(smoother, sweeps, cycle);
-        data.coarse_size = 10;
-        const GridProblem<1> problem(backend(), 8, data);
+        data.coarse_size = 6;
+        const GridProblem<1> problem(backend(), 6, data);
         ASSERT_EQ(problem.amg.n_levels(), 3u);
         expect_symmetric_positive(backend(), problem.amg, problem.matrix.n_rows());
-        const GridProblem<3> elasticity(backend(), 5, data);
+        const GridProblem<3> elasticity(backend(), 4, data);
         ASSERT_EQ(elasticity.amg.n_levels(), 3u);
         expect_symmetric_positive(backend(), elasticity.amg, elasticity.matrix.n_rows());
       }
@@ -197,6 +197,71 @@ TEST_P(PreconditionAMGTest, TwoGridCycleAgreesWithDenseAlgebra)
     }
 }
 
+TEST_P(PreconditionAMGTest, WCycleVisitsTheNextLevelTwice)
+{
+  // Written out for the finest level, over V-cycles of a hierarchy that starts at the second one.
+  const int n      = 10;
+  Data      data   = with(AMGSmoother::block_jacobi, 1, AMGCycle::w);
+  data.coarse_size = 30;
+  const GridProblem<3> w(backend(), n, data);
+  ASSERT_EQ(w.amg.n_levels(), 3u);
+  const auto &levels = w.amg.hierarchy();
+
+  struct FromSecondLevel : public AMGAggregation
+  {
+    cases::GridAggregation grid{10};
+    AggregateLists         aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) const override
+    {
+      return grid.aggregate(level + 1, A);
+    }
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) const override
+    {
+      return grid.aggregate(level + 1, A);
+    }
+  };
+  const HostCSR<double>  A       = w.matrix.to_csr_host();
+  std::vector<double>    modes   = grid_modes<3>(backend(), n).array().to_vector();
+  const std::vector<int> of_node = levels.aggregates(0).aggregate_of_node().to_vector();
+  for (std::size_t i = 0; i < of_node.size(); ++i)
+    if (of_node[i] < 0)
+      std::fill_n(modes.begin() + 18 * i, 18, 0.);
+  TentativeProlongator tentative;
+  tentative.compute(levels.aggregates(0), Array<double>(backend(), modes), 3, 6);
+  const std::vector<double>        coarse = tentative.coarse_modes().to_vector();
+  std::vector<std::vector<double>> columns(6);
+  for (std::size_t e = 0; e < coarse.size(); ++e)
+    columns[e % 6].push_back(coarse[e]);
+  PreconditionAMG<double> below;
+  data.cycle = AMGCycle::v;
+  below.initialize(levels.matrix(1), NearNullSpace::from_vectors(backend(), columns), FromSecondLevel(), data);
+  ASSERT_EQ(below.n_levels(), 2u);
+
+  PreconditionBlockJacobi<double> diagonal;
+  LargestEigenvalue<double>       lambda;
+  diagonal.initialize(w.matrix);
+  lambda.compute(w.matrix, diagonal, data.eigenvalue_steps);
+  PolynomialSmoother<double> smoother(PolynomialSmoother<double>::Kind::block_jacobi, 1, 6.);
+  smoother.initialize(w.matrix, diagonal, lambda);
+
+  const Vector<double> b(backend(), cases::random_values(A.n_rows, 19));
+  Vector<double>       x(backend(), A.n_rows), r(backend(), A.n_rows);
+  const int            m = levels.matrix(1).n_rows();
+  Vector<double>       b_1(backend(), m), x_1(backend(), m), r_1(backend(), m), e_1(backend(), m);
+  smoother.pre_smooth(x, r, b);
+  levels.coarsening(0).restrictor().vmult(b_1, r);
+  below.vmult(x_1, b_1);
+  levels.matrix(1).residual(r_1, x_1, b_1);
+  below.vmult(e_1, r_1);
+  x_1.add(1., e_1);
+  levels.coarsening(0).prolongator().vmult_add(x, x_1);
+  smoother.post_smooth(x, r, b);
+  const std::vector<double> expected = x.copy_to_host(), computed = apply(backend(), w.amg, b.copy_to_host());
+  double                    largest = 0.;
+  for (const double value : expected)
+    largest = std::max(largest, std::abs(value));
+  EXPECT_LT(cases::difference(computed, expected), 1e-12 * largest);
+}
+
 TEST_P(PreconditionAMGTest, ConvergesByItself)
 {
   // The factor by which a cycle reduces the error in the energy norm, by power iteration.
@@ -218,14 +283,12 @@ TEST_P(PreconditionAMGTest, ConvergesByItself)
   };
   Data two_grid       = with(AMGSmoother::chebyshev, 2);
   two_grid.max_levels = 2;
-  EXPECT_LT(factor(GridProblem<1>(backend(), 14, two_grid)), 0.35);
+  EXPECT_LT(factor(GridProblem<1>(backend(), 14, two_grid)), 0.2);
   EXPECT_LT(factor(GridProblem<3>(backend(), 9, two_grid)), 0.45);
   Data many        = two_grid;
   many.max_levels  = 20;
   many.coarse_size = 20;
-  EXPECT_LT(factor(GridProblem<1>(backend(), 14, many)), 0.4);
-  many.cycle = AMGCycle::w;
-  EXPECT_LT(factor(GridProblem<1>(backend(), 14, many)), 0.35);
+  EXPECT_LT(factor(GridProblem<1>(backend(), 14, many)), 0.25);
 }
 
 TEST_P(PreconditionAMGTest, CountsHardlyGrow)
@@ -245,13 +308,13 @@ TEST_P(PreconditionAMGTest, CountsHardlyGrow)
   const std::integral_constant<int, 3> elasticity;
 
   std::vector<unsigned int> n = counts(laplace, {10, 19, 37}, with(AMGSmoother::chebyshev, 2));
-  EXPECT_LE(n[0], 11u);
+  EXPECT_LE(n[0], 7u);
   EXPECT_LE(n[2], n[0] + 2);
   n = counts(laplace, {10, 19, 37}, with(AMGSmoother::block_jacobi, 1));
   EXPECT_LE(n[0], 10u);
   EXPECT_LE(n[2], n[0] + 3);
   n = counts(elasticity, {7, 13, 19}, with(AMGSmoother::chebyshev, 2));
-  EXPECT_LE(n[0], 13u);
+  EXPECT_LE(n[0], 10u);
   EXPECT_LE(n[2], n[0] + 2);
   n = counts(elasticity, {7, 13, 19}, with(AMGSmoother::l1_jacobi, 2));
   EXPECT_LE(n[0], 18u);
