@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include <patchfem/kernels/multigrid_value_bodies.h>
+#include <patchfem/kernels/coarsening.h>
 #include <patchfem/kernels/near_null_space_bodies.h>
 #include <patchfem/kernels/smoother_bodies.h>
 
@@ -39,11 +39,6 @@ namespace PatchFEM
     INSTANTIATE(ConvertScaledBody<float, double>);
     INSTANTIATE(ConvertScaledBody<float, float>);
 
-#define INSTANTIATE_SIZES(nc, nm, Number)             \
-  INSTANTIATE(ProlongatorBody<nc, nm, Number>);       \
-  INSTANTIATE(MatrixProlongatorBody<nc, nm, Number>); \
-  INSTANTIATE(CoarseMatrixBody<nc, nm, Number>)
-
 #define INSTANTIATE_NUMBER(Number)           \
   INSTANTIATE(ScatteredBody<Number>);        \
   INSTANTIATE(LanczosNormaliseBody<Number>); \
@@ -53,13 +48,6 @@ namespace PatchFEM
   INSTANTIATE(MirrorBody<Number>);           \
   INSTANTIATE(AddRowSumsBody<Number>);       \
   INSTANTIATE(ToDenseBody<Number>);          \
-  INSTANTIATE_SIZES(1, 1, Number);           \
-  INSTANTIATE_SIZES(2, 2, Number);           \
-  INSTANTIATE_SIZES(2, 3, Number);           \
-  INSTANTIATE_SIZES(3, 3, Number);           \
-  INSTANTIATE_SIZES(3, 6, Number);           \
-  INSTANTIATE_SIZES(6, 6, Number);           \
-  INSTANTIATE_SIZES(0, 0, Number);           \
   INSTANTIATE(SmootherStepBody<1, Number>);  \
   INSTANTIATE(SmootherStepBody<2, Number>);  \
   INSTANTIATE(SmootherStepBody<3, Number>);  \
@@ -68,5 +56,38 @@ namespace PatchFEM
 
     INSTANTIATE_NUMBER(float);
     INSTANTIATE_NUMBER(double);
+
+    template <typename Number>
+    void prolongator(Cuda                             where,
+                     const CoarseningView<Number>    &view,
+                     const int                       *aggregate_of_node,
+                     const double                    *tentative,
+                     const BlockDiagonalView<Number> &D,
+                     const double                    *omega)
+    {
+      prolongator_by_blocks(where, view, aggregate_of_node, tentative, D, omega);
+    }
+
+    template <typename Number>
+    void
+    matrix_prolongator(Cuda where, const CoarseningView<Number> &view, const int first, const int last, Number *values)
+    {
+      matrix_prolongator_by_blocks(where, view, first, last, values);
+    }
+
+    template <typename Number>
+    void
+    coarse_matrix(Cuda where, const CoarseningView<Number> &view, const int first, const int last, const Number *values)
+    {
+      coarse_matrix_by_blocks(where, view, first, last, values);
+    }
+
+#define INSTANTIATE_COARSENING(Number)                                                         \
+  template void prolongator(Cuda, const CoarseningView<Number> &, const int *, const double *, \
+                            const BlockDiagonalView<Number> &, const double *);                \
+  template void matrix_prolongator(Cuda, const CoarseningView<Number> &, int, int, Number *);  \
+  template void coarse_matrix(Cuda, const CoarseningView<Number> &, int, int, const Number *)
+    INSTANTIATE_COARSENING(float);
+    INSTANTIATE_COARSENING(double);
   } // namespace kernels
 } // namespace PatchFEM

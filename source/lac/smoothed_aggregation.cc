@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "multigrid_pattern.h"
 
-#include <patchfem/kernels/multigrid_value_bodies.h>
 #include <patchfem/kernels/ordering.h>
 #include <patchfem/lac/smoothed_aggregation.h>
 
@@ -86,6 +85,24 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  kernels::CoarseningView<Number> SmoothedAggregation<Number>::view(const SlicedEllpackMatrix<Number> &A) const
+  {
+    const int n_nodes = A.n_rows() / A.block_rows(), n_coarse = coarse.n_rows() / coarse.block_rows();
+    return {A.view(),
+            A.row_lengths(),
+            P.view(),
+            P.row_lengths(),
+            P_width,
+            R.view(),
+            R.row_lengths(),
+            {n_nodes, n_coarse, product_offsets.data(), product_columns.data()},
+            product_width,
+            coarse.view(),
+            coarse.row_lengths(),
+            coarse_width};
+  }
+
+  template <typename Number>
   void SmoothedAggregation<Number>::compute(const SlicedEllpackMatrix<Number>     &A,
                                             const AggregateLists                  &aggregates,
                                             const TentativeProlongator            &tentative,
@@ -96,13 +113,12 @@ namespace PatchFEM
     require(tentative.dropped().size() == std::size_t(aggregates.n_aggregates()),
             "A tentative prolongator does not belong to these aggregates.");
     run(place, 1, kernels::OmegaBody{lambda.scalars(), omega_factor, omega.data()});
-    const int n_nodes = A.n_rows() / A.block_rows();
-    kernels::with_prolongator_sizes(P.block_rows(), P.block_columns(), [&](auto nc, auto nm) {
-      run(place, std::int64_t(n_nodes) * P_width,
-          kernels::ProlongatorBody<decltype(nc)::value, decltype(nm)::value, Number>{
-              A.view(), A.row_lengths(), aggregates.aggregate_of_node().data(), tentative.values().data(),
-              *D_inverse.block_diagonal(), omega.data(), P.view(), P.row_lengths(), P_width});
+    const kernels::CoarseningView<Number> all = view(A);
+    dispatch(place, [&](auto where) {
+      kernels::prolongator(where, all, aggregates.aggregate_of_node().data(), tentative.values().data(),
+                           *D_inverse.block_diagonal(), omega.data());
     });
+    const int n_nodes = all.A.n_rows;
     run(place, n_nodes, kernels::TransposeBody<Number>{P.view(), P.row_lengths(), R.view(), R.row_lengths()});
     compute_coarse_matrix(A, tentative.dropped());
   }
@@ -121,21 +137,16 @@ namespace PatchFEM
                                             : static_cast<int>(std::min<std::int64_t>(
                                          n_nodes, bytes / (row_values * std::int64_t(sizeof(Number))) + 1));
     Array<Number>      product(place, n_rows * row_values);
-    const SparsityView pattern{n_nodes, n_coarse, product_offsets.data(), product_columns.data()};
-    coarse = Number(0);
-    kernels::with_prolongator_sizes(P.block_rows(), P.block_columns(), [&](auto nc, auto nm) {
-      for (int first = 0; first < n_nodes; first += n_rows)
-      {
-        const int last = std::min(n_nodes, first + n_rows);
-        run(place, std::int64_t(last - first) * product_width,
-            kernels::MatrixProlongatorBody<decltype(nc)::value, decltype(nm)::value, Number>{
-                A.view(), A.row_lengths(), P.view(), P.row_lengths(), pattern, first, product_width, product.data()});
-        run(place, std::int64_t(n_coarse) * coarse_width,
-            kernels::CoarseMatrixBody<decltype(nc)::value, decltype(nm)::value, Number>{
-                R.view(), R.row_lengths(), pattern, product.data(), product_width, first, last, coarse.view(),
-                coarse.row_lengths(), coarse_width});
-      }
-    });
+    const kernels::CoarseningView<Number> all = view(A);
+    coarse                                    = Number(0);
+    for (int first = 0; first < n_nodes; first += n_rows)
+    {
+      const int last = std::min(n_nodes, first + n_rows);
+      dispatch(place, [&](auto where) {
+        kernels::matrix_prolongator(where, all, first, last, product.data());
+        kernels::coarse_matrix(where, all, first, last, static_cast<const Number *>(product.data()));
+      });
+    }
     run(place, std::int64_t(n_coarse) * coarse_width,
         kernels::MirrorBody<Number>{coarse.view(), coarse.row_lengths(), dropped.data(), coarse_width});
   }

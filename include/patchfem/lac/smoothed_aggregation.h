@@ -2,6 +2,7 @@
 #ifndef patchfem_lac_smoothed_aggregation_h
 #define patchfem_lac_smoothed_aggregation_h
 
+#include <patchfem/kernels/coarsening.h>
 #include <patchfem/lac/aggregate_lists.h>
 #include <patchfem/lac/largest_eigenvalue.h>
 #include <patchfem/lac/precondition_jacobi.h>
@@ -69,6 +70,9 @@ namespace PatchFEM
 
     /** Rows of A P per stretch; 0 lets the rule above decide. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }
+
+    /** What kernels see. */
+    kernels::CoarseningView<Number> view(const SlicedEllpackMatrix<Number> &A) const;
 
   private:
     SlicedEllpackMatrix<Number> P, R, coarse;
