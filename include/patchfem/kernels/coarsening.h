@@ -31,7 +31,7 @@ namespace PatchFEM
       int                       C_width;
     };
 
-    /** The device's way on any side: a thread for every block, see ProlongatorBody, MatrixProlongatorBody, ... */
+    /** The device's way on either side, by ProlongatorBody, MatrixProlongatorBody and CoarseMatrixBody. */
     template <typename Where, typename Number>
     void prolongator_by_blocks(const Where                      where,
                                const CoarseningView<Number>    &view,

@@ -18,13 +18,13 @@ namespace PatchFEM
   class TentativeProlongator
   {
   public:
-    /** @p modes is B, [node][component][mode], on the back end of the aggregates; columns relative to 1e-10 drop. */
+    /** @p modes is B, [node][component][mode], on the back end of the aggregates; a mode shorter than 1e-10 of its length is dropped. */
     void compute(const AggregateLists &aggregates, const Array<double> &modes, int n_components, int n_modes);
 
     /** Q, [node][component][mode]; 0 at nodes without an aggregate. */
     const Array<double> &values() const { return tentative; }
 
-    /** B of the next level, [aggregate][mode][mode]; given away by the second call's owner. */
+    /** B of the next level, [aggregate][mode][mode]; may be taken away by swap(). */
     Array<double>       &coarse_modes() { return coarse; }
     const Array<double> &coarse_modes() const { return coarse; }
 
