@@ -188,7 +188,7 @@ namespace PatchFEM
 
     const unsigned int look_interval = additional_data.look_interval > 0
                                            ? std::min(additional_data.look_interval, most_steps_between_looks)
-                                           : (preconditioner.block_diagonal() != nullptr ? 32u : 4u);
+                                           : preconditioner.look_interval();
     reinit(A, look_interval);
     const System system{A, x, b, preconditioner};
 

@@ -84,6 +84,33 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  template <typename OtherNumber>
+  void SlicedEllpackMatrix<Number>::copy_from(const SlicedEllpackMatrix<OtherNumber> &other)
+  {
+    n_row_blocks    = other.n_row_blocks;
+    n_column_blocks = other.n_column_blocks;
+    n_block_rows    = other.n_block_rows;
+    n_block_columns = other.n_block_columns;
+    height          = other.height;
+    n_blocks        = other.n_blocks;
+    slice_offsets.copy_from(other.backend(), other.slice_offsets);
+    columns.copy_from(other.backend(), other.columns);
+    lengths.copy_from(other.backend(), other.lengths);
+    values.reinit(other.backend(), other.values.size());
+    copy_values_from(other);
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void SlicedEllpackMatrix<Number>::copy_values_from(const SlicedEllpackMatrix<OtherNumber> &other)
+  {
+    require(other.values.size() == values.size() && other.backend() == backend(),
+            "The values of a matrix can only be copied to one of the same pattern on the same back end.");
+    dispatch(backend(),
+             [&](auto where) { kernels::convert(where, values.size(), other.values.data(), values.data()); });
+  }
+
+  template <typename Number>
   SlicedEllpackMatrix<Number> &SlicedEllpackMatrix<Number>::operator=(const Number zero)
   {
     require(zero == Number(0), "A sliced ELLPACK matrix can only be set to 0.");
@@ -195,4 +222,8 @@ namespace PatchFEM
 
   template class SlicedEllpackMatrix<float>;
   template class SlicedEllpackMatrix<double>;
+  template void SlicedEllpackMatrix<float>::copy_from(const SlicedEllpackMatrix<double> &);
+  template void SlicedEllpackMatrix<float>::copy_values_from(const SlicedEllpackMatrix<double> &);
+  template void SlicedEllpackMatrix<double>::copy_from(const SlicedEllpackMatrix<float> &);
+  template void SlicedEllpackMatrix<double>::copy_values_from(const SlicedEllpackMatrix<float> &);
 } // namespace PatchFEM

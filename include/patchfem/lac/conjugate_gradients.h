@@ -79,8 +79,7 @@ namespace PatchFEM
   public:
     struct AdditionalData
     {
-      /// Iterations between two looks of the host, 4096 at most; 0: 32 with a preconditioner that is fused, 4 with any
-      /// other.
+      /// Iterations between two looks of the host, 4096 at most; 0: what the preconditioner asks for.
       unsigned int look_interval = 0;
       /**
        * The residual is recomputed as b - A x every so many steps, so that it does not drift; 0: only at the end. The

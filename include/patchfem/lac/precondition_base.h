@@ -29,6 +29,12 @@ namespace PatchFEM
      */
     virtual const BlockDiagonalView<Number> *block_diagonal() const { return nullptr; }
 
+    /**
+     * Iterations after which a solver should see whether it is done. Those it launched after the last one do nothing
+     * but apply the preconditioner once more each, so an expensive one wants to be looked at often.
+     */
+    virtual unsigned int look_interval() const { return block_diagonal() != nullptr ? 32 : 4; }
+
     /** The name in messages and reports, such as `jacobi`. */
     virtual std::string name() const = 0;
 

@@ -46,6 +46,14 @@ namespace PatchFEM
                 int                    block_columns   = 1,
                 const AdditionalData  &additional_data = AdditionalData());
 
+    /** A copy of @p other, in this matrix's number type. */
+    template <typename OtherNumber>
+    void copy_from(const SlicedEllpackMatrix<OtherNumber> &other);
+
+    /** The values of @p other, which must have the pattern of this matrix. */
+    template <typename OtherNumber>
+    void copy_values_from(const SlicedEllpackMatrix<OtherNumber> &other);
+
     /** All values become 0; padding must stay 0, so that is the only value there is. */
     SlicedEllpackMatrix &operator=(Number zero);
 
@@ -80,6 +88,9 @@ namespace PatchFEM
     const int *row_lengths() const { return lengths.data(); }
 
   private:
+    template <typename OtherNumber>
+    friend class SlicedEllpackMatrix;
+
     int                   n_row_blocks    = 0;
     int                   n_column_blocks = 0;
     int                   n_block_rows    = 1;

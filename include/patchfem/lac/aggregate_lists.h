@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_aggregate_lists_h
+#define patchfem_lac_aggregate_lists_h
+
+#include <patchfem/base/array.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /** A partition of some of the nodes of a level into aggregates, each of which is a node of the next level. */
+  class AggregateLists
+  {
+  public:
+    AggregateLists() = default;
+
+    /** From host memory: the aggregate of each node, -1 where none; every aggregate must have a node. */
+    AggregateLists(const Backend &backend, const std::vector<int> &aggregate_of_node);
+
+    /** [node], -1 where none. */
+    const Array<int> &aggregate_of_node() const { return of_node; }
+
+    int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
+
+    /** [aggregate + 1] */
+    const Array<int> &aggregate_offsets() const { return offsets; }
+
+    /** Nodes by aggregate, ascending in each. */
+    const Array<int> &aggregate_nodes() const { return nodes; }
+
+  private:
+    Array<int> of_node, offsets, nodes;
+  };
+} // namespace PatchFEM
+
+#endif

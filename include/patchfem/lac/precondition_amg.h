@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_precondition_amg_h
+#define patchfem_lac_precondition_amg_h
+
+#include <patchfem/lac/amg_hierarchy.h>
+
+namespace PatchFEM
+{
+  /**
+   * One cycle of algebraic multigrid by smoothed aggregation, set up and applied on the matrix's back end. The operator
+   * is symmetric and positive definite by construction, so it serves conjugate gradients.
+   *
+   * Matrices are SlicedEllpackMatrix of the blocks of a node or CSRMatrix, of which a blocked copy is made; a matrix
+   * that is used in place must outlive the preconditioner.
+   */
+  template <typename Number>
+  class PreconditionAMG : public PreconditionBase<Number>
+  {
+  public:
+    struct AdditionalData : AMGParameters
+    {
+      /**
+       * The hierarchy in fp32, for a matrix in fp64: halves what a cycle moves, and costs an fp32 copy of the finest
+       * matrix. The cycle is applied to r / |r|, so that nothing leaves fp32's range.
+       */
+      bool single_precision = false;
+    };
+
+    /** Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. */
+    void initialize(const MatrixBase<Number> &matrix,
+                    const NearNullSpace      &near_null,
+                    const AMGAggregation     &aggregation,
+                    const AdditionalData     &additional_data = AdditionalData());
+
+    /** New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. */
+    void update(const MatrixBase<Number> &matrix);
+
+    void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    unsigned int look_interval() const override { return 1; }
+    std::string  name() const override { return "amg"; }
+    std::size_t  memory_consumption() const override;
+
+    unsigned int                    n_levels() const;
+    std::vector<AMGLevelStatistics> statistics() const;
+
+    /** Nonzeros of all levels over those of the finest. */
+    double operator_complexity() const;
+
+    /** Rows of all levels over those of the finest. */
+    double grid_complexity() const;
+
+    /** The levels in this number type; empty with a hierarchy in single precision under double. */
+    const AMGHierarchy<Number> &hierarchy() const { return levels; }
+
+  private:
+    bool                        mixed = false;
+    SlicedEllpackMatrix<Number> blocked; ///< of a CSRMatrix
+    SlicedEllpackMatrix<float>  single_matrix;
+    AMGHierarchy<Number>        levels;
+    AMGHierarchy<float>         single_levels;
+    mutable Vector<float>       single_src, single_dst;
+    mutable Array<double>       norm; ///< partial sums and, behind them, |src|^2
+
+    const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
+  };
+} // namespace PatchFEM
+
+#endif

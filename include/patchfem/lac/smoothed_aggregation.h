@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_smoothed_aggregation_h
+#define patchfem_lac_smoothed_aggregation_h
+
+#include <patchfem/kernels/coarsening.h>
+#include <patchfem/lac/aggregate_lists.h>
+#include <patchfem/lac/largest_eigenvalue.h>
+#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+namespace PatchFEM
+{
+  /**
+   * The tentative prolongator Q and the modes of the next level, R_B: per aggregate the rows of B are Q R_B (see
+   * kernels::AggregateQRBody). A mode that depends on others on its aggregate is dropped there: it keeps its place, with
+   * a column of zeros.
+   */
+  class TentativeProlongator
+  {
+  public:
+    /** @p modes is B, [node][component][mode], on the back end of the aggregates; a mode shorter than 1e-10 of its length is dropped. */
+    void compute(const AggregateLists &aggregates, const Array<double> &modes, int n_components, int n_modes);
+
+    /** Q, [node][component][mode]; 0 at nodes without an aggregate. */
+    const Array<double> &values() const { return tentative; }
+
+    /** B of the next level, [aggregate][mode][mode]; may be taken away by swap(). */
+    Array<double>       &coarse_modes() { return coarse; }
+    const Array<double> &coarse_modes() const { return coarse; }
+
+    /** [aggregate], bit m: mode m was dropped. */
+    const Array<int> &dropped() const { return dropped_modes; }
+    int               n_dropped() const { return dropped_count; }
+    std::size_t       memory_consumption() const
+    {
+      return tentative.memory_consumption() + coarse.memory_consumption() + dropped_modes.memory_consumption();
+    }
+
+  private:
+    Array<double> tentative, coarse;
+    Array<int>    dropped_modes;
+    int           dropped_count = 0;
+  };
+
+  /**
+   * One step of coarsening by smoothed aggregation (Vanek, Mandel, Brezina 1996): P = (I - omega D^-1 A) Q with
+   * omega = 4/3 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the
+   * patterns and allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the
+   * upper half is computed and copied to the lower one.
+   *
+   * A P is never stored whole: its rows are computed in stretches whose values take at most an eighth of A's memory (or
+   * 64 MB), and each stretch is added to the coarse matrix before the next.
+   */
+  template <typename Number>
+  class SmoothedAggregation
+  {
+  public:
+    void reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int n_modes);
+
+    void compute(const SlicedEllpackMatrix<Number>     &A,
+                 const AggregateLists                  &aggregates,
+                 const TentativeProlongator            &tentative,
+                 const PreconditionBlockJacobi<Number> &D_inverse,
+                 const LargestEigenvalue<Number>       &lambda);
+
+    const SlicedEllpackMatrix<Number> &prolongator() const { return P; }
+    const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
+    const SlicedEllpackMatrix<Number> &coarse_matrix() const { return coarse; }
+    std::size_t                        memory_consumption() const;
+
+    /** Rows of A P per stretch; 0 lets the rule above decide. Results in double do not depend on it. */
+    void set_stretch(const int n_rows) { stretch = n_rows; }
+
+    /** What kernels see. */
+    kernels::CoarseningView<Number> view(const SlicedEllpackMatrix<Number> &A) const;
+
+  private:
+    SlicedEllpackMatrix<Number> P, R, coarse;
+    Array<std::int64_t>         product_offsets; ///< pattern of A P
+    Array<int>                  product_columns;
+    int                         P_width = 0, product_width = 0, coarse_width = 0; ///< longest rows
+    int                         stretch = 0;
+    Array<double>               omega;
+
+    void compute_coarse_matrix(const SlicedEllpackMatrix<Number> &A, const Array<int> &dropped);
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../assembly/structure_tools.h"
+
+#include <patchfem/kernels/multigrid_value_bodies.h>
+#include <patchfem/lac/amg_hierarchy.h>
+
+#include <utility>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** Calls @p function; its errors name the level. */
+    template <typename Function>
+    void on_level(const unsigned int level, const int n_rows, const Function &function)
+    {
+      try
+      {
+        function();
+      }
+      catch (const Error &error)
+      {
+        throw Error("Multigrid level " + std::to_string(level) + " (" + std::to_string(n_rows) +
+                    " rows): " + error.what());
+      }
+    }
+  } // namespace
+
+  template <typename Number>
+  void AMGHierarchy<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
+                                        const NearNullSpace               &near_null,
+                                        const AMGAggregation              &aggregation,
+                                        const AMGParameters               &amg_parameters)
+  {
+    parameters = amg_parameters;
+    require(parameters.coarse_size >= 1 && parameters.max_levels >= 1,
+            "The coarse size and the number of levels of a multigrid hierarchy must be positive.");
+    require(near_null.n_unknowns() == A.n_rows(), "A near-null space of " + std::to_string(near_null.n_unknowns()) +
+                                                      " unknowns does not fit a matrix of " +
+                                                      std::to_string(A.n_rows()) + " rows.");
+    require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
+    levels.clear();
+
+    const int     n_modes = near_null.n_modes();
+    Array<double> modes;
+    modes.copy_from(A.backend(), near_null.array());
+    const SlicedEllpackMatrix<Number> *matrix = &A;
+    for (bool coarser = true; coarser;)
+    {
+      const unsigned int index = n_levels();
+      levels.push_back(std::make_unique<Level>());
+      Level &level = *levels.back();
+      level.A      = matrix;
+      coarser      = false;
+      on_level(index, matrix->n_rows(), [&]() {
+        const bool small = matrix->n_rows() <= parameters.coarse_size;
+        if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
+        {
+          // n^2 values, so a level that could not be made smaller ends here and not in a request for memory.
+          constexpr int most_rows = 20000;
+          require(matrix->n_rows() <= most_rows,
+                  "is the last one but too large to be inverted; allow more levels or larger aggregates.");
+          level.inverse.compute(*matrix);
+          return;
+        }
+        compute_smoother(level);
+        level.aggregates       = aggregation.aggregate(index, *matrix);
+        const int n_components = matrix->block_rows(), n_nodes = matrix->n_rows() / n_components;
+        const int n_aggregates = level.aggregates.n_aggregates();
+        if (n_aggregates == 0) // nothing couples: the smoother is all there is
+          return;
+        require(std::int64_t(n_aggregates) * n_modes < matrix->n_rows(),
+                "coarsening stalls: " + std::to_string(n_aggregates) + " aggregates of " + std::to_string(n_nodes) +
+                    " nodes.");
+        run(A.backend(), matrix->n_rows(),
+            kernels::MaskDecoupledBody<Number>{matrix->view(), matrix->row_lengths(), n_modes, modes.data()});
+        level.tentative.compute(level.aggregates, modes, n_components, n_modes);
+        modes.swap(level.tentative.coarse_modes());
+        level.tentative.coarse_modes().release();
+        level.coarsening.reinit(*matrix, level.aggregates, n_modes);
+        level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        level.has_coarse = coarser = true;
+      });
+      matrix = &level.coarsening.coarse_matrix();
+    }
+    allocate_vectors();
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::update(const SlicedEllpackMatrix<Number> &A)
+  {
+    require(!levels.empty(), "A multigrid hierarchy was updated before it was initialized.");
+    require(A.n_rows() == levels[0]->A->n_rows() && A.block_rows() == levels[0]->A->block_rows() &&
+                A.n_stored_elements() == levels[0]->A->n_stored_elements() && A.backend() == levels[0]->A->backend(),
+            "A multigrid hierarchy was updated with a matrix of another pattern.");
+    levels[0]->A = &A;
+    for (unsigned int index = 0; index < n_levels(); ++index)
+    {
+      Level &level = *levels[index];
+      on_level(index, level.A->n_rows(), [&]() {
+        if (level.smoother == nullptr)
+          level.inverse.compute(*level.A);
+        else
+          compute_smoother(level);
+        if (level.has_coarse)
+          level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+      });
+    }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::compute_smoother(Level &level) const
+  {
+    using Kind = typename PolynomialSmoother<Number>::Kind;
+    level.diagonal.initialize(*level.A);
+    level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
+    if (level.smoother == nullptr)
+    {
+      const Kind kind = parameters.smoother == AMGSmoother::chebyshev      ? Kind::chebyshev
+                        : parameters.smoother == AMGSmoother::block_jacobi ? Kind::block_jacobi
+                                                                           : Kind::l1_jacobi;
+      level.smoother =
+          std::make_unique<PolynomialSmoother<Number>>(kind, parameters.smoother_sweeps, parameters.smoothing_range);
+    }
+    level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::allocate_vectors()
+  {
+    for (unsigned int index = 0; index < n_levels(); ++index)
+    {
+      Level            &level = *levels[index];
+      const Backend    &place = level.A->backend();
+      const std::size_t n     = level.A->n_rows();
+      if (level.smoother != nullptr)
+        level.r.reinit(place, n, true);
+      if (index > 0)
+      {
+        level.x.reinit(place, n, true);
+        level.b.reinit(place, n, true);
+        if (parameters.cycle == AMGCycle::w && level.smoother != nullptr)
+        {
+          level.x_2.reinit(place, n, true);
+          level.b_2.reinit(place, n, true);
+        }
+      }
+    }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::cycle(Vector<Number> &x, const Vector<Number> &b) const
+  {
+    cycle(0, x, b);
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::cycle(const unsigned int index, Vector<Number> &x, const Vector<Number> &b) const
+  {
+    const Level &level = *levels[index];
+    if (level.smoother == nullptr)
+    {
+      level.inverse.vmult(x, b);
+      return;
+    }
+    level.smoother->pre_smooth(x, level.r, b);
+    if (level.has_coarse)
+    {
+      const Level &coarse = *levels[index + 1];
+      level.coarsening.restrictor().vmult(coarse.b, level.r);
+      cycle(index + 1, coarse.x, coarse.b);
+      if (parameters.cycle == AMGCycle::w && coarse.smoother != nullptr)
+      {
+        // Two steps of x <- x + M^-1 (b - A x) from 0, which is a symmetric operator if M is.
+        coarse.A->residual(coarse.b_2, coarse.x, coarse.b);
+        cycle(index + 1, coarse.x_2, coarse.b_2);
+        coarse.x.add(Number(1), coarse.x_2);
+      }
+      level.coarsening.prolongator().vmult_add(x, coarse.x);
+    }
+    level.smoother->post_smooth(x, level.r, b);
+  }
+
+  template <typename Number>
+  std::vector<AMGLevelStatistics> AMGHierarchy<Number>::statistics() const
+  {
+    std::vector<AMGLevelStatistics> result;
+    for (const std::unique_ptr<Level> &level : levels)
+    {
+      AMGLevelStatistics s;
+      s.n_rows          = level->A->n_rows();
+      s.block_size      = level->A->block_rows();
+      s.n_nonzeros      = level->A->n_nonzero_elements();
+      s.n_aggregates    = level->has_coarse ? level->aggregates.n_aggregates() : 0;
+      s.n_dropped_modes = level->tentative.n_dropped();
+      s.lambda_max      = level->smoother != nullptr ? level->lambda.value() : 0.;
+      s.memory          = level->coarsening.memory_consumption() + level->tentative.memory_consumption() +
+                 level->diagonal.memory_consumption() + level->inverse.memory_consumption() +
+                 level->aggregates.aggregate_of_node().memory_consumption() +
+                 level->aggregates.aggregate_offsets().memory_consumption() +
+                 level->aggregates.aggregate_nodes().memory_consumption();
+      if (level->smoother != nullptr)
+        s.memory += level->smoother->memory_consumption();
+      for (const Vector<Number> *vector : {&level->x, &level->b, &level->r, &level->x_2, &level->b_2})
+        s.memory += vector->memory_consumption();
+      result.push_back(s);
+    }
+    return result;
+  }
+
+  template <typename Number>
+  std::size_t AMGHierarchy<Number>::memory_consumption() const
+  {
+    std::size_t result = 0;
+    for (const AMGLevelStatistics &level : statistics())
+      result += level.memory;
+    return result;
+  }
+
+  template class AMGHierarchy<float>;
+  template class AMGHierarchy<double>;
+} // namespace PatchFEM

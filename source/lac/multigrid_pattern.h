@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_lac_multigrid_pattern_h
+#define patchfem_source_lac_multigrid_pattern_h
+
+#include "../assembly/structure_tools.h"
+
+#include <patchfem/kernels/multigrid_pattern_bodies.h>
+#include <patchfem/kernels/primitives.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+namespace PatchFEM
+{
+  /** A pattern in compressed rows that lives on a back end. */
+  struct CompressedPattern
+  {
+    int                 n_rows = 0, n_columns = 0;
+    int                 width = 0; ///< longest row
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+
+    SparsityView view() const { return {n_rows, n_columns, offsets.data(), columns.data()}; }
+  };
+
+  template <typename Number>
+  kernels::SlicedPattern sliced_pattern(const SlicedEllpackMatrix<Number> &A)
+  {
+    const SlicedEllpackView<Number> view = A.view();
+    return {view.n_rows, view.slice_height, view.slice_offsets, view.columns, A.row_lengths()};
+  }
+
+  /** The pattern whose rows @p rows lists. */
+  template <typename Rows>
+  CompressedPattern compress(const Backend &place, const int n_rows, const int n_columns, const Rows &rows)
+  {
+    CompressedPattern result;
+    result.n_rows    = n_rows;
+    result.n_columns = n_columns;
+    Array<int> counts(place, n_rows);
+    result.offsets.reinit(place, std::size_t(n_rows) + 1);
+    run(place, n_rows, kernels::CountRowBody<Rows>{rows, counts.data()});
+    dispatch(place, [&](auto where) {
+      kernels::exclusive_scan(where, n_rows, counts.data(), result.offsets.data());
+      result.width = kernels::maximum(where, n_rows, counts.data());
+    });
+    result.columns.reinit(place, result.offsets.read(n_rows));
+    run(place, n_rows, kernels::WriteRowBody<Rows>{rows, result.offsets.data(), result.columns.data()});
+    return result;
+  }
+
+  inline CompressedPattern transpose(const Backend &place, const CompressedPattern &pattern)
+  {
+    CompressedPattern result;
+    result.n_rows          = pattern.n_columns;
+    result.n_columns       = pattern.n_rows;
+    const std::int64_t   n = pattern.columns.size();
+    Array<int>           counts(place, result.n_rows);
+    Array<std::uint64_t> keys(place, n);
+    result.columns.reinit(place, n);
+    result.offsets.reinit(place, std::size_t(result.n_rows) + 1);
+    counts.set_zero();
+    run(place, pattern.n_rows,
+        kernels::EmitTransposedBody{pattern.offsets.data(), pattern.columns.data(), keys.data(), result.columns.data(),
+                                    counts.data()});
+    dispatch(place, [&](auto where) {
+      kernels::stable_sort_by_key(where, n, keys.data(), result.columns.data(), bits_for(result.n_rows));
+      kernels::exclusive_scan(where, result.n_rows, counts.data(), result.offsets.data());
+      result.width = kernels::maximum(where, result.n_rows, counts.data());
+    });
+    return result;
+  }
+} // namespace PatchFEM
+
+#endif

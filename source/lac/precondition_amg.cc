@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "multigrid_pattern.h"
+
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/smoother_bodies.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/precondition_amg.h>
+
+#include <type_traits>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  const SlicedEllpackMatrix<Number> &PreconditionAMG<Number>::in_blocks(const MatrixBase<Number> &matrix,
+                                                                        const bool                new_pattern)
+  {
+    if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix))
+      return *sliced;
+    const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+    require(csr != nullptr, "Multigrid is not available for matrices of the format " + matrix.format() + ".");
+    const Backend        &place = matrix.backend();
+    const CSRView<Number> view  = csr->view();
+    const int             b     = matrix.block_rows();
+    if (new_pattern)
+    {
+      require(matrix.n_rows() % b == 0 && matrix.n_rows() == matrix.n_columns(),
+              "A multigrid hierarchy needs a square matrix whose rows are a multiple of its block size.");
+      const int               n       = matrix.n_rows() / b;
+      const CompressedPattern pattern = compress(place, n, n, kernels::BlockedRows{view.row_offsets, view.columns, b});
+      blocked.reinit(place, pattern.view(), b, b);
+    }
+    dispatch(place, [&](auto where) { kernels::fill_values(where, view, blocked.row_lengths(), blocked.view()); });
+    return blocked;
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::initialize(const MatrixBase<Number> &matrix,
+                                           const NearNullSpace      &near_null,
+                                           const AMGAggregation     &aggregation,
+                                           const AdditionalData     &additional_data)
+  {
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
+    mixed                                     = false;
+    if constexpr (std::is_same<Number, double>::value)
+      if (additional_data.single_precision)
+      {
+        mixed  = true;
+        levels = AMGHierarchy<Number>();
+        single_matrix.copy_from(finest);
+        blocked = SlicedEllpackMatrix<Number>();
+        single_levels.initialize(single_matrix, near_null, aggregation, additional_data);
+        single_src.reinit(matrix.backend(), matrix.n_rows(), true);
+        single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
+        norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
+        return;
+      }
+    single_levels = AMGHierarchy<float>();
+    single_matrix = SlicedEllpackMatrix<float>();
+    levels.initialize(finest, near_null, aggregation, additional_data);
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
+  {
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, mixed);
+    if constexpr (std::is_same<Number, double>::value)
+      if (mixed)
+      {
+        single_matrix.copy_values_from(finest);
+        blocked = SlicedEllpackMatrix<Number>();
+        single_levels.update(single_matrix);
+        return;
+      }
+    levels.update(finest);
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    if (!mixed)
+    {
+      require(levels.n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
+      levels.cycle(dst, src);
+      return;
+    }
+    const Backend     &place  = src.backend();
+    const std::int64_t n      = src.size();
+    double *const      square = norm.data() + kernels::reduction::max_parts;
+    dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
+    run(place, n, kernels::ConvertScaledBody<Number, float>{src.data(), square, true, single_src.data()});
+    single_levels.cycle(single_dst, single_src);
+    run(place, n, kernels::ConvertScaledBody<float, Number>{single_dst.data(), square, false, dst.data()});
+  }
+
+  template <typename Number>
+  std::size_t PreconditionAMG<Number>::memory_consumption() const
+  {
+    return blocked.memory_consumption() + single_matrix.memory_consumption() + levels.memory_consumption() +
+           single_levels.memory_consumption() + single_src.memory_consumption() + single_dst.memory_consumption() +
+           norm.memory_consumption();
+  }
+
+  template <typename Number>
+  unsigned int PreconditionAMG<Number>::n_levels() const
+  {
+    return mixed ? single_levels.n_levels() : levels.n_levels();
+  }
+
+  template <typename Number>
+  std::vector<AMGLevelStatistics> PreconditionAMG<Number>::statistics() const
+  {
+    return mixed ? single_levels.statistics() : levels.statistics();
+  }
+
+  template <typename Number>
+  double PreconditionAMG<Number>::operator_complexity() const
+  {
+    const std::vector<AMGLevelStatistics> all = statistics();
+    double                                sum = 0.;
+    for (const AMGLevelStatistics &level : all)
+      sum += static_cast<double>(level.n_nonzeros);
+    return all.empty() ? 0. : sum / static_cast<double>(all[0].n_nonzeros);
+  }
+
+  template <typename Number>
+  double PreconditionAMG<Number>::grid_complexity() const
+  {
+    const std::vector<AMGLevelStatistics> all = statistics();
+    double                                sum = 0.;
+    for (const AMGLevelStatistics &level : all)
+      sum += level.n_rows;
+    return all.empty() ? 0. : sum / all[0].n_rows;
+  }
+
+  template class PreconditionAMG<float>;
+  template class PreconditionAMG<double>;
+} // namespace PatchFEM
