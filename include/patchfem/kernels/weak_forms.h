@@ -38,8 +38,7 @@
  * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
  * simplices with cell-wise constant data be integrated with one point. `static constexpr bool symmetric = true`
  * promises that exchanging test and trial function transposes the block: one half of a cell's matrix is formed and
- * the other is its mirror image, which keeps matrices symmetric to the last bit. In single precision that matters:
- * rounding errors of the two halves that differ cost conjugate gradients a digit.
+ * the other is its mirror image, which keeps matrices symmetric to the last bit.
  * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix
  * as Moments, or w grad(test) (x) grad(trial), with a dim x dim one; the device then sums hexahedra of degree 1 with
  * matrix instructions and does not call add().
@@ -128,10 +127,7 @@ namespace PatchFEM
                                     const ShapeFunction<dim, Number> &test,
                                     const ShapeFunction<dim, Number> &trial)
     {
-      // The weighted test gradient is the same for all trial functions and is hoisted out of their loop.
-      PATCHFEM_UNROLL
-      for (int d = 0; d < dim; ++d)
-        sum(0, 0) += (weight * test.gradient[d]) * trial.gradient[d];
+      sum(0, 0) += weight * dot(test.gradient, trial.gradient);
     }
 
     template <typename Number>
