@@ -50,13 +50,15 @@ namespace PatchFEM
 
   std::size_t MemoryForecast::peak() const
   {
-    return batches + std::max(structure, plan + matrix + solver);
+    return batches + std::max(structure, plan + matrix + solver + multigrid);
   }
 
   MemoryForecast forecast_memory(const ElementTables &tables,
                                  const bool           csr,
                                  const int            n_coefficients_per_point,
-                                 const std::size_t    number_size)
+                                 const std::size_t    number_size,
+                                 const int            n_modes,
+                                 const std::size_t    level_number_size)
   {
     const RowLengths  lengths  = sample_row_lengths(tables);
     const std::size_t n_nodes  = tables.n_nodes;
@@ -110,6 +112,25 @@ namespace PatchFEM
 
     result.plan += columns;
     result.solver = (n_dofs * 7 + n_nodes * n_comp * (n_comp + 1) / 2) * number_size;
+
+    if (n_modes > 0)
+    {
+      // Rows of the prolongator have six or seven blocks, and it is stored with its transpose; those of its product with
+      // the matrix up to twenty, which are there in stretches. Before that, the graph of the nodes is sorted. Coarser
+      // levels add a few per cent.
+      const std::size_t block   = n_comp * n_modes * level_number_size + sizeof(int);
+      const std::size_t stretch = std::max<std::size_t>(n_values * level_number_size / 8, std::size_t(64) << 20);
+      const std::size_t product = std::min(20 * n_nodes * block, stretch), graph = n_blocks * 12;
+      const auto        in_blocks = [&](const std::size_t size) {
+        return static_cast<std::size_t>(padding * (n_values * size + n_blocks * sizeof(int)));
+      };
+      const bool        mixed  = level_number_size < number_size;
+      const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
+                                 4 * n_dofs * level_number_size + std::max(product, graph);
+      result.multigrid =
+          (mixed ? in_blocks(level_number_size) : 0) +
+          (csr && mixed ? std::max(in_blocks(number_size), levels) : (csr ? in_blocks(number_size) : 0) + levels);
+    }
     return result;
   }
 

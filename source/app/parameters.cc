@@ -21,8 +21,10 @@ namespace PatchFEM
                       "(host), on a GPU if there is one (auto), on guarded host memory for tests (emulated_device), or "
                       "by deal.II and Trilinos, which is the only one for several MPI ranks.");
     prm.declare_entry(
-        "Precision", "double", Patterns::Selection("double|single"),
-        "Of assembly, matrix, vectors and preconditioner. single halves the memory of all values, but not "
+        "Precision", "double", Patterns::Selection("double|single|mixed"),
+        "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the levels of "
+        "Solver/Preconditioner = amg, which are in single precision: a cycle moves half as much, the solution is as "
+        "accurate as with double. single halves the memory of all values, but not "
         "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
         "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
         "Backend = trilinos; a baseline computes in double.");
@@ -46,8 +48,9 @@ namespace PatchFEM
     require(export_system.empty() || backend != "trilinos",
             "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
     require(precision == "double" || backend != "trilinos",
-            "Precision = single does not exist with Backend = trilinos, which computes in double precision; choose "
-            "Backend = host, cuda or auto.");
+            "Precision = " + precision +
+                " does not exist with Backend = trilinos, which computes in double precision; choose "
+                "Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
   }
 
@@ -132,9 +135,35 @@ namespace PatchFEM
     prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1),
                       "Give up with an error after so many steps.");
     prm.declare_entry(
-        "Preconditioner", "jacobi", Patterns::Selection("none|jacobi|block_jacobi|ml"),
-        "Of the conjugate gradient method. block_jacobi (blocks of a node's unknowns) is for PatchFEM's own back "
-        "ends, ml (smoothed aggregation) for the back end trilinos.");
+        "Preconditioner", "jacobi", Patterns::Selection("none|jacobi|block_jacobi|amg|ml"),
+        "Of the conjugate gradient method. block_jacobi (blocks of a node's unknowns) and amg (multigrid by smoothed "
+        "aggregation, whose number of iterations hardly depends on the mesh) are for PatchFEM's own back ends, ml "
+        "(smoothed aggregation of Trilinos) for the back end trilinos.");
+
+    // One sentence each; what an entry means for the method is with AMGParameters.
+    prm.enter_subsection("AMG");
+    const AMGParameters amg;
+    prm.declare_entry(
+        "Smoother", "chebyshev", Patterns::Selection("chebyshev|block_jacobi|l1_jacobi"),
+        "On all levels but the coarsest: Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, "
+        "damped Jacobi with D, or Jacobi with D and the sums of the rest of each row.");
+    prm.declare_entry("Sweeps", std::to_string(amg.smoother_sweeps), Patterns::Integer(1, 20),
+                      "Sweeps of Jacobi or degree of the polynomial, before and again after each coarse correction.");
+    prm.declare_entry("Smoothing range", "6", Patterns::Double(1.),
+                      "Chebyshev smooths the eigenvalues between the largest and that over this, more than 1.");
+    prm.declare_entry("Cycle", "v", Patterns::Selection("v|w"),
+                      "How often the next level is visited per visit of a level, once (v) or twice (w).");
+    prm.declare_entry("Coarse size", std::to_string(amg.coarse_size), Patterns::Integer(1, 20000),
+                      "A level of at most so many unknowns is the last one; it is solved by its dense inverse.");
+    prm.declare_entry(
+        "Maximum levels", std::to_string(amg.max_levels), Patterns::Integer(1, 100),
+        "Levels at most; the last of them is solved by its dense inverse however large it is, up to 20000 "
+        "unknowns.");
+    prm.declare_entry(
+        "Strength threshold", "0", Patterns::Double(0., 1.),
+        "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), in "
+        "Frobenius norms of blocks; with 0 all that share a cell may.");
+    prm.leave_subsection();
     prm.leave_subsection();
   }
 
@@ -144,6 +173,19 @@ namespace PatchFEM
     tolerance      = prm.get_double("Tolerance");
     max_iterations = prm.get_integer("Maximum iterations");
     preconditioner = prm.get("Preconditioner");
+    prm.enter_subsection("AMG");
+    const std::string smoother = prm.get("Smoother");
+    amg.smoother               = smoother == "chebyshev"      ? AMGSmoother::chebyshev
+                                 : smoother == "block_jacobi" ? AMGSmoother::block_jacobi
+                                                              : AMGSmoother::l1_jacobi;
+    amg.smoother_sweeps        = prm.get_integer("Sweeps");
+    amg.smoothing_range        = prm.get_double("Smoothing range");
+    amg.cycle                  = prm.get("Cycle") == "w" ? AMGCycle::w : AMGCycle::v;
+    amg.coarse_size            = prm.get_integer("Coarse size");
+    amg.max_levels             = prm.get_integer("Maximum levels");
+    strength_threshold         = prm.get_double("Strength threshold");
+    require(amg.smoothing_range > 1., "The entry Solver/AMG/Smoothing range must be more than 1.");
+    prm.leave_subsection();
     prm.leave_subsection();
   }
 

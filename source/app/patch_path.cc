@@ -5,6 +5,8 @@
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/mis_aggregation.h>
+#include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/precondition_jacobi.h>
 
 #include <algorithm>
@@ -43,17 +45,47 @@ namespace PatchFEM
       return result;
     }
 
-    template <typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const std::string        &name,
-                                                                  const MatrixBase<Number> &matrix)
+    /** The modes of no energy at the nodes of @p batches. */
+    template <int dim>
+    NearNullSpace modes_at_nodes(const ElementBatches &batches, const Physics<dim> &physics)
     {
-      if (name == "block_jacobi")
+      const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
+      if (n_modes == n_components)
+        return NearNullSpace::constants(batches.backend(), batches.n_nodes(), n_components);
+      require(n_components == dim && n_modes == dim * (dim + 1) / 2,
+              "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
+                  " modes of this equation; choose block_jacobi.");
+      return NearNullSpace::rigid_body_modes(dim, batches.node_points());
+    }
+
+    template <int dim, typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
+                                                                  const bool                mixed,
+                                                                  const MatrixBase<Number> &matrix,
+                                                                  const ElementBatches     &batches,
+                                                                  const Physics<dim>       &physics,
+                                                                  PathReport               &report)
+    {
+      if (solver.preconditioner == "amg")
+      {
+        typename PreconditionAMG<Number>::AdditionalData data;
+        static_cast<AMGParameters &>(data) = solver.amg;
+        data.single_precision              = mixed;
+        Aggregation::AdditionalData aggregates;
+        aggregates.strength_threshold = solver.strength_threshold;
+        MISAggregation aggregation(aggregates);
+        auto           result = std::make_unique<PreconditionAMG<Number>>();
+        result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data);
+        report.amg = AMGReport{result->statistics(), result->operator_complexity(), result->grid_complexity()};
+        return result;
+      }
+      if (solver.preconditioner == "block_jacobi")
       {
         auto result = std::make_unique<PreconditionBlockJacobi<Number>>();
         result->initialize(matrix);
         return result;
       }
-      if (name == "jacobi")
+      if (solver.preconditioner == "jacobi")
       {
         auto result = std::make_unique<PreconditionJacobi<Number>>();
         result->initialize(matrix);
@@ -145,8 +177,10 @@ namespace PatchFEM
       export_system(export_file, to_double(matrix.to_csr_host()), to_double(rhs.copy_to_host()),
                     system.assembler().batches().dof_indices().to_vector(), discretisation, physics);
 
-    report.seconds.preconditioner =
-        stage("preconditioner", [&] { preconditioner = make_preconditioner<Number>(solver.preconditioner, matrix); });
+    report.seconds.preconditioner = stage("preconditioner", [&] {
+      preconditioner = make_preconditioner<dim, Number>(solver, precision == "mixed", matrix,
+                                                        system.assembler().batches(), physics, report);
+    });
 
     x.reinit(backend, rhs.size());
     const double     rhs_norm = rhs.l2_norm();
@@ -194,9 +228,10 @@ namespace PatchFEM
       const auto per_point = [](const CoefficientField &field) {
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
-      const MemoryForecast forecast =
-          forecast_memory(tables, assembly.format == "csr",
-                          per_point(fields.coefficients) + per_point(fields.body_load), sizeof(Number));
+      const MemoryForecast forecast = forecast_memory(
+          tables, assembly.format == "csr", per_point(fields.coefficients) + per_point(fields.body_load),
+          sizeof(Number), solver.preconditioner == "amg" ? static_cast<int>(physics.mode_names().size()) : 0,
+          precision == "mixed" ? sizeof(float) : sizeof(Number));
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
@@ -240,7 +275,7 @@ namespace PatchFEM
     dof_indices           = batches->dof_indices().to_vector();
     report.backend        = backend.name();
     report.device         = backend.device_name();
-    report.precision      = std::is_same_v<Number, float> ? "single" : "double";
+    report.precision      = precision;
     report.preconditioner = solver.preconditioner;
     if (backend.kind() != BackendKind::host)
       report.device_peak = memory::peak(backend.kind());

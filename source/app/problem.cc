@@ -112,14 +112,18 @@ namespace PatchFEM
     solver.preconditioner   = preconditioner;
     if (backend == "trilinos")
     {
-      require(preconditioner != "block_jacobi", "Solver/Preconditioner block_jacobi does not exist with Backend = "
-                                                "trilinos; choose none, jacobi or ml.");
+      require(preconditioner != "block_jacobi" && preconditioner != "amg",
+              "Solver/Preconditioner " + preconditioner +
+                  " does not exist with Backend = trilinos; choose none, jacobi or ml.");
       return std::make_unique<TrilinosPath<dim>>(solver, parameters.assembly.n_repetitions, progress);
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
     require(preconditioner != "ml",
-            "Solver/Preconditioner ml is Trilinos'; choose none, jacobi or block_jacobi, or Backend = trilinos.");
+            "Solver/Preconditioner ml is Trilinos'; choose none, jacobi, block_jacobi or amg, or Backend = trilinos.");
+    require(parameters.general.precision != "mixed" || preconditioner == "amg",
+            "Precision = mixed is for Solver/Preconditioner amg, whose levels it keeps in single precision; with " +
+                preconditioner + " choose double or single.");
     std::string export_file = parameters.general.export_system;
     if (!export_file.empty())
       export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();

@@ -34,6 +34,24 @@ namespace PatchFEM
       return value ? json(*value) : json();
     }
 
+    json amg_to_json(const std::optional<AMGReport> &amg)
+    {
+      if (!amg)
+        return json();
+      json levels = json::array();
+      for (const AMGLevelStatistics &level : amg->levels)
+        levels.push_back({{"n_rows", level.n_rows},
+                          {"block_size", level.block_size},
+                          {"nnz", level.n_nonzeros},
+                          {"n_aggregates", level.n_aggregates},
+                          {"n_dropped_modes", level.n_dropped_modes},
+                          {"lambda_max", level.lambda_max},
+                          {"memory_bytes", level.memory}});
+      return {{"operator_complexity", amg->operator_complexity},
+              {"grid_complexity", amg->grid_complexity},
+              {"levels", levels}};
+    }
+
     json path_to_json(const CycleReport &cycle, const PathReport &path, const std::optional<Errors> &errors)
     {
       json seconds;
@@ -51,6 +69,7 @@ namespace PatchFEM
               {"format", path.format},
               {"precision", path.precision},
               {"preconditioner", path.preconditioner},
+              {"amg", amg_to_json(path.amg)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
               {"seconds", seconds},
@@ -61,6 +80,24 @@ namespace PatchFEM
                 {"device_peak", value_or_null(path.device_peak)}}},
               {"assembly_redundancy", value_or_null(path.assembly_redundancy)},
               {"errors", errors ? json{{"L2", errors->L2}, {"H1", errors->H1}} : json()}};
+    }
+    void print_hierarchy(const AMGReport &amg, std::ostream &out)
+    {
+      dealii::TableHandler table;
+      for (std::size_t l = 0; l < amg.levels.size(); ++l)
+      {
+        const AMGLevelStatistics &level = amg.levels[l];
+        table.add_value("level", static_cast<unsigned int>(l));
+        table.add_value("unknowns", level.n_rows);
+        table.add_value("per node", level.block_size);
+        table.add_value("entries", static_cast<std::size_t>(level.n_nonzeros));
+        table.add_value("aggregates", level.n_aggregates);
+        table.add_value("dropped modes", level.n_dropped_modes);
+      }
+      out << "Levels of the preconditioner, operator complexity " << std::fixed << std::setprecision(3)
+          << amg.operator_complexity << ", grid complexity " << amg.grid_complexity << ":\n"
+          << std::defaultfloat << std::setprecision(6);
+      table.write_text(out, dealii::TableHandler::org_mode_table);
     }
   } // namespace
 
@@ -148,6 +185,8 @@ namespace PatchFEM
     add_row("total", cycle.path.seconds.total(),
             cycle.baseline ? std::optional<double>(cycle.baseline->seconds.total()) : std::nullopt);
     table.write_text(out, dealii::TableHandler::org_mode_table);
+    if (cycle.path.amg)
+      print_hierarchy(*cycle.path.amg, out);
     if (cycle.baseline)
       out << "Iterations " << cycle.path.n_iterations << " and " << cycle.baseline->n_iterations
           << ", largest difference of the solutions " << std::scientific << std::setprecision(2) << cycle.max_difference

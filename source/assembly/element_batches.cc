@@ -153,6 +153,31 @@ namespace PatchFEM
     }
   }
 
+  Array<double> ElementBatches::node_points() const
+  {
+    Array<double> result(place, std::size_t(n_node) * dim);
+    Array<int>    first_cell(place, n_node), n_cells_of(place, n_node);
+    run(place, n_node, kernels::FillBody{first_cell.data(), INT_MAX});
+    n_cells_of.set_zero();
+    const BatchesView all = view();
+    for (int b = 0; b < all.n_batches; ++b)
+      run(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
+          kernels::NodeCellsBody{all.batch[b], first_cell.data(), n_cells_of.data()});
+    const auto write = [&](auto body) {
+      for (int b = 0; b < all.n_batches; ++b)
+      {
+        body.batch = all.batch[b];
+        run(place, std::int64_t(body.batch.n_cells) * body.batch.reference.n_shape, body);
+      }
+    };
+    if (dim == 2)
+      write(kernels::NodePointBody<2>{{}, all.points, first_cell.data(), result.data()});
+    else
+      write(kernels::NodePointBody<3>{{}, all.points, first_cell.data(), result.data()});
+    place.synchronize();
+    return result;
+  }
+
   void ElementBatches::order_nodes(const ElementTables &tables, const int window)
   {
     Array<int>           first_cell(place, n_node), n_cells_of(place, n_node), order(place, n_node);

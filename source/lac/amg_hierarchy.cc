@@ -29,7 +29,7 @@ namespace PatchFEM
   template <typename Number>
   void AMGHierarchy<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
                                         const NearNullSpace               &near_null,
-                                        const AMGAggregation              &aggregation,
+                                        AMGAggregation                    &aggregation,
                                         const AMGParameters               &amg_parameters)
   {
     parameters = amg_parameters;

@@ -36,7 +36,7 @@ namespace PatchFEM
   template <typename Number>
   void PreconditionAMG<Number>::initialize(const MatrixBase<Number> &matrix,
                                            const NearNullSpace      &near_null,
-                                           const AMGAggregation     &aggregation,
+                                           AMGAggregation           &aggregation,
                                            const AdditionalData     &additional_data)
   {
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);

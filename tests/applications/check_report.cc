@@ -3,7 +3,8 @@
 // Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
-// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle.
+// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. max_iterations=N
+// and, with the preconditioner amg, min_levels=N hold for every cycle as well.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -30,7 +31,7 @@ namespace
   void check_system(const nlohmann::json &system, const std::string &where)
   {
     for (const char *key : {"n_dofs", "n_cells", "cells_by_degree", "nnz", "stored", "format", "precision",
-                            "preconditioner", "iterations", "relative_residual", "seconds", "repeated_assembly",
+                            "preconditioner", "amg", "iterations", "relative_residual", "seconds", "repeated_assembly",
                             "memory_bytes", "assembly_redundancy", "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
@@ -40,6 +41,26 @@ namespace
       check(system["memory_bytes"].contains(key), where + "/memory_bytes lacks the key " + key);
     if (failed)
       return;
+
+    check(system["amg"].is_null() != (system["preconditioner"] == "amg"),
+          where + ": a hierarchy is missing, or one too many");
+    if (!failed && !system["amg"].is_null())
+    {
+      const auto &levels  = system["amg"]["levels"];
+      double      entries = 0., rows = 0.;
+      for (const auto &level : levels)
+      {
+        entries += level["nnz"].get<double>();
+        rows += level["n_rows"].get<double>();
+      }
+      check(!levels.empty() && levels[0]["n_rows"].get<long>() == system["n_dofs"].get<long>(),
+            where + ": the finest level is not the system");
+      check(std::abs(entries / levels[0]["nnz"].get<double>() - system["amg"]["operator_complexity"].get<double>()) <
+                    1e-9 &&
+                std::abs(rows / levels[0]["n_rows"].get<double>() - system["amg"]["grid_complexity"].get<double>()) <
+                    1e-9,
+            where + ": complexities are not those of the levels");
+    }
 
     double sum = 0.;
     for (const auto &stage : system["seconds"].items())
@@ -95,6 +116,12 @@ namespace
     else if (key == "precision")
       for (const auto &cycle : cycles)
         check(cycle["precision"] == value, seen(cycle["precision"]));
+    else if (key == "max_iterations")
+      for (const auto &cycle : cycles)
+        check(cycle["iterations"] <= std::stol(value), seen(cycle["iterations"]));
+    else if (key == "min_levels")
+      for (const auto &cycle : cycles)
+        check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));
     else
       check(false, "check_report does not know " + key);
   }

@@ -65,11 +65,11 @@ namespace cases
   public:
     explicit GridAggregation(const int n) : n(n) {}
 
-    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) const override
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override
     {
       return lists(level, A.backend());
     }
-    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) const override
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override
     {
       return lists(level, A.backend());
     }
@@ -102,11 +102,11 @@ namespace cases
   public:
     explicit FixedAggregation(const std::vector<int> &aggregate_of_node) : aggregate_of_node(aggregate_of_node) {}
 
-    AggregateLists aggregate(unsigned int, const SlicedEllpackMatrix<double> &A) const override
+    AggregateLists aggregate(unsigned int, const SlicedEllpackMatrix<double> &A) override
     {
       return AggregateLists(A.backend(), aggregate_of_node);
     }
-    AggregateLists aggregate(unsigned int, const SlicedEllpackMatrix<float> &A) const override
+    AggregateLists aggregate(unsigned int, const SlicedEllpackMatrix<float> &A) override
     {
       return AggregateLists(A.backend(), aggregate_of_node);
     }

@@ -38,7 +38,8 @@ namespace
       matrix.reinit(backend,
                     HostCSR<Number>{A.n_rows, A.n_columns, A.row_offsets, A.columns, cases::to<Number>(A.values)}, n_c,
                     n_c);
-      amg.initialize(matrix, grid_modes<n_c>(backend, n), cases::GridAggregation(n), data);
+      cases::GridAggregation aggregation(n);
+      amg.initialize(matrix, grid_modes<n_c>(backend, n), aggregation, data);
     }
   };
 
@@ -210,11 +211,11 @@ TEST_P(PreconditionAMGTest, WCycleVisitsTheNextLevelTwice)
   struct FromSecondLevel : public AMGAggregation
   {
     cases::GridAggregation grid{10};
-    AggregateLists         aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) const override
+    AggregateLists         aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override
     {
       return grid.aggregate(level + 1, A);
     }
-    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) const override
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override
     {
       return grid.aggregate(level + 1, A);
     }
@@ -233,7 +234,8 @@ TEST_P(PreconditionAMGTest, WCycleVisitsTheNextLevelTwice)
     columns[e % 6].push_back(coarse[e]);
   PreconditionAMG<double> below;
   data.cycle = AMGCycle::v;
-  below.initialize(levels.matrix(1), NearNullSpace::from_vectors(backend(), columns), FromSecondLevel(), data);
+  FromSecondLevel from_second_level;
+  below.initialize(levels.matrix(1), NearNullSpace::from_vectors(backend(), columns), from_second_level, data);
   ASSERT_EQ(below.n_levels(), 2u);
 
   PreconditionBlockJacobi<double> diagonal;
@@ -339,11 +341,11 @@ TEST_P(PreconditionAMGTest, CountsAreThoseOfTheHost)
 
 TEST_P(PreconditionAMGTest, UpdateIsWhatANewHierarchyWouldBe)
 {
-  const int                    n     = 10;
-  const NearNullSpace          modes = grid_modes<3>(backend(), n);
-  const cases::GridAggregation aggregation(n);
-  const HostCSR<double>        A = cases::grid_matrix<3>(n), B = perturbed(A);
-  const std::vector<double>    v = cases::random_values(A.n_rows, 71);
+  const int                 n     = 10;
+  const NearNullSpace       modes = grid_modes<3>(backend(), n);
+  cases::GridAggregation    aggregation(n);
+  const HostCSR<double>     A = cases::grid_matrix<3>(n), B = perturbed(A);
+  const std::vector<double> v = cases::random_values(A.n_rows, 71);
   for (const bool single_precision : {false, true})
     for (const bool csr : {false, true})
     {
@@ -395,7 +397,8 @@ TEST_P(PreconditionAMGTest, RowsAndBlocksGiveTheSame)
   PreconditionAMG<double>   from_rows;
   const GridProblem<3>      blocks(backend(), n);
   const std::vector<double> v = cases::random_values(A.n_rows, 73);
-  from_rows.initialize(rows, modes, cases::GridAggregation(n));
+  cases::GridAggregation    aggregation(n);
+  from_rows.initialize(rows, modes, aggregation);
   EXPECT_EQ(apply(backend(), from_rows, v), apply(backend(), blocks.amg, v));
 }
 
@@ -447,8 +450,8 @@ TEST_P(PreconditionAMGTest, WithoutAggregatesTheSmootherIsLeft)
   }
   const SlicedEllpackMatrix<double> matrix(backend(), A);
   PreconditionAMG<double>           amg;
-  amg.initialize(matrix, NearNullSpace::constants(backend(), 700, 1),
-                 cases::FixedAggregation(std::vector<int>(700, -1)), with(AMGSmoother::l1_jacobi, 1));
+  cases::FixedAggregation           none(std::vector<int>(700, -1));
+  amg.initialize(matrix, NearNullSpace::constants(backend(), 700, 1), none, with(AMGSmoother::l1_jacobi, 1));
   EXPECT_EQ(amg.n_levels(), 1u);
   EXPECT_LE(solve(matrix, amg).n_iterations, 2u);
 }
@@ -462,7 +465,8 @@ TEST_P(PreconditionAMGTest, DroppedModesDoNoHarm)
     aggregate_of_node.push_back(i % n == 0 ? -1 : 2 * (i / n) + (i % n > 3));
   const SlicedEllpackMatrix<double> matrix(backend(), cases::grid_matrix<3>(n), 3);
   PreconditionAMG<double>           amg;
-  amg.initialize(matrix, grid_modes<3>(backend(), n), cases::FixedAggregation(aggregate_of_node));
+  cases::FixedAggregation           aggregation(aggregate_of_node);
+  amg.initialize(matrix, grid_modes<3>(backend(), n), aggregation);
   ASSERT_EQ(amg.n_levels(), 2u);
   EXPECT_EQ(amg.statistics()[0].n_dropped_modes, 2 * n * n);
   EXPECT_LE(solve(matrix, amg).n_iterations, 10u);
@@ -481,7 +485,8 @@ TEST_P(PreconditionAMGTest, FixedComponentsStayOutOfTheCoarseSpace)
         A.values[e] = 0.;
   const SlicedEllpackMatrix<double> matrix(backend(), A, 3);
   PreconditionAMG<double>           amg;
-  amg.initialize(matrix, grid_modes<3>(backend(), n), cases::GridAggregation(n));
+  cases::GridAggregation            aggregation(n);
+  amg.initialize(matrix, grid_modes<3>(backend(), n), aggregation);
   EXPECT_LE(solve(matrix, amg).n_iterations, 14u);
   const HostCSR<double> P = amg.hierarchy().coarsening(0).prolongator().to_csr_host();
   for (int row = 0; row < P.n_rows; ++row)
@@ -495,7 +500,7 @@ TEST_P(PreconditionAMGTest, ErrorsNameTheLevelAndTheCause)
   const HostCSR<double>             A = cases::grid_matrix<3>(n);
   const SlicedEllpackMatrix<double> matrix(backend(), A, 3);
   const NearNullSpace               modes = grid_modes<3>(backend(), n);
-  const cases::GridAggregation      aggregation(n);
+  cases::GridAggregation            aggregation(n);
   const auto                        message = [&](const auto &action) {
     try
     {
@@ -516,8 +521,9 @@ TEST_P(PreconditionAMGTest, ErrorsNameTheLevelAndTheCause)
   std::vector<int> alone(n * n * n);
   for (int i = 0; i < n * n * n; ++i)
     alone[i] = i;
-  EXPECT_TRUE(has(message([&]() { amg.initialize(matrix, modes, cases::FixedAggregation(alone)); }),
-                  "level 0 (648 rows): coarsening stalls"));
+  cases::FixedAggregation stalling(alone);
+  EXPECT_TRUE(
+      has(message([&]() { amg.initialize(matrix, modes, stalling); }), "level 0 (648 rows): coarsening stalls"));
 
   // A stiffness that turns negative on smooth fields shows on the coarse level only.
   HostCSR<double> indefinite = A;

@@ -53,6 +53,14 @@ namespace PatchFEM
     }
   };
 
+  /** What is to be said about a multigrid hierarchy. */
+  struct AMGReport
+  {
+    std::vector<AMGLevelStatistics> levels;
+    double                          operator_complexity = 0.; ///< nonzeros of all levels over those of the finest
+    double                          grid_complexity     = 0.; ///< the same of unknowns
+  };
+
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
@@ -61,8 +69,9 @@ namespace PatchFEM
     std::uint64_t             nnz    = 0; ///< logical entries
     std::uint64_t             stored = 0; ///< entries in memory, with padding
     std::string               format;
-    std::string               precision; ///< of assembly, matrix and solver: double or single
+    std::string               precision; ///< double, single, or mixed: double with a preconditioner in single
     std::string               preconditioner;
+    std::optional<AMGReport>  amg; ///< of PatchFEM's own
     unsigned int              n_iterations      = 0;
     double                    relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
     StageSeconds              seconds;

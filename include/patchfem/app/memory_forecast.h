@@ -17,7 +17,9 @@ namespace PatchFEM
     std::size_t structure = 0; ///< most while sparsity and patches are made, besides the batches
     std::size_t plan      = 0; ///< patches and the buffer of cell matrices
     std::size_t matrix    = 0; ///< values and columns
-    std::size_t solver    = 0; ///< right-hand side, solution, vectors of the iteration and the preconditioner
+    std::size_t solver    = 0; ///< right-hand side, solution, vectors of the iteration and a diagonal preconditioner
+
+    std::size_t multigrid = 0; ///< what the preconditioner amg takes beyond that, most while it is made
 
     /** The largest sum at any time: first structure beside the batches, then what stays. */
     std::size_t peak() const;
@@ -31,9 +33,15 @@ namespace PatchFEM
    * @param csr Whether the matrix is stored in scalar rows, with one column per entry, instead of blocks.
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
    * @param number_size Bytes of a value of matrix, vectors and coefficients.
+   * @param n_modes Modes of the near-null space for the preconditioner amg; 0 for any other preconditioner.
+   * @param level_number_size Bytes of a value on its levels.
    */
-  MemoryForecast
-  forecast_memory(const ElementTables &tables, bool csr, int n_coefficients_per_point, std::size_t number_size);
+  MemoryForecast forecast_memory(const ElementTables &tables,
+                                 bool                 csr,
+                                 int                  n_coefficients_per_point,
+                                 std::size_t          number_size,
+                                 int                  n_modes           = 0,
+                                 std::size_t          level_number_size = 0);
 
   /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
   void require_memory(const MemoryForecast &forecast, const Backend &backend);

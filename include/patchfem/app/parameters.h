@@ -3,6 +3,7 @@
 #define patchfem_app_parameters_h
 
 #include <patchfem/app/expression.h>
+#include <patchfem/lac/amg_parameters.h>
 
 #include <deal.II/base/parameter_handler.h>
 
@@ -22,7 +23,7 @@ namespace PatchFEM
   {
     int         dimension = 2;
     std::string backend;
-    std::string precision; ///< double or single
+    std::string precision; ///< double, single or mixed
     std::string baseline;
     std::string export_system; ///< file name, empty for none
     Constants   constants;
@@ -69,6 +70,10 @@ namespace PatchFEM
     double       tolerance      = 1e-8; ///< relative to the right-hand side
     unsigned int max_iterations = 10000;
     std::string  preconditioner;
+
+    /** Subsection `AMG`, for the preconditioner of that name. */
+    AMGParameters amg;
+    double        strength_threshold = 0.; ///< of Aggregation
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);

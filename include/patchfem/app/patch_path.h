@@ -16,8 +16,9 @@ namespace PatchFEM
   {
   public:
     /**
-     * Throws Error if there is no such back end. @p precision is double or single. @p solver.preconditioner is none, jacobi or block_jacobi. A system is
-     * written to @p export_file unless that is empty.
+     * Throws Error if there is no such back end. @p precision is double, single or, for amg, mixed.
+     * @p solver.preconditioner is none, jacobi, block_jacobi or amg. A system is written to @p export_file unless that
+     * is empty.
      */
     PatchPath(const Backend            &backend,
               const std::string        &precision,

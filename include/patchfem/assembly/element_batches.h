@@ -58,6 +58,9 @@ namespace PatchFEM
     /** Position of each node in this numbering, [node of the tables], on the host. */
     const std::vector<int> &new_of_old() const { return node_permutation; }
 
+    /** Where the nodes lie: the support points of their shape functions, [node][dim], computed on the back end. */
+    Array<double> node_points() const;
+
     /** Number of cells of batch @p b. */
     int n_cells(const int b) const { return batches[b].n_cells; }
 

@@ -88,6 +88,41 @@ namespace PatchFEM
       }
     };
 
+    /** The support point of shape function @p shape of cell @p cell of @p batch. */
+    template <int dim>
+    PATCHFEM_INLINE void
+    support_point(const BatchView &batch, const double *points, const int cell, const int shape, double *x)
+    {
+      const int n_geometry = batch.reference.n_geometry;
+      for (int a = 0; a < dim; ++a)
+        x[a] = 0.;
+      for (int g = 0; g < n_geometry; ++g)
+      {
+        const double *point = points + std::int64_t(batch.geometry[std::int64_t(cell) * n_geometry + g]) * dim;
+        const double  value = batch.reference.support_geometry_values[shape * n_geometry + g];
+        for (int a = 0; a < dim; ++a)
+          x[a] += value * point[a];
+      }
+    }
+
+    /** For each (cell, shape) whose cell is the node's first: where the node lies in space. */
+    template <int dim>
+    struct NodePointBody
+    {
+      BatchView     batch;
+      const double *points;
+      const int    *first_cell;  ///< [node]
+      double       *node_points; ///< [node][dim]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int n_shape = batch.reference.n_shape;
+        const int node = batch.nodes[i], cell = static_cast<int>(i / n_shape), shape = static_cast<int>(i % n_shape);
+        if (first_cell[node] == batch.first_cell + cell)
+          support_point<dim>(batch, points, cell, shape, node_points + std::int64_t(node) * dim);
+      }
+    };
+
     /** For each (cell, shape) whose cell is the node's first: where the node lies on the curve. */
     template <int dim>
     struct NodeCurveBody
@@ -101,18 +136,12 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
-        const int n_shape = batch.reference.n_shape, n_geometry = batch.reference.n_geometry;
+        const int n_shape = batch.reference.n_shape;
         const int node = batch.nodes[i], cell = static_cast<int>(i / n_shape), shape = static_cast<int>(i % n_shape);
         if (first_cell[node] != batch.first_cell + cell)
           return;
-        double x[dim] = {};
-        for (int g = 0; g < n_geometry; ++g)
-        {
-          const double *point = points + std::int64_t(batch.geometry[std::int64_t(cell) * n_geometry + g]) * dim;
-          const double  value = batch.reference.support_geometry_values[shape * n_geometry + g];
-          for (int a = 0; a < dim; ++a)
-            x[a] += value * point[a];
-        }
+        double x[dim];
+        support_point<dim>(batch, points, cell, shape, x);
         constexpr int bits = hilbert_bits<dim>();
         std::uint32_t integer[dim];
         for (int a = 0; a < dim; ++a)

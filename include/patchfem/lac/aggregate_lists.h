@@ -4,6 +4,7 @@
 
 #include <patchfem/base/array.h>
 
+#include <utility>
 #include <vector>
 
 namespace PatchFEM
@@ -16,6 +17,12 @@ namespace PatchFEM
 
     /** From host memory: the aggregate of each node, -1 where none; every aggregate must have a node. */
     AggregateLists(const Backend &backend, const std::vector<int> &aggregate_of_node);
+
+    /** From arrays of one back end, in the form of the functions below. */
+    AggregateLists(Array<int> &&aggregate_of_node, Array<int> &&aggregate_offsets, Array<int> &&aggregate_nodes)
+        : of_node(std::move(aggregate_of_node)), offsets(std::move(aggregate_offsets)),
+          nodes(std::move(aggregate_nodes))
+    {}
 
     /** [node], -1 where none. */
     const Array<int> &aggregate_of_node() const { return of_node; }

@@ -2,71 +2,29 @@
 #ifndef patchfem_lac_amg_hierarchy_h
 #define patchfem_lac_amg_hierarchy_h
 
+#include <patchfem/lac/amg_parameters.h>
 #include <patchfem/lac/dense_inverse.h>
 #include <patchfem/lac/level_smoother.h>
 #include <patchfem/lac/near_null_space.h>
 #include <patchfem/lac/smoothed_aggregation.h>
 
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace PatchFEM
 {
-  /** Smoothers of a multigrid level; see PolynomialSmoother. */
-  enum class AMGSmoother
-  {
-    block_jacobi,
-    l1_jacobi,
-    chebyshev
-  };
-
-  enum class AMGCycle
-  {
-    v,
-    w
-  };
-
-  /** What can be chosen about a hierarchy. */
-  struct AMGParameters
-  {
-    AMGSmoother smoother = AMGSmoother::chebyshev;
-    /// Sweeps of Jacobi or degree of the polynomial, before and again after each coarse correction.
-    int smoother_sweeps = 2;
-    /// Chebyshev's interval is [lambda_max / range, lambda_max]. Aggregates of 27 nodes leave little to the smoother:
-    /// with degree 2 a range of 20 takes a third more steps than one of 6.
-    double   smoothing_range = 6.;
-    AMGCycle cycle           = AMGCycle::v;
-    /// A level of so many rows at most is solved by its dense inverse.
-    int coarse_size = 500;
-    /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.
-    int max_levels = 20;
-    /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
-    int eigenvalue_steps = 10;
-  };
-
-  /** Of one level, for reports. */
-  struct AMGLevelStatistics
-  {
-    int          n_rows          = 0; ///< scalar
-    int          block_size      = 1;
-    std::int64_t n_nonzeros      = 0; ///< scalar entries of the matrix
-    int          n_aggregates    = 0; ///< 0 on the coarsest level
-    int          n_dropped_modes = 0;
-    double       lambda_max      = 0.; ///< bound for D^-1 A; 0 where the matrix is inverted
-    std::size_t  memory          = 0;  ///< bytes of the level, without the finest matrix if that is the user's
-  };
-
-  /** How the nodes of a level are put together. */
+  /**
+   * How the nodes of a level are put together. Asked level by level, from the finest on, so that it may keep what it
+   * needs of one for the next.
+   */
   class AMGAggregation
   {
   public:
     virtual ~AMGAggregation() = default;
 
     /** The aggregates of level @p level, whose matrix is @p A, on its back end. Without any, coarsening ends. */
-    virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) const = 0;
-    virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) const  = 0;
+    virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) = 0;
+    virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A)  = 0;
   };
 
   /**
@@ -80,7 +38,7 @@ namespace PatchFEM
     /** Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A. */
     void initialize(const SlicedEllpackMatrix<Number> &A,
                     const NearNullSpace               &near_null,
-                    const AMGAggregation              &aggregation,
+                    AMGAggregation                    &aggregation,
                     const AMGParameters               &parameters);
 
     /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */

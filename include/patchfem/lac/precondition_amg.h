@@ -29,7 +29,7 @@ namespace PatchFEM
     /** Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. */
     void initialize(const MatrixBase<Number> &matrix,
                     const NearNullSpace      &near_null,
-                    const AMGAggregation     &aggregation,
+                    AMGAggregation           &aggregation,
                     const AdditionalData     &additional_data = AdditionalData());
 
     /** New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. */

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_amg_parameters_h
+#define patchfem_lac_amg_parameters_h
+
+#include <cstddef>
+#include <cstdint>
+
+namespace PatchFEM
+{
+  /** Smoothers of a multigrid level; see PolynomialSmoother. */
+  enum class AMGSmoother
+  {
+    block_jacobi,
+    l1_jacobi,
+    chebyshev
+  };
+
+  enum class AMGCycle
+  {
+    v,
+    w
+  };
+
+  /** What can be chosen about a hierarchy. */
+  struct AMGParameters
+  {
+    AMGSmoother smoother = AMGSmoother::chebyshev;
+    /// Sweeps of Jacobi or degree of the polynomial, before and again after each coarse correction.
+    int smoother_sweeps = 2;
+    /// Chebyshev's interval is [lambda_max / range, lambda_max]. Aggregates of 27 nodes leave little to the smoother:
+    /// with degree 2 a range of 20 takes a third more steps than one of 6.
+    double   smoothing_range = 6.;
+    AMGCycle cycle           = AMGCycle::v;
+    /// A level of so many rows at most is solved by its dense inverse.
+    int coarse_size = 500;
+    /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.
+    int max_levels = 20;
+    /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
+    int eigenvalue_steps = 10;
+  };
+
+  /** Of one level, for reports. */
+  struct AMGLevelStatistics
+  {
+    int          n_rows          = 0; ///< scalar
+    int          block_size      = 1;
+    std::int64_t n_nonzeros      = 0; ///< scalar entries of the matrix
+    int          n_aggregates    = 0; ///< 0 on the coarsest level
+    int          n_dropped_modes = 0;
+    double       lambda_max      = 0.; ///< bound for D^-1 A; 0 where the matrix is inverted
+    std::size_t  memory          = 0;  ///< bytes of the level, without the finest matrix if that is the user's
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_mis_aggregation_h
+#define patchfem_lac_mis_aggregation_h
+
+#include <patchfem/lac/aggregation.h>
+#include <patchfem/lac/amg_hierarchy.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * The aggregates of a hierarchy from Aggregation, whose roots are a maximal independent set (MIS). On the finest level
+   * neighbours are those of the matrix. On coarser ones they are aggregates whose nodes are neighbours: the smoothed
+   * prolongator makes the pattern of a coarse matrix some layers wider than that, and aggregates in it would take in so
+   * many nodes that the number of iterations grows with the size of the problem.
+   *
+   * Without an edge left in that graph, as a strength threshold may leave it, the pattern of the matrix takes its place.
+   */
+  class MISAggregation : public AMGAggregation
+  {
+  public:
+    explicit MISAggregation(const Aggregation::AdditionalData &data = Aggregation::AdditionalData()) : data(data) {}
+
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override;
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override;
+
+    /** What was made for each level so far. */
+    const std::vector<Aggregation> &levels() const { return aggregations; }
+
+  private:
+    Aggregation::AdditionalData data;
+    std::vector<Aggregation>    aggregations;
+
+    template <typename Number>
+    AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/lac/mis_aggregation.h>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    Array<int> copy(const Array<int> &array)
+    {
+      Array<int> result;
+      result.copy_from(array.backend(), array);
+      return result;
+    }
+  } // namespace
+
+  template <typename Number>
+  AggregateLists MISAggregation::aggregate_level(const unsigned int level, const SlicedEllpackMatrix<Number> &A)
+  {
+    require(level <= aggregations.size(),
+            "Aggregates of level " + std::to_string(level) + " were asked for before those of the level above.");
+    aggregations.resize(level);
+    Aggregation next;
+    if (level == 0)
+      next.reinit(A, data);
+    else
+    {
+      const Adjacency &above = aggregations.back().aggregate_graph();
+      Adjacency        pattern;
+      pattern.reinit(A);
+      next.reinit(pattern, above.n_edges() > 0 ? above : pattern, A.block_rows(), data);
+    }
+    aggregations.push_back(std::move(next));
+    const Aggregation &made = aggregations.back();
+    return AggregateLists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+  }
+
+  AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A)
+  {
+    return aggregate_level(level, A);
+  }
+
+  AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<float> &A)
+  {
+    return aggregate_level(level, A);
+  }
+} // namespace PatchFEM

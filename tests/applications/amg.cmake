@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Multigrid on all back ends, beside Trilinos: the same solution, in a number of iterations that hardly depends on the
+# mesh. The bounds on iterations are those that were counted and a few more.
+function(patchfem_amg name application file difference)
+  cmake_parse_arguments(AMG "" "" "CHECKS" ${ARGN})
+  foreach(backend host emulated_device cuda)
+    patchfem_run_case(amg.${name}.${backend} ${application} ${parameter_files}/${application}/${file}.prm CHECKS - - ${difference} ${AMG_CHECKS}
+                      SET "Backend=${backend}" "Solver/Preconditioner=amg" ${AMG_UNPARSED_ARGUMENTS})
+  endforeach()
+endfunction()
+set(small "Solver/AMG/Coarse size=50") # levels where there are few unknowns
+set(exact "Baseline=trilinos_ml" "Solver/Tolerance=1e-11" "Output/Pictures=none")
+
+patchfem_amg(laplace laplace convergence_3d 1e-8 ${exact} "Finite element/Degree=1" "Mesh/Global refinements=3" "Refinement/Cycles=2"
+             CHECKS max_iterations=13 min_levels=2)
+patchfem_amg(laplace_q2 laplace convergence_3d 1e-8 ${exact} ${small} "Refinement/Cycles=2" "Matrix/Format=csr" CHECKS max_iterations=24)
+patchfem_amg(tetrahedra laplace convergence_3d_tetrahedra 1e-8 ${exact} ${small} "Refinement/Cycles=2" CHECKS max_iterations=18)
+# Constrained unknowns have only a diagonal, and the others of their node may be free.
+patchfem_amg(hanging_nodes laplace l_shape 1e-8 ${exact} ${small} "Refinement/Cycles=6" CHECKS max_iterations=15)
+patchfem_amg(hp laplace l_shape_hp 1e-8 ${exact} "Refinement/Cycles=6" "Matrix/Format=csr" CHECKS max_iterations=44)
+patchfem_amg(periodic laplace convergence_2d 1e-8 ${exact} ${small} "Refinement/Cycles=3" "Refinement/Strategy=adaptive"
+             "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2: 0, 3: x" "Boundary conditions/Periodic=0 1 x"
+             CHECKS max_iterations=20)
+patchfem_amg(no_normal_flux elasticity convergence_2d 1e-8 ${exact} ${small} "Refinement/Cycles=2"
+             "Mesh/Generator=hyper_shell" "Mesh/Generator arguments=0, 0 : 0.5 : 1 : 8 : true"
+             "Boundary conditions/Dirichlet=1: 0| free" "Boundary conditions/No normal flux=0" "Boundary conditions/Traction="
+             CHECKS max_iterations=23)
+patchfem_amg(hp_elasticity elasticity convergence_2d 1e-8 ${exact} ${small} "Refinement/Strategy=adaptive" "Refinement/Cycles=4"
+             "Finite element/Degrees=1, 2, 3" "Finite element/Cell degree=x < 0.3 ? 1 : (y < 0.6 ? 3 : 2)" CHECKS max_iterations=32)
+
+# The cantilever, whose displacements are of the order of 1e-3: every precision, format, cycle and smoother.
+set(beam "Baseline=trilinos_ml" "Output/Pictures=none")
+patchfem_amg(cantilever elasticity cantilever 1e-12 ${beam} CHECKS max_iterations=23 min_levels=2 precision=double)
+patchfem_amg(cantilever_mixed elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Matrix/Format=csr"
+             CHECKS max_iterations=23 min_levels=2 precision=mixed)
+patchfem_amg(cantilever_w elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Cycle=w" "Solver/AMG/Smoother=l1_jacobi"
+             "Solver/AMG/Sweeps=3" "Solver/AMG/Coarse size=60" CHECKS max_iterations=29 min_levels=3)
+patchfem_amg(cantilever_strong elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Strength threshold=0.02"
+             "Solver/AMG/Smoother=block_jacobi" CHECKS max_iterations=25)
+patchfem_amg(single laplace convergence_2d 2e-4 "Baseline=trilinos_ml" "Precision=single" "Solver/Tolerance=1e-5"
+             CHECKS max_iterations=13 precision=single)
+
+patchfem_run_case(bad.amg_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=trilinos" "Solver/Preconditioner=amg"
+                  ERROR "amg does not exist with Backend = trilinos; choose none, jacobi or ml")
+patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoother=ilu" ERROR "Solver/AMG/Smoother the value 'ilu'")
+patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoothing range=1" ERROR "Smoothing range must be more than 1")
+patchfem_run_case(bad.mixed_without_amg laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" ERROR "mixed is for Solver/Preconditioner amg")
+patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"
+                  ERROR "Precision = mixed does not exist with Backend = trilinos")
+# Two levels whose coarser one is too large to be inverted.
+patchfem_run_case(bad.amg_levels laplace ${parameter_files}/laplace/convergence_2d.prm ERROR "Multigrid level 0 .* too large to be inverted; allow more levels"
+                  SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Maximum levels=1" "Mesh/Global refinements=7" "Refinement/Cycles=1")
+
+# Memory is forecast with the levels; the cantilevers above are checked for it as well.
+foreach(precision double mixed)
+  patchfem_run_case(memory.amg.${precision} laplace ${parameter_files}/laplace/convergence_3d.prm CHECKS max_iterations=13
+                    SET "Backend=emulated_device" "Solver/Preconditioner=amg" "Precision=${precision}" "Finite element/Degree=1"
+                        "Mesh/Global refinements=5" "Refinement/Cycles=1" "Output/Pictures=none")
+endforeach()
+patchfem_run_case(memory.amg.q2 laplace ${parameter_files}/laplace/convergence_3d.prm
+                  SET "Backend=emulated_device" "Solver/Preconditioner=amg" "Finite element/Degree=2" "Mesh/Global refinements=4" "Refinement/Cycles=1"
+                      "Output/Pictures=none")
