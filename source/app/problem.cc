@@ -157,7 +157,11 @@ namespace PatchFEM
       essential.resolve(summary.boundary_ids);
       essential.add_periodicity(*triangulation);
       if (exact_solution)
-        exact_solution->set_h(1e-5 * GridTools::diameter(*triangulation));
+      {
+        // The domain's size by its bounding box: GridTools::diameter() looks at all pairs of boundary vertices.
+        const auto corners = GridTools::compute_bounding_box(*triangulation).get_boundary_points();
+        exact_solution->set_h(1e-5 * corners.first.distance(corners.second));
+      }
       make_elements();
     }
     else if (parameters.refinement.adaptive)
