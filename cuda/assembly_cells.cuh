@@ -191,7 +191,7 @@ namespace PatchFEM
     {
       static constexpr int dim = Form::dimension, n = dim + 1;
       /// The registers allow three blocks at once, which hide each other's barriers. Patches are sized for four: with
-      /// 384 rows of tetrahedra they were a sixth faster on an H200 than with the 512 that three would allow.
+      /// 384 rows of tetrahedra they were a fifth faster on an H200 than with the 512 that three would allow.
       static constexpr int n_threads = 256, residency = 3, concurrent = 4;
 
       using Body    = PatchBody<1, Number>;

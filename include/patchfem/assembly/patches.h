@@ -34,8 +34,8 @@ namespace PatchFEM
     {
       AssemblyStrategy strategy       = AssemblyStrategy::automatic;
       int              rows_per_patch = 0; ///< 0: as many as fit; patches that only gather have 128 at most
-      /// Integrations of a cell above which automatic takes gather. For vector problems only the geometry of a cell is
-      /// integrated again, and on an H200 patches still win at 3.3 (16 rows, elasticity of degree 1).
+      /// Integrations of a cell above which automatic takes gather. On an H200 patches still win at 3.3 (16 rows,
+      /// elasticity of degree 1).
       double most_redundant = 3.5;
       /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed.
       double buffer_share = 0.1;
