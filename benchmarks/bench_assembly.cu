@@ -5,6 +5,7 @@
 #include <patchfem/assembly/assembler.h>
 
 #include <memory>
+#include <sstream>
 
 /**
  * Assembly on the device into the final format: general hexahedra of degree 1 for elasticity and Laplace, and linear
@@ -191,8 +192,17 @@ namespace
     const auto        size  = [](const ElementTables &tables) {
       return ", " + std::to_string(tables.n_cells() / 100000 / 10.).substr(0, 4) + " M cells";
     };
-    const int  concurrent = std::stoi(options.get("concurrent"));
-    const auto sizes      = [&](std::vector<int> some) { return sweep ? some : std::vector<int>{0}; };
+    const int        concurrent = std::stoi(options.get("concurrent"));
+    std::vector<int> named;
+    if (!sweep && options.get("patches") != "auto")
+    {
+      std::istringstream list(options.get("patches"));
+      for (std::string rows; std::getline(list, rows, ',');)
+        named.push_back(std::stoi(rows));
+    }
+    const auto sizes = [&](std::vector<int> some) {
+      return sweep ? some : (named.empty() ? std::vector<int>{0} : named);
+    };
     if (only == "all" || only == "elasticity")
     {
       const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("elasticity"), 3);

@@ -188,6 +188,29 @@ namespace synthetic
     tables.batches[0] = std::move(batch);
     return tables;
   }
+
+  /** @p n tetrahedra around the axis from node 0 to node 1, which both have n + 2 neighbours with themselves. */
+  inline ElementTables fan_of_tetrahedra(const int n)
+  {
+    ElementTables tables;
+    tables.dim          = 3;
+    tables.n_components = 1;
+    tables.n_nodes      = n + 2;
+    tables.points       = {0., 0., 0., 0.1, 0., 1.};
+    CellTable batch;
+    batch.reference = tetrahedron();
+    batch.n_cells   = n;
+    for (int k = 0; k < n; ++k)
+    {
+      const double angle = 2. * 3.14159265358979 * (k + 0.3 * hashed(k)) / n;
+      tables.points.insert(tables.points.end(), {std::cos(angle), std::sin(angle), 0.5 + 0.2 * hashed(k + n)});
+      batch.nodes.insert(batch.nodes.end(), {0, k + 2, (k + 1) % n + 2, 1});
+    }
+    batch.geometry = batch.nodes;
+    batch.material_ids.assign(n, 0);
+    tables.batches.push_back(std::move(batch));
+    return tables;
+  }
 } // namespace synthetic
 
 #endif

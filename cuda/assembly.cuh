@@ -4,6 +4,7 @@
 
 #include "assembly_cells.cuh"
 #include "assembly_hexahedra.cuh"
+#include "assembly_simplices.cuh"
 #include "check.cuh"
 
 #include <patchfem/kernels/assembly_extents.h>
@@ -102,18 +103,26 @@ namespace PatchFEM
         }
       }
 
-      template <typename Form, typename Number>
-      __global__ void __launch_bounds__(SimplexCells<Form, Number>::n_threads, SimplexCells<Form, Number>::residency)
+      template <typename Form, typename Number, int pair_bits>
+      __global__ void __launch_bounds__(SimplexCells<Form, Number, pair_bits>::n_threads,
+                                        SimplexCells<Form, Number, pair_bits>::residency)
           simplex_kernel(const __grid_constant__ PatchBody<1, Number> body)
       {
-        extern __shared__ __align__(16) unsigned char      memory[];
-        const auto                                         scratch = body.scratch(memory);
-        const int                                          patch   = body.a.first_patch + blockIdx.x;
-        const typename SimplexCells<Form, Number>::Records records{body.a};
-        const SimplexCells<Form, Number>                   cells{body, scratch, records, patch};
+        extern __shared__ __align__(16) unsigned char memory[];
+        const auto                                    scratch = body.scratch(memory);
+        const int                                     patch   = body.a.first_patch + blockIdx.x;
+        const SimplexCells<Form, Number, pair_bits>   cells{body, scratch, patch};
         body.clear(patch, threadIdx.x, blockDim.x, scratch);
+        cells.load();
         __syncthreads();
         cells.run();
+        __syncthreads();
+        if (body.with_matrix())
+        {
+          body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+          __syncthreads();
+          cells.sum_diagonals();
+        }
         finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
       }
 
@@ -129,6 +138,11 @@ namespace PatchFEM
         body.clear(patch, threadIdx.x, blockDim.x, scratch);
         __syncthreads();
         cells.run(blockDim.x / 32, cells_per_warp);
+        if (body.with_matrix() && body.a.patches.places.upper())
+        {
+          __syncthreads();
+          body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+        }
         finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
       }
 
@@ -157,9 +171,12 @@ namespace PatchFEM
         if (r.n_shape == 8 && r.n_quadrature == 8)
           return {available(Hexahedra<Form>::residency),
                   std::max(least, Hexahedra<Form>::least_slots * Hexahedra<Form>::slot_bytes)};
-      if constexpr (Form::n_components == 1)
+      if constexpr (Form::n_components == 1 && IsSymmetric<Form>::value)
         if (one_point && r.n_shape == Form::dimension + 1)
-          return {available(SimplexCells<Form, Number>::concurrent), least};
+        {
+          using Simplices = SimplexCells<Form, Number, 5>;
+          return {available(Simplices::residency), least, Simplices::bytes_per_row, Simplices::bytes_per_level};
+        }
       const std::size_t bytes = available(Cells::residency);
       return {bytes, Cells::shape(r.n_shape, r.n_quadrature, bytes / 4).bytes()};
     }
@@ -218,17 +235,23 @@ namespace PatchFEM
             return launch(hexahedra_kernel<Form>, n_blocks, Hexahedra<Form>::n_threads,
                           body.row_bytes() + n_slots * bytes, n_slots);
           }
-        if constexpr (Extents::n_shape == Form::dimension + 1 && Form::n_components == 1)
-          launch(simplex_kernel<Form, Number>, n_patches, SimplexCells<Form, Number>::n_threads, body.row_bytes());
-        else
-        {
-          using Cells                = WarpCells<Form, Number, Extents>;
-          const ReferenceView &r     = arguments.batches.batch[arguments.computed_batch].reference;
-          const auto           shape = Cells::shape(r.n_shape, arguments.one_point ? 1 : r.n_quadrature, room);
-          require(shape.bytes() <= room, too_many_rows);
-          launch(cells_kernel<Form, Number, Extents>, n_patches, shape.n_warps * 32, body.row_bytes() + shape.bytes(),
-                 shape.cells_per_warp);
-        }
+        if constexpr (Extents::n_shape == Form::dimension + 1 && Form::n_components == 1 && IsSymmetric<Form>::value)
+          if (const BatchView &batch = arguments.batches.batch[arguments.computed_batch];
+              arguments.patches.places.upper() && batch.geometry == batch.nodes)
+          {
+            using Cells             = SimplexCells<Form, Number, 5>;
+            const std::size_t bytes = Cells::bytes(arguments);
+            require(bytes <= room, too_many_rows);
+            return launch(arguments.patches.places.pair_bits == 5 ? simplex_kernel<Form, Number, 5>
+                                                                  : simplex_kernel<Form, Number, 8>,
+                          n_patches, Cells::n_threads, body.row_bytes() + bytes);
+          }
+        using Cells                = WarpCells<Form, Number, Extents>;
+        const ReferenceView &r     = arguments.batches.batch[arguments.computed_batch].reference;
+        const auto           shape = Cells::shape(r.n_shape, arguments.one_point ? 1 : r.n_quadrature, room);
+        require(shape.bytes() <= room, too_many_rows);
+        launch(cells_kernel<Form, Number, Extents>, n_patches, shape.n_warps * 32, body.row_bytes() + shape.bytes(),
+               shape.cells_per_warp);
       }
     } // namespace internal
 

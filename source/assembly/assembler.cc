@@ -34,7 +34,10 @@ namespace PatchFEM
     row_cells.reinit(*elements);
     pattern.reinit(*elements, row_cells);
     const auto middle = now();
-    plan.reinit(*elements, row_cells, pattern, {room.worker_bytes, sizeof(Number), room.available, total}, data);
+    plan.reinit(*elements, row_cells, pattern,
+                {room.worker_bytes, sizeof(Number), room.available, total, room.bytes_per_row, room.bytes_per_level,
+                 room.symmetric},
+                data);
 
     std::int64_t n_matrix = 0, n_vector = 0;
     for (const Patches::Chunk &chunk : plan.chunks())

@@ -45,7 +45,8 @@ namespace PatchFEM
       return (std::size_t(most_blocks_of_patch) * batches.n_components() * batches.n_components() +
               std::size_t(rows) * batches.n_components()) *
                  memory.bytes_per_entry +
-             std::size_t(rows) * (sizeof(int) + 1) + levels_bytes;
+             std::size_t(rows) * (sizeof(int) + 1 + memory.worker_bytes_per_row) +
+             expected_levels * (sizeof(int) + memory.worker_bytes_per_level);
     };
     const auto find_size = [&](const auto &acceptable) {
       if (data.rows_per_patch > 0)
@@ -95,11 +96,11 @@ namespace PatchFEM
     cell_ranks.release();
     place_width = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
     plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
-    plan_computed(batches, sparsity, buffered);
+    plan_computed(batches, sparsity, memory.symmetric && chosen == AssemblyStrategy::patches, buffered);
     place.synchronize();
-    if (std::size_t(most_levels_of_patch) * sizeof(int) > levels_bytes)
+    if (most_levels_of_patch > expected_levels)
     {
-      levels_bytes = std::size_t(most_levels_of_patch) * sizeof(int);
+      expected_levels = most_levels_of_patch;
       reinit(batches, row_cells, sparsity, memory, data); // smaller patches have no more levels
     }
   }
@@ -166,8 +167,10 @@ namespace PatchFEM
   }
 
   /** Keeps of the patches' cells the computed ones, level after level, and finds their places. */
-  void
-  Patches::plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered)
+  void Patches::plan_computed(const ElementBatches       &batches,
+                              const Sparsity             &sparsity,
+                              const bool                  symmetric,
+                              const Array<unsigned char> &buffered)
   {
     using kernels::LevelsBody;
     const Backend  &place = batches.backend();
@@ -207,12 +210,38 @@ namespace PatchFEM
     cells.swap(sorted);
     cell_offsets.swap(computed_offsets);
     sorted.release();
+    plan_places(batches, sparsity, symmetric);
+  }
+
+  void Patches::plan_places(const ElementBatches &batches, const Sparsity &sparsity, const bool symmetric)
+  {
+    const Backend          &place      = batches.backend();
+    const int               n          = n_patches();
+    const BatchView         batch      = batches.view().batch[computed_batch(batches)];
+    const int               n_shape    = batch.reference.n_shape;
+    const std::int64_t      n_computed = static_cast<std::int64_t>(cells.size());
+    kernels::CountPairsBody count{batch, n_rows_per_patch, n, cell_offsets.data(), cells.data(), nullptr};
+    pair_bits = !symmetric || n_shape > 4 || sparsity.longest_row() > 256 ? 0 : (sparsity.longest_row() <= 32 ? 5 : 8);
+    sums.release();
+    if (pair_bits > 0)
+    {
+      cell_pairs.release();
+      pair_offsets.release();
+      sum_width = most_blocks_of_patch <= 65536 ? 2 : 4;
+      diagonal_places.reinit(place, n_rows);
+      sums.reinit(place, sparsity.n_blocks() * sum_width);
+      word_width = PlacesView::word_bytes(n_shape, pair_bits);
+      places.reinit(place, n_computed * word_width);
+      run(place, n_computed, kernels::UpperPlacesBody{count, sparsity.view(), pair_bits, word_width, places.data()});
+      run(place, n_rows,
+          kernels::SumsBody{sparsity.view(), n_rows_per_patch, sum_width, sums.data(), diagonal_places.data()});
+      return;
+    }
 
     // Pairs of each cell, of each patch, and all of them.
-    Array<int>                    pair_counts(place, n_computed);
-    Array<std::int64_t>           positions(place, n_computed + 1);
-    const kernels::CountPairsBody count{batch,        n_rows_per_patch,  n, cell_offsets.data(),
-                                        cells.data(), pair_counts.data()};
+    Array<int>          pair_counts(place, n_computed), counts(place, n);
+    Array<std::int64_t> positions(place, n_computed + 1);
+    count.counts = pair_counts.data();
     run(place, n_computed, count);
     dispatch(place,
              [&](auto where) { kernels::exclusive_scan(where, n_computed, pair_counts.data(), positions.data()); });
@@ -224,7 +253,6 @@ namespace PatchFEM
     dispatch(place, [&](auto where) { most_pairs = kernels::maximum(where, n, counts.data()); });
     cell_pair_width = most_pairs <= 65536 ? 2 : 4;
 
-    const int  n_shape = batch.reference.n_shape;
     const bool compact = n_shape <= 4 && sparsity.longest_row() <= 32;
     diagonal_places.reinit(place, compact ? n_rows : 0);
     cell_pairs.reinit(place, n_computed * cell_pair_width);
@@ -246,7 +274,7 @@ namespace PatchFEM
 
   PatchesView Patches::view(const Sparsity &sparsity) const
   {
-    const bool compact = !diagonal_places.empty();
+    const bool compact = !diagonal_places.empty() && pair_bits == 0;
     return {n_rows,
             n_patches(),
             n_rows_per_patch,
@@ -254,7 +282,10 @@ namespace PatchFEM
             cells.data(),
             {cell_pairs.data(), cell_pair_width},
             pair_offsets.data(),
-            {{places.data(), compact ? 2 : place_width}, compact ? diagonal_places.data() : nullptr},
+            {{places.data(), pair_bits > 0 ? word_width : (compact ? 2 : place_width)},
+             diagonal_places.empty() ? nullptr : diagonal_places.data(),
+             pair_bits,
+             {sums.data(), sum_width}},
             level_offsets.data(),
             level_ends.data(),
             fed_offsets.data(),
@@ -274,7 +305,7 @@ namespace PatchFEM
       bytes += array->memory_consumption();
     for (const Array<int> *array : {&cells, &level_ends, &fed_rows})
       bytes += array->memory_consumption();
-    for (const Array<char> *array : {&cell_pairs, &places, &fed_places})
+    for (const Array<char> *array : {&cell_pairs, &places, &sums, &fed_places})
       bytes += array->memory_consumption();
     return bytes;
   }

@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cstring>
 
 using namespace PatchFEM;
@@ -175,6 +176,63 @@ TEST_P(AssemblyTest, SameAsHost)
         EXPECT_EQ(host.matrix.columns, here.matrix.columns);
         EXPECT_LE(largest_difference(host.matrix.values, here.matrix.values), 1e-13);
         EXPECT_LE(largest_difference(host.rhs, here.rhs), 1e-13);
+      }
+}
+
+/**
+ * Pairs of nodes that are summed once give what rows that gather give, and a symmetric matrix: cells that differ, data
+ * that vary inside them, rows of up to 32 blocks and longer ones, into both formats.
+ */
+TEST_P(AssemblyTest, PairsOfNodesSummedOnce)
+{
+  for (const bool long_rows : {false, true})
+    for (const bool constrained : {true, false})
+      for (const bool inside : {true, false})
+      {
+        ElementTables tables = long_rows ? synthetic::fan_of_tetrahedra(70) : synthetic::cube_of_tetrahedra(7, 1, true);
+        if (constrained)
+          constrain(tables);
+        const int           n_cells = tables.batches[0].n_cells, n_values = inside ? 4 * n_cells : n_cells;
+        std::vector<double> k, f;
+        for (int i = 0; i < n_values; ++i)
+        {
+          k.push_back(1. + synthetic::hashed(i));
+          f.push_back(synthetic::hashed(i + 7));
+        }
+        const auto field = [&](const std::vector<double> &values) {
+          return inside ? CoefficientField::at_quadrature_points(1, {values}) : CoefficientField::by_cell(1, {values});
+        };
+        auto batches = std::make_shared<ElementBatches>();
+        batches->reinit(backend(), tables, ElementBatches::AdditionalData(32));
+        const auto run = [&](const AssemblyStrategy strategy, const int rows, auto matrix, Vector<double> &rhs) {
+          Assembler<Laplace<3>>                 assembler;
+          Assembler<Laplace<3>>::AdditionalData data;
+          data.strategy       = strategy;
+          data.rows_per_patch = rows;
+          assembler.reinit(batches, data);
+          assembler.set_coefficients(field(k));
+          assembler.set_body_load(field(f));
+          matrix.reinit(backend(), assembler.sparsity().view());
+          assembler.assemble(matrix, rhs);
+          return matrix.to_csr_host();
+        };
+        Vector<double>        expected_rhs, rhs, other_rhs;
+        const HostCSR<double> expected = run(AssemblyStrategy::gather, 32, CSRMatrix<double>(), expected_rhs),
+                              csr      = run(AssemblyStrategy::patches, 48, CSRMatrix<double>(), rhs),
+                              sell     = run(AssemblyStrategy::patches, 9, SlicedEllpackMatrix<double>(), other_rhs);
+        EXPECT_LE(largest_difference(expected.values, csr.values), 1e-13);
+        EXPECT_LE(largest_difference(expected_rhs.copy_to_host(), rhs.copy_to_host()), 1e-13);
+        EXPECT_EQ(csr.values, sell.values);
+        EXPECT_EQ(rhs.copy_to_host(), other_rhs.copy_to_host());
+        if (!constrained)
+          for (int row = 0; row < tables.n_nodes; ++row)
+            for (std::int64_t e = csr.row_offsets[row]; e < csr.row_offsets[row + 1]; ++e)
+            {
+              const int  column = csr.columns[e];
+              const auto begin  = csr.columns.begin() + csr.row_offsets[column],
+                         end    = csr.columns.begin() + csr.row_offsets[column + 1];
+              EXPECT_EQ(csr.values[e], csr.values[std::lower_bound(begin, end, row) - csr.columns.begin()]);
+            }
       }
 }
 

@@ -22,7 +22,7 @@ namespace
     Patches        patches;
     PatchesView    view{};
 
-    Plan(const ElementTables &tables, const int rows_per_patch)
+    Plan(const ElementTables &tables, const int rows_per_patch, const bool symmetric = false)
     {
       batches.reinit(Backend("host"), tables, ElementBatches::AdditionalData(32));
       row_cells.reinit(batches);
@@ -30,8 +30,9 @@ namespace
       Patches::AdditionalData data;
       data.strategy       = AssemblyStrategy::patches;
       data.rows_per_patch = rows_per_patch;
-      patches.reinit(batches, row_cells, sparsity, {0, sizeof(double), std::size_t(1) << 24, std::size_t(1) << 24},
-                     data);
+      Patches::FastMemory memory{0, sizeof(double), std::size_t(1) << 24, std::size_t(1) << 24};
+      memory.symmetric = symmetric;
+      patches.reinit(batches, row_cells, sparsity, memory, data);
       view = patches.view(sparsity);
     }
 
@@ -133,5 +134,59 @@ TEST(Patches, PlacesAreThoseOfTheColumns)
             ++pair;
           }
       }
+  }
+}
+
+/** Of symmetric matrices a patch sums each pair of nodes in the first of its rows among the two. */
+TEST(Patches, PairsOfNodesAreSummedOnce)
+{
+  // Rows of at most 32 blocks, and the nodes of an axis with more.
+  for (const bool long_rows : {false, true})
+  {
+    const Plan plan(long_rows ? synthetic::fan_of_tetrahedra(40) : synthetic::cube_of_tetrahedra(4, 1, true), 16, true);
+    const SparsityView sparsity = plan.sparsity.view();
+    const PlacesView  &places   = plan.view.places;
+    ASSERT_TRUE(places.upper());
+    EXPECT_EQ(places.pair_bits, long_rows ? 8 : 5);
+    for (int p = 0; p < plan.view.n_patches; ++p)
+    {
+      const int          first = plan.view.first_row(p), end = plan.view.end_row(p);
+      const std::int64_t first_block = sparsity.row_offsets[first];
+      for (std::int64_t entry = plan.view.cell_offsets[p]; entry < plan.view.cell_offsets[p + 1]; ++entry)
+      {
+        const int *nodes = plan.nodes(plan.view.cells[entry]);
+        for (int i = 0; i < 4; ++i)
+          for (int j = 0; j < 4; ++j)
+            if (i != j && nodes[i] >= first && nodes[i] < end)
+            {
+              const int place =
+                  places.upper_place(places.upper_word(entry), 4, nodes[i] - first, nodes[j] - first, i, j);
+              EXPECT_EQ(place < 0, nodes[j] >= first && nodes[j] < nodes[i]);
+              if (place >= 0)
+              {
+                EXPECT_EQ(sparsity.columns[sparsity.row_offsets[nodes[i]] + place], nodes[j]);
+              }
+            }
+      }
+      for (int row = first; row < end; ++row)
+        for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
+        {
+          const int          column = sparsity.columns[e];
+          const std::int64_t sum    = first_block + places.sums[e];
+          if (column == row)
+          {
+            EXPECT_EQ(sparsity.row_offsets[row] + places.diagonal[row], e);
+          }
+          if (column >= first && column < row)
+          {
+            EXPECT_EQ(sparsity.columns[sum], row);
+            EXPECT_TRUE(sum >= sparsity.row_offsets[column] && sum < sparsity.row_offsets[column + 1]);
+          }
+          else
+          {
+            EXPECT_EQ(sum, e);
+          }
+        }
+    }
   }
 }

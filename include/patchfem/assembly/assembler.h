@@ -130,6 +130,7 @@ namespace PatchFEM
         dispatch(batches->backend(), [&](auto where) {
           room = kernels::patch_room<Form, Number>(where, reference, one_point, total, concurrent);
         });
+        room.symmetric = IsSymmetric<Form>::value && Form::n_components == 1;
         return room;
       };
       this->make_plan(batches, patch_room, one_point, Form::n_coefficients, data);

@@ -50,6 +50,9 @@ namespace PatchFEM
       std::size_t bytes_per_entry;
       std::size_t available; ///< for a patch that computes cells
       std::size_t total;     ///< of the multiprocessor: patches that only gather have no workers
+      std::size_t worker_bytes_per_row   = 0;
+      std::size_t worker_bytes_per_level = 0;
+      bool        symmetric              = false; ///< entry (i, j) of a matrix is entry (j, i), and a number
     };
 
     void reinit(const ElementBatches &batches,
@@ -98,10 +101,14 @@ namespace PatchFEM
                                        const Array<unsigned char> &buffered,
                                        const Array<int>           &chunk_of_patch,
                                        const Array<std::int64_t>  &chunk_offsets);
-    void plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered);
+    void                 plan_computed(const ElementBatches       &batches,
+                                       const Sparsity             &sparsity,
+                                       bool                        symmetric,
+                                       const Array<unsigned char> &buffered);
+    void                 plan_places(const ElementBatches &batches, const Sparsity &sparsity, bool symmetric);
 
-    /// Bytes kept for the ends of levels, of which there are mostly a few more than cells at a node.
-    std::size_t levels_bytes = 1024;
+    /// Levels that room is kept for: mostly there are a few more than cells at a node.
+    int expected_levels = 128;
 
     int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
@@ -109,9 +116,9 @@ namespace PatchFEM
     Array<int>           cell_order, cell_ranks; ///< while the plan is made: the order of sums and its inverse
     Array<std::int64_t>  cell_offsets, pair_offsets, level_offsets;
     Array<int>           cells, level_ends;
-    Array<char>          cell_pairs, places;
+    Array<char>          cell_pairs, places, sums;
     Array<unsigned char> diagonal_places;
-    int                  cell_pair_width = 4, place_width = 1;
+    int                  cell_pair_width = 4, place_width = 1, pair_bits = 0, word_width = 4, sum_width = 2;
     Array<std::int64_t>  fed_offsets, fed_pair_offsets, fed_pairs, fed_place_offsets;
     Array<int>           fed_rows;
     Array<char>          fed_places;

@@ -73,8 +73,10 @@ namespace PatchFEM
     /** How the patches of a kind of cell use fast memory. */
     struct PatchRoom
     {
-      std::size_t available;    ///< bytes of a patch: its rows, and its workers
-      std::size_t worker_bytes; ///< what its workers want
+      std::size_t available;                              ///< bytes of a patch: its rows, and its workers
+      std::size_t worker_bytes;                           ///< what its workers want
+      std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< and for each row and each level of cells
+      bool        symmetric = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
     };
 
     /**

@@ -13,8 +13,8 @@ namespace PatchFEM
     void with_extents(const AssemblyArguments<Number> &a, const Function &function)
     {
       constexpr int        dim = Form::dimension, corners = 1 << dim;
-      const ReferenceView &r     = a.batches.batch[a.computed_batch].reference;
-      const bool           fixed = a.isoparametric && (a.patches.places.compact() || a.patches.places.view.width == 1);
+      const ReferenceView &r = a.batches.batch[a.computed_batch].reference;
+      const bool fixed = a.isoparametric && (a.patches.places.diagonal != nullptr || a.patches.places.view.width == 1);
       if (fixed && a.one_point && r.barycentric)
         function(FixedExtents<dim + 1, 1, dim + 1>());
       else if (fixed && r.n_shape == corners && r.n_quadrature == corners)

@@ -68,7 +68,9 @@ namespace PatchFEM
       const int                       *nodes  = cells.batch().nodes + std::int64_t(local) * n;
       const bool                       loaded = a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none;
       Number                          *record = static_cast<Number *>(s.workers);
-      std::int64_t                     pair   = p.pair_offsets[patch] + p.cell_pairs[entry];
+      const bool                       upper  = p.places.upper();
+      const std::uint64_t              word   = upper ? p.places.upper_word(entry) : 0;
+      std::int64_t                     pair   = upper ? 0 : p.pair_offsets[patch] + p.cell_pairs[entry];
       for (int q = 0; q < cells.n_quadrature(); ++q)
         cells.stage(local, q, record + q * cells.point_size(n));
       for (int i = 0; i < n; ++i)
@@ -78,7 +80,13 @@ namespace PatchFEM
           continue;
         if (body.with_matrix())
           for (int j = 0; j < n; ++j)
-            body.add(row, p.places(pair, n, nodes[i], i, j), cells.block(record, local, i, j), s);
+          {
+            const int place = !upper   ? p.places(pair, n, nodes[i], i, j)
+                              : i == j ? s.diagonal[row]
+                                       : p.places.upper_place(word, n, row, nodes[j] - first, i, j);
+            if (place >= 0)
+              body.add(row, place, cells.block(record, local, i, j), s);
+          }
         if (loaded)
           for (int c = 0; c < Form::n_components; ++c)
             s.rhs[row * Form::n_components + c] += cells.load(record, local, i, c);
@@ -105,6 +113,8 @@ namespace PatchFEM
             body.clear(patch, 0, 1, scratch);
             for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
               add_cell(body, cells, patch, entry, scratch);
+            if (body.with_matrix() && p.places.upper())
+              body.mirror(patch, 0, 1, scratch);
             if (p.fed_offsets != nullptr)
               for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
                 body.add_buffered(patch, fed, SerialTeam(), scratch);

@@ -8,8 +8,8 @@
  * @file
  * Owner computes: what surrounds the computed cells of a patch. In fast memory lie the sums of the patch's rows (blocks
  * [place][n_components][n_components] row after row, as in the sparsity) and their right-hand side. Phases share out
- * their items over @p size workers, with a barrier between them: clear, the computed cells level after level, the
- * rows that buffered cells feed, write.
+ * their items over @p size workers, with a barrier between them: clear, the computed cells level after level, where
+ * pairs of nodes are summed once the other entry of each, the rows that buffered cells feed, write.
  */
 namespace PatchFEM
 {
@@ -29,7 +29,7 @@ namespace PatchFEM
         Number        *rhs;
         int           *start;      ///< [row + 1], blocks of the rows before
         int           *level_ends; ///< [level], as in the plan
-        unsigned char *diagonal;   ///< [row], place of the diagonal, if places are compact
+        unsigned char *diagonal;   ///< [row], place of the diagonal, if the plan has it
         void          *workers;    ///< what remains, from a multiple of 16 bytes on
       };
 
@@ -39,8 +39,9 @@ namespace PatchFEM
         const std::size_t numbers       = std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp;
         const std::size_t numbers_bytes = numbers * sizeof(Number);
         const std::size_t index_bytes   = (a.patches.rows_per_patch + 1 + a.most_levels) * sizeof(int);
-        return (numbers_bytes + index_bytes + (a.patches.places.compact() ? a.patches.rows_per_patch : 0) + 15) / 16 *
-               16;
+        return (numbers_bytes + index_bytes + (a.patches.places.diagonal != nullptr ? a.patches.rows_per_patch : 0) +
+                15) /
+               16 * 16;
       }
 
       PATCHFEM_INLINE Scratch scratch(void *memory) const
@@ -69,7 +70,7 @@ namespace PatchFEM
         const int          n_levels    = static_cast<int>(p.level_offsets[patch + 1] - first_level);
         for (int i = rank; i < n_levels; i += size)
           s.level_ends[i] = p.level_ends[first_level + i];
-        if (p.places.compact())
+        if (p.places.diagonal != nullptr)
           for (int i = rank; i < n_rows; i += size)
             s.diagonal[i] = p.places.diagonal[first + i];
         const int n = static_cast<int>(p.row_offsets[first + n_rows] - first_block) * n_block;
@@ -89,6 +90,36 @@ namespace PatchFEM
           PATCHFEM_UNROLL
         for (int d = 0; d < n_comp; ++d)
           to[c * n_comp + d] += value(c, d);
+      }
+
+      /** Where one row of a pair sums for both, the other takes what it has; nothing of what is read is written. */
+      PATCHFEM_INLINE void mirror(const int patch, const int rank, const int size, const Scratch &s) const
+      {
+        const PackedView &sums = a.patches.places.sums;
+        if (sums.width == 2)
+          mirror(static_cast<const std::uint16_t *>(sums.data), patch, rank, size, s);
+        else
+          mirror(static_cast<const std::uint32_t *>(sums.data), patch, rank, size, s);
+      }
+
+      template <typename Index>
+      PATCHFEM_INLINE void
+      mirror(const Index *sums, const int patch, const int rank, const int size, const Scratch &s) const
+      {
+        constexpr int at_once = 8; // reads from far memory that are under way together
+        const int     n       = s.start[a.patches.end_row(patch) - a.patches.first_row(patch)];
+        sums += a.patches.row_offsets[a.patches.first_row(patch)];
+        for (int begin = rank; begin < n; begin += at_once * size)
+        {
+          int from[at_once];
+          PATCHFEM_UNROLL
+          for (int k = 0; k < at_once; ++k)
+            from[k] = begin + k * size < n ? static_cast<int>(sums[begin + k * size]) : begin + k * size;
+          PATCHFEM_UNROLL
+          for (int k = 0; k < at_once; ++k)
+            if (from[k] != begin + k * size)
+              s.blocks[begin + k * size] = s.blocks[from[k]];
+        }
       }
 
       /** Phase 3: a fed row adds its buffered cells one after the other; @p team shares out the entries of each. */

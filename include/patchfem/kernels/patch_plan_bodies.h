@@ -255,6 +255,13 @@ namespace PatchFEM
       }
     };
 
+    /** Which block of @p row stands in @p column. */
+    PATCHFEM_INLINE int place_of(const SparsityView &sparsity, const int row, const int column)
+    {
+      const int *columns = sparsity.columns + sparsity.row_offsets[row];
+      return static_cast<int>(lower_bound(columns, sparsity.columns + sparsity.row_offsets[row + 1], column) - columns);
+    }
+
     /** Finds the places of a cell's columns in the patch's rows. */
     struct PlacesBody
     {
@@ -268,13 +275,6 @@ namespace PatchFEM
       void               *packed_places;
       std::uint8_t       *diagonal;
 
-      PATCHFEM_INLINE int place(const int row, const int column) const
-      {
-        const int *columns = sparsity.columns + sparsity.row_offsets[row];
-        return static_cast<int>(lower_bound(columns, sparsity.columns + sparsity.row_offsets[row + 1], column) -
-                                columns);
-      }
-
       PATCHFEM_INLINE void operator()(const std::int64_t entry) const
       {
         const int    patch = pairs.patch_of(entry), n_shape = pairs.batch.reference.n_shape;
@@ -287,7 +287,7 @@ namespace PatchFEM
             unsigned int word = 0, shift = 0;
             for (int j = 0; j < n_shape; ++j)
             {
-              const auto k = static_cast<unsigned int>(place(nodes[i], nodes[j]));
+              const auto k = static_cast<unsigned int>(place_of(sparsity, nodes[i], nodes[j]));
               if (!places.compact())
                 store_packed(packed_places, places.view.width, pair * n_shape + j, k);
               else if (j == i)
@@ -302,6 +302,61 @@ namespace PatchFEM
               store_packed(packed_places, 2, pair, word);
             ++pair;
           }
+      }
+    };
+
+    /** Finds the places of a cell's pairs of nodes, in the row that sums both entries (PlacesView). */
+    struct UpperPlacesBody
+    {
+      CountPairsBody plan; ///< for its cells and patches
+      SparsityView   sparsity;
+      int            pair_bits, width;
+      void          *words; ///< [entry of cells]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t entry) const
+      {
+        const int     patch = plan.patch_of(entry), n_shape = plan.batch.reference.n_shape;
+        const int    *nodes = plan.batch.nodes + std::int64_t(plan.cells[entry] - plan.batch.first_cell) * n_shape;
+        std::uint64_t word  = 0;
+        for (int i = 0; i < n_shape; ++i)
+          for (int j = i + 1; j < n_shape; ++j)
+          {
+            const bool own_i = nodes[i] / plan.rows_per_patch == patch, own_j = nodes[j] / plan.rows_per_patch == patch;
+            if (!own_i && !own_j)
+              continue;
+            const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
+            const int  k    = place_of(sparsity, nodes[in_i ? i : j], nodes[in_i ? j : i]);
+            word |= static_cast<std::uint64_t>(k) << (pair_bits * PlacesView::pair_number(n_shape, i, j));
+          }
+        if (width == 8)
+          static_cast<std::uint64_t *>(words)[entry] = word;
+        else
+          store_packed(words, width, entry, static_cast<unsigned int>(word));
+      }
+    };
+
+    /** For each block of a row the patch's block in which its sum stands, and the place of the diagonal. */
+    struct SumsBody
+    {
+      SparsityView  sparsity;
+      int           rows_per_patch, width;
+      void         *sums; ///< [block]
+      std::uint8_t *diagonal;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        const std::int64_t *offsets = sparsity.row_offsets;
+        const int          *columns = sparsity.columns;
+        const std::int64_t  first   = row / rows_per_patch * rows_per_patch;
+        for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
+        {
+          std::int64_t sum = e;
+          if (columns[e] == row)
+            diagonal[row] = static_cast<std::uint8_t>(e - offsets[row]);
+          else if (columns[e] >= first && columns[e] < row)
+            sum = offsets[columns[e]] + place_of(sparsity, columns[e], static_cast<int>(row));
+          store_packed(sums, width, e, static_cast<unsigned int>(sum - offsets[first]));
+        }
       }
     };
 

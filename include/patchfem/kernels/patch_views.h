@@ -45,13 +45,54 @@ namespace PatchFEM
    * Where the columns of a cell lie in its rows. For each (cell, row) pair the places of the cell's n_shape nodes, 1, 2 or
    * 4 bytes each; or, where cells have at most four nodes and rows at most 32 blocks, the places of the other nodes in
    * 5 bits each of one 16-bit word. The diagonal's place is then kept once per row.
+   *
+   * Matrices that are symmetric need each entry once. Where cells have at most four nodes, a patch sums entry (i, j) in
+   * the first of the rows i and j that is its own, and the other takes it from there at the end: upper(), sums. The
+   * entry of the plan for a cell is one word, with the places of its pairs of nodes, (0, 1), (0, 2), ..., (n - 2, n - 1).
    */
   struct PlacesView
   {
-    PackedView          view;     ///< width 2 if compact
-    const std::uint8_t *diagonal; ///< [row]; nullptr if not compact
+    PackedView          view;      ///< width 2 if compact
+    const std::uint8_t *diagonal;  ///< [row]; nullptr if neither compact nor for upper entries
+    int                 pair_bits; ///< of a place in a word of upper entries: 5 or 8; 0: all entries are summed
+    PackedView          sums;      ///< [block of the sparsity], the patch's block in which its sum stands
 
-    PATCHFEM_INLINE bool compact() const { return diagonal != nullptr; }
+    PATCHFEM_INLINE bool compact() const { return diagonal != nullptr && pair_bits == 0; }
+    PATCHFEM_INLINE bool upper() const { return pair_bits > 0; }
+
+    /** Bytes of a word of upper entries. */
+    static PATCHFEM_INLINE int word_bytes(const int n_shape, const int pair_bits)
+    {
+      return n_shape == 4 ? (pair_bits == 5 ? 4 : 8) : (n_shape == 3 && pair_bits == 8 ? 4 : 2);
+    }
+
+    PATCHFEM_INLINE std::uint64_t upper_word(const std::int64_t entry) const
+    {
+      return view.width == 8 ? static_cast<const std::uint64_t *>(view.data)[entry] : view[entry];
+    }
+
+    /** Number of the pair (@p i, @p j) of @p n nodes, i < j. */
+    static PATCHFEM_INLINE int pair_number(const int n, const int i, const int j)
+    {
+      return i * (2 * n - i - 1) / 2 + j - i - 1;
+    }
+
+    /**
+     * Place of the pair of nodes @p i and @p j != @p i in the row of node i, or -1 if the sum stands in that of node j:
+     * rows are counted from the patch's first, modulo 2^32, so that those of other patches come last.
+     */
+    PATCHFEM_INLINE int upper_place(const std::uint64_t word,
+                                    const int           n_shape,
+                                    const unsigned int  row_i,
+                                    const unsigned int  row_j,
+                                    const int           i,
+                                    const int           j) const
+    {
+      if (row_j < row_i)
+        return -1;
+      const int pair = i < j ? pair_number(n_shape, i, j) : pair_number(n_shape, j, i);
+      return static_cast<int>(word >> (pair_bits * pair)) & ((1 << pair_bits) - 1);
+    }
 
     /** Of node @p other, counted among the nodes but the row's own, in a compact @p word. */
     static PATCHFEM_INLINE int in_word(const unsigned int word, const int other)
@@ -84,9 +125,9 @@ namespace PatchFEM
     int                 rows_per_patch;
     const std::int64_t *cell_offsets;  ///< [patch + 1]
     const int          *cells;         ///< global numbers
-    PackedView          cell_pairs;    ///< [entry of cells], the patch's pairs before the cell's
-    const std::int64_t *pair_offsets;  ///< [patch + 1]
-    PlacesView          places;        ///< [pair]
+    PackedView          cell_pairs;    ///< [entry of cells], the patch's pairs before the cell's; not for upper entries
+    const std::int64_t *pair_offsets;  ///< [patch + 1]; not for upper entries
+    PlacesView          places;        ///< [pair], of upper entries [entry of cells]
     const std::int64_t *level_offsets; ///< [patch + 1]
     const int          *level_ends;    ///< [level], relative to the patch: the entry after the level's last
 
