@@ -97,13 +97,13 @@ namespace PatchFEM
     const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);
 
     // A place per pair of nodes of a cell; cells of patches, each in two or three, and while the plan is made their
-    // order. With the gather strategy 8 bytes for each node of a cell, and the buffer is full; else it holds cells with
+    // order. With the gather strategy, which scalar problems may take, the buffer is full; else it holds cells with
     // boundary terms or constraints.
     const std::size_t place_width = lengths.longest <= 256 ? 1 : 2;
     const std::size_t budget      = std::max<std::size_t>(n_values * number_size / 10, std::size_t(16) << 20);
     const std::size_t buffered    = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
     result.plan = n_pairs * (high_order ? 8 : 4) + n_candidates * place_width + tables.n_cells() * 10 + n_nodes * 16 +
-                  std::min(budget, high_order ? all_cells : buffered * largest_cell) + buffered * 64;
+                  std::min(budget, high_order || n_comp == 1 ? all_cells : buffered * largest_cell) + buffered * 64;
 
     // Sorting needs a second copy of keys and of values; candidates of rows are sorted in chunks.
     const std::size_t chunk = std::min<std::size_t>(n_candidates, std::size_t(1) << 27);

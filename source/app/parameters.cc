@@ -204,7 +204,7 @@ namespace PatchFEM
     prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),
                       "patches: each patch of rows integrates all cells that touch it; gather: cell matrices go to a "
                       "buffer that rows gather from; automatic: patches, unless a cell would be integrated more than "
-                      "3.5 times.");
+                      "3.5 times, and gather for scalar trilinear hexahedra in double precision on a GPU.");
     prm.declare_entry("Rows per patch", "0", Patterns::Integer(0), "Nodes in a patch; 0 takes as many as fit.");
     prm.declare_entry(
         "Repetitions", "0", Patterns::Integer(0),
