@@ -11,21 +11,23 @@ namespace PatchFEM
   namespace kernels
   {
     template <typename Rows>
-    void count_unique(Cuda where, const int n_rows, int, const Rows &rows, int *counts)
+    NothingKept count_unique(Cuda where, const int n_rows, int, const Rows &rows, int *counts)
     {
       team_for(where, n_rows, UniqueRowBody<Rows>{rows, counts, nullptr, nullptr});
+      return {};
     }
 
     template <typename Rows>
-    void write_unique(Cuda where, const int n_rows, int, const Rows &rows, const std::int64_t *offsets, int *columns)
+    void write_unique(
+        Cuda where, const int n_rows, const Rows &rows, const NothingKept &, const std::int64_t *offsets, int *columns)
     {
       team_for(where, n_rows, UniqueRowBody<Rows>{rows, nullptr, offsets, columns});
     }
   } // namespace kernels
 } // namespace PatchFEM
 
-#define PATCHFEM_INSTANTIATE_UNIQUE_ROWS(Rows)                     \
-  template void count_unique(Cuda, int, int, const Rows &, int *); \
-  template void write_unique(Cuda, int, int, const Rows &, const std::int64_t *, int *)
+#define PATCHFEM_INSTANTIATE_UNIQUE_ROWS(Rows)                            \
+  template NothingKept count_unique(Cuda, int, int, const Rows &, int *); \
+  template void        write_unique(Cuda, int, const Rows &, const NothingKept &, const std::int64_t *, int *)
 
 #endif

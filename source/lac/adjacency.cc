@@ -150,15 +150,17 @@ namespace PatchFEM
       const kernels::TouchedGroups touched{graph, groups.offsets.data(), groups.nodes.data(), groups.group.data()};
       Array<int>                   counts(place, n);
       Array<std::int64_t>          offsets;
-      dispatch(place, [&](auto where) { kernels::count_unique(where, n, n, touched, counts.data()); });
-      const std::int64_t n_edges = scan(counts, offsets);
-      Array<int>         neighbours(place, n_edges), weights(place, n_edges);
+      Array<int>                   neighbours, weights;
       result.inside.reinit(place, n);
-      const kernels::GroupWeightsBody body{touched, offsets.data(), neighbours.data(), weights.data(),
-                                           result.inside.data()};
       dispatch(place, [&](auto where) {
-        kernels::write_unique(where, n, n, touched, offsets.data(), neighbours.data());
-        kernels::team_for(where, n, body);
+        const auto         found   = kernels::count_unique(where, n, n, touched, counts.data());
+        const std::int64_t n_edges = scan(counts, offsets);
+        neighbours.reinit(place, n_edges);
+        weights.reinit(place, n_edges);
+        kernels::write_unique(where, n, touched, found, offsets.data(), neighbours.data());
+        kernels::team_for(where, n,
+                          kernels::GroupWeightsBody{touched, offsets.data(), neighbours.data(), weights.data(),
+                                                    result.inside.data()});
       });
       result.graph.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
     }

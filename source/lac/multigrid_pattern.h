@@ -28,13 +28,11 @@ namespace PatchFEM
     Array<int> counts(place, n_rows);
     result.offsets.reinit(place, std::size_t(n_rows) + 1);
     dispatch(place, [&](auto where) {
-      kernels::count_unique(where, n_rows, n_columns, rows, counts.data());
+      const auto found = kernels::count_unique(where, n_rows, n_columns, rows, counts.data());
       kernels::exclusive_scan(where, n_rows, counts.data(), result.offsets.data());
       result.width = kernels::maximum(where, n_rows, counts.data());
-    });
-    result.columns.reinit(place, result.offsets.read(n_rows));
-    dispatch(place, [&](auto where) {
-      kernels::write_unique(where, n_rows, n_columns, rows, result.offsets.data(), result.columns.data());
+      result.columns.reinit(place, result.offsets.read(n_rows));
+      kernels::write_unique(where, n_rows, rows, found, result.offsets.data(), result.columns.data());
     });
     return result;
   }

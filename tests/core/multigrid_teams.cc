@@ -95,8 +95,8 @@ TEST(Teams, UniqueRowsOfAnyLength)
   const Lists      rows{lists.data()};
   cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, counts.data(), nullptr, nullptr});
   cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, nullptr, offsets.data(), columns.data()});
-  kernels::count_unique(Host(), n, 1000000, rows, host_counts.data());
-  kernels::write_unique(Host(), n, 1000000, rows, offsets.data(), host_columns.data());
+  const auto found = kernels::count_unique(Host(), n, 1000000, rows, host_counts.data());
+  kernels::write_unique(Host(), n, rows, found, offsets.data(), host_columns.data());
   for (int i = 0; i < n; ++i)
     EXPECT_EQ(counts[i], offsets[i + 1] - offsets[i]);
   EXPECT_EQ(host_counts, counts);

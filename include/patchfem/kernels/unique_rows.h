@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <vector>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 /**
  * @file
  * Rows of patterns and graphs as the distinct values of lists. A type of lists has visit(i, rank, size, emit), which
@@ -218,66 +222,71 @@ namespace PatchFEM
       }
     };
 
-    /** counts[i] = distinct values of list i; values are below @p n_values. */
+    /**
+     * counts[i] = distinct values of list i; values are below @p n_values. What it returns gives them to
+     * write_unique(). The host finds and keeps them here; the device, where that memory would be large, looks twice.
+     */
     template <typename Rows>
-    void count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts)
+    std::vector<std::vector<int>>
+    count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts)
     {
+      std::vector<std::vector<int>> found; // by thread, each of which has consecutive rows
 #ifdef _OPENMP
 #pragma omp parallel
 #endif
       {
-        std::vector<int> last_row(n_values, -1);
+        std::vector<int> last_row(n_values, -1), values;
+        int              n_threads = 1, thread = 0;
 #ifdef _OPENMP
-#pragma omp for schedule(static)
+        n_threads = omp_get_num_threads();
+        thread    = omp_get_thread_num();
+#pragma omp single
 #endif
-        for (int i = 0; i < n_rows; ++i)
+        found.resize(n_threads);
+        const int begin = static_cast<int>(std::int64_t(n_rows) * thread / n_threads);
+        const int end   = static_cast<int>(std::int64_t(n_rows) * (thread + 1) / n_threads);
+        for (int i = begin; i < end; ++i)
         {
-          int n = 0;
+          const std::size_t first = values.size();
           rows.visit(i, 0, 1, [&](const int value) {
             if (value >= 0 && last_row[value] != i)
             {
               last_row[value] = i;
-              ++n;
+              values.push_back(value);
             }
           });
-          counts[i] = n;
+          std::sort(values.begin() + first, values.end());
+          counts[i] = static_cast<int>(values.size() - first);
         }
+        found[thread].swap(values);
       }
+      return found;
     }
 
     /** columns[offsets[i]...] = those values, ascending. */
     template <typename Rows>
     void write_unique(
-        Host, const int n_rows, const int n_values, const Rows &rows, const std::int64_t *offsets, int *columns)
+        Host, const int, const Rows &, const std::vector<std::vector<int>> &found, const std::int64_t *, int *columns)
     {
+      std::vector<int *> starts(1, columns);
+      for (const std::vector<int> &values : found)
+        starts.push_back(starts.back() + values.size());
 #ifdef _OPENMP
-#pragma omp parallel
+#pragma omp parallel for schedule(static, 1)
 #endif
-      {
-        std::vector<int> last_row(n_values, -1);
-#ifdef _OPENMP
-#pragma omp for schedule(static)
-#endif
-        for (int i = 0; i < n_rows; ++i)
-        {
-          int *end = columns + offsets[i];
-          rows.visit(i, 0, 1, [&](const int value) {
-            if (value >= 0 && last_row[value] != i)
-            {
-              last_row[value] = i;
-              *end++          = value;
-            }
-          });
-          std::sort(columns + offsets[i], end);
-        }
-      }
+      for (std::size_t t = 0; t < found.size(); ++t)
+        std::copy(found[t].begin(), found[t].end(), starts[t]);
     }
 
+    /** Of the device. */
+    struct NothingKept
+    {};
+
     template <typename Rows>
-    void count_unique(Cuda where, int n_rows, int n_values, const Rows &rows, int *counts);
+    NothingKept count_unique(Cuda where, int n_rows, int n_values, const Rows &rows, int *counts);
     template <typename Rows>
-    void
-    write_unique(Cuda where, int n_rows, int n_values, const Rows &rows, const std::int64_t *offsets, int *columns);
+    void write_unique(
+        Cuda where, int n_rows, const Rows &rows, const NothingKept &, const std::int64_t *offsets, int *columns);
   } // namespace kernels
 } // namespace PatchFEM
 
