@@ -20,10 +20,11 @@ namespace PatchFEM
     struct AdditionalData : AMGParameters
     {
       /**
-       * The hierarchy in fp32, for a matrix in fp64: halves what a cycle moves, and costs an fp32 copy of the finest
-       * matrix. The cycle is applied to r / |r|, so that nothing leaves fp32's range.
+       * The hierarchy in fp32, for a matrix in fp64: halves what a cycle moves and costs fp32 values of the finest
+       * matrix, whose pattern the two share. The cycle is applied to r / |r|, so that nothing leaves fp32's range. A
+       * matrix in fp32 has its hierarchy in fp32 in any case.
        */
-      bool single_precision = false;
+      bool single_precision = true;
     };
 
     /** Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. */
