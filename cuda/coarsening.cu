@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parallel_for.cuh"
 #include "unique_rows.cuh"
 
 #include <patchfem/kernels/coarsening.h>
@@ -44,16 +45,19 @@ namespace PatchFEM
                        const Number                 *P_values,
                        const int                     first,
                        const int                     last,
-                       const Number                 *values)
+                       const Number                 *values,
+                       const int                     n_parts,
+                       double                       *partial)
     {
-      coarse_matrix_by_teams(where, view, P_values, first, last, values);
+      coarse_matrix_by_teams(where, view, P_values, first, last, values, n_parts, partial);
     }
 
-#define INSTANTIATE_COARSENING(Number)                                                                        \
-  template void prolongator(Cuda, const CoarseningView<Number> &, const int *, const double *,                \
-                            const BlockDiagonalView<Number> &, const double *, Number *);                     \
-  template void matrix_prolongator(Cuda, const CoarseningView<Number> &, const Number *, int, int, Number *); \
-  template void coarse_matrix(Cuda, const CoarseningView<Number> &, const Number *, int, int, const Number *)
+#define INSTANTIATE_COARSENING(Number)                                                                             \
+  template void prolongator(Cuda, const CoarseningView<Number> &, const int *, const double *,                     \
+                            const BlockDiagonalView<Number> &, const double *, Number *);                          \
+  template void matrix_prolongator(Cuda, const CoarseningView<Number> &, const Number *, int, int, Number *);      \
+  template void coarse_matrix(Cuda, const CoarseningView<Number> &, const Number *, int, int, const Number *, int, \
+                              double *)
     INSTANTIATE_COARSENING(float);
     INSTANTIATE_COARSENING(double);
   } // namespace kernels

@@ -11,23 +11,28 @@ namespace PatchFEM
   namespace kernels
   {
     template <typename Rows>
-    NothingKept count_unique(Cuda where, const int n_rows, int, const Rows &rows, int *counts)
+    NothingElse count_unique(Cuda where, const int n_rows, int, const Rows &rows, int *counts, int *kept)
     {
-      team_for(where, n_rows, UniqueRowBody<Rows>{rows, counts, nullptr, nullptr});
+      team_for(where, n_rows, UniqueRowBody<Rows>{rows, counts, nullptr, nullptr, kept});
       return {};
     }
 
     template <typename Rows>
-    void write_unique(
-        Cuda where, const int n_rows, const Rows &rows, const NothingKept &, const std::int64_t *offsets, int *columns)
+    void write_unique(Cuda        where,
+                      const int   n_rows,
+                      const Rows &rows,
+                      const NothingElse &,
+                      int                *kept,
+                      const std::int64_t *offsets,
+                      int                *columns)
     {
-      team_for(where, n_rows, UniqueRowBody<Rows>{rows, nullptr, offsets, columns});
+      team_for(where, n_rows, UniqueRowBody<Rows>{rows, nullptr, offsets, columns, kept});
     }
   } // namespace kernels
 } // namespace PatchFEM
 
-#define PATCHFEM_INSTANTIATE_UNIQUE_ROWS(Rows)                            \
-  template NothingKept count_unique(Cuda, int, int, const Rows &, int *); \
-  template void        write_unique(Cuda, int, const Rows &, const NothingKept &, const std::int64_t *, int *)
+#define PATCHFEM_INSTANTIATE_UNIQUE_ROWS(Rows)                                   \
+  template NothingElse count_unique(Cuda, int, int, const Rows &, int *, int *); \
+  template void        write_unique(Cuda, int, const Rows &, const NothingElse &, int *, const std::int64_t *, int *)
 
 #endif

@@ -252,18 +252,21 @@ namespace PatchFEM
                        const Number                 *P_values,
                        const int                     first,
                        const int                     last,
-                       const Number                 *values)
+                       const Number                 *values,
+                       int,
+                       double *)
     {
       with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
         coarse_matrix<decltype(nc)::value, decltype(nm)::value>(view, P_values, first, last, values);
       });
     }
 
-#define INSTANTIATE(Number)                                                                                   \
-  template void prolongator(Host, const CoarseningView<Number> &, const int *, const double *,                \
-                            const BlockDiagonalView<Number> &, const double *, Number *);                     \
-  template void matrix_prolongator(Host, const CoarseningView<Number> &, const Number *, int, int, Number *); \
-  template void coarse_matrix(Host, const CoarseningView<Number> &, const Number *, int, int, const Number *);
+#define INSTANTIATE(Number)                                                                                        \
+  template void prolongator(Host, const CoarseningView<Number> &, const int *, const double *,                     \
+                            const BlockDiagonalView<Number> &, const double *, Number *);                          \
+  template void matrix_prolongator(Host, const CoarseningView<Number> &, const Number *, int, int, Number *);      \
+  template void coarse_matrix(Host, const CoarseningView<Number> &, const Number *, int, int, const Number *, int, \
+                              double *);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -153,11 +153,12 @@ namespace PatchFEM
       Array<int>                   neighbours, weights;
       result.inside.reinit(place, n);
       dispatch(place, [&](auto where) {
-        const auto         found   = kernels::count_unique(where, n, n, touched, counts.data());
+        Array<int>         kept(place, std::size_t(n) * kernels::n_kept(where, touched));
+        const auto         found   = kernels::count_unique(where, n, n, touched, counts.data(), kept.data());
         const std::int64_t n_edges = scan(counts, offsets);
         neighbours.reinit(place, n_edges);
         weights.reinit(place, n_edges);
-        kernels::write_unique(where, n, touched, found, offsets.data(), neighbours.data());
+        kernels::write_unique(where, n, touched, found, kept.data(), offsets.data(), neighbours.data());
         kernels::team_for(where, n,
                           kernels::GroupWeightsBody{touched, offsets.data(), neighbours.data(), weights.data(),
                                                     result.inside.data()});

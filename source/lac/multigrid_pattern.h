@@ -28,11 +28,12 @@ namespace PatchFEM
     Array<int> counts(place, n_rows);
     result.offsets.reinit(place, std::size_t(n_rows) + 1);
     dispatch(place, [&](auto where) {
-      const auto found = kernels::count_unique(where, n_rows, n_columns, rows, counts.data());
+      Array<int> kept(place, std::size_t(n_rows) * kernels::n_kept(where, rows));
+      const auto found = kernels::count_unique(where, n_rows, n_columns, rows, counts.data(), kept.data());
       kernels::exclusive_scan(where, n_rows, counts.data(), result.offsets.data());
       result.width = kernels::maximum(where, n_rows, counts.data());
       result.columns.reinit(place, result.offsets.read(n_rows));
-      kernels::write_unique(where, n_rows, rows, found, result.offsets.data(), result.columns.data());
+      kernels::write_unique(where, n_rows, rows, found, kept.data(), result.offsets.data(), result.columns.data());
     });
     return result;
   }

@@ -161,13 +161,18 @@ namespace PatchFEM
     if (stretch_entries == 0)
       return;
     Array<Number> product(place, stretch_entries * P.block_rows() * P.block_columns());
-    coarse = Number(0);
+    coarse      = Number(0);
+    int n_parts = 1;
+    dispatch(place, [&](auto where) { n_parts = kernels::n_coarse_parts(where, all.C.n_rows); });
+    Array<double> partial(place,
+                          n_parts == 1 ? 0 : n_parts * coarse_pattern.columns.size() * std::size_t(all.n_m) * all.n_m);
     for (int first = 0; first < all.P.n_rows; first += stretch_rows)
     {
       const int last = std::min(all.P.n_rows, first + stretch_rows);
       dispatch(place, [&](auto where) {
         kernels::matrix_prolongator(where, all, P_values.data(), first, last, product.data());
-        kernels::coarse_matrix(where, all, P_values.data(), first, last, static_cast<const Number *>(product.data()));
+        kernels::coarse_matrix(where, all, P_values.data(), first, last, static_cast<const Number *>(product.data()),
+                               n_parts, partial.data());
       });
     }
     run(place, slots(coarse, coarse_pattern.width),

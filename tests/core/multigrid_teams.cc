@@ -29,6 +29,11 @@ namespace PatchFEM
     {
       cases::run_team<4>(n, body);
     }
+    template <typename Body>
+    void parallel_for(Threads, const std::int64_t n, const Body &body)
+    {
+      parallel_for(Host(), n, body);
+    }
   } // namespace kernels
 } // namespace PatchFEM
 
@@ -37,7 +42,7 @@ namespace
   /** Lists of random values. */
   struct Lists
   {
-    static constexpr int team_size = 4, table_size = 32;
+    static constexpr int team_size = 4, table_size = 32, n_kept = 20;
 
     const std::vector<int> *lists;
 
@@ -61,17 +66,17 @@ namespace
 TEST(Teams, UniqueRowsByEye)
 {
   const std::vector<int>          lists[] = {{3, 1, 3}, {}, {-1, 7}};
-  std::vector<int>                counts(3, -5), columns(3, -5);
+  std::vector<int>                counts(3, -5), columns(3, -5), kept(3 * Lists::n_kept, -5);
   const std::vector<std::int64_t> offsets{0, 2, 2, 3};
-  cases::run_team<4>(3, kernels::UniqueRowBody<Lists>{{lists}, counts.data(), nullptr, nullptr});
+  cases::run_team<4>(3, kernels::UniqueRowBody<Lists>{{lists}, counts.data(), nullptr, nullptr, kept.data()});
   EXPECT_EQ(counts, (std::vector<int>{2, 0, 1}));
-  cases::run_team<4>(3, kernels::UniqueRowBody<Lists>{{lists}, nullptr, offsets.data(), columns.data()});
+  cases::run_team<4>(3, kernels::UniqueRowBody<Lists>{{lists}, nullptr, offsets.data(), columns.data(), kept.data()});
   EXPECT_EQ(columns, (std::vector<int>{1, 3, 7}));
 }
 
 TEST(Teams, UniqueRowsOfAnyLength)
 {
-  // The table of a team has room for 28 values: longer lists are swept.
+  // The table of a team has room for 28 values: longer lists are swept. Up to 20 are kept.
   std::mt19937                  engine(5);
   std::vector<std::vector<int>> lists;
   for (const int n : {0, 1, 2, 20, 27, 28, 29, 60, 300})
@@ -92,11 +97,12 @@ TEST(Teams, UniqueRowsOfAnyLength)
     offsets.push_back(static_cast<std::int64_t>(expected.size()));
   }
   std::vector<int> columns(expected.size(), -5), host_columns(expected.size(), -5);
+  std::vector<int> kept(n * Lists::n_kept, -5);
   const Lists      rows{lists.data()};
-  cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, counts.data(), nullptr, nullptr});
-  cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, nullptr, offsets.data(), columns.data()});
-  const auto found = kernels::count_unique(Host(), n, 1000000, rows, host_counts.data());
-  kernels::write_unique(Host(), n, rows, found, offsets.data(), host_columns.data());
+  cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, counts.data(), nullptr, nullptr, kept.data()});
+  cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, nullptr, offsets.data(), columns.data(), kept.data()});
+  const auto found = kernels::count_unique(Host(), n, 1000000, rows, host_counts.data(), nullptr);
+  kernels::write_unique(Host(), n, rows, found, nullptr, offsets.data(), host_columns.data());
   for (int i = 0; i < n; ++i)
     EXPECT_EQ(counts[i], offsets[i + 1] - offsets[i]);
   EXPECT_EQ(host_counts, counts);
@@ -172,8 +178,13 @@ TEST(Teams, CoarseningIsThatOfTheHost)
       const std::int64_t  n_blocks = view.AP.row_offsets[last] - view.AP.row_offsets[first];
       std::vector<double> product  = cases::not_a_number<double>(n_blocks * nc * nm);
       kernels::matrix_prolongator_by_teams(Threads(), view, P.data(), first, last, product.data());
+      // The first stretch in one part, the others in three.
+      const int           n_parts = first == 0 ? 1 : 3;
+      std::vector<double> partial =
+          cases::not_a_number<double>(n_parts * view.C_pattern.row_offsets[C.n_rows / nm] * nm * nm);
       kernels::coarse_matrix_by_teams(Threads(), view, P.data(), first, last,
-                                      static_cast<const double *>(product.data()));
+                                      static_cast<const double *>(product.data()), n_parts,
+                                      n_parts == 1 ? nullptr : partial.data());
     }
     // What lies below the diagonal is left to the mirror.
     Dense after = C, upper(step.coarse_matrix().to_csr_host());

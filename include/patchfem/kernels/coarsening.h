@@ -67,14 +67,31 @@ namespace PatchFEM
                                 const Number                 *P_values,
                                 const int                     first,
                                 const int                     last,
-                                const Number                 *values)
+                                const Number                 *values,
+                                const int                     n_parts,
+                                double                       *partial)
     {
       with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
-        team_for(where, view.C.n_rows,
-                 CoarseMatrixBody<decltype(nc)::value, decltype(nm)::value, Number>{view.R, view.n_c, view.n_m, view.P,
-                                                                                    P_values, view.AP, values, first,
-                                                                                    last, view.C_pattern, view.C});
+        team_for(where, std::int64_t(view.C.n_rows) * n_parts,
+                 CoarseMatrixBody<decltype(nc)::value, decltype(nm)::value, Number>{
+                     view.R, view.n_c, view.n_m, view.P, P_values, view.AP, values, first, last, view.C_pattern, view.C,
+                     n_parts, partial});
       });
+      if (partial != nullptr)
+        parallel_for(where, std::int64_t(view.C.n_rows) * view.C_width * view.n_m * view.n_m,
+                     AddPartsBody<Number>{view.R, first, last, view.C_pattern, view.C, view.C_width, n_parts, partial});
+    }
+
+    /** Into how many parts the device cuts the rows of R: where coarse rows are few, their parts are as many teams as
+     * fill 132 multiprocessors. */
+    inline int n_coarse_parts(Cuda, const int n_coarse)
+    {
+      constexpr int wanted = 8192, most = 32;
+      return n_coarse >= wanted ? 1 : std::min(most, wanted / std::max(n_coarse, 1));
+    }
+    inline int n_coarse_parts(Host, int)
+    {
+      return 1;
     }
 
     /** P = (I - omega D^-1 A) Q; Q is [node][component][mode], @p D the inverse, @p omega memory of the back end. */
@@ -106,13 +123,28 @@ namespace PatchFEM
     void matrix_prolongator(
         Cuda, const CoarseningView<Number> &view, const Number *P_values, int first, int last, Number *values);
 
-    /** Adds what those rows contribute to the upper half of C. */
+    /**
+     * Adds what those rows contribute to the upper half of C. With n_coarse_parts() > 1 parts @p partial has
+     * [part][entry of C_pattern][n_m][n_m] values, else it is nullptr.
+     */
     template <typename Number>
-    void coarse_matrix(
-        Host, const CoarseningView<Number> &view, const Number *P_values, int first, int last, const Number *values);
+    void coarse_matrix(Host,
+                       const CoarseningView<Number> &view,
+                       const Number                 *P_values,
+                       int                           first,
+                       int                           last,
+                       const Number                 *values,
+                       int                           n_parts,
+                       double                       *partial);
     template <typename Number>
-    void coarse_matrix(
-        Cuda, const CoarseningView<Number> &view, const Number *P_values, int first, int last, const Number *values);
+    void coarse_matrix(Cuda,
+                       const CoarseningView<Number> &view,
+                       const Number                 *P_values,
+                       int                           first,
+                       int                           last,
+                       const Number                 *values,
+                       int                           n_parts,
+                       double                       *partial);
   } // namespace kernels
 } // namespace PatchFEM
 

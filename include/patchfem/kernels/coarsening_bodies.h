@@ -9,10 +9,10 @@
  * Team bodies (see team.h) of the steps of smoothed aggregation (Vanek, Mandel, Brezina 1996) that cost something: one
  * aggregate or one row is the work of a team. n_c is the number of unknowns of a node, n_m that of modes.
  *
- * In the products a member owns pairs (block of the row, mode) and keeps the n_c or n_m sums of each in registers. The
- * team first notes which block of each neighbour's row falls on which block of its own row; then it walks along the
- * neighbours in ascending order, all members read the same block of the one factor and each its column of the other.
- * Blocks are multiplied in Number and summed up in double. static_nc, static_nm = 0: at run time.
+ * In the products a member owns some (block of the row, one or two modes) and keeps their sums in registers. The team
+ * first notes which block of each neighbour's row falls on which block of its own row; then it walks along the
+ * neighbours in ascending order, all members read the same block of the one factor and each its columns of the other.
+ * Eight neighbours at a time are summed up in Number, these sums in double. static_nc, static_nm = 0: at run time.
  *
  * Between these bodies P and A P are rows of blocks, values[entry of the pattern][n_c][n_m].
  */
@@ -123,31 +123,112 @@ namespace PatchFEM
         return n_modes == 1 ? 8 : n_modes == 2 || n_modes == 3 ? 16 : 32;
       }
 
-      /** Pairs that a member of a team owns at once, so that the team has one block at least. */
-      constexpr int n_pairs(const int wanted, const int size, const int n_modes)
+      /** Modes that a member takes of a block: two where they can be read together. */
+      constexpr int n_modes_each(const int n_modes)
       {
-        const int columns = n_modes > 0 ? n_modes : max_block_size, least = (columns + size - 1) / size;
+        return n_modes == 2 || n_modes == 6 ? 2 : 1;
+      }
+
+      /** How many (block, modes) a member of a team owns at once, so that the team has one block at least. */
+      constexpr int n_owned(const int wanted, const int size, const int n_modes)
+      {
+        const int groups = (n_modes > 0 ? n_modes : max_block_size) / n_modes_each(n_modes);
+        const int least  = (groups + size - 1) / size;
         return wanted > least ? wanted : least;
       }
 
+      /** What a member wants to own. */
+      constexpr int wanted(const int n_modes)
+      {
+        return n_modes_each(n_modes) == 2 ? 2 : 4;
+      }
+
+      /** Neighbours whose blocks are summed up in Number. */
+      constexpr int stride = 8;
+
       /** Which block of each neighbour's row falls on which block of the team's row. */
-      template <int static_nm, int size, int pairs>
+      template <int static_nm>
       struct Places
       {
-        static constexpr unsigned short none      = 65535;
-        static constexpr int            n_columns = size * pairs / (static_nm > 0 ? static_nm : 1);
+        static constexpr unsigned short none = 65535;
+        static constexpr int            size = team_size(static_nm);
+        static constexpr int            n_columns =
+            size * wanted(static_nm) * n_modes_each(static_nm) / (static_nm > 0 ? static_nm : 1);
 
         unsigned short entry[n_columns * size]; ///< [block of the row][neighbour]
       };
+
+      /** The first of list[first...n) that is not below @p value. */
+      PATCHFEM_INLINE int search(const int *list, int first, int n, const int value)
+      {
+        while (first < n)
+        {
+          const int middle = (first + n) / 2;
+          if (list[middle] < value)
+            first = middle + 1;
+          else
+            n = middle;
+        }
+        return first;
+      }
+
+      /** Notes for neighbour @p s where the blocks [q, n_blocks) of its row fall among the @p n columns of the team's. */
+      template <typename Scratch>
+      PATCHFEM_INLINE void note(Scratch   &places,
+                                const int *row,
+                                int        q,
+                                const int  n_blocks,
+                                const int *columns,
+                                const int  n,
+                                const int  team_size,
+                                const int  s)
+      {
+        for (int p = 0; q < n_blocks; ++q)
+        {
+          p = search(columns, p, n, row[q]);
+          if (p == n)
+            return;
+          places.entry[p * team_size + s] = static_cast<unsigned short>(q);
+        }
+      }
+
+      /** to[0...n) = from[0...n); two are read together, so that an even number must lie before them. */
+      template <int n, typename Number>
+      PATCHFEM_INLINE void read(const Number *from, Number *to)
+      {
+#if defined(__CUDA_ARCH__)
+        if constexpr (n == 2)
+        {
+          struct alignas(2 * sizeof(Number)) Two
+          {
+            Number first, second;
+          };
+          const Two two = *reinterpret_cast<const Two *>(from);
+          to[0]         = two.first;
+          to[1]         = two.second;
+          return;
+        }
+#endif
+        for (int e = 0; e < n; ++e)
+          to[e] = from[e];
+      }
     } // namespace coarsening
 
-    /** The row of P = (I - omega D^-1 A) Q, Q the tentative prolongator. Reads the row of A once. */
+    /**
+     * The row of P = (I - omega D^-1 A) Q, Q the tentative prolongator. A team reads the row of A once; each neighbour
+     * adds to the block of one aggregate, whose sums the members share, a mode each.
+     */
     template <int static_nc, int static_nm, typename Number>
     struct ProlongatorBody
     {
-      static constexpr int team_size = coarsening::team_size(static_nm);
+      static constexpr int team_size = static_nm == 1 ? 4 : static_nm == 0 ? 16 : 8;
+      static constexpr int entries   = static_nm > 0 ? static_nc *static_nm : max_block_size *max_block_size;
+      static constexpr int at_once   = static_nm > 0 ? 8 : 1; ///< blocks of a row
+
       struct Scratch
-      {};
+      {
+        double sums[at_once * entries + (static_nm > 0 ? 1 : 0)]; ///< one more, so that teams use different banks
+      };
 
       SlicedEllpackView<Number> A;
       const int                *A_lengths;
@@ -160,83 +241,72 @@ namespace PatchFEM
       Number                   *P_values;
 
       template <typename Team>
-      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t i, Scratch &) const
+      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
       {
-        constexpr int      pairs = coarsening::n_pairs(2, Team::size, static_nm);
-        constexpr int      rows = static_nc > 0 ? static_nc : max_block_size, entries = rows * rows;
+        constexpr int      rows = static_nc > 0 ? static_nc : max_block_size;
         const int          nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m;
+        const int          i = static_cast<int>(index), n_neighbours = A_lengths[i], own = aggregate_of_node[i];
         const std::int64_t begin   = P.row_offsets[i];
         const int         *columns = P.columns + begin;
-        const int          length = static_cast<int>(P.row_offsets[i + 1] - begin), at_once = Team::size * pairs / nm;
-        const int          row = static_cast<int>(i), n_neighbours = A_lengths[i];
+        const int          length  = static_cast<int>(P.row_offsets[i + 1] - begin);
+        const int          height  = A.slice_height;
+        const std::int64_t start   = A.block_index(i, 0);
         for (int first = 0; first < length; first += at_once)
         {
           const int n = at_once < length - first ? at_once : length - first;
-          double    sums[pairs][rows];
-          for (int t = 0; t < pairs; ++t)
-            for (int a = 0; a < nc; ++a)
-              sums[t][a] = 0.;
+          team.sync();
+          for (int e = team.rank(); e < n * nc * nm; e += Team::size)
+            scratch.sums[e] = 0.;
+          team.sync();
+          const Number *A_k = A.values + A.value_index(i, 0, 0, 0);
           for (int k0 = 0; k0 < n_neighbours; k0 += Team::size)
           {
             int neighbour = 0, block = -1;
             if (k0 + team.rank() < n_neighbours)
             {
-              neighbour           = A.columns[A.block_index(row, k0 + team.rank())];
+              neighbour           = A.columns[start + std::int64_t(k0 + team.rank()) * height];
               const int aggregate = aggregate_of_node[neighbour];
               if (aggregate >= 0)
-                block = static_cast<int>(lower_bound(columns, columns + length, aggregate) - columns) - first;
+                block = coarsening::search(columns, 0, length, aggregate) - first;
             }
             const int n_here = n_neighbours - k0 < Team::size ? n_neighbours - k0 : Team::size;
-            for (int s = 0; s < n_here; ++s)
+            for (int s = 0; s < n_here; ++s, A_k += std::int64_t(height) * nc * nc)
             {
               const int j = team.from(neighbour, s), p = team.from(block, s);
               if (p < 0 || p >= n)
                 continue;
-              Number A_ij[entries];
-              for (int a = 0; a < nc; ++a)
-                for (int b = 0; b < nc; ++b)
-                  A_ij[a * nc + b] = A.values[A.value_index(row, k0 + s, a, b)];
-              PATCHFEM_UNROLL
-              for (int t = 0; t < pairs; ++t)
+              const double *Q    = tentative + std::int64_t(j) * nc * nm;
+              double       *sums = scratch.sums + p * nc * nm;
+              for (int m = team.rank(); m < nm; m += Team::size)
               {
-                const int pair = team.rank() + t * Team::size;
-                if (pair / nm != p)
-                  continue;
-                const double *Q = tentative + std::int64_t(j) * nc * nm + pair % nm;
-                Number        product[rows];
+                Number product[rows];
                 for (int a = 0; a < nc; ++a)
                   product[a] = Number(0);
                 for (int b = 0; b < nc; ++b)
                 {
-                  const Number value = static_cast<Number>(Q[b * nm]);
+                  const Number value = static_cast<Number>(Q[b * nm + m]);
                   for (int a = 0; a < nc; ++a)
-                    product[a] += A_ij[a * nc + b] * value;
+                    product[a] += A_k[(a * nc + b) * height] * value;
                 }
                 for (int a = 0; a < nc; ++a)
-                  sums[t][a] += static_cast<double>(product[a]);
+                  sums[a * nm + m] += static_cast<double>(product[a]);
               }
             }
           }
-          const int own = aggregate_of_node[i];
-          PATCHFEM_UNROLL
-          for (int t = 0; t < pairs; ++t)
+          team.sync();
+          const double *Q = tentative + index * nc * nm;
+          for (int e = team.rank(); e < n * nc * nm; e += Team::size)
           {
-            const int pair = team.rank() + t * Team::size;
-            if (pair >= n * nm)
-              continue;
-            const int     p = first + pair / nm, m = pair % nm;
-            const double *Q   = tentative + i * nc * nm + m;
-            Number       *out = P_values + (begin + p) * nc * nm + m;
-            for (int a = 0; a < nc; ++a)
+            const int     p = e / (nc * nm), a = e / nm % nc, m = e % nm;
+            const double *sums   = scratch.sums + p * nc * nm + m;
+            double        scaled = 0.;
+            for (int c = 0; c < nc; ++c)
             {
-              double scaled = 0.;
-              for (int c = 0; c < nc; ++c)
-              {
-                const int high = a > c ? a : c, low = a > c ? c : a;
-                scaled += static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]) * sums[t][c];
-              }
-              out[a * nm] = static_cast<Number>((columns[p] == own ? Q[a * nm] : 0.) - omega[0] * scaled);
+              const int high = a > c ? a : c, low = a > c ? c : a;
+              scaled += static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]) * sums[c * nm];
             }
+            P_values[(begin + first) * nc * nm + e] =
+                static_cast<Number>((columns[first + p] == own ? Q[a * nm + m] : 0.) - omega[0] * scaled);
           }
         }
       }
@@ -249,8 +319,8 @@ namespace PatchFEM
     template <int static_nc, int static_nm, typename Number>
     struct MatrixProlongatorBody
     {
-      static constexpr int team_size = coarsening::team_size(static_nm), pairs = 4;
-      using Scratch = coarsening::Places<static_nm, team_size, pairs>;
+      static constexpr int team_size = coarsening::team_size(static_nm), each = coarsening::n_modes_each(static_nm);
+      using Scratch = coarsening::Places<static_nm>;
 
       SlicedEllpackView<Number> A;
       const int                *A_lengths;
@@ -264,25 +334,40 @@ namespace PatchFEM
       template <typename Team>
       PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &places) const
       {
-        constexpr int pairs = coarsening::n_pairs(MatrixProlongatorBody::pairs, Team::size, static_nm);
-        constexpr int rows = static_nc > 0 ? static_nc : max_block_size, entries = rows * rows;
-        const int     nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m;
-        const int     i = first_row + static_cast<int>(index), n_neighbours = A_lengths[i];
+        constexpr int owned = coarsening::n_owned(coarsening::wanted(static_nm), Team::size, static_nm);
+        constexpr int rows  = static_nc > 0 ? static_nc : max_block_size;
+        const int     nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m, size = nc * nm;
+        const int     i = first_row + static_cast<int>(index), n_neighbours = A_lengths[i], groups = nm / each;
         if (P.row_offsets[i] == P.row_offsets[i + 1])
           return;
-        const int *columns = AP.columns + AP.row_offsets[i];
-        const int  length = static_cast<int>(AP.row_offsets[i + 1] - AP.row_offsets[i]), size = nc * nm;
-        Number    *out     = values + (AP.row_offsets[i] - AP.row_offsets[first_row]) * size;
-        const int  at_once = Team::size * pairs / nm;
-        for (int first =
-                 static_cast<int>(lower_bound(columns, columns + length, P.columns[P.row_offsets[i]]) - columns);
-             first < length; first += at_once)
+        const int         *columns = AP.columns + AP.row_offsets[i];
+        const int          length  = static_cast<int>(AP.row_offsets[i + 1] - AP.row_offsets[i]);
+        Number            *out     = values + (AP.row_offsets[i] - AP.row_offsets[first_row]) * size;
+        const int          at_once = Team::size * owned / groups, height = A.slice_height;
+        const std::int64_t start = A.block_index(i, 0);
+        for (int first = coarsening::search(columns, 0, length, P.columns[P.row_offsets[i]]); first < length;
+             first += at_once)
         {
           const int n = at_once < length - first ? at_once : length - first;
-          double    sums[pairs][rows];
-          for (int t = 0; t < pairs; ++t)
+          // Past the last block a member works on it as well, but nothing comes of it.
+          int block[owned], mode[owned];
+          PATCHFEM_UNROLL
+          for (int t = 0; t < owned; ++t)
+          {
+            const int at = team.rank() + t * Team::size;
+            block[t]     = at / groups < n ? at / groups : -1;
+            mode[t]      = at % groups * each;
+          }
+          Number part[owned][rows][each];
+          double sums[owned][rows][each];
+          for (int t = 0; t < owned; ++t)
             for (int a = 0; a < nc; ++a)
-              sums[t][a] = 0.;
+              for (int e = 0; e < each; ++e)
+              {
+                part[t][a][e] = Number(0);
+                sums[t][a][e] = 0.;
+              }
+          const Number *A_k = A.values + A.value_index(i, 0, 0, 0);
           for (int k0 = 0; k0 < n_neighbours; k0 += Team::size)
           {
             team.sync();
@@ -292,84 +377,72 @@ namespace PatchFEM
             std::int64_t row_of_P = 0;
             if (k0 + team.rank() < n_neighbours)
             {
-              const int j        = A.columns[A.block_index(i, k0 + team.rank())];
-              row_of_P           = P.row_offsets[j];
-              const int n_blocks = static_cast<int>(P.row_offsets[j + 1] - row_of_P);
-              note(places, P.columns + row_of_P, 0, n_blocks, columns + first, n, Team::size, team.rank());
+              const int j         = A.columns[start + std::int64_t(k0 + team.rank()) * height];
+              row_of_P            = P.row_offsets[j];
+              const int *row      = P.columns + row_of_P;
+              const int  n_blocks = static_cast<int>(P.row_offsets[j + 1] - row_of_P);
+              coarsening::note(places, row, coarsening::search(row, 0, n_blocks, columns[first]), n_blocks,
+                               columns + first, n, Team::size, team.rank());
             }
             team.sync();
             const int n_here = n_neighbours - k0 < Team::size ? n_neighbours - k0 : Team::size;
-            for (int s = 0; s < n_here; ++s)
+            for (int s = 0; s < n_here; ++s, A_k += std::int64_t(height) * nc * nc)
             {
               const Number *P_j = P_values + team.from(row_of_P, s) * size;
-              Number        A_ij[entries];
-              for (int a = 0; a < nc; ++a)
-                for (int b = 0; b < nc; ++b)
-                  A_ij[a * nc + b] = A.values[A.value_index(i, k0 + s, a, b)];
+              const Number *right[owned]; // nullptr: this row of P has no such block, and 0 is added
               PATCHFEM_UNROLL
-              for (int t = 0; t < pairs; ++t)
+              for (int t = 0; t < owned; ++t)
               {
-                const int pair = team.rank() + t * Team::size;
-                if (pair >= n * nm)
-                  continue;
-                const int q = places.entry[pair / nm * Team::size + s];
-                if (q == Scratch::none)
-                  continue;
-                const Number *block = P_j + q * size + pair % nm;
-                Number        product[rows];
-                for (int a = 0; a < nc; ++a)
-                  product[a] = Number(0);
-                for (int b = 0; b < nc; ++b)
-                {
-                  const Number value = block[b * nm];
-                  for (int a = 0; a < nc; ++a)
-                    product[a] += A_ij[a * nc + b] * value;
-                }
-                for (int a = 0; a < nc; ++a)
-                  sums[t][a] += static_cast<double>(product[a]);
+                const int q = block[t] < 0 ? Scratch::none : places.entry[block[t] * Team::size + s];
+                right[t]    = q == Scratch::none ? nullptr : P_j + q * size + mode[t];
               }
+              for (int b = 0; b < nc; ++b)
+              {
+                Number left[rows];
+                for (int a = 0; a < nc; ++a)
+                  left[a] = A_k[(a * nc + b) * height];
+                PATCHFEM_UNROLL
+                for (int t = 0; t < owned; ++t)
+                {
+                  Number value[each] = {};
+                  if (right[t] != nullptr)
+                    coarsening::read<each>(right[t] + b * nm, value);
+                  for (int a = 0; a < nc; ++a)
+                    for (int e = 0; e < each; ++e)
+                      part[t][a][e] += left[a] * value[e];
+                }
+              }
+              if ((s + 1) % coarsening::stride == 0 || s + 1 == n_here)
+                PATCHFEM_UNROLL
+              for (int t = 0; t < owned; ++t)
+                for (int a = 0; a < nc; ++a)
+                  for (int e = 0; e < each; ++e)
+                  {
+                    sums[t][a][e] += static_cast<double>(part[t][a][e]);
+                    part[t][a][e] = Number(0);
+                  }
             }
           }
           PATCHFEM_UNROLL
-          for (int t = 0; t < pairs; ++t)
-          {
-            const int pair = team.rank() + t * Team::size;
-            if (pair < n * nm)
+          for (int t = 0; t < owned; ++t)
+            if (block[t] >= 0)
               for (int a = 0; a < nc; ++a)
-                out[(first + pair / nm) * size + a * nm + pair % nm] = static_cast<Number>(sums[t][a]);
-          }
-        }
-      }
-
-      /** Where the blocks [q, n_blocks) of a row fall among @p n columns, noted for neighbour @p s. */
-      PATCHFEM_INLINE static void note(Scratch   &places,
-                                       const int *row,
-                                       int        q,
-                                       const int  n_blocks,
-                                       const int *columns,
-                                       const int  n,
-                                       const int  team_size,
-                                       const int  s)
-      {
-        int p = 0;
-        for (; q < n_blocks; ++q)
-        {
-          if (row[q] < columns[0])
-            continue;
-          p = static_cast<int>(lower_bound(columns + p, columns + n, row[q]) - columns);
-          if (p == n)
-            return;
-          places.entry[p * team_size + s] = static_cast<unsigned short>(q);
+                for (int e = 0; e < each; ++e)
+                  out[(first + block[t]) * size + a * nm + mode[t] + e] = static_cast<Number>(sums[t][a][e]);
         }
       }
     };
 
-    /** Adds to a row of the upper half of R (A P) what the rows [first_row, last_row) of A P contribute. */
+    /**
+     * What the rows [first_row, last_row) of A P contribute to a row of the upper half of R (A P). Item row * n_parts +
+     * part takes a share of the row of R: where there are few coarse rows, that is how the device is filled. With one
+     * part the result is added to C, else it goes to @p partial, which AddPartsBody adds in the order of the parts.
+     */
     template <int static_nc, int static_nm, typename Number>
     struct CoarseMatrixBody
     {
-      static constexpr int team_size = coarsening::team_size(static_nm), pairs = 4;
-      using Scratch = coarsening::Places<static_nm, team_size, pairs>;
+      static constexpr int team_size = coarsening::team_size(static_nm), each = coarsening::n_modes_each(static_nm);
+      using Scratch = coarsening::Places<static_nm>;
 
       SlicedPattern             R;
       int                       n_c, n_m;
@@ -381,105 +454,136 @@ namespace PatchFEM
       int                       last_row;
       SparsityView              C_pattern;
       SlicedEllpackView<Number> C;
+      int                       n_parts;
+      double                   *partial; ///< [part][entry of C_pattern][n_m][n_m], or nullptr for one part
+
+      /** The first fine row of R's row @p i that is not below @p row. */
+      PATCHFEM_INLINE int first_of(const int i, const int row) const
+      {
+        int first = 0, last = R.length(i);
+        while (first < last)
+        {
+          const int middle = (first + last) / 2;
+          if (R.column(i, middle) < row)
+            first = middle + 1;
+          else
+            last = middle;
+        }
+        return first;
+      }
 
       template <typename Team>
       PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &places) const
       {
-        constexpr int pairs   = coarsening::n_pairs(CoarseMatrixBody::pairs, Team::size, static_nm);
-        constexpr int entries = static_nm > 0 ? static_nc * static_nm : max_block_size * max_block_size;
-        constexpr int rows    = static_nm > 0 ? static_nm : max_block_size;
+        constexpr int owned = coarsening::n_owned(coarsening::wanted(static_nm), Team::size, static_nm);
+        constexpr int rows  = static_nm > 0 ? static_nm : max_block_size;
         const int     nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m, size = nc * nm;
-        const int     i = static_cast<int>(index), n_rows = R.length(i), at_once = Team::size * pairs / nm;
-
-        // The first fine row of this stretch.
-        int k_first = 0, k_last = n_rows;
-        while (k_first < k_last)
-        {
-          const int middle = (k_first + k_last) / 2;
-          if (R.column(i, middle) < first_row)
-            k_first = middle + 1;
-          else
-            k_last = middle;
-        }
-        if (k_first == n_rows || R.column(i, k_first) >= last_row)
+        const int     i = static_cast<int>(index / n_parts), part_of_row = static_cast<int>(index % n_parts);
+        const int     groups = nm / each, at_once = Team::size * owned / groups;
+        const int     k_begin = first_of(i, first_row), n_all = first_of(i, last_row) - k_begin;
+        const int     k_first = k_begin + static_cast<int>(std::int64_t(n_all) * part_of_row / n_parts);
+        const int     k_last  = k_begin + static_cast<int>(std::int64_t(n_all) * (part_of_row + 1) / n_parts);
+        if (n_all == 0 || (k_first == k_last && partial == nullptr))
           return;
 
-        const int *columns = C_pattern.columns + C_pattern.row_offsets[i];
-        const int  length  = static_cast<int>(C_pattern.row_offsets[i + 1] - C_pattern.row_offsets[i]);
-        for (int first = static_cast<int>(lower_bound(columns, columns + length, i) - columns); first < length;
-             first += at_once)
+        const std::int64_t C_begin = C_pattern.row_offsets[i];
+        const int         *columns = C_pattern.columns + C_begin;
+        const int          length  = static_cast<int>(C_pattern.row_offsets[i + 1] - C_begin);
+        for (int first = coarsening::search(columns, 0, length, i); first < length; first += at_once)
         {
           const int n = at_once < length - first ? at_once : length - first;
-          double    sums[pairs][rows];
-          for (int t = 0; t < pairs; ++t)
+          int       block[owned], mode[owned];
+          PATCHFEM_UNROLL
+          for (int t = 0; t < owned; ++t)
+          {
+            const int at = team.rank() + t * Team::size;
+            block[t]     = at / groups < n ? at / groups : -1;
+            mode[t]      = at % groups * each;
+          }
+          Number part[owned][rows][each];
+          double sums[owned][rows][each];
+          for (int t = 0; t < owned; ++t)
             for (int m = 0; m < nm; ++m)
-              sums[t][m] = 0.;
-          for (int k0 = k_first; k0 < n_rows && R.column(i, k0) < last_row; k0 += Team::size)
+              for (int e = 0; e < each; ++e)
+              {
+                part[t][m][e] = Number(0);
+                sums[t][m][e] = 0.;
+              }
+          for (int k0 = k_first; k0 < k_last; k0 += Team::size)
           {
             team.sync();
             for (int e = team.rank(); e < n * Team::size; e += Team::size)
               places.entry[e] = Scratch::none;
             team.sync();
             std::int64_t block_of_P = 0, row_of_AP = 0;
-            int          here = 0;
-            const int    k    = k0 + team.rank();
-            const int    j    = k < n_rows ? R.column(i, k) : last_row;
-            if (j < last_row)
+            if (k0 + team.rank() < k_last)
             {
-              here                        = 1;
+              const int          j        = R.column(i, k0 + team.rank());
               const std::int64_t begin    = AP.row_offsets[j];
               const int         *row      = AP.columns + begin;
               const int          n_blocks = static_cast<int>(AP.row_offsets[j + 1] - begin);
+              const int          P_length = static_cast<int>(P.row_offsets[j + 1] - P.row_offsets[j]);
               row_of_AP                   = begin - AP.row_offsets[first_row];
-              block_of_P  = lower_bound(P.columns + P.row_offsets[j], P.columns + P.row_offsets[j + 1], i) - P.columns;
-              const int q = static_cast<int>(lower_bound(row, row + n_blocks, columns[first]) - row);
-              MatrixProlongatorBody<static_nc, static_nm, Number>::note(places, row, q, n_blocks, columns + first, n,
-                                                                        Team::size, team.rank());
+              block_of_P = P.row_offsets[j] + coarsening::search(P.columns + P.row_offsets[j], 0, P_length, i);
+              coarsening::note(places, row, coarsening::search(row, 0, n_blocks, columns[first]), n_blocks,
+                               columns + first, n, Team::size, team.rank());
             }
             team.sync();
-            const int n_here = team.sum(here);
+            const int n_here = k_last - k0 < Team::size ? k_last - k0 : Team::size;
             for (int s = 0; s < n_here; ++s)
             {
               const Number *P_j  = P_values + team.from(block_of_P, s) * size;
               const Number *AP_j = AP_values + team.from(row_of_AP, s) * size;
-              Number        block[entries];
-              for (int e = 0; e < size; ++e)
-                block[e] = P_j[e];
+              const Number *right[owned];
               PATCHFEM_UNROLL
-              for (int t = 0; t < pairs; ++t)
+              for (int t = 0; t < owned; ++t)
               {
-                const int pair = team.rank() + t * Team::size;
-                if (pair >= n * nm)
-                  continue;
-                const int q = places.entry[pair / nm * Team::size + s];
-                if (q == Scratch::none)
-                  continue;
-                const Number *right = AP_j + q * size + pair % nm;
-                Number        product[rows];
-                for (int m = 0; m < nm; ++m)
-                  product[m] = Number(0);
-                for (int b = 0; b < nc; ++b)
-                {
-                  const Number value = right[b * nm];
-                  for (int m = 0; m < nm; ++m)
-                    product[m] += block[b * nm + m] * value;
-                }
-                for (int m = 0; m < nm; ++m)
-                  sums[t][m] += static_cast<double>(product[m]);
+                const int q = block[t] < 0 ? Scratch::none : places.entry[block[t] * Team::size + s];
+                right[t]    = q == Scratch::none ? nullptr : AP_j + q * size + mode[t];
               }
+              for (int b = 0; b < nc; ++b)
+              {
+                Number left[rows];
+                for (int m = 0; m < nm; m += each)
+                  coarsening::read<each>(P_j + b * nm + m, left + m);
+                PATCHFEM_UNROLL
+                for (int t = 0; t < owned; ++t)
+                {
+                  Number value[each] = {};
+                  if (right[t] != nullptr)
+                    coarsening::read<each>(right[t] + b * nm, value);
+                  for (int m = 0; m < nm; ++m)
+                    for (int e = 0; e < each; ++e)
+                      part[t][m][e] += left[m] * value[e];
+                }
+              }
+              if ((s + 1) % coarsening::stride == 0 || s + 1 == n_here)
+                PATCHFEM_UNROLL
+              for (int t = 0; t < owned; ++t)
+                for (int m = 0; m < nm; ++m)
+                  for (int e = 0; e < each; ++e)
+                  {
+                    sums[t][m][e] += static_cast<double>(part[t][m][e]);
+                    part[t][m][e] = Number(0);
+                  }
             }
           }
           PATCHFEM_UNROLL
-          for (int t = 0; t < pairs; ++t)
+          for (int t = 0; t < owned; ++t)
           {
-            const int pair = team.rank() + t * Team::size;
-            if (pair >= n * nm)
+            if (block[t] < 0)
               continue;
+            const int p = first + block[t];
             for (int m = 0; m < nm; ++m)
-            {
-              Number &entry = C.values[C.value_index(i, first + pair / nm, m, pair % nm)];
-              entry         = static_cast<Number>(static_cast<double>(entry) + sums[t][m]);
-            }
+              for (int e = 0; e < each; ++e)
+                if (partial != nullptr)
+                  partial[((part_of_row * C_pattern.row_offsets[C_pattern.n_rows] + C_begin + p) * nm + m) * nm +
+                          mode[t] + e] = sums[t][m][e];
+                else
+                {
+                  Number &entry = C.values[C.value_index(i, p, m, mode[t] + e)];
+                  entry         = static_cast<Number>(static_cast<double>(entry) + sums[t][m][e]);
+                }
           }
         }
       }

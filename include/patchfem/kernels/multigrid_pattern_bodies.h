@@ -36,7 +36,7 @@ namespace PatchFEM
 
     struct ProlongatorRows
     {
-      static constexpr int team_size = 8, table_size = 64;
+      static constexpr int team_size = 8, table_size = 64, n_kept = 12;
 
       SlicedPattern A;
       const int    *aggregate_of_node; ///< [node], -1 where none
@@ -53,7 +53,7 @@ namespace PatchFEM
     /** Row i of the product of two patterns: the columns of B in the rows that are columns of A's row i. */
     struct ProductRows
     {
-      static constexpr int team_size = 32, table_size = 128;
+      static constexpr int team_size = 32, table_size = 128, n_kept = 32;
 
       SlicedPattern A;
       SparsityView  B;
@@ -75,13 +75,13 @@ namespace PatchFEM
     /** The same for R and A P, whose rows have more distinct columns. */
     struct CoarseRows : ProductRows
     {
-      static constexpr int table_size = 512;
+      static constexpr int table_size = 512, n_kept = 64;
     };
 
     /** The block columns of b scalar rows of compressed columns: how a scalar matrix is cut into blocks. */
     struct BlockedRows
     {
-      static constexpr int team_size = 32, table_size = 128;
+      static constexpr int team_size = 32, table_size = 128, n_kept = 32;
 
       const std::int64_t *row_offsets; ///< [scalar row + 1]
       const int          *columns;

@@ -146,7 +146,7 @@ namespace PatchFEM
     /** List g: the groups that the neighbours of the nodes of group g belong to, other than g. */
     struct TouchedGroups
     {
-      static constexpr int team_size = 32, table_size = 256;
+      static constexpr int team_size = 32, table_size = 256, n_kept = 32;
 
       AdjacencyView graph;
       const int    *offsets; ///< [group + 1]
@@ -213,12 +213,19 @@ namespace PatchFEM
         for (std::int64_t e = team.rank(); e < n; e += Team::size)
           sums[e] = 0;
         team.sync();
+        // Edges of one node often lead to one group.
+        int last = -1, place = 0;
         touched.for_each_edge(i, team.rank(), Team::size, [&](const int g, const std::int64_t e) {
           const int weight = touched.graph.weight(e);
           if (g == i)
             own += weight;
           else if (g >= 0)
-            atomic_add(sums + (lower_bound(neighbours, neighbours + n, g) - neighbours), weight);
+          {
+            if (g != last)
+              place = static_cast<int>(lower_bound(neighbours, neighbours + n, g) - neighbours);
+            last = g;
+            atomic_add(sums + place, weight);
+          }
         });
         own = team.sum(own);
         team.sync();

@@ -16,7 +16,8 @@
  * Rows of patterns and graphs as the distinct values of lists. A type of lists has visit(i, rank, size, emit), which
  * calls emit for the share of member @p rank of a team of @p size in list i; values come in any order, and negative ones
  * do not count. team_size and table_size are what the device takes for a list: one with more distinct values than
- * table_size - team_size is swept by a single thread.
+ * table_size - team_size is swept by a single thread. Rows of n_kept values at most are found once there, longer ones a
+ * second time when they are written.
  */
 namespace PatchFEM
 {
@@ -175,7 +176,7 @@ namespace PatchFEM
       }
     };
 
-    /** counts[i] = distinct values of list i, or, with columns, those values. */
+    /** counts[i] = distinct values of list i, or, with columns, those values; what fits is kept in between. */
     template <typename Rows>
     struct UniqueRowBody
     {
@@ -187,11 +188,19 @@ namespace PatchFEM
       int                *counts;  ///< nullptr: write
       const std::int64_t *offsets; ///< [row + 1]
       int                *columns;
+      int                *kept; ///< [row][n_kept]
 
       template <typename Team>
       PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &set) const
       {
         const int i = static_cast<int>(index);
+        if (counts == nullptr && offsets[i + 1] - offsets[i] <= Rows::n_kept)
+        {
+          const int n = static_cast<int>(offsets[i + 1] - offsets[i]);
+          for (int e = team.rank(); e < n; e += Team::size)
+            columns[offsets[i] + e] = kept[index * Rows::n_kept + e];
+          return;
+        }
         set.clear(team);
         rows.visit(i, team.rank(), Team::size, [&](const int value) { set.insert(value); });
         team.sync();
@@ -202,8 +211,13 @@ namespace PatchFEM
         }
         else if (counts == nullptr)
           set.write(team, columns + offsets[i]);
-        else if (team.rank() == 0)
-          counts[i] = set.n;
+        else
+        {
+          if (set.n <= Rows::n_kept)
+            set.write(team, kept + index * Rows::n_kept);
+          if (team.rank() == 0)
+            counts[i] = set.n;
+        }
       }
 
       PATCHFEM_INLINE void sweep(const int i) const
@@ -215,6 +229,8 @@ namespace PatchFEM
             [&](const int value) {
               if (self.counts == nullptr)
                 self.columns[self.offsets[i] + n] = value;
+              else if (n < Rows::n_kept)
+                self.kept[std::int64_t(i) * Rows::n_kept + n] = value;
               ++n;
             });
         if (counts != nullptr)
@@ -222,13 +238,25 @@ namespace PatchFEM
       }
     };
 
+    /** What count_unique() keeps of each row in memory of the caller. */
+    template <typename Rows>
+    constexpr int n_kept(Cuda, const Rows &)
+    {
+      return Rows::n_kept;
+    }
+    template <typename Rows>
+    constexpr int n_kept(Host, const Rows &)
+    {
+      return 0;
+    }
+
     /**
-     * counts[i] = distinct values of list i; values are below @p n_values. What it returns gives them to
-     * write_unique(). The host finds and keeps them here; the device, where that memory would be large, looks twice.
+     * counts[i] = distinct values of list i; values are below @p n_values. @p kept, [row][n_kept()], and what it returns
+     * are for write_unique(): the host keeps all values there.
      */
     template <typename Rows>
     std::vector<std::vector<int>>
-    count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts)
+    count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts, int *)
     {
       std::vector<std::vector<int>> found; // by thread, each of which has consecutive rows
 #ifdef _OPENMP
@@ -265,8 +293,13 @@ namespace PatchFEM
 
     /** columns[offsets[i]...] = those values, ascending. */
     template <typename Rows>
-    void write_unique(
-        Host, const int, const Rows &, const std::vector<std::vector<int>> &found, const std::int64_t *, int *columns)
+    void write_unique(Host,
+                      const int,
+                      const Rows &,
+                      const std::vector<std::vector<int>> &found,
+                      int *,
+                      const std::int64_t *,
+                      int *columns)
     {
       std::vector<int *> starts(1, columns);
       for (const std::vector<int> &values : found)
@@ -279,14 +312,19 @@ namespace PatchFEM
     }
 
     /** Of the device. */
-    struct NothingKept
+    struct NothingElse
     {};
 
     template <typename Rows>
-    NothingKept count_unique(Cuda where, int n_rows, int n_values, const Rows &rows, int *counts);
+    NothingElse count_unique(Cuda where, int n_rows, int n_values, const Rows &rows, int *counts, int *kept);
     template <typename Rows>
-    void write_unique(
-        Cuda where, int n_rows, const Rows &rows, const NothingKept &, const std::int64_t *offsets, int *columns);
+    void write_unique(Cuda        where,
+                      int         n_rows,
+                      const Rows &rows,
+                      const NothingElse &,
+                      int                *kept,
+                      const std::int64_t *offsets,
+                      int                *columns);
   } // namespace kernels
 } // namespace PatchFEM
 
