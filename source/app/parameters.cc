@@ -24,7 +24,8 @@ namespace PatchFEM
         "Precision", "auto", Patterns::Selection("auto|double|single|mixed"),
         "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the levels of "
         "Solver/Preconditioner = amg, which are in single precision: a cycle moves half as much, the solution is as "
-        "accurate as with double. auto is mixed with amg and double with everything else. single halves the memory of all values, but not "
+        "accurate as with double. auto is mixed with amg and double with everything else. single halves the memory of "
+        "all values, but not "
         "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
         "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
         "Backend = trilinos; a baseline computes in double.");
