@@ -116,20 +116,25 @@ namespace PatchFEM
     if (n_modes > 0)
     {
       // Rows of the prolongator have six or seven blocks, and it is stored with its transpose; those of its product with
-      // the matrix up to twenty, which are there in stretches. Before that, the graph of the nodes is sorted. Coarser
-      // levels add a few per cent.
+      // the matrix up to twenty, whose values are there in stretches, beside a second copy of the prolongator's. Before
+      // that there is the graph of the nodes, then rows of the patterns before their lengths are known. Coarser levels add
+      // a few per cent.
       const std::size_t block   = n_comp * n_modes * level_number_size + sizeof(int);
       const std::size_t stretch = std::max<std::size_t>(n_values * level_number_size / 8, std::size_t(64) << 20);
-      const std::size_t product = std::min(20 * n_nodes * block, stretch), graph = n_blocks * 12;
+      const std::size_t product = std::min(20 * n_nodes * block, stretch) + 7 * n_nodes * block;
+      const std::size_t graph = n_blocks * 12, rows = 32 * n_nodes * sizeof(int);
+      const std::size_t pattern   = n_nodes * (27 * sizeof(int) + 2 * sizeof(std::int64_t));
       const auto        in_blocks = [&](const std::size_t size) {
         return static_cast<std::size_t>(padding * (n_values * size + n_blocks * sizeof(int)));
       };
       const bool        mixed  = level_number_size < number_size;
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
-                                 4 * n_dofs * level_number_size + std::max(product, graph);
-      result.multigrid =
-          (mixed ? in_blocks(level_number_size) : 0) +
-          (csr && mixed ? std::max(in_blocks(number_size), levels) : (csr ? in_blocks(number_size) : 0) + levels);
+                                 4 * n_dofs * level_number_size + pattern + std::max({product, graph, rows});
+      // The copy of a sliced matrix has values alone.
+      const std::size_t copy =
+          csr ? in_blocks(level_number_size) : static_cast<std::size_t>(padding * n_values * level_number_size);
+      result.multigrid = (mixed ? copy : 0) + (csr && mixed ? std::max(in_blocks(number_size), levels)
+                                                            : (csr ? in_blocks(number_size) : 0) + levels);
     }
     return result;
   }
