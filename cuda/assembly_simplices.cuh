@@ -2,7 +2,6 @@
 #ifndef patchfem_cuda_assembly_simplices_cuh
 #define patchfem_cuda_assembly_simplices_cuh
 
-#include "assembly_hexahedra.cuh"
 #include "patch_levels.cuh"
 
 #include <type_traits>

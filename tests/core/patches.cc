@@ -30,8 +30,10 @@ namespace
       Patches::AdditionalData data;
       data.strategy       = AssemblyStrategy::patches;
       data.rows_per_patch = rows_per_patch;
-      Patches::FastMemory memory{0, sizeof(double), std::size_t(1) << 24, std::size_t(1) << 24};
-      memory.symmetric = symmetric;
+      Patches::FastMemory memory{};
+      memory.bytes_per_entry = sizeof(double);
+      memory.available = memory.total = std::size_t(1) << 24;
+      memory.symmetric                = symmetric;
       patches.reinit(batches, row_cells, sparsity, memory, data);
       view = patches.view(sparsity);
     }

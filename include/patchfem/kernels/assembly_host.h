@@ -30,7 +30,7 @@ namespace PatchFEM
     patch_room(Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
     {
       const int n = CellRecords<Form, Number, AnyExtents>::record_size(reference.n_shape, reference.n_quadrature);
-      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number)};
+      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
     }
 
     template <typename Form, typename Number>
@@ -41,9 +41,9 @@ namespace PatchFEM
       {
         std::vector<Number> scratch(body.scratch_size(arguments.batches));
 #pragma omp for schedule(static)
-        for (int k = 0; k < arguments.n_buffered; ++k)
+        for (int k = 0; k < body.n_cells(); ++k)
         {
-          const BufferedCell &cell = arguments.buffered[k];
+          const BufferedCell cell = body.cell(k);
           body.geometry(cell, 0, 1, scratch.data());
           body.integrate(cell, 0, 1, scratch.data());
           body.boundary(cell, 0, 1);
@@ -66,7 +66,6 @@ namespace PatchFEM
       const int                        n      = cells.n_shape();
       const int                        local  = p.cells[entry] - cells.batch().first_cell;
       const int                       *nodes  = cells.batch().nodes + std::int64_t(local) * n;
-      const bool                       loaded = a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none;
       Number                          *record = static_cast<Number *>(s.workers);
       const bool                       upper  = p.places.upper();
       const std::uint64_t              word   = upper ? p.places.upper_word(entry) : 0;
@@ -87,7 +86,7 @@ namespace PatchFEM
             if (place >= 0)
               body.add(row, place, cells.block(record, local, i, j), s);
           }
-        if (loaded)
+        if (body.loaded())
           for (int c = 0; c < Form::n_components; ++c)
             s.rhs[row * Form::n_components + c] += cells.load(record, local, i, c);
         ++pair;
@@ -115,6 +114,9 @@ namespace PatchFEM
               add_cell(body, cells, patch, entry, scratch);
             if (body.with_matrix() && p.places.upper())
               body.mirror(patch, 0, 1, scratch);
+            if (p.staged_offsets != nullptr)
+              for (int row = 0; row < p.end_row(patch) - p.first_row(patch); ++row)
+                body.add_staged(patch, row, SerialTeam(), scratch);
             if (p.fed_offsets != nullptr)
               for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
                 body.add_buffered(patch, fed, SerialTeam(), scratch);
