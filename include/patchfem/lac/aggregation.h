@@ -6,6 +6,12 @@
 
 namespace PatchFEM
 {
+  namespace graph_tools
+  {
+    struct Groups;
+    struct GroupGraph;
+  } // namespace graph_tools
+
   /**
    * The bottom-up double partition of P3, section 5.2.1: the nodes of a matrix in aggregates, the coarse unknowns of
    * smoothed aggregation, and the aggregates in patches, the blocks of its relaxation.
@@ -16,7 +22,7 @@ namespace PatchFEM
    * or a whole component of the graph; it is always connected.
    *
    * Patches: the same with a 1-MIS in the graph of the aggregates, where sizes are bytes of the diagonal block A_kk as
-   * the relaxation stores it: the diagonal blocks and, for each pair of neighbours, one block and two 16-bit indices. A
+   * the relaxation stores it (PatchMatrix): a block and a 16-bit column for each node and each of its neighbours. A
    * patch above the limit gives one aggregate after the other to the neighbour that has room for it and shares most
    * edges with it, or, if none has room, to a new patch. Last, neighbours that fit one patch are united. A patch is
    * above the limit only if it is one aggregate.
@@ -37,9 +43,11 @@ namespace PatchFEM
       double strength_threshold = 0.;
       /// Aggregates of fewer nodes are dissolved.
       int min_aggregate_size = 9;
+      /// Without, there are no patches: aggregates are numbered in the order of their roots.
+      bool make_patches = true;
       /// Largest A_kk, in bytes. The same on every back end, so that all build the same hierarchy; with this default
       /// four patches share the 227 KiB of an H200's multiprocessor, vectors included (P3: 48 KiB as well).
-      std::size_t patch_bytes = 49152;
+      std::size_t patch_bytes = 98304;
       /// Patches with an A_kk of less than this share of patch_bytes are dissolved before the exchange.
       double min_patch_share = 0.25;
       /// Bytes of a value in A_kk: the hierarchy is in single precision unless asked otherwise.
@@ -114,6 +122,13 @@ namespace PatchFEM
   private:
     template <typename Matrix>
     void reinit_matrix(const Matrix &matrix, const AdditionalData &additional_data);
+
+    void make_patches(const Adjacency         &pattern,
+                      bool                     pattern_is_strong,
+                      int                      block_size,
+                      const AdditionalData    &additional_data,
+                      graph_tools::Groups     &aggregates,
+                      graph_tools::GroupGraph &strong_graph);
 
     Array<int> node_aggregates, aggregate_starts, nodes_by_aggregate, aggregate_patches, patch_aggregate_starts,
         patch_node_starts, old_of_new, new_of_old;
