@@ -26,12 +26,18 @@ namespace PatchFEM
     {
       const Adjacency &above = aggregations.back().aggregate_graph();
       Adjacency        pattern;
-      pattern.reinit(A);
-      next.reinit(pattern, above.n_edges() > 0 ? above : pattern, A.block_rows(), data);
+      // The pattern says how much patches take; without them it is only needed in place of a graph without edges.
+      if (data.make_patches || above.n_edges() == 0)
+        pattern.reinit(A);
+      const Adjacency &strong = above.n_edges() > 0 ? above : pattern;
+      next.reinit(data.make_patches ? pattern : strong, strong, A.block_rows(), data);
     }
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
-    return AggregateLists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+    AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+    if (data.make_patches)
+      lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
+    return lists;
   }
 
   AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A)

@@ -25,6 +25,8 @@ namespace PatchFEM
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override;
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override;
 
+    void want_patches(const bool wanted) override { data.make_patches = wanted; }
+
     /** What was made for each level so far. */
     const std::vector<Aggregation> &levels() const { return aggregations; }
 
