@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Conjugate gradients with algebraic multigrid on a clamped cube of Q1 elasticity (rigid-body modes) and of Q1 Laplace,
 // about 10 M unknowns each: set-up, set-up again for new values on the same pattern, and a verified solution to 1e-8.
-//   bench_amg [--n NODES] [--laplace NODES] [--repetitions N] [--json FILE]
+//   bench_amg [--n NODES] [--laplace NODES] [--repetitions N] [--smoother chebyshev|patch] [--sweeps N]
+//             [--inner-sweeps N] [--json FILE]
 #include "grid_matrices.cuh"
 
 #include <patchfem/lac/conjugate_gradients.h>
@@ -30,7 +31,12 @@ namespace
   }
 
   template <int n_c>
-  void measure(Report &report, const Backend &backend, const int n, const int n_repetitions, const bool single)
+  void measure(Report        &report,
+               const Backend &backend,
+               const int      n,
+               const int      n_repetitions,
+               const bool     single,
+               const Options &options)
   {
     const DeviceGrid<n_c>       grid(backend, n);
     DeviceTimer                 timer(backend);
@@ -49,6 +55,9 @@ namespace
 
     typename PreconditionAMG<double>::AdditionalData data;
     data.single_precision = single;
+    data.smoother         = options.get("smoother") == "patch" ? AMGSmoother::patch : AMGSmoother::chebyshev;
+    data.smoother_sweeps  = options.get_int("sweeps");
+    data.inner_sweeps     = options.get_int("inner-sweeps");
     PreconditionAMG<double>    amg;
     ConjugateGradients<double> cg;
     IterationControl           control;
@@ -85,8 +94,8 @@ namespace
     const bool correct = result.success() && std::sqrt(sum) <= 1.001e-8 * std::sqrt(norm);
 
     char name[128];
-    std::snprintf(name, sizeof(name), "%s, AMG in %s, %.1f M DoF", n_c == 1 ? "Q1 Laplace 3D" : "Q1 elasticity 3D",
-                  single ? "fp32" : "fp64", 1e-6 * n_dofs);
+    std::snprintf(name, sizeof(name), "%s, AMG%s in %s, %.1f M DoF", n_c == 1 ? "Q1 Laplace 3D" : "Q1 elasticity 3D",
+                  data.smoother == AMGSmoother::patch ? " on patches" : "", single ? "fp32" : "fp64", 1e-6 * n_dofs);
     const std::map<std::string, double> further{{"iterations", double(result.n_iterations)},
                                                 {"operator complexity", amg.operator_complexity()},
                                                 {"levels", double(amg.n_levels())},
@@ -99,15 +108,23 @@ namespace
 
   int main_program(const int argc, char **argv)
   {
-    Options options({{"n", "150"}, {"laplace", "215"}, {"repetitions", "3"}}, {});
+    Options options({{"n", "150"},
+                     {"laplace", "215"},
+                     {"repetitions", "3"},
+                     {"smoother", "chebyshev"},
+                     {"sweeps", "2"},
+                     {"inner-sweeps", "3"}},
+                    {});
     options.parse(argc, argv);
+    require(options.get("smoother") == "patch" || options.get("smoother") == "chebyshev",
+            "The option --smoother must be chebyshev or patch, not " + options.get("smoother") + ".");
     const Backend backend("cuda");
     Report        report("amg", backend.device_name());
     measure_rates(backend, report);
     for (const bool single : {false, true})
     {
-      measure<3>(report, backend, options.get_int("n"), options.get_int("repetitions"), single);
-      measure<1>(report, backend, options.get_int("laplace"), options.get_int("repetitions"), single);
+      measure<3>(report, backend, options.get_int("n"), options.get_int("repetitions"), single, options);
+      measure<1>(report, backend, options.get_int("laplace"), options.get_int("repetitions"), single, options);
     }
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
