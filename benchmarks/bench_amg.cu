@@ -2,7 +2,7 @@
 // Conjugate gradients with algebraic multigrid on a clamped cube of Q1 elasticity (rigid-body modes) and of Q1 Laplace,
 // about 10 M unknowns each: set-up, set-up again for new values on the same pattern, and a verified solution to 1e-8.
 //   bench_amg [--n NODES] [--laplace NODES] [--repetitions N] [--smoother chebyshev|patch] [--sweeps N]
-//             [--inner-sweeps N] [--json FILE]
+//             [--inner-sweeps N] [--patch-bytes N] [--json FILE]
 #include "grid_matrices.cuh"
 
 #include <patchfem/lac/conjugate_gradients.h>
@@ -58,6 +58,8 @@ namespace
     data.smoother         = options.get("smoother") == "patch" ? AMGSmoother::patch : AMGSmoother::chebyshev;
     data.smoother_sweeps  = options.get_int("sweeps");
     data.inner_sweeps     = options.get_int("inner-sweeps");
+    Aggregation::AdditionalData aggregates;
+    aggregates.patch_bytes = options.get_int("patch-bytes");
     PreconditionAMG<double>    amg;
     ConjugateGradients<double> cg;
     IterationControl           control;
@@ -65,7 +67,7 @@ namespace
     IterationResult result;
 
     const auto set_up = [&]() {
-      MISAggregation aggregation;
+      MISAggregation aggregation(aggregates);
       amg.initialize(matrix, modes, aggregation, data);
     };
     const auto solve = [&]() {
@@ -113,7 +115,8 @@ namespace
                      {"repetitions", "3"},
                      {"smoother", "chebyshev"},
                      {"sweeps", "2"},
-                     {"inner-sweeps", "3"}},
+                     {"inner-sweeps", "3"},
+                     {"patch-bytes", std::to_string(Aggregation::AdditionalData().patch_bytes)}},
                     {});
     options.parse(argc, argv);
     require(options.get("smoother") == "patch" || options.get("smoother") == "chebyshev",

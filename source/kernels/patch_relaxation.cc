@@ -17,7 +17,7 @@ namespace PatchFEM
        * use(a, slot, sum) for the rows of a slice of A_P z; z is [component][slot of the patch], slots from its first.
        * The innermost loop runs over rows, which stand side by side.
        */
-      template <int static_size, typename Sum, typename Number, typename Use>
+      template <int static_size, typename Number, typename Use>
       inline void inner_product(const PatchMatrixView<Number> &A,
                                 const int                      slice,
                                 const int                      first_slice,
@@ -31,7 +31,7 @@ namespace PatchFEM
         const int          width                  = A.inner_width(slice);
         const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
         const Number *__restrict__ values         = A.inner_values + begin * b * b;
-        Sum    sums[storage][max_slice_height];
+        Number sums[storage][max_slice_height];
         Number gathered[max_slice_height];
         for (int a = 0; a < b; ++a)
           for (int r = 0; r < h; ++r)
@@ -48,7 +48,7 @@ namespace PatchFEM
               const Number *__restrict__ entry = values + (a * b + c) * h;
 #pragma omp simd
               for (int r = 0; r < h; ++r)
-                sums[a][r] += static_cast<Sum>(entry[r]) * static_cast<Sum>(gathered[r]);
+                sums[a][r] += entry[r] * gathered[r];
             }
           }
         for (int a = 0; a < b; ++a)
@@ -99,11 +99,11 @@ namespace PatchFEM
           for_each_unknown([&](const std::int64_t i, const std::int64_t place) { to[place] = from[i]; });
         }
 
-        template <typename Sum, typename Use>
+        template <typename Use>
         void product(const Use &use) const
         {
           for (int slice = first_slice; slice < last_slice; ++slice)
-            inner_product<static_size, Sum>(A, slice, first_slice, n_slots, z.data(), [&](int a, int slot, Sum sum) {
+            inner_product<static_size>(A, slice, first_slice, n_slots, z.data(), [&](int a, int slot, Number sum) {
               use(std::int64_t(a) * n_slots + slot, sum);
             });
         }
@@ -136,12 +136,10 @@ namespace PatchFEM
           }
         }
 
-        /** to = rhs - A_P z, summed in double. */
+        /** to = rhs - A_P z */
         void residual(std::vector<Number> &to)
         {
-          product<double>([&](const std::int64_t place, const double sum) {
-            to[place] = static_cast<Number>(static_cast<double>(rhs[place]) - sum);
-          });
+          product([&](const std::int64_t place, const Number sum) { to[place] = rhs[place] - sum; });
         }
 
         /** z = M^-1 rhs */
@@ -150,7 +148,7 @@ namespace PatchFEM
           apply_diagonal(A.weights[0], rhs, false);
           for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
           {
-            product<Number>([&](const std::int64_t place, const Number sum) { t[place] = rhs[place] - sum; });
+            product([&](const std::int64_t place, const Number sum) { t[place] = rhs[place] - sum; });
             apply_diagonal(A.weights[sweep], t, true);
           }
         }

@@ -19,6 +19,7 @@ namespace PatchFEM
     require(level <= aggregations.size(),
             "Aggregates of level " + std::to_string(level) + " were asked for before those of the level above.");
     aggregations.resize(level);
+    data.bytes_per_value = sizeof(Number);
     Aggregation next;
     if (level == 0)
       next.reinit(A, data);

@@ -73,6 +73,9 @@ namespace PatchFEM
                                      outer_sizes.data()});
     const std::int64_t n_inner = scan(inner_sizes, inner_offsets), n_outer = scan(outer_sizes, outer_offsets);
     const std::int64_t entries = std::int64_t(block_size) * block_size;
+    Array<int>         n_blocks(place, n_patches);
+    run(place, n_patches, kernels::PatchBlocksBody{patch_slices.data(), inner_offsets.data(), n_blocks.data()});
+    largest_inner = maximum(n_blocks);
     inner_columns.reinit(place, n_inner);
     outer_columns.reinit(place, n_outer);
     inner_values.reinit(place, n_inner * entries);
@@ -112,6 +115,7 @@ namespace PatchFEM
             block_size,
             slice_height,
             largest_patch,
+            static_cast<std::size_t>(largest_inner),
             patch_slices.data(),
             nodes.data(),
             inner_offsets.data(),

@@ -87,6 +87,19 @@ namespace PatchFEM
       }
     };
 
+    /** What the inner part of a patch takes, in blocks. */
+    struct PatchBlocksBody
+    {
+      const int          *patch_slices;  ///< [patch + 1]
+      const std::int64_t *inner_offsets; ///< [slice + 1]
+      int                *n_blocks;      ///< [patch]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t p) const
+      {
+        n_blocks[p] = static_cast<int>(inner_offsets[patch_slices[p + 1]] - inner_offsets[patch_slices[p]]);
+      }
+    };
+
     /** to = from, where it is known to fit. */
     struct NarrowBody
     {

@@ -46,11 +46,11 @@ namespace PatchFEM
       /// Without, there are no patches: aggregates are numbered in the order of their roots.
       bool make_patches = true;
       /// Largest A_kk, in bytes. The same on every back end, so that all build the same hierarchy; with this default
-      /// four patches share the 227 KiB of an H200's multiprocessor, vectors included (P3: 48 KiB as well).
-      std::size_t patch_bytes = 98304;
+      /// three patches share the 227 KiB of an H200's multiprocessor, vectors included (P3: 48 KiB, of half of A_kk).
+      std::size_t patch_bytes = 65536;
       /// Patches with an A_kk of less than this share of patch_bytes are dissolved before the exchange.
       double min_patch_share = 0.25;
-      /// Bytes of a value in A_kk: the hierarchy is in single precision unless asked otherwise.
+      /// Bytes of a value in A_kk. MISAggregation knows it from the matrix.
       int bytes_per_value = 4;
     };
 

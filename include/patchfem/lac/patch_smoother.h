@@ -47,7 +47,7 @@ namespace PatchFEM
     std::int64_t n_outer_blocks() const { return outer_columns.size(); }
 
   private:
-    int                  block_size = 1, slice_height = 32, largest_patch = 0, n_sweeps = 1;
+    int                  block_size = 1, slice_height = 32, largest_patch = 0, largest_inner = 0, n_sweeps = 1;
     Array<int>           patch_slices, nodes, patch_of_node, slot_of_node, outer_columns;
     Array<std::int64_t>  inner_offsets, outer_offsets;
     Array<std::uint16_t> inner_columns;
