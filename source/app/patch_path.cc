@@ -231,7 +231,7 @@ namespace PatchFEM
       const MemoryForecast forecast = forecast_memory(
           tables, assembly.format == "csr", per_point(fields.coefficients) + per_point(fields.body_load),
           sizeof(Number), solver.preconditioner == "amg" ? static_cast<int>(physics.mode_names().size()) : 0,
-          precision == "mixed" ? sizeof(float) : sizeof(Number));
+          precision == "mixed" ? sizeof(float) : sizeof(Number), solver.amg.smoother == AMGSmoother::patch);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
