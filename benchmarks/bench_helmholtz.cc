@@ -56,6 +56,7 @@ namespace
     {
       aggregates.aggregate_distance = options.get_int("distance");
       aggregates.patch_bytes        = options.get_int("patch-bytes");
+      aggregates.patches            = false; // unless the smoother works on them
     }
 
     Aggregation::AdditionalData aggregates;

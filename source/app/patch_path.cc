@@ -72,6 +72,7 @@ namespace PatchFEM
         static_cast<AMGParameters &>(data) = solver.amg;
         data.single_precision              = mixed;
         Aggregation::AdditionalData aggregates;
+        aggregates.patches            = false; // unless the smoother works on them
         aggregates.strength_threshold = solver.strength_threshold;
         MISAggregation aggregation(aggregates);
         auto           result = std::make_unique<PreconditionAMG<Number>>();

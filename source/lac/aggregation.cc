@@ -132,26 +132,42 @@ namespace PatchFEM
     reinit_matrix(matrix, data);
   }
 
-  void Aggregation::make_patches(const Adjacency      &pattern,
-                                 const bool            pattern_is_strong,
-                                 const int             block_size,
-                                 const AdditionalData &data,
-                                 Groups               &aggregates,
-                                 GroupGraph           &strong_graph)
+  void Aggregation::reinit(const Adjacency      &pattern,
+                           const Adjacency      &strong,
+                           const int             block_size,
+                           const AdditionalData &data)
   {
-    const Backend &place        = pattern.backend();
-    const int      n_aggregates = aggregates.n_groups;
-    Groups         patches;
-    GroupGraph     pattern_graph, patch_graph;
+    check(data, block_size);
+    require(pattern.n_nodes() == strong.n_nodes() && pattern.backend() == strong.backend(),
+            "The two graphs of an aggregation do not have the same nodes.");
+    const Backend &place = pattern.backend();
+    const int      n     = pattern.n_nodes();
+
+    Groups     aggregates, patches;
+    GroupGraph strong_graph, pattern_graph, patch_graph;
+    graph_tools::partition(place, strong.view(), data.aggregate_distance, false, {nullptr, 1, 0},
+                           data.min_aggregate_size, aggregates, strong_graph);
+    stats              = Statistics();
+    stats.n_nodes      = n;
+    stats.n_aggregates = aggregates.n_groups;
+    if (!data.patches)
+    {
+      for (Array<int> *array : {&aggregate_patches, &patch_aggregate_starts, &patch_node_starts})
+        array->reinit(place, 0);
+      take(aggregates, strong_graph.graph);
+      place.synchronize();
+      return;
+    }
     // What a matrix stores does not depend on the weights that its graph may have.
-    const bool same = pattern_is_strong && pattern.weights().empty();
+    const bool same = &pattern == &strong && pattern.weights().empty();
     if (!same)
     {
       AdjacencyView blocks = pattern.view();
       blocks.weights       = nullptr;
       graph_tools::build_group_graph(blocks, aggregates, pattern_graph);
     }
-    const GroupGraph &graph = same ? strong_graph : pattern_graph;
+    const GroupGraph &graph        = same ? strong_graph : pattern_graph;
+    const int         n_aggregates = aggregates.n_groups;
 
     // A block and its 16-bit column; two of them for each pair of neighbours.
     const std::int64_t  block_bytes = std::int64_t(block_size) * block_size * data.bytes_per_value + 2;
@@ -167,20 +183,6 @@ namespace PatchFEM
       exchange(measure, patches);
       unite(measure, patches, patch_graph, bytes);
     }
-    stats.n_patches = patches.n_groups;
-    if (n_aggregates > 0)
-    {
-      Array<int>          patch_bytes(place, stats.n_patches), inside(place, n_aggregates);
-      Array<std::int64_t> sums;
-      run(place, stats.n_patches, kernels::ClampBody{bytes.data(), patch_bytes.data()});
-      stats.mean_patch_bytes    = static_cast<double>(scan(patch_bytes, sums)) / stats.n_patches;
-      stats.largest_patch_bytes = graph_tools::maximum(patch_bytes);
-      run(place, n_aggregates, kernels::ClampBody{graph.inside.data(), inside.data()});
-      stats.cut_by_aggregates    = cut(graph.graph.view(), patches.group, true);
-      stats.cut_by_patches       = cut(graph.graph.view(), patches.group, false);
-      stats.n_edges              = scan(inside, sums) / 2 + stats.cut_by_aggregates;
-      stats.aggregates_per_patch = sizes_of(patches.offsets);
-    }
 
     // Aggregates by patch, then nodes by aggregate.
     aggregate_patches.reinit(place, n_aggregates);
@@ -190,67 +192,54 @@ namespace PatchFEM
     renumbered.n_groups = n_aggregates;
     renumbered.group.reinit(place, n_aggregates);
     run(place, n_aggregates, kernels::InvertBody{patches.nodes.data(), renumbered.group.data()});
-    run(place, static_cast<std::int64_t>(aggregates.group.size()),
-        kernels::RenumberGroupsBody{renumbered.group.data(), aggregates.group.data()});
+    run(place, n, kernels::RenumberGroupsBody{renumbered.group.data(), aggregates.group.data()});
     aggregates.list_nodes();
     renumbered.list_nodes();
     GroupGraph renumbered_graph;
     graph_tools::build_group_graph(strong_graph.graph.view(), renumbered, renumbered_graph);
-    graph_of_aggregates    = std::move(renumbered_graph.graph);
+
+    stats.n_patches        = patches.n_groups;
     patch_aggregate_starts = std::move(patches.offsets);
+    take(aggregates, renumbered_graph.graph);
+    patch_node_starts.reinit(place, std::size_t(stats.n_patches) + 1);
+    run(place, std::int64_t(stats.n_patches) + 1,
+        kernels::GatherBody<int>{patch_aggregate_starts.data(), aggregate_starts.data(), patch_node_starts.data()});
+
+    if (n_aggregates > 0)
+    {
+      stats.nodes_per_patch      = sizes_of(patch_node_starts);
+      stats.aggregates_per_patch = sizes_of(patch_aggregate_starts);
+
+      Array<int>          patch_bytes(place, stats.n_patches), inside(place, n_aggregates);
+      Array<std::int64_t> sums;
+      run(place, stats.n_patches, kernels::ClampBody{bytes.data(), patch_bytes.data()});
+      stats.mean_patch_bytes    = static_cast<double>(scan(patch_bytes, sums)) / stats.n_patches;
+      stats.largest_patch_bytes = graph_tools::maximum(patch_bytes);
+      run(place, n_aggregates, kernels::ClampBody{graph.inside.data(), inside.data()});
+      stats.cut_by_aggregates = cut(graph.graph.view(), patches.group, true);
+      stats.cut_by_patches    = cut(graph.graph.view(), patches.group, false);
+      stats.n_edges           = scan(inside, sums) / 2 + stats.cut_by_aggregates;
+    }
+    place.synchronize();
   }
 
-  void Aggregation::reinit(const Adjacency      &pattern,
-                           const Adjacency      &strong,
-                           const int             block_size,
-                           const AdditionalData &data)
+  /** Keeps the lists of @p aggregates and their graph. */
+  void Aggregation::take(Groups &aggregates, Adjacency &graph)
   {
-    check(data, block_size);
-    require(pattern.n_nodes() == strong.n_nodes() && pattern.backend() == strong.backend(),
-            "The two graphs of an aggregation do not have the same nodes.");
-    const Backend &place = pattern.backend();
-    const int      n     = pattern.n_nodes();
-
-    Groups     aggregates;
-    GroupGraph strong_graph;
-    graph_tools::partition(place, strong.view(), data.aggregate_distance, false, {nullptr, 1, 0},
-                           data.min_aggregate_size, aggregates, strong_graph);
-    stats              = Statistics();
-    stats.n_nodes      = n;
-    stats.n_aggregates = aggregates.n_groups;
-    if (data.make_patches)
-      make_patches(pattern, &pattern == &strong, block_size, data, aggregates, strong_graph);
-    else
-    {
-      for (Array<int> *array : {&patch_aggregate_starts, &patch_node_starts, &aggregate_patches})
-        array->release();
-      graph_of_aggregates = std::move(strong_graph.graph);
-    }
-
-    const int n_aggregated = aggregates.offsets.read(stats.n_aggregates);
-    stats.n_isolated       = n - n_aggregated;
-    aggregate_starts       = std::move(aggregates.offsets);
-    node_aggregates        = std::move(aggregates.group);
-    old_of_new             = std::move(aggregates.nodes);
+    const Backend place        = aggregates.group.backend(); // a copy: the arrays are moved from
+    const int     n_aggregated = aggregates.offsets.read(stats.n_aggregates);
+    stats.n_isolated           = stats.n_nodes - n_aggregated;
+    aggregate_starts           = std::move(aggregates.offsets);
+    node_aggregates            = std::move(aggregates.group);
+    old_of_new                 = std::move(aggregates.nodes);
+    graph_of_aggregates        = std::move(graph);
     nodes_by_aggregate.reinit(place, n_aggregated);
     if (n_aggregated > 0)
       memory::copy(place, nodes_by_aggregate.data(), place, old_of_new.data(), nodes_by_aggregate.memory_consumption());
-    new_of_old.reinit(place, n);
-    run(place, n, kernels::InvertBody{old_of_new.data(), new_of_old.data()});
-    if (stats.n_aggregates > 0)
-    {
-      stats.nodes_per_aggregate = sizes_of(aggregate_starts);
-      stats.ratio               = stats.nodes_per_aggregate.mean;
-    }
-    if (data.make_patches)
-    {
-      patch_node_starts.reinit(place, std::size_t(stats.n_patches) + 1);
-      run(place, std::int64_t(stats.n_patches) + 1,
-          kernels::GatherBody<int>{patch_aggregate_starts.data(), aggregate_starts.data(), patch_node_starts.data()});
-      if (stats.n_patches > 0)
-        stats.nodes_per_patch = sizes_of(patch_node_starts);
-    }
-    place.synchronize();
+    new_of_old.reinit(place, stats.n_nodes);
+    run(place, stats.n_nodes, kernels::InvertBody{old_of_new.data(), new_of_old.data()});
+    stats.nodes_per_aggregate = sizes_of(aggregate_starts);
+    stats.ratio               = stats.nodes_per_aggregate.mean;
   }
 
   std::size_t Aggregation::memory_consumption() const

@@ -62,11 +62,13 @@ namespace PatchFEM
           require(matrix->n_rows() <= most_rows,
                   "is the last one but too large to be inverted; allow more levels or larger aggregates.");
           level.inverse.compute(*matrix);
+          report(index, "inverse");
           return;
         }
-        compute_diagonal(level);
         level.aggregates = aggregation.aggregate(index, *matrix);
+        report(index, "aggregates");
         compute_smoother(level);
+        report(index, "smoother");
         const int n_components = matrix->block_rows(), n_nodes = matrix->n_rows() / n_components;
         const int n_aggregates = level.aggregates.n_aggregates();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
@@ -79,8 +81,11 @@ namespace PatchFEM
         level.tentative.compute(level.aggregates, modes, n_components, n_modes);
         modes.swap(level.tentative.coarse_modes());
         level.tentative.coarse_modes().release();
+        report(index, "modes");
         level.coarsening.reinit(*matrix, level.aggregates, n_modes);
+        report(index, "patterns");
         level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        report(index, "values");
         level.has_coarse = coarser = true;
       });
       matrix = &level.coarsening.coarse_matrix();
@@ -103,26 +108,21 @@ namespace PatchFEM
         if (level.smoother == nullptr)
           level.inverse.compute(*level.A);
         else
-        {
-          compute_diagonal(level);
           compute_smoother(level);
-        }
-        if (level.has_coarse)
-          level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        report(index, level.smoother == nullptr ? "inverse" : "smoother");
+        if (!level.has_coarse)
+          return;
+        level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        report(index, "values");
       });
     }
   }
 
   template <typename Number>
-  void AMGHierarchy<Number>::compute_diagonal(Level &level) const
+  void AMGHierarchy<Number>::compute_smoother(Level &level) const
   {
     level.diagonal.initialize(*level.A);
     level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
-  }
-
-  template <typename Number>
-  void AMGHierarchy<Number>::compute_smoother(Level &level) const
-  {
     if (level.smoother == nullptr)
       level.smoother = make_smoother(level);
     level.smoother->initialize(*level.A, level.diagonal, level.lambda);

@@ -19,24 +19,26 @@ namespace PatchFEM
     require(level <= aggregations.size(),
             "Aggregates of level " + std::to_string(level) + " were asked for before those of the level above.");
     aggregations.resize(level);
-    data.bytes_per_value = sizeof(Number);
+    Aggregation::AdditionalData parameters = data;
+    parameters.patches                     = data.patches || patches_wanted;
+    parameters.bytes_per_value             = sizeof(Number);
     Aggregation next;
     if (level == 0)
-      next.reinit(A, data);
+      next.reinit(A, parameters);
     else
     {
-      const Adjacency &above = aggregations.back().aggregate_graph();
+      const Adjacency &above  = aggregations.back().aggregate_graph();
+      const bool       follow = above.n_edges() > 0;
       Adjacency        pattern;
-      // The pattern says how much patches take; without them it is only needed in place of a graph without edges.
-      if (data.make_patches || above.n_edges() == 0)
+      if (parameters.patches || !follow)
         pattern.reinit(A);
-      const Adjacency &strong = above.n_edges() > 0 ? above : pattern;
-      next.reinit(data.make_patches ? pattern : strong, strong, A.block_rows(), data);
+      next.reinit(parameters.patches || !follow ? pattern : above, follow ? above : pattern, A.block_rows(),
+                  parameters);
     }
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
-    if (data.make_patches)
+    if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;
   }

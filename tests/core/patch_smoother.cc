@@ -224,10 +224,11 @@ namespace
   Data on_patches(const int steps, const int inner_sweeps = 3, const AMGCycle cycle = AMGCycle::v)
   {
     Data data;
-    data.smoother        = AMGSmoother::patch;
-    data.smoother_sweeps = steps;
-    data.inner_sweeps    = inner_sweeps;
-    data.cycle           = cycle;
+    data.smoother         = AMGSmoother::patch;
+    data.smoother_sweeps  = steps;
+    data.inner_sweeps     = inner_sweeps;
+    data.cycle            = cycle;
+    data.single_precision = false;
     return data;
   }
 

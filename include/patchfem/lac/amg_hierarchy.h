@@ -9,7 +9,9 @@
 #include <patchfem/lac/patch_smoother.h>
 #include <patchfem/lac/smoothed_aggregation.h>
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace PatchFEM
@@ -54,6 +56,15 @@ namespace PatchFEM
     /** x = M^-1 b; only launches kernels. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const;
 
+    /**
+     * To measure with: initialize() and update() call @p function after each phase of a level, which is `smoother`,
+     * `aggregates`, `modes`, `patterns`, `values` or `inverse`. They do not wait for the back end before.
+     */
+    void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function)
+    {
+      end_of_phase = function;
+    }
+
     unsigned int                       n_levels() const { return static_cast<unsigned int>(levels.size()); }
     const SlicedEllpackMatrix<Number> &matrix(const unsigned int level) const { return *levels[level]->A; }
     const SmoothedAggregation<Number> &coarsening(const unsigned int level) const { return levels[level]->coarsening; }
@@ -78,10 +89,16 @@ namespace PatchFEM
       mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
     };
 
-    AMGParameters                       parameters;
-    std::vector<std::unique_ptr<Level>> levels;
+    AMGParameters                                          parameters;
+    std::vector<std::unique_ptr<Level>>                    levels;
+    std::function<void(unsigned int, const std::string &)> end_of_phase;
 
-    void compute_diagonal(Level &level) const;
+    void report(const unsigned int level, const char *phase) const
+    {
+      if (end_of_phase)
+        end_of_phase(level, phase);
+    }
+
     void compute_smoother(Level &level) const;
 
     std::unique_ptr<LevelSmoother<Number>> make_smoother(const Level &level) const;
