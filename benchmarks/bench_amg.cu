@@ -3,7 +3,8 @@
 // on Helmholtz' equation on linear tetrahedra whose nodes come in random numbering, about 10 M unknowns each: set-up,
 // set-up again for new values on the same pattern, phase by phase as well, and a verified solution to 1e-8.
 //   bench_amg [--n NODES] [--laplace NODES] [--tetrahedra NODES] [--only elasticity|laplace|tetrahedra]
-//             [--precision fp32|fp64] [--repetitions N] [--json FILE]
+//             [--precision fp32|fp64] [--smoother chebyshev|patch] [--sweeps N] [--inner-sweeps N] [--repetitions N]
+//             [--json FILE]
 #include "grid_matrices.cuh"
 #include "helmholtz_tetrahedra.h"
 
@@ -23,6 +24,7 @@ namespace
     const NearNullSpace                                             &modes;
     std::vector<double>                                              load;
     std::function<std::vector<double>(const std::vector<double> &x)> product; ///< A x on the host, by other means
+    AMGParameters                                                    parameters;
   };
 
   /** Seconds of each phase of @p work by level, in the order of the first call. */
@@ -91,7 +93,8 @@ namespace
     Vector<double>       x(backend, problem.load.size());
 
     typename PreconditionAMG<double>::AdditionalData data;
-    data.single_precision = single;
+    static_cast<AMGParameters &>(data) = problem.parameters;
+    data.single_precision              = single;
     PreconditionAMG<double>    amg;
     ConjugateGradients<double> cg;
     IterationControl           control;
@@ -131,8 +134,8 @@ namespace
     const bool correct = result.success() && std::sqrt(sum) <= 1.001e-8 * std::sqrt(norm);
 
     char name[128];
-    std::snprintf(name, sizeof(name), "%s, AMG in %s, %.1f M DoF", problem.name.c_str(), single ? "fp32" : "fp64",
-                  1e-6 * n_dofs);
+    std::snprintf(name, sizeof(name), "%s, AMG%s in %s, %.1f M DoF", problem.name.c_str(),
+                  data.smoother == AMGSmoother::patch ? " on patches" : "", single ? "fp32" : "fp64", 1e-6 * n_dofs);
     const double                        matrix = problem.matrix.memory_consumption();
     const std::map<std::string, double> further{{"iterations", double(result.n_iterations)},
                                                 {"operator complexity", amg.operator_complexity()},
@@ -190,8 +193,12 @@ namespace
   }
 
   template <int n_c>
-  void measure_grid(
-      Report &report, const Backend &backend, const int n, const int n_repetitions, const std::vector<bool> &precisions)
+  void measure_grid(Report                  &report,
+                    const Backend           &backend,
+                    const int                n,
+                    const int                n_repetitions,
+                    const std::vector<bool> &precisions,
+                    const AMGParameters     &parameters)
   {
     SlicedEllpackMatrix<double> matrix;
     GridSystem<n_c>             system(n);
@@ -208,7 +215,7 @@ namespace
     for (const bool single : precisions)
       measure(report, backend,
               {n_c == 1 ? "Q1 Laplace 3D" : "Q1 elasticity 3D", matrix, modes, load,
-               [&](const std::vector<double> &x) { return system.product(x); }},
+               [&](const std::vector<double> &x) { return system.product(x); }, parameters},
               n_repetitions, single);
   }
 
@@ -216,8 +223,12 @@ namespace
    * sigma = lambda = 1, b_i = 1. Nodes come in random numbering; ElementBatches renumbers them along a curve, as it does
    * with every mesh, before there is a matrix.
    */
-  void measure_tetrahedra(
-      Report &report, const Backend &backend, const int n, const int n_repetitions, const std::vector<bool> &precisions)
+  void measure_tetrahedra(Report                  &report,
+                          const Backend           &backend,
+                          const int                n,
+                          const int                n_repetitions,
+                          const std::vector<bool> &precisions,
+                          const AMGParameters     &parameters)
   {
     const ElementTables         tables  = synthetic::cube_of_tetrahedra(n - 1, 1, true);
     auto                        batches = std::make_shared<ElementBatches>();
@@ -246,7 +257,7 @@ namespace
     for (const bool single : precisions)
       measure(report, backend,
               {"P1 Helmholtz, tetrahedra, random numbering", matrix, modes, std::vector<double>(tables.n_nodes, 1.),
-               product},
+               product, parameters},
               n_repetitions, single);
   }
 
@@ -257,6 +268,9 @@ namespace
                      {"tetrahedra", "215"},
                      {"only", "all"},
                      {"precision", "all"},
+                     {"smoother", "chebyshev"},
+                     {"sweeps", "2"},
+                     {"inner-sweeps", "3"},
                      {"repetitions", "3"}},
                     {});
     options.parse(argc, argv);
@@ -274,12 +288,18 @@ namespace
     if (precision != "fp64")
       precisions.push_back(true);
     const int n_repetitions = options.get_int("repetitions");
+    require(options.get("smoother") == "patch" || options.get("smoother") == "chebyshev",
+            "The option --smoother must be chebyshev or patch, not " + options.get("smoother") + ".");
+    AMGParameters parameters;
+    parameters.smoother        = options.get("smoother") == "patch" ? AMGSmoother::patch : AMGSmoother::chebyshev;
+    parameters.smoother_sweeps = options.get_int("sweeps");
+    parameters.inner_sweeps    = options.get_int("inner-sweeps");
     if (wanted("elasticity"))
-      measure_grid<3>(report, backend, options.get_int("n"), n_repetitions, precisions);
+      measure_grid<3>(report, backend, options.get_int("n"), n_repetitions, precisions, parameters);
     if (wanted("laplace"))
-      measure_grid<1>(report, backend, options.get_int("laplace"), n_repetitions, precisions);
+      measure_grid<1>(report, backend, options.get_int("laplace"), n_repetitions, precisions, parameters);
     if (wanted("tetrahedra"))
-      measure_tetrahedra(report, backend, options.get_int("tetrahedra"), n_repetitions, precisions);
+      measure_tetrahedra(report, backend, options.get_int("tetrahedra"), n_repetitions, precisions, parameters);
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   }

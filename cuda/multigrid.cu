@@ -25,6 +25,7 @@ namespace PatchFEM
     INSTANTIATE(LargestEigenvalueBody);
     INSTANTIATE(OmegaBody);
     INSTANTIATE(ChebyshevCoefficientsBody);
+    INSTANTIATE(ChebyshevWeightBody);
     INSTANTIATE(JacobiCoefficientsBody);
     INSTANTIATE(ConvertScaledBody<double, float>);
     INSTANTIATE(ConvertScaledBody<float, double>);

@@ -58,7 +58,8 @@ namespace PatchFEM
                                  const int            n_coefficients_per_point,
                                  const std::size_t    number_size,
                                  const int            n_modes,
-                                 const std::size_t    level_number_size)
+                                 const std::size_t    level_number_size,
+                                 const bool           on_patches)
   {
     const RowLengths  lengths  = sample_row_lengths(tables);
     const std::size_t n_nodes  = tables.n_nodes;
@@ -127,9 +128,13 @@ namespace PatchFEM
       const auto        in_blocks = [&](const std::size_t size) {
         return static_cast<std::size_t>(padding * (n_values * size + n_blocks * sizeof(int)));
       };
+      // Patches of large blocks have few nodes, so that much of their slices is padding.
+      const std::size_t patches =
+          static_cast<std::size_t>((n_comp > 1 ? 1.6 : 1.1) * in_blocks(level_number_size)) + n_nodes * 32;
       const bool        mixed  = level_number_size < number_size;
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
-                                 4 * n_dofs * level_number_size + pattern + std::max({product, graph, rows});
+                                 4 * n_dofs * level_number_size + pattern + std::max({product, graph, rows}) +
+                                 (on_patches ? patches : 0);
       // The copy of a sliced matrix has values alone.
       const std::size_t copy =
           csr ? in_blocks(level_number_size) : static_cast<std::size_t>(padding * n_values * level_number_size);

@@ -145,13 +145,20 @@ namespace PatchFEM
     prm.enter_subsection("AMG");
     const AMGParameters amg;
     prm.declare_entry(
-        "Smoother", "chebyshev", Patterns::Selection("chebyshev|block_jacobi|l1_jacobi"),
+        "Smoother", "chebyshev", Patterns::Selection("chebyshev|block_jacobi|l1_jacobi|patch"),
         "On all levels but the coarsest: Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, "
-        "damped Jacobi with D, or Jacobi with D and the sums of the rest of each row.");
+        "damped Jacobi with D, Jacobi with D and the sums of the rest of each row, or block Jacobi on patches of "
+        "some hundred nodes, inexact by a few sweeps of Jacobi inside of them, which needs another copy of the "
+        "matrix.");
     prm.declare_entry("Sweeps", std::to_string(amg.smoother_sweeps), Patterns::Integer(1, 20),
-                      "Sweeps of Jacobi or degree of the polynomial, before and again after each coarse correction.");
-    prm.declare_entry("Smoothing range", "6", Patterns::Double(1.),
-                      "Chebyshev smooths the eigenvalues between the largest and that over this, more than 1.");
+                      "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
+                      "correction.");
+    prm.declare_entry("Inner sweeps", std::to_string(amg.inner_sweeps), Patterns::Integer(1, 20),
+                      "Sweeps inside of the patches in each sweep of the smoother patch.");
+    prm.declare_entry(
+        "Smoothing range", "6", Patterns::Double(1.),
+        "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
+        "this, more than 1.");
     prm.declare_entry("Cycle", "v", Patterns::Selection("v|w"),
                       "How often the next level is visited per visit of a level, once (v) or twice (w).");
     prm.declare_entry("Coarse size", std::to_string(amg.coarse_size), Patterns::Integer(1, 20000),
@@ -178,8 +185,10 @@ namespace PatchFEM
     const std::string smoother = prm.get("Smoother");
     amg.smoother               = smoother == "chebyshev"      ? AMGSmoother::chebyshev
                                  : smoother == "block_jacobi" ? AMGSmoother::block_jacobi
+                                 : smoother == "patch"        ? AMGSmoother::patch
                                                               : AMGSmoother::l1_jacobi;
     amg.smoother_sweeps        = prm.get_integer("Sweeps");
+    amg.inner_sweeps           = prm.get_integer("Inner sweeps");
     amg.smoothing_range        = prm.get_double("Smoothing range");
     amg.cycle                  = prm.get("Cycle") == "w" ? AMGCycle::w : AMGCycle::v;
     amg.coarse_size            = prm.get_integer("Coarse size");

@@ -72,7 +72,7 @@ namespace PatchFEM
         static_cast<AMGParameters &>(data) = solver.amg;
         data.single_precision              = mixed;
         Aggregation::AdditionalData aggregates;
-        aggregates.patches            = false; // none of the smoothers works on them
+        aggregates.patches            = false; // unless the smoother works on them
         aggregates.strength_threshold = solver.strength_threshold;
         MISAggregation aggregation(aggregates);
         auto           result = std::make_unique<PreconditionAMG<Number>>();
@@ -232,7 +232,7 @@ namespace PatchFEM
       const MemoryForecast forecast = forecast_memory(
           tables, assembly.format == "csr", per_point(fields.coefficients) + per_point(fields.body_load),
           sizeof(Number), solver.preconditioner == "amg" ? static_cast<int>(physics.mode_names().size()) : 0,
-          precision == "mixed" ? sizeof(float) : sizeof(Number));
+          precision == "mixed" ? sizeof(float) : sizeof(Number), solver.amg.smoother == AMGSmoother::patch);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();

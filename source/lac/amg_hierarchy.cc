@@ -40,6 +40,7 @@ namespace PatchFEM
                                                       std::to_string(A.n_rows()) + " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     levels.clear();
+    aggregation.want_patches(parameters.smoother == AMGSmoother::patch);
 
     const int     n_modes = near_null.n_modes();
     Array<double> modes;
@@ -64,10 +65,10 @@ namespace PatchFEM
           report(index, "inverse");
           return;
         }
-        compute_smoother(level);
-        report(index, "smoother");
         level.aggregates = aggregation.aggregate(index, *matrix);
         report(index, "aggregates");
+        compute_smoother(level);
+        report(index, "smoother");
         const int n_components = matrix->block_rows(), n_nodes = matrix->n_rows() / n_components;
         const int n_aggregates = level.aggregates.n_aggregates();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
@@ -120,18 +121,34 @@ namespace PatchFEM
   template <typename Number>
   void AMGHierarchy<Number>::compute_smoother(Level &level) const
   {
-    using Kind = typename PolynomialSmoother<Number>::Kind;
     level.diagonal.initialize(*level.A);
     level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
     if (level.smoother == nullptr)
-    {
-      const Kind kind = parameters.smoother == AMGSmoother::chebyshev      ? Kind::chebyshev
-                        : parameters.smoother == AMGSmoother::block_jacobi ? Kind::block_jacobi
-                                                                           : Kind::l1_jacobi;
-      level.smoother =
-          std::make_unique<PolynomialSmoother<Number>>(kind, parameters.smoother_sweeps, parameters.smoothing_range);
-    }
+      level.smoother = make_smoother(level);
     level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+  }
+
+  template <typename Number>
+  std::unique_ptr<LevelSmoother<Number>> AMGHierarchy<Number>::make_smoother(const Level &level) const
+  {
+    using Kind      = typename PolynomialSmoother<Number>::Kind;
+    const auto make = [&](const Kind kind) {
+      return std::make_unique<PolynomialSmoother<Number>>(kind, parameters.smoother_sweeps, parameters.smoothing_range);
+    };
+    switch (parameters.smoother)
+    {
+    case AMGSmoother::block_jacobi:
+      return make(Kind::block_jacobi);
+    case AMGSmoother::l1_jacobi:
+      return make(Kind::l1_jacobi);
+    case AMGSmoother::chebyshev:
+      return make(Kind::chebyshev);
+    case AMGSmoother::patch:
+      return std::make_unique<PatchSmoother<Number>>(level.aggregates, parameters.smoother_sweeps,
+                                                     parameters.smoothing_range, parameters.inner_sweeps,
+                                                     parameters.eigenvalue_steps);
+    }
+    throw Error("An unknown smoother was asked for.");
   }
 
   template <typename Number>
@@ -205,9 +222,7 @@ namespace PatchFEM
       s.lambda_max      = level->smoother != nullptr ? level->lambda.value() : 0.;
       s.memory          = level->coarsening.memory_consumption() + level->tentative.memory_consumption() +
                  level->diagonal.memory_consumption() + level->inverse.memory_consumption() +
-                 level->aggregates.aggregate_of_node().memory_consumption() +
-                 level->aggregates.aggregate_offsets().memory_consumption() +
-                 level->aggregates.aggregate_nodes().memory_consumption();
+                 level->aggregates.memory_consumption();
       if (level->smoother != nullptr)
         s.memory += level->smoother->memory_consumption();
       for (const Vector<Number> *vector : {&level->x, &level->b, &level->r, &level->x_2, &level->b_2})

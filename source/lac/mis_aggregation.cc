@@ -19,21 +19,28 @@ namespace PatchFEM
     require(level <= aggregations.size(),
             "Aggregates of level " + std::to_string(level) + " were asked for before those of the level above.");
     aggregations.resize(level);
+    Aggregation::AdditionalData parameters = data;
+    parameters.patches                     = data.patches || patches_wanted;
+    parameters.bytes_per_value             = sizeof(Number);
     Aggregation next;
     if (level == 0)
-      next.reinit(A, data);
+      next.reinit(A, parameters);
     else
     {
       const Adjacency &above  = aggregations.back().aggregate_graph();
       const bool       follow = above.n_edges() > 0;
       Adjacency        pattern;
-      if (data.patches || !follow)
+      if (parameters.patches || !follow)
         pattern.reinit(A);
-      next.reinit(data.patches || !follow ? pattern : above, follow ? above : pattern, A.block_rows(), data);
+      next.reinit(parameters.patches || !follow ? pattern : above, follow ? above : pattern, A.block_rows(),
+                  parameters);
     }
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
-    return AggregateLists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+    AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+    if (parameters.patches)
+      lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
+    return lists;
   }
 
   AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A)

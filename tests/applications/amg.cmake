@@ -38,6 +38,10 @@ patchfem_amg(cantilever_w elasticity cantilever 1e-12 ${beam} "Mesh/Global refin
              "Solver/AMG/Sweeps=3" "Solver/AMG/Coarse size=60" CHECKS max_iterations=29 min_levels=3)
 patchfem_amg(cantilever_strong elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Strength threshold=0.02"
              "Solver/AMG/Smoother=block_jacobi" CHECKS max_iterations=25)
+patchfem_amg(cantilever_patch elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Solver/AMG/Smoother=patch" CHECKS max_iterations=19 min_levels=2)
+patchfem_amg(tetrahedra_patch laplace convergence_3d_tetrahedra 1e-8 ${exact} ${small} "Refinement/Cycles=2" "Solver/AMG/Smoother=patch"
+             "Solver/AMG/Sweeps=1" "Solver/AMG/Inner sweeps=3" CHECKS max_iterations=19)
+patchfem_amg(hanging_nodes_patch laplace l_shape 1e-8 ${exact} ${small} "Refinement/Cycles=6" "Solver/AMG/Smoother=patch" CHECKS max_iterations=13)
 patchfem_amg(single laplace convergence_2d 2e-4 "Baseline=trilinos_ml" "Precision=single" "Solver/Tolerance=1e-5"
              CHECKS max_iterations=13 precision=single)
 
@@ -48,6 +52,7 @@ patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/converg
 patchfem_run_case(bad.mixed_without_amg laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" ERROR "mixed is for Solver/Preconditioner amg")
 patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"
                   ERROR "Precision = mixed does not exist with Backend = trilinos")
+patchfem_run_case(bad.inner_sweeps laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Inner sweeps=0" ERROR "Solver/AMG/Inner sweeps the value '0'")
 # Two levels whose coarser one is too large to be inverted.
 patchfem_run_case(bad.amg_levels laplace ${parameter_files}/laplace/convergence_2d.prm ERROR "Multigrid level 0 .* too large to be inverted; allow more levels"
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Maximum levels=1" "Mesh/Global refinements=7" "Refinement/Cycles=1")
@@ -58,6 +63,9 @@ foreach(precision double mixed)
                     SET "Backend=emulated_device" "Solver/Preconditioner=amg" "Precision=${precision}" "Finite element/Degree=1"
                         "Mesh/Global refinements=5" "Refinement/Cycles=1" "Output/Pictures=none")
 endforeach()
+patchfem_run_case(memory.amg.patch laplace ${parameter_files}/laplace/convergence_3d.prm CHECKS max_iterations=13
+                  SET "Backend=emulated_device" "Solver/Preconditioner=amg" "Solver/AMG/Smoother=patch" "Precision=mixed" "Finite element/Degree=1"
+                      "Mesh/Global refinements=5" "Refinement/Cycles=1" "Output/Pictures=none")
 patchfem_run_case(memory.amg.q2 laplace ${parameter_files}/laplace/convergence_3d.prm
                   SET "Backend=emulated_device" "Solver/Preconditioner=amg" "Finite element/Degree=2" "Mesh/Global refinements=4" "Refinement/Cycles=1"
                       "Output/Pictures=none")

@@ -160,7 +160,7 @@ namespace
     {
       ASSERT_EQ(r.patch_aggregates[p], first);
       ASSERT_EQ(r.patch_offsets[p], r.offsets[first]);
-      const std::int64_t block = std::int64_t(block_size) * block_size * data.bytes_per_value;
+      const std::int64_t block = std::int64_t(block_size) * block_size * data.bytes_per_value + 2;
       std::int64_t       pairs = 0, bytes = 0;
       int                end = first;
       for (; end < n_aggregates && r.patch[end] == p; ++end)
@@ -176,7 +176,7 @@ namespace
         }
       }
       ASSERT_GT(end, first) << "patch " << p << " is empty";
-      bytes += pairs / 2 * (block + 4);
+      bytes += pairs * block;
       ASSERT_TRUE(bytes <= std::int64_t(data.patch_bytes) || end == first + 1) << bytes << " bytes in patch " << p;
       most_bytes = std::max(most_bytes, bytes);
       all_bytes += bytes;
@@ -246,8 +246,8 @@ TEST_P(AggregationTest, TinyGraphsByEye)
     EXPECT_EQ(r.aggregate, std::vector<int>(n, 0));
     EXPECT_EQ(r.permutation, iota(n));
     EXPECT_EQ(r.patch_offsets, (std::vector<int>{0, n}));
-    // n diagonal values of 4 bytes and n - 1 entries with their indices.
-    EXPECT_EQ(a.statistics().largest_patch_bytes, 4 * n + 8 * (n - 1));
+    // n diagonal values and 2 (n - 1) others of 4 bytes with columns of 2.
+    EXPECT_EQ(a.statistics().largest_patch_bytes, 6 * (n + 2 * (n - 1)));
   }
   for (const int n : {0, 1, 70})
   {
@@ -368,10 +368,10 @@ TEST_P(AggregationTest, IsTheSameEverywhere)
 
 TEST_P(AggregationTest, PatchesAreFullEnough)
 {
-  // 8000 nodes of about 88 bytes and of 400 in blocks of 3.
+  // 8000 nodes of about 130 bytes and of 830 in blocks of 3.
   const cases::Lists lists = cases::grid(20, 20, 20, 3);
   for (const int block_size : {1, 3})
-    EXPECT_GT(aggregate(backend(), lists, Data(), block_size).statistics().mean_patch_bytes, 0.6 * 49152);
+    EXPECT_GT(aggregate(backend(), lists, Data(), block_size).statistics().mean_patch_bytes, 0.6 * Data().patch_bytes);
 }
 
 TEST_P(AggregationTest, AggregatesFollowStrongNeighboursAndPatchesAllEntries)

@@ -35,13 +35,15 @@ namespace PatchFEM
    * @param number_size Bytes of a value of matrix, vectors and coefficients.
    * @param n_modes Modes of the near-null space for the preconditioner amg; 0 for any other preconditioner.
    * @param level_number_size Bytes of a value on its levels.
+   * @param on_patches Whether its smoother works on patches, which takes another copy of each level.
    */
   MemoryForecast forecast_memory(const ElementTables &tables,
                                  bool                 csr,
                                  int                  n_coefficients_per_point,
                                  std::size_t          number_size,
                                  int                  n_modes           = 0,
-                                 std::size_t          level_number_size = 0);
+                                 std::size_t          level_number_size = 0,
+                                 bool                 on_patches        = false);
 
   /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
   void require_memory(const MemoryForecast &forecast, const Backend &backend);

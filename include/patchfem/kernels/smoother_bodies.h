@@ -218,6 +218,26 @@ namespace PatchFEM
       }
     };
 
+    /**
+     * Weights omega_k of n_steps steps z <- z + omega_k D^-1 (r - A z) whose product is the Chebyshev polynomial on
+     * [lambda_max / ratio, lambda_max]: inverses of its roots.
+     */
+    struct ChebyshevWeightBody
+    {
+      const LanczosScalars *scalars;
+      double                ratio;
+      int                   n_steps;
+      double               *omega;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t k) const
+      {
+        const double b = scalars->largest, a = b / ratio;
+        omega[k] =
+            2. /
+            (b + a - (b - a) * std::cos(3.14159265358979323846 * (2. * static_cast<double>(k) + 1.) / (2. * n_steps)));
+      }
+    };
+
     /** c = (0, factor / lambda_max), or (0, factor) without @p scalars: damped Jacobi. */
     struct JacobiCoefficientsBody
     {

@@ -27,6 +27,24 @@ namespace PatchFEM
     /** [node], -1 where none. */
     const Array<int> &aggregate_of_node() const { return of_node; }
 
+    /**
+     * Patches of nodes, the blocks of a relaxation: those of patch p stand at @p offsets[p] ... offsets[p + 1] of
+     * @p nodes, which holds every node of the level once, those without a patch last.
+     */
+    void set_patches(Array<int> &&patch_offsets, Array<int> &&patch_nodes)
+    {
+      offsets_of_patches = std::move(patch_offsets);
+      nodes_of_patches   = std::move(patch_nodes);
+    }
+
+    bool has_patches() const { return !offsets_of_patches.empty(); }
+
+    /** [patch + 1] */
+    const Array<int> &patch_offsets() const { return offsets_of_patches; }
+
+    /** [node] */
+    const Array<int> &patch_nodes() const { return nodes_of_patches; }
+
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
     /** [aggregate + 1] */
@@ -35,8 +53,16 @@ namespace PatchFEM
     /** Nodes by aggregate, ascending in each. */
     const Array<int> &aggregate_nodes() const { return nodes; }
 
+    std::size_t memory_consumption() const
+    {
+      std::size_t bytes = 0;
+      for (const Array<int> *array : {&of_node, &offsets, &nodes, &offsets_of_patches, &nodes_of_patches})
+        bytes += array->memory_consumption();
+      return bytes;
+    }
+
   private:
-    Array<int> of_node, offsets, nodes;
+    Array<int> of_node, offsets, nodes, offsets_of_patches, nodes_of_patches;
   };
 } // namespace PatchFEM
 

@@ -21,7 +21,7 @@ namespace PatchFEM
    * or a whole component of the graph; it is always connected.
    *
    * Patches: the same with a 1-MIS in the graph of the aggregates, where sizes are bytes of the diagonal block A_kk as
-   * the relaxation stores it: the diagonal blocks and, for each pair of neighbours, one block and two 16-bit indices. A
+   * the relaxation stores it (PatchMatrix): a block and a 16-bit column for each node and each of its neighbours. A
    * patch above the limit gives one aggregate after the other to the neighbour that has room for it and shares most
    * edges with it, or, if none has room, to a new patch. Last, neighbours that fit one patch are united. A patch is
    * above the limit only if it is one aggregate.
@@ -46,11 +46,11 @@ namespace PatchFEM
       /// Aggregates of fewer nodes are dissolved.
       int min_aggregate_size = 9;
       /// Largest A_kk, in bytes. The same on every back end, so that all build the same hierarchy; with this default
-      /// four patches share the 227 KiB of an H200's multiprocessor, vectors included (P3: 48 KiB as well).
-      std::size_t patch_bytes = 49152;
+      /// three patches share the 227 KiB of an H200's multiprocessor, vectors included (P3: 48 KiB, of half of A_kk).
+      std::size_t patch_bytes = 65536;
       /// Patches with an A_kk of less than this share of patch_bytes are dissolved before the exchange.
       double min_patch_share = 0.25;
-      /// Bytes of a value in A_kk: the hierarchy is in single precision unless asked otherwise.
+      /// Bytes of a value in A_kk. MISAggregation knows it from the matrix.
       int bytes_per_value = 4;
     };
 

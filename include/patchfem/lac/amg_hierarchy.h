@@ -6,6 +6,7 @@
 #include <patchfem/lac/dense_inverse.h>
 #include <patchfem/lac/level_smoother.h>
 #include <patchfem/lac/near_null_space.h>
+#include <patchfem/lac/patch_smoother.h>
 #include <patchfem/lac/smoothed_aggregation.h>
 
 #include <functional>
@@ -27,6 +28,12 @@ namespace PatchFEM
     /** The aggregates of level @p level, whose matrix is @p A, on its back end. Without any, coarsening ends. */
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) = 0;
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A)  = 0;
+
+    /**
+     * Whether the smoother works on patches, so that the lists must have some: said before the finest level is asked
+     * for. An aggregation that makes none need not listen; the hierarchy finds out.
+     */
+    virtual void want_patches(bool) {}
   };
 
   /**
@@ -93,6 +100,9 @@ namespace PatchFEM
     }
 
     void compute_smoother(Level &level) const;
+
+    std::unique_ptr<LevelSmoother<Number>> make_smoother(const Level &level) const;
+
     void allocate_vectors();
     void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
   };

@@ -7,12 +7,13 @@
 
 namespace PatchFEM
 {
-  /** Smoothers of a multigrid level; see PolynomialSmoother. */
+  /** Smoothers of a multigrid level: see PolynomialSmoother and, for patch, PatchSmoother. */
   enum class AMGSmoother
   {
     block_jacobi,
     l1_jacobi,
-    chebyshev
+    chebyshev,
+    patch
   };
 
   enum class AMGCycle
@@ -25,12 +26,14 @@ namespace PatchFEM
   struct AMGParameters
   {
     AMGSmoother smoother = AMGSmoother::chebyshev;
-    /// Sweeps of Jacobi or degree of the polynomial, before and again after each coarse correction.
+    /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;
-    /// Chebyshev's interval is [lambda_max / range, lambda_max]. Aggregates of 27 nodes leave little to the smoother:
-    /// with degree 2 a range of 20 takes a third more steps than one of 6.
-    double   smoothing_range = 6.;
-    AMGCycle cycle           = AMGCycle::v;
+    /// The interval of chebyshev, and of the weights of patch's steps, is [lambda_max / range, lambda_max]. Aggregates of
+    /// 27 nodes leave little to the smoother: with degree 2 a range of 20 takes a third more steps than one of 6.
+    double smoothing_range = 6.;
+    /// Sweeps inside of the patches in each step of the smoother patch (P3: more than 3 hardly help).
+    int      inner_sweeps = 3;
+    AMGCycle cycle        = AMGCycle::v;
     /// A level of so many rows at most is solved by its dense inverse.
     int coarse_size = 500;
     /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.

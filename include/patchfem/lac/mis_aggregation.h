@@ -20,20 +20,23 @@ namespace PatchFEM
   class MISAggregation : public AMGAggregation
   {
   public:
-    /** Aggregates alone, with default parameters. */
+    /** With default parameters, and patches only for a smoother that works on them. */
     MISAggregation() { data.patches = false; }
 
-    /** With what @p data asks for; a smoother that works on patches needs them. */
+    /** With what @p data asks for, and patches for a smoother that works on them. */
     explicit MISAggregation(const Aggregation::AdditionalData &data) : data(data) {}
 
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override;
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override;
+
+    void want_patches(const bool wanted) override { patches_wanted = wanted; }
 
     /** What was made for each level so far. */
     const std::vector<Aggregation> &levels() const { return aggregations; }
 
   private:
     Aggregation::AdditionalData data;
+    bool                        patches_wanted = false;
     std::vector<Aggregation>    aggregations;
 
     template <typename Number>

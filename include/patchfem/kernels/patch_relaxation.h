@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_patch_relaxation_h
+#define patchfem_kernels_patch_relaxation_h
+
+#include <patchfem/base/backend.h>
+#include <patchfem/base/host_device.h>
+
+#include <cstdint>
+
+/**
+ * @file
+ * Relaxation on patches (P3, section 5.2). A = A_P + A_B: entries inside of patches, that is blocks A_kk on the
+ * diagonal, and entries between patches. M^-1 = q(D^-1 A_P) D^-1 is block Jacobi with A_kk^-1 replaced by s sweeps of
+ * Jacobi's method, z <- z + omega D^-1 (r_k - A_kk z) from z = 0: a symmetric operator, positive definite for
+ * 0 < omega < 2 / lambda_max(D^-1 A).
+ *
+ * A patch is worked on by one block of threads, which holds its vectors and A_kk in shared memory, so that A_kk is read
+ * once however many sweeps there are. First-level caches do not do that by themselves: with patches of 90 KB of blocks
+ * of 3 an H200 found 8 % of the loads there and read A_kk twice. A patch that is too large for half of the shared memory
+ * has only its vectors there. On the host a patch belongs to one thread and A_kk stays in the second-level cache.
+ */
+namespace PatchFEM
+{
+  /**
+   * A in patches. Nodes are numbered in slots: those of patch p stand in the slices
+   * [patch_slices[p], patch_slices[p + 1]) of slice_height slots each, the last one padded. Both parts of A are sliced
+   * block ELLPACK in that order, laid out as SlicedEllpackView: the inner one holds the diagonal and the columns of the
+   * patch as slots counted from its first, the outer one all others as block columns of A. Rows of a patch are sorted
+   * by falling number of inner blocks, which leaves little padding in either part.
+   */
+  template <typename Number>
+  struct PatchMatrixView
+  {
+    int                  n_patches;
+    int                  block_size;
+    int                  slice_height;
+    int                  largest_patch; ///< in slots
+    std::size_t          largest_inner; ///< inner blocks of a patch, padding included
+    const int           *patch_slices;  ///< [patch + 1]
+    const int           *nodes;         ///< [slot], block row of A; -1 in padding
+    const std::int64_t  *inner_offsets; ///< [slice + 1], in stored blocks
+    const std::uint16_t *inner_columns;
+    const Number        *inner_values;
+    const std::int64_t  *outer_offsets; ///< [slice + 1], in stored blocks
+    const int           *outer_columns;
+    const Number        *outer_values;
+    const Number        *diagonal; ///< D^-1: entry (a, c), c <= a, at (slice * packed + a (a + 1) / 2 + c) * h + r
+    int                  n_slices;
+    int                  n_sweeps;
+    const double        *weights; ///< omega of the sweeps, [n_sweeps]
+
+    /** Entries of a symmetric block. */
+    PATCHFEM_INLINE int packed() const { return block_size * (block_size + 1) / 2; }
+
+    PATCHFEM_INLINE int inner_width(const std::int64_t slice) const
+    {
+      return static_cast<int>((inner_offsets[slice + 1] - inner_offsets[slice]) / slice_height);
+    }
+    PATCHFEM_INLINE int outer_width(const std::int64_t slice) const
+    {
+      return static_cast<int>((outer_offsets[slice + 1] - outer_offsets[slice]) / slice_height);
+    }
+  };
+
+  namespace kernels
+  {
+    /** Blocks of six make patches of few nodes: slices of 32 would be padding for the most part. */
+    PATCHFEM_INLINE constexpr int patch_slice_height(const int block_size)
+    {
+      return block_size <= 3 ? 32 : 8;
+    }
+
+    /**
+     * A step of the relaxation, x = x + omega_b M^-1 (r - A_P x) with r = b - A_B x and omega_b = weight[0]; without
+     * @p r from x = 0, which is not read. With @p r_out also r_out = b - A_P x of the new x. Per unknown b or r (and b
+     * for r_out) and x in, x and r_out out, D^-1 and A_P in, which s products use, one more with r_out. r_out may be r.
+     */
+    template <typename Number>
+    void patch_relaxation(Host,
+                          const PatchMatrixView<Number> &A,
+                          const double                  *weight,
+                          const Number                  *b,
+                          const Number                  *r,
+                          Number                        *x,
+                          Number                        *r_out);
+    template <typename Number>
+    void patch_relaxation(Cuda,
+                          const PatchMatrixView<Number> &A,
+                          const double                  *weight,
+                          const Number                  *b,
+                          const Number                  *r,
+                          Number                        *x,
+                          Number                        *r_out);
+
+    /** dst = M^-1 src */
+    template <typename Number>
+    void patch_inverse(Host, const PatchMatrixView<Number> &A, const Number *src, Number *dst);
+    template <typename Number>
+    void patch_inverse(Cuda, const PatchMatrixView<Number> &A, const Number *src, Number *dst);
+
+    /** r = b - A_B x, each row summed in double; r may be b. */
+    template <typename Number>
+    void patch_outer_residual(Host, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r);
+    template <typename Number>
+    void patch_outer_residual(Cuda, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r);
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

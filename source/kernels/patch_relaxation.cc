@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/jacobi.h>
+#include <patchfem/kernels/patch_relaxation.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    namespace
+    {
+      constexpr int max_slice_height = 32;
+
+      /**
+       * use(a, slot, sum) for the rows of a slice of A_P z; z is [component][slot of the patch], slots from its first.
+       * The innermost loop runs over rows, which stand side by side.
+       */
+      template <int static_size, typename Number, typename Use>
+      inline void inner_product(const PatchMatrixView<Number> &A,
+                                const int                      slice,
+                                const int                      first_slice,
+                                const int                      n_slots,
+                                const Number *__restrict__ z,
+                                const Use &use)
+      {
+        constexpr int      storage = static_size > 0 ? static_size : max_block_size;
+        const int          b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
+        const std::int64_t begin                  = A.inner_offsets[slice];
+        const int          width                  = A.inner_width(slice);
+        const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
+        const Number *__restrict__ values         = A.inner_values + begin * b * b;
+        Number sums[storage][max_slice_height];
+        Number gathered[max_slice_height];
+        for (int a = 0; a < b; ++a)
+          for (int r = 0; r < h; ++r)
+            sums[a][r] = 0;
+        for (int k = 0; k < width; ++k, columns += h, values += std::int64_t(b) * b * h)
+          for (int c = 0; c < b; ++c)
+          {
+            const Number *__restrict__ z_c = z + std::int64_t(c) * n_slots;
+#pragma omp simd
+            for (int r = 0; r < h; ++r)
+              gathered[r] = z_c[columns[r]];
+            for (int a = 0; a < b; ++a)
+            {
+              const Number *__restrict__ entry = values + (a * b + c) * h;
+#pragma omp simd
+              for (int r = 0; r < h; ++r)
+                sums[a][r] += entry[r] * gathered[r];
+            }
+          }
+        for (int a = 0; a < b; ++a)
+          for (int r = 0; r < h; ++r)
+            use(a, (slice - first_slice) * h + r, sums[a][r]);
+      }
+
+      /** One patch: its vectors, [component][slot], and the steps of the relaxation on them. */
+      template <int static_size, typename Number>
+      struct PatchWork
+      {
+        const PatchMatrixView<Number> &A;
+        std::vector<Number>            rhs, z, t;
+        int                            first_slice = 0, last_slice = 0, n_slots = 0;
+
+        explicit PatchWork(const PatchMatrixView<Number> &A) : A(A)
+        {
+          const std::size_t n = std::size_t(A.largest_patch) * A.block_size;
+          rhs.resize(n);
+          z.resize(n);
+          t.resize(n);
+        }
+
+        int size() const { return static_size > 0 ? static_size : A.block_size; }
+
+        void start(const int patch)
+        {
+          first_slice = A.patch_slices[patch];
+          last_slice  = A.patch_slices[patch + 1];
+          n_slots     = (last_slice - first_slice) * A.slice_height;
+        }
+
+        /** use(unknown of A, place in the vectors of the patch) */
+        template <typename Use>
+        void for_each_unknown(const Use &use) const
+        {
+          const int  b     = size();
+          const int *nodes = A.nodes + std::int64_t(first_slice) * A.slice_height;
+          for (int i = 0; i < n_slots; ++i)
+            if (nodes[i] >= 0)
+              for (int a = 0; a < b; ++a)
+                use(std::int64_t(nodes[i]) * b + a, std::int64_t(a) * n_slots + i);
+        }
+
+        void gather(const Number *from, std::vector<Number> &to)
+        {
+          std::fill_n(to.begin(), std::size_t(n_slots) * size(), Number(0));
+          for_each_unknown([&](const std::int64_t i, const std::int64_t place) { to[place] = from[i]; });
+        }
+
+        template <typename Use>
+        void product(const Use &use) const
+        {
+          for (int slice = first_slice; slice < last_slice; ++slice)
+            inner_product<static_size>(A, slice, first_slice, n_slots, z.data(), [&](int a, int slot, Number sum) {
+              use(std::int64_t(a) * n_slots + slot, sum);
+            });
+        }
+
+        /** z = omega D^-1 from or z = z + omega D^-1 from. */
+        void apply_diagonal(const double omega, const std::vector<Number> &from, const bool add)
+        {
+          const int    b = size(), h = A.slice_height, packed = A.packed();
+          const Number weight = static_cast<Number>(omega);
+          for (int slice = first_slice; slice < last_slice; ++slice)
+          {
+            const Number *D    = A.diagonal + std::int64_t(slice) * packed * h;
+            const int     slot = (slice - first_slice) * h;
+            for (int a = 0; a < b; ++a)
+            {
+              Number *z_a                    = z.data() + std::int64_t(a) * n_slots + slot;
+              Number  sums[max_slice_height] = {};
+              for (int c = 0; c < b; ++c)
+              {
+                const Number *entry  = D + (a > c ? a * (a + 1) / 2 + c : c * (c + 1) / 2 + a) * h;
+                const Number *from_c = from.data() + std::int64_t(c) * n_slots + slot;
+#pragma omp simd
+                for (int r = 0; r < h; ++r)
+                  sums[r] += entry[r] * from_c[r];
+              }
+#pragma omp simd
+              for (int r = 0; r < h; ++r)
+                z_a[r] = (add ? z_a[r] : Number(0)) + weight * sums[r];
+            }
+          }
+        }
+
+        /** to = rhs - A_P z */
+        void residual(std::vector<Number> &to)
+        {
+          product([&](const std::int64_t place, const Number sum) { to[place] = rhs[place] - sum; });
+        }
+
+        /** z = M^-1 rhs */
+        void relax()
+        {
+          apply_diagonal(A.weights[0], rhs, false);
+          for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
+          {
+            product([&](const std::int64_t place, const Number sum) { t[place] = rhs[place] - sum; });
+            apply_diagonal(A.weights[sweep], t, true);
+          }
+        }
+      };
+
+      /** work(patch) on every patch. */
+      template <typename Number, typename Work>
+      void for_each_patch(const PatchMatrixView<Number> &A, const Work &work)
+      {
+        with_block_size(A.block_size, [&](auto size) {
+#pragma omp parallel
+          {
+            PatchWork<decltype(size)::value, Number> patch(A);
+#pragma omp for schedule(dynamic)
+            for (int p = 0; p < A.n_patches; ++p)
+            {
+              patch.start(p);
+              work(patch);
+            }
+          }
+        });
+      }
+    } // namespace
+
+    template <typename Number>
+    void patch_relaxation(Host,
+                          const PatchMatrixView<Number> &A,
+                          const double                  *weight,
+                          const Number                  *b,
+                          const Number                  *r,
+                          Number                        *x,
+                          Number                        *r_out)
+    {
+      const Number omega = static_cast<Number>(*weight);
+      for_each_patch(A, [=](auto &patch) {
+        patch.gather(r != nullptr ? r : b, patch.rhs);
+        if (r != nullptr)
+        {
+          patch.gather(x, patch.z);
+          patch.residual(patch.rhs);
+        }
+        patch.relax();
+        patch.for_each_unknown([&](const std::int64_t i, const std::int64_t place) {
+          patch.z[place] = (r != nullptr ? x[i] : Number(0)) + omega * patch.z[place];
+          x[i]           = patch.z[place];
+        });
+        if (r_out == nullptr)
+          return;
+        patch.gather(b, patch.rhs);
+        patch.residual(patch.t);
+        patch.for_each_unknown([&](const std::int64_t i, const std::int64_t place) { r_out[i] = patch.t[place]; });
+      });
+    }
+
+    template <typename Number>
+    void patch_inverse(Host, const PatchMatrixView<Number> &A, const Number *src, Number *dst)
+    {
+      for_each_patch(A, [=](auto &patch) {
+        patch.gather(src, patch.rhs);
+        patch.relax();
+        patch.for_each_unknown([&](const std::int64_t i, const std::int64_t place) { dst[i] = patch.z[place]; });
+      });
+    }
+
+    template <typename Number>
+    void patch_outer_residual(Host, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r)
+    {
+      const int n_slices = A.n_slices;
+      with_block_size(A.block_size, [&](auto static_size) {
+        constexpr int size = decltype(static_size)::value, storage = size > 0 ? size : max_block_size;
+        const int     nc = size > 0 ? size : A.block_size, h = A.slice_height;
+#pragma omp parallel for schedule(static)
+        for (int slice = 0; slice < n_slices; ++slice)
+        {
+          const std::int64_t begin = A.outer_offsets[slice];
+          const int          width = A.outer_width(slice);
+          if (width == 0 && b == r)
+            continue;
+          double sums[storage][max_slice_height];
+          Number gathered[max_slice_height];
+          for (int a = 0; a < nc; ++a)
+            for (int i = 0; i < h; ++i)
+              sums[a][i] = 0.;
+          const int    *columns = A.outer_columns + begin;
+          const Number *values  = A.outer_values + begin * nc * nc;
+          for (int k = 0; k < width; ++k, columns += h, values += std::int64_t(nc) * nc * h)
+            for (int c = 0; c < nc; ++c)
+            {
+#pragma omp simd
+              for (int i = 0; i < h; ++i)
+                gathered[i] = x[std::int64_t(columns[i]) * nc + c];
+              for (int a = 0; a < nc; ++a)
+              {
+                const Number *entry = values + (a * nc + c) * h;
+#pragma omp simd
+                for (int i = 0; i < h; ++i)
+                  sums[a][i] += static_cast<double>(entry[i]) * static_cast<double>(gathered[i]);
+              }
+            }
+          for (int i = 0; i < h; ++i)
+          {
+            const int node = A.nodes[std::int64_t(slice) * h + i];
+            for (int a = 0; node >= 0 && a < nc; ++a)
+            {
+              const std::int64_t row = std::int64_t(node) * nc + a;
+              r[row]                 = static_cast<Number>(static_cast<double>(b[row]) - sums[a][i]);
+            }
+          }
+        }
+      });
+    }
+
+#define INSTANTIATE(Number)                                                                             \
+  template void patch_relaxation(Host, const PatchMatrixView<Number> &, const double *, const Number *, \
+                                 const Number *, Number *, Number *);                                   \
+  template void patch_inverse(Host, const PatchMatrixView<Number> &, const Number *, Number *);         \
+  template void patch_outer_residual(Host, const PatchMatrixView<Number> &, const Number *, const Number *, Number *)
+    INSTANTIATE(float);
+    INSTANTIATE(double);
+  } // namespace kernels
+} // namespace PatchFEM
