@@ -212,6 +212,23 @@ namespace PatchFEM
         for (int e = 0; e < n; ++e)
           to[e] = from[e];
       }
+
+      /**
+       * The columns at @p from of a block, or 0 if it is not there. Nobody branches, so that all reads of a step are
+       * under way at once: those without a block read @p anywhere.
+       */
+      template <int n, typename Number>
+      PATCHFEM_INLINE void read_block(
+          const bool is_there, const Number *from, const Number *anywhere, const int nc, const int nm, Number (*to)[n])
+      {
+        from = is_there ? from : anywhere;
+        for (int b = 0; b < nc; ++b)
+        {
+          read<n>(from + b * nm, to[b]);
+          for (int e = 0; e < n; ++e)
+            to[b][e] = is_there ? to[b][e] : Number(0);
+        }
+      }
     } // namespace coarsening
 
     /**
@@ -349,8 +366,7 @@ namespace PatchFEM
              first += at_once)
         {
           const int n = at_once < length - first ? at_once : length - first;
-          // Past the last block a member works on it as well, but nothing comes of it.
-          int block[owned], mode[owned];
+          int       block[owned], mode[owned];
           PATCHFEM_UNROLL
           for (int t = 0; t < owned; ++t)
           {
@@ -389,29 +405,23 @@ namespace PatchFEM
             for (int s = 0; s < n_here; ++s, A_k += std::int64_t(height) * nc * nc)
             {
               const Number *P_j = P_values + team.from(row_of_P, s) * size;
-              const Number *right[owned]; // nullptr: this row of P has no such block, and 0 is added
+              Number        value[owned][rows][each];
               PATCHFEM_UNROLL
               for (int t = 0; t < owned; ++t)
               {
-                const int q = block[t] < 0 ? Scratch::none : places.entry[block[t] * Team::size + s];
-                right[t]    = q == Scratch::none ? nullptr : P_j + q * size + mode[t];
+                const int q = places.entry[(block[t] < 0 ? 0 : block[t]) * Team::size + s];
+                coarsening::read_block<each>(block[t] >= 0 && q != Scratch::none, P_j + q * size + mode[t], P_values,
+                                             nc, nm, value[t]);
               }
               for (int b = 0; b < nc; ++b)
-              {
-                Number left[rows];
                 for (int a = 0; a < nc; ++a)
-                  left[a] = A_k[(a * nc + b) * height];
-                PATCHFEM_UNROLL
-                for (int t = 0; t < owned; ++t)
                 {
-                  Number value[each] = {};
-                  if (right[t] != nullptr)
-                    coarsening::read<each>(right[t] + b * nm, value);
-                  for (int a = 0; a < nc; ++a)
+                  const Number left = A_k[(a * nc + b) * height];
+                  PATCHFEM_UNROLL
+                  for (int t = 0; t < owned; ++t)
                     for (int e = 0; e < each; ++e)
-                      part[t][a][e] += left[a] * value[e];
+                      part[t][a][e] += left * value[t][b][e];
                 }
-              }
               if ((s + 1) % coarsening::stride == 0 || s + 1 == n_here)
                 PATCHFEM_UNROLL
               for (int t = 0; t < owned; ++t)
@@ -477,6 +487,7 @@ namespace PatchFEM
       {
         constexpr int owned = coarsening::n_owned(coarsening::wanted(static_nm), Team::size, static_nm);
         constexpr int rows  = static_nm > 0 ? static_nm : max_block_size;
+        constexpr int inner = static_nc > 0 ? static_nc : max_block_size;
         const int     nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m, size = nc * nm;
         const int     i = static_cast<int>(index / n_parts), part_of_row = static_cast<int>(index % n_parts);
         const int     groups = nm / each, at_once = Team::size * owned / groups;
@@ -534,12 +545,13 @@ namespace PatchFEM
             {
               const Number *P_j  = P_values + team.from(block_of_P, s) * size;
               const Number *AP_j = AP_values + team.from(row_of_AP, s) * size;
-              const Number *right[owned];
+              Number        value[owned][inner][each];
               PATCHFEM_UNROLL
               for (int t = 0; t < owned; ++t)
               {
-                const int q = block[t] < 0 ? Scratch::none : places.entry[block[t] * Team::size + s];
-                right[t]    = q == Scratch::none ? nullptr : AP_j + q * size + mode[t];
+                const int q = places.entry[(block[t] < 0 ? 0 : block[t]) * Team::size + s];
+                coarsening::read_block<each>(block[t] >= 0 && q != Scratch::none, AP_j + q * size + mode[t], AP_values,
+                                             nc, nm, value[t]);
               }
               for (int b = 0; b < nc; ++b)
               {
@@ -548,14 +560,9 @@ namespace PatchFEM
                   coarsening::read<each>(P_j + b * nm + m, left + m);
                 PATCHFEM_UNROLL
                 for (int t = 0; t < owned; ++t)
-                {
-                  Number value[each] = {};
-                  if (right[t] != nullptr)
-                    coarsening::read<each>(right[t] + b * nm, value);
                   for (int m = 0; m < nm; ++m)
                     for (int e = 0; e < each; ++e)
-                      part[t][m][e] += left[m] * value[e];
-                }
+                      part[t][m][e] += left[m] * value[t][b][e];
               }
               if ((s + 1) % coarsening::stride == 0 || s + 1 == n_here)
                 PATCHFEM_UNROLL
