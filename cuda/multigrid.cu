@@ -3,6 +3,7 @@
 
 #include <patchfem/kernels/coarsening.h>
 #include <patchfem/kernels/near_null_space_bodies.h>
+#include <patchfem/kernels/null_space_bodies.h>
 #include <patchfem/kernels/smoother_bodies.h>
 
 // The bodies of smoothed aggregation and of the cycle.
@@ -29,6 +30,12 @@ namespace PatchFEM
     INSTANTIATE(EmitTransposedBody);
     INSTANTIATE(SymmetryBody);
 
+    INSTANTIATE(RestrictVectorBody);
+    INSTANTIATE(AddOuterProductBody);
+    INSTANTIATE(LargestValueBody);
+    INSTANTIATE(DenseDiagonalBody);
+    INSTANTIATE(DependentRowBody<double>);
+
     INSTANTIATE(AggregateQRBody);
     INSTANTIATE(LanczosLengthBody);
     INSTANTIATE(LargestEigenvalueBody);
@@ -41,6 +48,7 @@ namespace PatchFEM
 
 #define INSTANTIATE_NUMBER(Number)           \
   INSTANTIATE(ScatteredBody<Number>);        \
+  INSTANTIATE(RemoveComponentBody<Number>);  \
   INSTANTIATE(LanczosNormaliseBody<Number>); \
   INSTANTIATE(LanczosUpdateBody<Number>);    \
   INSTANTIATE(MaskDecoupledBody<Number>);    \

@@ -2,8 +2,10 @@
 #include "../assembly/structure_tools.h"
 
 #include <patchfem/kernels/multigrid_value_bodies.h>
+#include <patchfem/kernels/null_space_bodies.h>
 #include <patchfem/lac/amg_hierarchy.h>
 
+#include <cmath>
 #include <utility>
 
 namespace PatchFEM
@@ -24,13 +26,31 @@ namespace PatchFEM
                     " rows): " + error.what());
       }
     }
+
+    /** w = Q^T v. Throws Error unless v = Q w, that is |w| = |v| = 1. */
+    Array<double> restrict_vector(const AggregateLists       &aggregates,
+                                  const TentativeProlongator &tentative,
+                                  const int                   n_components,
+                                  const int                   n_modes,
+                                  const Array<double>        &v)
+    {
+      const Backend &place = v.backend();
+      Vector<double> w(place, std::size_t(aggregates.n_aggregates()) * n_modes);
+      run(place, w.size(),
+          kernels::RestrictVectorBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
+                                      n_components, n_modes, tentative.values().data(), v.data(), w.data()});
+      require(std::abs(w.l2_norm() - 1.) < 1e-6,
+              "the near-null space does not contain the null space of the matrix, which is singular.");
+      return std::move(w.array());
+    }
   } // namespace
 
   template <typename Number>
   void AMGHierarchy<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
                                         const NearNullSpace               &near_null,
                                         AMGAggregation                    &aggregation,
-                                        const AMGParameters               &amg_parameters)
+                                        const AMGParameters               &amg_parameters,
+                                        std::vector<Array<double>>         null_basis)
   {
     parameters = amg_parameters;
     require(parameters.coarse_size >= 1 && parameters.max_levels >= 1,
@@ -40,6 +60,7 @@ namespace PatchFEM
                                                       std::to_string(A.n_rows()) + " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     levels.clear();
+    null_vectors = std::move(null_basis);
 
     const int     n_modes = near_null.n_modes();
     Array<double> modes;
@@ -60,7 +81,7 @@ namespace PatchFEM
           constexpr int most_rows = 20000;
           require(matrix->n_rows() <= most_rows,
                   "is the last one but too large to be inverted; allow more levels or larger aggregates.");
-          level.inverse.compute(*matrix);
+          level.inverse.compute(*matrix, null_vectors);
           return;
         }
         compute_smoother(level);
@@ -77,6 +98,8 @@ namespace PatchFEM
         level.tentative.compute(level.aggregates, modes, n_components, n_modes);
         modes.swap(level.tentative.coarse_modes());
         level.tentative.coarse_modes().release();
+        for (Array<double> &v : null_vectors)
+          v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
         level.coarsening.reinit(*matrix, level.aggregates, n_modes);
         level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
         level.has_coarse = coarser = true;
@@ -99,7 +122,7 @@ namespace PatchFEM
       Level &level = *levels[index];
       on_level(index, level.A->n_rows(), [&]() {
         if (level.smoother == nullptr)
-          level.inverse.compute(*level.A);
+          level.inverse.compute(*level.A, null_vectors);
         else
           compute_smoother(level);
         if (level.has_coarse)

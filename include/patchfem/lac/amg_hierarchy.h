@@ -35,11 +35,18 @@ namespace PatchFEM
   class AMGHierarchy
   {
   public:
-    /** Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A. */
+    /**
+     * Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A.
+     *
+     * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. It has to lie
+     * in the span of the modes on every aggregate. Smoothed prolongators then keep it: from Q w = v, Q the tentative one,
+     * follow P w = v and (R A P) w = 0. The last level is inverted on its complement, see DenseInverse.
+     */
     void initialize(const SlicedEllpackMatrix<Number> &A,
                     const NearNullSpace               &near_null,
                     AMGAggregation                    &aggregation,
-                    const AMGParameters               &parameters);
+                    const AMGParameters               &parameters,
+                    std::vector<Array<double>>         null_vectors = {});
 
     /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
@@ -73,6 +80,7 @@ namespace PatchFEM
 
     AMGParameters                       parameters;
     std::vector<std::unique_ptr<Level>> levels;
+    std::vector<Array<double>>          null_vectors; ///< of the last level
 
     void compute_smoother(Level &level) const;
     void allocate_vectors();
