@@ -13,8 +13,16 @@ namespace PatchFEM
   template <int dim>
   std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
 
+  /** What a connected part of the mesh can do without energy. */
+  struct FreeModes
+  {
+    std::string                      part;         ///< `mesh`, or where the part is
+    std::string                      names;        ///< the modes that no condition holds
+    std::vector<std::vector<double>> null_vectors; ///< [vector][locally owned unknown], 0 outside of the part
+  };
+
   /**
-   * Throws Error if a connected part of the mesh can move without energy, and names the mode.
+   * Finds the connected parts of the mesh that can move without energy.
    *
    * A combination c of the modes is free if it satisfies every condition: with r the value of the modes in one
    * constraint line, x_i - sum_j w_j x_j, or in one component at a point of elastic support, r . c = 0. So the
@@ -22,13 +30,19 @@ namespace PatchFEM
    * G = sum r r^T of each connected part. Rotations are about the centre of the mesh and scaled by its size, so that
    * entries of r are of order one.
    *
+   * A null vector of the matrix has the values of such a combination at the unknowns of the part that are not
+   * constrained, and 0 at all others.
+   *
    * @param essential_lines The lines of the boundary conditions alone: hanging nodes hold nothing.
    */
   template <int dim>
-  void refuse_singular(const Discretisation<dim>                  &discretisation,
-                       const Physics<dim>                         &physics,
-                       const dealii::AffineConstraints<double>    &essential_lines,
-                       const std::set<dealii::types::boundary_id> &essential_ids);
+  std::vector<FreeModes> find_free_modes(const Discretisation<dim>                  &discretisation,
+                                         const Physics<dim>                         &physics,
+                                         const dealii::AffineConstraints<double>    &essential_lines,
+                                         const std::set<dealii::types::boundary_id> &essential_ids);
+
+  /** Throws Error if there are any. @p n_components is that of the physics. */
+  void refuse_singular(const std::vector<FreeModes> &free, unsigned int n_components);
 } // namespace PatchFEM
 
 #endif
