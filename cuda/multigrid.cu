@@ -32,7 +32,8 @@ namespace PatchFEM
 
     INSTANTIATE(RestrictVectorBody);
     INSTANTIATE(AddOuterProductBody);
-    INSTANTIATE(LargestValueBody);
+    INSTANTIATE(RootMeanSquareBody);
+    INSTANTIATE(CoupledNodesBody);
     INSTANTIATE(DenseDiagonalBody);
     INSTANTIATE(DependentRowBody<double>);
 
@@ -49,6 +50,7 @@ namespace PatchFEM
 #define INSTANTIATE_NUMBER(Number)           \
   INSTANTIATE(ScatteredBody<Number>);        \
   INSTANTIATE(RemoveComponentBody<Number>);  \
+  INSTANTIATE(AddNodeProductBody<Number>);   \
   INSTANTIATE(LanczosNormaliseBody<Number>); \
   INSTANTIATE(LanczosUpdateBody<Number>);    \
   INSTANTIATE(MaskDecoupledBody<Number>);    \

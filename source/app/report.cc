@@ -193,8 +193,9 @@ namespace PatchFEM
         << std::setprecision(2) << cycle.path.relative_residual << ", " << cycle.path.seconds.total() << " s"
         << std::setprecision(6) << std::endl;
     if (const auto &null_space = cycle.path.null_space)
-      out << "The system is singular: " << null_space->dimension << " motions were projected away, with "
-          << 100. * null_space->removed_load << " % of the load" << std::endl;
+      out << "The system is singular; its null space of dimension " << null_space->dimension
+          << " was projected away, with a part of " << std::setprecision(2) << null_space->removed_load << " of the load"
+          << std::setprecision(6) << std::endl;
   }
 
   void RunReport::print_timing(std::ostream &out) const

@@ -20,7 +20,8 @@ namespace PatchFEM
 
   template <typename Number>
   void DenseInverse<Number>::compute(const SlicedEllpackMatrix<Number> &matrix,
-                                     const std::vector<Array<double>>  &null_vectors)
+                                     const std::vector<Array<double>>  &null_vectors,
+                                     const Array<double>               &scale)
   {
     const Backend &place = matrix.backend();
     n                    = matrix.n_rows();
@@ -32,18 +33,14 @@ namespace PatchFEM
     dense.set_zero();
     run(place, 2, kernels::FillBody{failure.data(), INT_MAX});
     run(place, n, kernels::ToDenseBody<Number>{matrix.view(), matrix.row_lengths(), n, dense.data()});
+    for (const Array<double> &v : null_vectors)
+    {
+      require(v.size() == std::size_t(n) && scale.size() == 1,
+              "A null space does not have an entry for every row of the matrix, or no scale.");
+      run(place, n, kernels::AddOuterProductBody{n, scale.data(), v.data(), dense.data()});
+    }
     Array<double> diagonal(place, n);
     run(place, n, kernels::DenseDiagonalBody{n, dense.data(), diagonal.data()});
-    if (!null_vectors.empty())
-    {
-      Array<double> scale(place, 1);
-      run(place, 1, kernels::LargestValueBody{n, diagonal.data(), scale.data()});
-      for (const Array<double> &v : null_vectors)
-      {
-        require(v.size() == std::size_t(n), "A null space does not have an entry for every row of the matrix.");
-        run(place, n, kernels::AddOuterProductBody{n, scale.data(), v.data(), dense.data()});
-      }
-    }
     dispatch(place, [&](auto where) {
       constexpr int strip = std::is_same<decltype(where), Host>::value ? 8 : 1;
       kernels::invert_dense_spd<strip>(where, n, dense.data(), factor.data(), inverse.data(), failure.data());

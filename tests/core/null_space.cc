@@ -171,7 +171,7 @@ TEST_P(NullSpaceTest, DenseInverseIsThePseudoInverse)
     vectors.emplace_back(backend(), v.copy_to_host());
   DenseInverse<double> inverse;
   EXPECT_THROW(inverse.compute(matrix), Error);
-  inverse.compute(matrix, vectors);
+  inverse.compute(matrix, vectors, Array<double>(backend(), std::vector<double>{7.}));
   Vector<double> b(backend(), cases::random_values(matrix.n_rows(), 3)), x(backend(), matrix.n_rows()),
       Ax(backend(), matrix.n_rows());
   space.project(b);
@@ -185,10 +185,12 @@ TEST_P(NullSpaceTest, DenseInverseIsThePseudoInverse)
 
 TEST_P(NullSpaceTest, MultigridSolvesForFreeBodies)
 {
+  // With the small size the last level is a node for each body: all of it is null space, and rounding.
   for (const int n_bodies : {1, 2})
-    for (const bool mixed : {false, true})
+    for (const int coarse_size : {100, 6 * n_bodies})
     {
-      const FreeLattice lattice(10, n_bodies);
+      const bool        mixed = n_bodies == 2;
+      const FreeLattice lattice(8, n_bodies);
       unsigned int      steps[2];
       for (const bool here : {true, false})
       {
@@ -196,7 +198,7 @@ TEST_P(NullSpaceTest, MultigridSolvesForFreeBodies)
         const SlicedEllpackMatrix<double>       matrix(place, lattice.matrix, 3);
         const NullSpace<double>                 space(place, lattice.motions);
         PreconditionAMG<double>::AdditionalData data;
-        data.coarse_size      = 150;
+        data.coarse_size      = coarse_size;
         data.single_precision = mixed;
         PreconditionAMG<double> amg;
         MISAggregation          aggregation;

@@ -2,7 +2,10 @@
 #ifndef patchfem_kernels_null_space_bodies_h
 #define patchfem_kernels_null_space_bodies_h
 
+#include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/parallel_for.h>
+
+#include <cmath>
 
 /** @file Bodies (see parallel_for.h) that keep the null space of a singular matrix out of its solution. */
 namespace PatchFEM
@@ -48,7 +51,47 @@ namespace PatchFEM
       }
     };
 
-    /** Row @p i of A + s v v^T, A dense and s its largest diagonal entry. */
+    /** Counts the nodes with entries of v that couple with other nodes. */
+    struct CoupledNodesBody
+    {
+      const int    *lengths; ///< blocks in each row, the one on the diagonal included
+      int           n_components;
+      const double *v; ///< [node][component]
+      int          *n_coupled;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t node) const
+      {
+        bool zero = true;
+        for (int a = 0; a < n_components; ++a)
+          zero = zero && v[node * n_components + a] == 0.;
+        if (!zero && lengths[node] > 1)
+          atomic_increment(n_coupled);
+      }
+    };
+
+    /** A + s v v^T in the diagonal blocks of rows that have no other. */
+    template <typename Number>
+    struct AddNodeProductBody
+    {
+      SlicedEllpackView<Number> A;
+      const int                *lengths;
+      const double             *scale; ///< s
+      const double             *v;     ///< [node][component]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t node) const
+      {
+        const int     i = static_cast<int>(node), n = A.block_rows;
+        const double *w = v + node * n;
+        for (int a = 0; a < n && lengths[i] == 1; ++a)
+          for (int b = 0; b < n; ++b)
+          {
+            Number &entry = A.values[A.value_index(i, 0, a, b)];
+            entry         = static_cast<Number>(static_cast<double>(entry) + scale[0] * w[a] * w[b]);
+          }
+      }
+    };
+
+    /** Row @p i of A + s v v^T, A dense. */
     struct AddOuterProductBody
     {
       int           n;
@@ -95,20 +138,14 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { diagonal[i] = A[i * n + i]; }
     };
 
-    /** The largest of some hundred values, by one thread. */
-    struct LargestValueBody
+    /** s = sqrt(square / n), by one thread: the root mean square of a diagonal from its square. */
+    struct RootMeanSquareBody
     {
-      int           n;
-      const double *values;
-      double       *largest;
+      std::int64_t  n;
+      const double *square;
+      double       *result;
 
-      PATCHFEM_INLINE void operator()(std::int64_t) const
-      {
-        double result = 0.;
-        for (int i = 0; i < n; ++i)
-          result = values[i] > result ? values[i] : result;
-        largest[0] = result;
-      }
+      PATCHFEM_INLINE void operator()(std::int64_t) const { result[0] = std::sqrt(square[0] / static_cast<double>(n)); }
     };
   } // namespace kernels
 } // namespace PatchFEM
