@@ -5,6 +5,7 @@
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/hp/fe_values.h>
+#include <deal.II/lac/full_matrix.h>
 
 #include <numeric>
 #include <sstream>
@@ -323,7 +324,7 @@ namespace PatchFEM
       typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
       place << cell->center();
       modes.part = first_cell.size() > 1 ? "part of the mesh around (" + place.str() + ")" : "mesh";
-      modes.null_vectors.assign(free.size(), std::vector<double>(dof_handler.locally_owned_dofs().n_elements(), 0.));
+      modes.modes.assign(free.size(), std::vector<double>(dof_handler.locally_owned_dofs().n_elements(), 0.));
       free_part[part] = result.size();
       result.push_back(modes);
       combinations.push_back(free);
@@ -342,18 +343,77 @@ namespace PatchFEM
       indices.resize(fe.n_dofs_per_cell());
       cell->get_dof_indices(indices);
       for (unsigned int i = 0; i < indices.size(); ++i)
-        if (dof_handler.locally_owned_dofs().is_element(indices[i]) &&
-            !discretisation.constraints->is_constrained(indices[i]))
+        if (dof_handler.locally_owned_dofs().is_element(indices[i]))
           for (unsigned int v = 0; v < combinations[part].size(); ++v)
           {
             double value = 0.;
             for (unsigned int m = 0; m < n_modes; ++m)
               value += combinations[part][v].coefficients[m] *
                        scaled_mode(m, points[i], fe.system_to_component_index(i).first);
-            result[part].null_vectors[v][dof_handler.locally_owned_dofs().index_within_set(indices[i])] = value;
+            result[part].modes[v][dof_handler.locally_owned_dofs().index_within_set(indices[i])] = value;
           }
     }
     return result;
+  }
+
+  template <int dim>
+  void remove_free_modes(const Discretisation<dim> &discretisation, SolutionVector &solution)
+  {
+    const dealii::DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
+    const dealii::IndexSet        &owned       = dof_handler.locally_owned_dofs();
+    const unsigned int             n           = discretisation.free_modes.size();
+    if (n == 0)
+      return;
+    std::vector<SolutionVector> fields(n + 1); // the modes, and the solution behind them
+    for (unsigned int m = 0; m < n; ++m)
+    {
+      fields[m].reinit(solution);
+      for (const dealii::types::global_dof_index i : owned)
+        fields[m](i) = discretisation.free_modes[m][owned.index_within_set(i)];
+      fields[m].update_ghost_values();
+    }
+    fields[n] = solution;
+    fields[n].update_ghost_values();
+
+    const dealii::hp::MappingCollection<dim> mapping(*discretisation.mapping);
+    dealii::hp::FEValues<dim>                values(mapping, dof_handler.get_fe_collection(), discretisation.quadrature,
+                                                    dealii::update_values | dealii::update_JxW_values);
+    std::vector<std::vector<dealii::Vector<double>>> at_points(n + 1);
+    std::vector<double>                              products(n * (n + 1), 0.); // [mode][field]
+    for (const auto &cell : dof_handler.active_cell_iterators())
+      if (cell->is_locally_owned())
+      {
+        values.reinit(cell);
+        const dealii::FEValues<dim> &fe_values = values.get_present_fe_values();
+        for (unsigned int f = 0; f <= n; ++f)
+        {
+          at_points[f].assign(fe_values.n_quadrature_points, dealii::Vector<double>(cell->get_fe().n_components()));
+          fe_values.get_function_values(fields[f], at_points[f]);
+        }
+        for (const unsigned int q : fe_values.quadrature_point_indices())
+          for (unsigned int m = 0; m < n; ++m)
+            for (unsigned int f = 0; f <= n; ++f)
+              products[m * (n + 1) + f] += fe_values.JxW(q) * (at_points[m][q] * at_points[f][q]);
+      }
+    dealii::Utilities::MPI::sum(products, discretisation.communicator, products);
+
+    dealii::FullMatrix<double> gram(n, n);
+    dealii::Vector<double>     product(n), coefficients(n);
+    for (unsigned int m = 0; m < n; ++m)
+    {
+      for (unsigned int f = 0; f < n; ++f)
+        gram(m, f) = products[m * (n + 1) + f];
+      product(m) = products[m * (n + 1) + n];
+    }
+    gram.gauss_jordan();
+    gram.vmult(coefficients, product);
+    solution.zero_out_ghost_values();
+    for (unsigned int m = 0; m < n; ++m)
+    {
+      fields[m].zero_out_ghost_values();
+      solution.add(-coefficients(m), fields[m]);
+    }
+    solution.update_ghost_values();
   }
 
   void refuse_singular(const std::vector<FreeModes> &free, const unsigned int n_components)
@@ -367,6 +427,8 @@ namespace PatchFEM
 
   template std::vector<double>    near_null_space(const Discretisation<2> &, const Physics<2> &);
   template std::vector<double>    near_null_space(const Discretisation<3> &, const Physics<3> &);
+  template void                   remove_free_modes(const Discretisation<2> &, SolutionVector &);
+  template void                   remove_free_modes(const Discretisation<3> &, SolutionVector &);
   template std::vector<FreeModes> find_free_modes(const Discretisation<2> &,
                                                   const Physics<2> &,
                                                   const dealii::AffineConstraints<double> &,

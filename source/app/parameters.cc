@@ -144,9 +144,9 @@ namespace PatchFEM
     prm.declare_entry(
         "Null space", "refuse", Patterns::Selection("refuse|project"),
         "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
-        "refuse ends "
-        "with an error that names the motion; project takes it away from the loads and from the solution, which is the "
-        "one with no component in it (as vectors of unknowns).");
+        "refuse ends with an error that names the motion; project takes from the loads what has no solution, and of "
+        "all "
+        "solutions finds the one that is orthogonal to the motion in L2.");
 
     // One sentence each; what an entry means for the method is with AMGParameters.
     prm.enter_subsection("AMG");
@@ -170,7 +170,11 @@ namespace PatchFEM
     prm.declare_entry(
         "Strength threshold", "0", Patterns::Double(0., 1.),
         "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), in "
-        "Frobenius norms of blocks; with 0 all that share a cell may.");
+        "Frobenius norms of blocks; with 0 all that share a cell may. Flat cells want about 0.4, so that aggregates "
+        "lie "
+        "across them; cells of good shape have no couplings so strong, and with too large a threshold there are no "
+        "aggregates, "
+        "which is an error.");
     prm.leave_subsection();
     prm.leave_subsection();
   }

@@ -129,18 +129,18 @@ namespace PatchFEM
       return std::make_unique<PreconditionIdentity<Number>>();
     }
 
-    /** The vectors of @p discretisation at the unknowns of the matrix. */
+    /** The free modes of @p discretisation at the unknowns of the matrix that are not constrained. */
     template <typename Number, int dim>
     NullSpace<Number> make_null_space(const Discretisation<dim>       &discretisation,
                                       const Backend                   &backend,
                                       const std::vector<unsigned int> &dof_indices)
     {
       std::vector<std::vector<double>> vectors;
-      for (const std::vector<double> &v : discretisation.null_vectors)
+      for (const std::vector<double> &mode : discretisation.free_modes)
       {
         vectors.emplace_back();
         for (const unsigned int dof : dof_indices)
-          vectors.back().push_back(v[dof]);
+          vectors.back().push_back(discretisation.constraints->is_constrained(dof) ? 0. : mode[dof]);
       }
       return NullSpace<Number>(backend, vectors);
     }
@@ -247,7 +247,7 @@ namespace PatchFEM
                     system.assembler().batches().dof_indices().to_vector(), discretisation, physics);
 
     report.seconds.preconditioner = stage("preconditioner", [&] {
-      if (!discretisation.null_vectors.empty())
+      if (!discretisation.free_modes.empty())
       {
         null_space =
             make_null_space<Number>(discretisation, backend, system.assembler().batches().dof_indices().to_vector());
@@ -313,9 +313,9 @@ namespace PatchFEM
           tables, assembly.format == "csr", per_point(fields.coefficients) + per_point(fields.body_load),
           sizeof(Number), solver.preconditioner == "amg" ? static_cast<int>(physics.mode_names().size()) : 0,
           precision == "mixed" ? sizeof(float) : sizeof(Number));
-      if (!discretisation.null_vectors.empty())
+      if (!discretisation.free_modes.empty())
         forecast.solver +=
-            (discretisation.null_vectors.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);
+            (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();

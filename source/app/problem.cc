@@ -266,7 +266,7 @@ namespace PatchFEM
         "loads.");
 
     // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
-    discretisation.null_vectors.clear();
+    discretisation.free_modes.clear();
     if (first_cycle || parameters.solver.project_null_space)
     {
       AffineConstraints<double> essential_lines(relevant);
@@ -278,8 +278,8 @@ namespace PatchFEM
       for (FreeModes &part : free)
       {
         progress.stage("without " + part.names + " of the " + part.part);
-        for (std::vector<double> &v : part.null_vectors)
-          discretisation.null_vectors.push_back(std::move(v));
+        for (std::vector<double> &mode : part.modes)
+          discretisation.free_modes.push_back(std::move(mode));
       }
     }
   }
@@ -314,6 +314,7 @@ namespace PatchFEM
     cycle.path                = path->run(discretisation, *physics, solution);
     cycle.path.seconds.mesh   = shared.mesh;
     cycle.path.seconds.dofs   = shared.dofs;
+    remove_free_modes(discretisation, solution);
     compute_errors(solution, cycle.errors);
 
     if (baseline)
@@ -322,6 +323,7 @@ namespace PatchFEM
       cycle.baseline               = baseline->run(discretisation, *physics, other);
       cycle.baseline->seconds.mesh = shared.mesh;
       cycle.baseline->seconds.dofs = shared.dofs;
+      remove_free_modes(discretisation, other);
       compute_errors(other, cycle.baseline_errors);
       other -= solution;
       cycle.max_difference = other.linfty_norm();

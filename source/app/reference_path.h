@@ -92,12 +92,12 @@ namespace PatchFEM
           : preconditioner(preconditioner)
       {
         const dealii::IndexSet &owned = discretisation.dof_handler->locally_owned_dofs();
-        for (const std::vector<double> &values : discretisation.null_vectors)
+        for (const std::vector<double> &mode : discretisation.free_modes)
         {
           VectorType v;
           v.reinit(owned, discretisation.communicator);
           for (const dealii::types::global_dof_index i : owned)
-            v(i) = values[owned.index_within_set(i)];
+            v(i) = discretisation.constraints->is_constrained(i) ? 0. : mode[owned.index_within_set(i)];
           v.compress(dealii::VectorOperation::insert);
           for (int pass = 0; pass < 2; ++pass)
             for (const VectorType &w : basis)
@@ -177,7 +177,7 @@ namespace PatchFEM
                                             [&] { preconditioner = make_preconditioner(matrix); });
 
       const Projection<VectorType, Preconditioner> projection(discretisation, preconditioner.get());
-      if (!discretisation.null_vectors.empty())
+      if (!discretisation.free_modes.empty())
       {
         VectorType   removed(rhs);
         const double before = rhs.l2_norm();
@@ -185,7 +185,7 @@ namespace PatchFEM
         removed.add(-1., rhs);
         if (rhs.l2_norm() <= 100. * std::numeric_limits<double>::epsilon() * before)
           rhs = 0.;
-        report.null_space = NullSpaceReport{static_cast<unsigned int>(discretisation.null_vectors.size()),
+        report.null_space = NullSpaceReport{static_cast<unsigned int>(discretisation.free_modes.size()),
                                             before > 0. ? removed.l2_norm() / before : 0.};
       }
 

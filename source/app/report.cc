@@ -194,8 +194,8 @@ namespace PatchFEM
         << std::setprecision(6) << std::endl;
     if (const auto &null_space = cycle.path.null_space)
       out << "The system is singular; its null space of dimension " << null_space->dimension
-          << " was projected away, with a part of " << std::setprecision(2) << null_space->removed_load << " of the load"
-          << std::setprecision(6) << std::endl;
+          << " was projected away, with a part of " << std::setprecision(2) << null_space->removed_load
+          << " of the load" << std::setprecision(6) << std::endl;
   }
 
   void RunReport::print_timing(std::ostream &out) const

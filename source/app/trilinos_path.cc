@@ -35,7 +35,7 @@ namespace PatchFEM
       data.set_parameters(list, constant_modes, matrix);
       const unsigned int  n_modes = physics.mode_names().size();
       std::vector<double> modes   = near_null_space(discretisation, physics);
-      if (!discretisation.null_vectors.empty())
+      if (!discretisation.free_modes.empty())
       {
         // Factorisations break down on a singular matrix.
         list.set("coarse: type", "symmetric Gauss-Seidel");

@@ -31,8 +31,9 @@ namespace PatchFEM
     dealii::hp::QCollection<dim - 1>         face_quadrature; ///< the same
     MPI_Comm                                 communicator;
 
-    /// Basis of the null space of the matrix, [vector][locally owned unknown], which is to be projected away.
-    std::vector<std::vector<double>> null_vectors;
+    /// Motions without energy that are to be projected away, [mode][locally owned unknown]. At unknowns that are not
+    /// constrained they are a basis of the null space of the matrix, which has 0 at the others.
+    std::vector<std::vector<double>> free_modes;
   };
 
   /** Seconds by stage; a stage that a path does not have stays empty. */

@@ -16,9 +16,9 @@ namespace PatchFEM
   /** What a connected part of the mesh can do without energy. */
   struct FreeModes
   {
-    std::string                      part;         ///< `mesh`, or where the part is
-    std::string                      names;        ///< the modes that no condition holds
-    std::vector<std::vector<double>> null_vectors; ///< [vector][locally owned unknown], 0 outside of the part
+    std::string                      part;  ///< `mesh`, or where the part is
+    std::string                      names; ///< the modes that no condition holds
+    std::vector<std::vector<double>> modes; ///< [mode][locally owned unknown], 0 outside of the part
   };
 
   /**
@@ -30,9 +30,6 @@ namespace PatchFEM
    * G = sum r r^T of each connected part. Rotations are about the centre of the mesh and scaled by its size, so that
    * entries of r are of order one.
    *
-   * A null vector of the matrix has the values of such a combination at the unknowns of the part that are not
-   * constrained, and 0 at all others.
-   *
    * @param essential_lines The lines of the boundary conditions alone: hanging nodes hold nothing.
    */
   template <int dim>
@@ -40,6 +37,13 @@ namespace PatchFEM
                                          const Physics<dim>                         &physics,
                                          const dealii::AffineConstraints<double>    &essential_lines,
                                          const std::set<dealii::types::boundary_id> &essential_ids);
+
+  /**
+   * Subtracts the combination of the free modes of @p discretisation that makes @p solution orthogonal to them in L2: of all
+   * solutions of a singular problem the one that does not depend on the mesh.
+   */
+  template <int dim>
+  void remove_free_modes(const Discretisation<dim> &discretisation, SolutionVector &solution);
 
   /** Throws Error if there are any. @p n_components is that of the physics. */
   void refuse_singular(const std::vector<FreeModes> &free, unsigned int n_components);
