@@ -68,7 +68,8 @@ namespace PatchFEM
       for (std::size_t level = 0; level < amg.groups.size(); ++level)
       {
         add("aggregate_" + std::to_string(level), amg.groups[level].aggregate);
-        add("patch_" + std::to_string(level), amg.groups[level].patch);
+        if (!amg.groups[level].patch.empty())
+          add("patch_" + std::to_string(level), amg.groups[level].patch);
       }
     }
   } // namespace

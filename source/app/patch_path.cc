@@ -73,7 +73,8 @@ namespace PatchFEM
           for (int &aggregate : groups.aggregate)
             aggregate = aggregate < 0 ? -1 : aggregate_of_node[aggregate];
         for (const int aggregate : groups.aggregate)
-          groups.patch.push_back(aggregate < 0 ? -1 : patch_of_aggregate[aggregate]);
+          if (!patch_of_aggregate.empty())
+            groups.patch.push_back(aggregate < 0 ? -1 : patch_of_aggregate[aggregate]);
         result.push_back(std::move(groups));
       }
       return result;
@@ -98,7 +99,18 @@ namespace PatchFEM
         aggregates.strength_threshold = solver.strength_threshold;
         MISAggregation aggregation(aggregates);
         auto           result = std::make_unique<PreconditionAMG<Number>>();
-        result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data, null_space);
+        try
+        {
+          result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data, null_space);
+        }
+        catch (const Error &error)
+        {
+          const bool single = mixed || std::is_same_v<Number, float>;
+          throw Error(std::string(error.what()) +
+                      (single
+                           ? " The levels are in single precision, which may be too little: choose Precision = double."
+                           : ""));
+        }
         report.amg.emplace();
         report.amg->levels              = result->statistics();
         report.amg->operator_complexity = result->operator_complexity();

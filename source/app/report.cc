@@ -57,14 +57,17 @@ namespace PatchFEM
         {
           const Aggregation::Statistics &a = amg->aggregation[l];
           entry["aggregation"]             = {{"n_isolated_nodes", a.n_isolated},
-                                              {"n_patches", a.n_patches},
                                               {"nodes_per_aggregate", sizes(a.nodes_per_aggregate)},
-                                              {"aggregates_per_patch", sizes(a.aggregates_per_patch)},
-                                              {"nodes_per_patch", sizes(a.nodes_per_patch)},
-                                              {"patch_bytes", {{"mean", a.mean_patch_bytes}, {"maximum", a.largest_patch_bytes}}},
-                                              {"n_edges", a.n_edges},
-                                              {"cut_by_aggregates", a.cut_by_aggregates},
-                                              {"cut_by_patches", a.cut_by_patches}};
+                                              {"patches", json()}};
+          if (a.n_patches > 0)
+            entry["aggregation"]["patches"] = {
+                {"number", a.n_patches},
+                {"nodes", sizes(a.nodes_per_patch)},
+                {"aggregates", sizes(a.aggregates_per_patch)},
+                {"bytes", {{"mean", a.mean_patch_bytes}, {"maximum", a.largest_patch_bytes}}},
+                {"n_edges", a.n_edges},
+                {"edges_cut_by_aggregates", a.cut_by_aggregates},
+                {"edges_cut_by_patches", a.cut_by_patches}};
         }
         levels.push_back(entry);
       }
@@ -121,17 +124,16 @@ namespace PatchFEM
         table.add_value("per node", level.block_size);
         table.add_value("entries", static_cast<std::size_t>(level.n_nonzeros));
         table.add_value("aggregates", level.n_aggregates);
-        const bool                    grouped = l < amg.aggregation.size() && amg.aggregation[l].n_aggregates > 0;
-        const Aggregation::Statistics a       = grouped ? amg.aggregation[l] : Aggregation::Statistics();
-        const auto                    sizes   = [&](const Aggregation::Sizes &s) {
+        const Aggregation::Statistics a = l < amg.aggregation.size() ? amg.aggregation[l] : Aggregation::Statistics();
+        const auto                    sizes = [](const Aggregation::Sizes &s) {
           char text[64];
           std::snprintf(text, sizeof(text), "%d/%.1f/%d", s.minimum, s.mean, s.maximum);
-          return std::string(grouped ? text : "-");
+          return std::string(s.maximum > 0 ? text : "-");
         };
         const auto share = [&](const std::int64_t n) {
           char text[32];
           std::snprintf(text, sizeof(text), "%.1f %%", a.n_edges > 0 ? 100. * n / a.n_edges : 0.);
-          return std::string(grouped ? text : "-");
+          return std::string(a.n_edges > 0 ? text : "-");
         };
         table.add_value("their nodes", sizes(a.nodes_per_aggregate));
         table.add_value("edges cut", share(a.cut_by_aggregates));

@@ -4,20 +4,24 @@
 set(quiet "Output/Pictures=none")
 
 # Materials: balls, plates and a layer of a beam that are much stiffer or softer than what is around them. With them the
-# rounding of A x does not let |b - A x| become as small as elsewhere.
-patchfem_amg(contrast.balls_1e6 helmholtz two_materials 1e-4 ${small} ${quiet} "Baseline=trilinos_jacobi" "Mesh/Global refinements=1"
+# rounding of A x does not let |b - A x| become as small as elsewhere, and levels want double precision.
+patchfem_amg(contrast.balls_1e6 helmholtz two_materials 1e-4 ${small} ${quiet} "Precision=double" "Baseline=trilinos_jacobi" "Mesh/Global refinements=1"
              "Constants=inside = 1e6, radius = 0.72557" "Solver/Tolerance=1e-7" CHECKS max_iterations=70)
 patchfem_amg(contrast.balls_1e-6 helmholtz two_materials 1e-4 ${small} ${quiet} "Baseline=trilinos_jacobi" "Mesh/Global refinements=1"
              "Constants=inside = 1e-6, radius = 0.72557" "Solver/Tolerance=1e-9" CHECKS max_iterations=17)
-patchfem_amg(contrast.plates laplace cylinder_plate 1e-4 ${small} ${quiet} "Baseline=trilinos_ml" "Finite element/Degree=1"
+patchfem_amg(contrast.plates laplace cylinder_plate 1e-4 ${small} ${quiet} "Precision=double" "Baseline=trilinos_ml" "Finite element/Degree=1"
              "Material/Coefficient=1: 1e6, 2: 1, 3: 1, 4: 1e6" "Solver/Tolerance=1e-7" CHECKS max_iterations=65)
-patchfem_amg(contrast.stiff_layer elasticity cantilever 1e-8 ${small} ${quiet} "Baseline=trilinos_ml" "Mesh/Global refinements=1"
+patchfem_amg(contrast.stiff_layer elasticity cantilever 1e-8 ${small} ${quiet} "Precision=double" "Baseline=trilinos_ml" "Mesh/Global refinements=1"
              "Material/Young's modulus=x > 0.5 && x < 1 ? 210e15 : 210e9" "Solver/Tolerance=1e-5" CHECKS max_iterations=36)
 # The displacements are of the order of 1e3.
-patchfem_amg(contrast.soft_layer elasticity cantilever 1e-2 ${small} ${quiet} "Baseline=trilinos_ml" "Mesh/Global refinements=1"
+patchfem_amg(contrast.soft_layer elasticity cantilever 1e-2 ${small} ${quiet} "Precision=double" "Baseline=trilinos_ml" "Mesh/Global refinements=1"
              "Material/Young's modulus=x > 0.5 && x < 1 ? 210e3 : 210e9" "Solver/Tolerance=1e-5" CHECKS max_iterations=33)
 patchfem_run_case(bad.amg_contrast elasticity ${parameter_files}/elasticity/cantilever.prm ERROR "cannot reach .* in this precision: .* Raise Solver/Tolerance"
-                  SET "Backend=host" "Solver/Preconditioner=amg" "Mesh/Global refinements=1" "Material/Young's modulus=x > 0.5 && x < 1 ? 210e15 : 210e9")
+                  SET "Backend=host" "Solver/Preconditioner=amg" "Precision=double" "Mesh/Global refinements=1" "Material/Young's modulus=x > 0.5 && x < 1 ? 210e15 : 210e9")
+patchfem_run_case(bad.amg_contrast_mixed elasticity ${parameter_files}/elasticity/cantilever.prm
+                  ERROR "Multigrid level 2 .24 rows.: The matrix is not positive definite: .* single precision, .* choose Precision = double"
+                  SET "Backend=host" "Solver/Preconditioner=amg" "Precision=mixed" "Mesh/Global refinements=1" ${small}
+                      "Material/Young's modulus=x > 0.5 && x < 1 ? 210e15 : 210e9")
 
 # Cells twenty times as long as wide, and as wide as thick: aggregates of strongly coupled nodes only.
 set(box "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} "Baseline=trilinos_ml")

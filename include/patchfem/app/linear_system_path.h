@@ -67,7 +67,10 @@ namespace PatchFEM
 
     std::vector<Aggregation::Statistics> aggregation; ///< of all levels but those without aggregates
 
-    /** For pictures: the aggregate and the patch of a level that each node of the mesh is in, -1 where none; [node]. */
+    /**
+     * For pictures: the aggregate and the patch of a level that each node of the mesh is in, -1 where none; [node]. Empty
+     * patches: a level has none.
+     */
     struct Groups
     {
       std::vector<int> aggregate, patch;
