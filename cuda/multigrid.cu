@@ -3,6 +3,7 @@
 
 #include <patchfem/kernels/multigrid_value_bodies.h>
 #include <patchfem/kernels/near_null_space_bodies.h>
+#include <patchfem/kernels/null_space_bodies.h>
 #include <patchfem/kernels/smoother_bodies.h>
 
 // The bodies of smoothed aggregation and of the cycle.
@@ -21,6 +22,13 @@ namespace PatchFEM
     INSTANTIATE(EmitTransposedBody);
     INSTANTIATE(SymmetryBody);
 
+    INSTANTIATE(RestrictVectorBody);
+    INSTANTIATE(AddOuterProductBody);
+    INSTANTIATE(RootMeanSquareBody);
+    INSTANTIATE(CoupledNodesBody);
+    INSTANTIATE(DenseDiagonalBody);
+    INSTANTIATE(DependentRowBody<double>);
+
     INSTANTIATE(LanczosLengthBody);
     INSTANTIATE(LargestEigenvalueBody);
     INSTANTIATE(OmegaBody);
@@ -33,6 +41,8 @@ namespace PatchFEM
 
 #define INSTANTIATE_NUMBER(Number)           \
   INSTANTIATE(ScatteredBody<Number>);        \
+  INSTANTIATE(RemoveComponentBody<Number>);  \
+  INSTANTIATE(AddNodeProductBody<Number>);   \
   INSTANTIATE(LanczosNormaliseBody<Number>); \
   INSTANTIATE(LanczosUpdateBody<Number>);    \
   INSTANTIATE(MaskDecoupledBody<Number>);    \

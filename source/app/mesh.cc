@@ -433,7 +433,8 @@ namespace PatchFEM
           choose_shortest_diagonals(lists);
         }
         else
-          cut_into_simplices(lists);
+          cut_into_simplices(lists, parameters.dealii_refines_simplices ? MirroredPaths::exchange_last
+                                                                        : MirroredPaths::exchange_first_and_third);
         finish_simplices(lists, triangulation, parameters, n_refinements, summary);
       }
     }

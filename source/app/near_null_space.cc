@@ -5,6 +5,7 @@
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/hp/fe_values.h>
+#include <deal.II/lac/full_matrix.h>
 
 #include <numeric>
 #include <sstream>
@@ -110,28 +111,51 @@ namespace PatchFEM
       std::vector<double> values; // empty: the part is definite anyway
     };
 
+    /** A mode that no row holds, and the combination of all modes with a 1 there that satisfies every row. */
+    struct FreeCombination
+    {
+      unsigned int        mode;
+      std::vector<double> coefficients;
+    };
+
     /**
-     * Modes that no row holds, by elimination in the order of the modes: what is left of a mode's diagonal entry after
-     * the modes before it are eliminated is its distance from them. Translations come first, so that a hinge is called
-     * a rotation.
+     * Free combinations, by elimination (Gauss-Jordan) in the order of the modes: what is left of a mode's diagonal entry
+     * after the modes before it are eliminated is its distance from them. Translations come first, so that a hinge is
+     * called a rotation.
      */
-    std::vector<unsigned int> free_modes(std::vector<double> g, const unsigned int n)
+    std::vector<FreeCombination> free_combinations(std::vector<double> g, const unsigned int n)
     {
       double trace = 0.;
       for (unsigned int m = 0; m < n; ++m)
         trace += g[m * n + m];
-      std::vector<unsigned int> result;
+      std::vector<unsigned int> held, free;
       for (unsigned int m = 0; m < n; ++m)
       {
         const double pivot = g[m * n + m];
         if (!(pivot > 1e-12 * trace))
         {
-          result.push_back(m);
+          free.push_back(m);
           continue;
         }
-        for (unsigned int i = m + 1; i < n; ++i)
-          for (unsigned int j = n; j-- > m;)
-            g[i * n + j] -= g[i * n + m] / pivot * g[m * n + j];
+        held.push_back(m);
+        for (unsigned int j = 0; j < n; ++j)
+          g[m * n + j] /= pivot;
+        for (unsigned int i = 0; i < n; ++i)
+          if (i != m)
+          {
+            const double factor = g[i * n + m];
+            for (unsigned int j = 0; j < n; ++j)
+              g[i * n + j] -= factor * g[m * n + j];
+          }
+      }
+      std::vector<FreeCombination> result;
+      for (const unsigned int f : free)
+      {
+        FreeCombination combination{f, std::vector<double>(n, 0.)};
+        combination.coefficients[f] = 1.;
+        for (const unsigned int m : held)
+          combination.coefficients[m] = -g[m * n + f];
+        result.push_back(combination);
       }
       return result;
     }
@@ -179,10 +203,10 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void refuse_singular(const Discretisation<dim>                  &discretisation,
-                       const Physics<dim>                         &physics,
-                       const dealii::AffineConstraints<double>    &essential_lines,
-                       const std::set<dealii::types::boundary_id> &essential_ids)
+  std::vector<FreeModes> find_free_modes(const Discretisation<dim>                  &discretisation,
+                                         const Physics<dim>                         &physics,
+                                         const dealii::AffineConstraints<double>    &essential_lines,
+                                         const std::set<dealii::types::boundary_id> &essential_ids)
   {
     const dealii::DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
     const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
@@ -284,33 +308,133 @@ namespace PatchFEM
     }
     dealii::Utilities::MPI::sum(g, discretisation.communicator, g);
 
+    std::vector<FreeModes>                    result;
+    std::vector<std::vector<FreeCombination>> combinations;
+    std::vector<unsigned int>                 free_part(first_cell.size(), dealii::numbers::invalid_unsigned_int);
     for (unsigned int part = 0; part < first_cell.size(); ++part)
     {
-      const std::vector<unsigned int> free =
-          free_modes(std::vector<double>(g.begin() + part * block, g.begin() + (part + 1) * block), n_modes);
+      const std::vector<FreeCombination> free =
+          free_combinations(std::vector<double>(g.begin() + part * block, g.begin() + (part + 1) * block), n_modes);
       if (free.empty())
         continue;
-      std::string names;
-      for (const unsigned int m : free)
-        names += (names.empty() ? "" : ", ") + physics.mode_names()[m];
+      FreeModes modes;
+      for (const FreeCombination &combination : free)
+        modes.names += (modes.names.empty() ? "" : ", ") + physics.mode_names()[combination.mode];
       std::ostringstream                                 place;
       typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
       place << cell->center();
-      throw Error("The problem is singular: no boundary condition holds " + names + " of the " +
-                  (first_cell.size() > 1 ? "part of the mesh around (" + place.str() + ")" : "mesh") +
-                  "; give Dirichlet or Robin conditions that do" +
-                  (n_components == 1 ? ", or a positive Material/Reaction." : "."));
+      modes.part = first_cell.size() > 1 ? "part of the mesh around (" + place.str() + ")" : "mesh";
+      modes.modes.assign(free.size(), std::vector<double>(dof_handler.locally_owned_dofs().n_elements(), 0.));
+      free_part[part] = result.size();
+      result.push_back(modes);
+      combinations.push_back(free);
     }
+    if (result.empty())
+      return result;
+
+    for (const auto &cell : dof_handler.active_cell_iterators())
+    {
+      const unsigned int part = cell->is_artificial() ? dealii::numbers::invalid_unsigned_int
+                                                      : free_part[number[parts.root(coarse_index<dim>(cell))]];
+      if (part == dealii::numbers::invalid_unsigned_int)
+        continue;
+      const dealii::FiniteElement<dim> &fe     = cell->get_fe();
+      const std::vector<Point<dim>>    &points = support_points(cell);
+      indices.resize(fe.n_dofs_per_cell());
+      cell->get_dof_indices(indices);
+      for (unsigned int i = 0; i < indices.size(); ++i)
+        if (dof_handler.locally_owned_dofs().is_element(indices[i]))
+          for (unsigned int v = 0; v < combinations[part].size(); ++v)
+          {
+            double value = 0.;
+            for (unsigned int m = 0; m < n_modes; ++m)
+              value += combinations[part][v].coefficients[m] *
+                       scaled_mode(m, points[i], fe.system_to_component_index(i).first);
+            result[part].modes[v][dof_handler.locally_owned_dofs().index_within_set(indices[i])] = value;
+          }
+    }
+    return result;
   }
 
-  template std::vector<double> near_null_space(const Discretisation<2> &, const Physics<2> &);
-  template std::vector<double> near_null_space(const Discretisation<3> &, const Physics<3> &);
-  template void                refuse_singular(const Discretisation<2> &,
-                                               const Physics<2> &,
-                                               const dealii::AffineConstraints<double> &,
-                                               const std::set<dealii::types::boundary_id> &);
-  template void                refuse_singular(const Discretisation<3> &,
-                                               const Physics<3> &,
-                                               const dealii::AffineConstraints<double> &,
-                                               const std::set<dealii::types::boundary_id> &);
+  template <int dim>
+  void remove_free_modes(const Discretisation<dim> &discretisation, SolutionVector &solution)
+  {
+    const dealii::DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
+    const dealii::IndexSet        &owned       = dof_handler.locally_owned_dofs();
+    const unsigned int             n           = discretisation.free_modes.size();
+    if (n == 0)
+      return;
+    std::vector<SolutionVector> fields(n + 1); // the modes, and the solution behind them
+    for (unsigned int m = 0; m < n; ++m)
+    {
+      fields[m].reinit(solution);
+      for (const dealii::types::global_dof_index i : owned)
+        fields[m](i) = discretisation.free_modes[m][owned.index_within_set(i)];
+      fields[m].update_ghost_values();
+    }
+    fields[n] = solution;
+    fields[n].update_ghost_values();
+
+    const dealii::hp::MappingCollection<dim> mapping(*discretisation.mapping);
+    dealii::hp::FEValues<dim>                values(mapping, dof_handler.get_fe_collection(), discretisation.quadrature,
+                                                    dealii::update_values | dealii::update_JxW_values);
+    std::vector<std::vector<dealii::Vector<double>>> at_points(n + 1);
+    std::vector<double>                              products(n * (n + 1), 0.); // [mode][field]
+    for (const auto &cell : dof_handler.active_cell_iterators())
+      if (cell->is_locally_owned())
+      {
+        values.reinit(cell);
+        const dealii::FEValues<dim> &fe_values = values.get_present_fe_values();
+        for (unsigned int f = 0; f <= n; ++f)
+        {
+          at_points[f].assign(fe_values.n_quadrature_points, dealii::Vector<double>(cell->get_fe().n_components()));
+          fe_values.get_function_values(fields[f], at_points[f]);
+        }
+        for (const unsigned int q : fe_values.quadrature_point_indices())
+          for (unsigned int m = 0; m < n; ++m)
+            for (unsigned int f = 0; f <= n; ++f)
+              products[m * (n + 1) + f] += fe_values.JxW(q) * (at_points[m][q] * at_points[f][q]);
+      }
+    dealii::Utilities::MPI::sum(products, discretisation.communicator, products);
+
+    dealii::FullMatrix<double> gram(n, n);
+    dealii::Vector<double>     product(n), coefficients(n);
+    for (unsigned int m = 0; m < n; ++m)
+    {
+      for (unsigned int f = 0; f < n; ++f)
+        gram(m, f) = products[m * (n + 1) + f];
+      product(m) = products[m * (n + 1) + n];
+    }
+    gram.gauss_jordan();
+    gram.vmult(coefficients, product);
+    solution.zero_out_ghost_values();
+    for (unsigned int m = 0; m < n; ++m)
+    {
+      fields[m].zero_out_ghost_values();
+      solution.add(-coefficients(m), fields[m]);
+    }
+    solution.update_ghost_values();
+  }
+
+  void refuse_singular(const std::vector<FreeModes> &free, const unsigned int n_components)
+  {
+    if (free.empty())
+      return;
+    throw Error("The problem is singular: no boundary condition holds " + free[0].names + " of the " + free[0].part +
+                "; give Dirichlet or Robin conditions that do" +
+                (n_components == 1 ? ", or a positive reaction," : ",") + " or set Solver/Null space = project.");
+  }
+
+  template std::vector<double>    near_null_space(const Discretisation<2> &, const Physics<2> &);
+  template std::vector<double>    near_null_space(const Discretisation<3> &, const Physics<3> &);
+  template void                   remove_free_modes(const Discretisation<2> &, SolutionVector &);
+  template void                   remove_free_modes(const Discretisation<3> &, SolutionVector &);
+  template std::vector<FreeModes> find_free_modes(const Discretisation<2> &,
+                                                  const Physics<2> &,
+                                                  const dealii::AffineConstraints<double> &,
+                                                  const std::set<dealii::types::boundary_id> &);
+  template std::vector<FreeModes> find_free_modes(const Discretisation<3> &,
+                                                  const Physics<3> &,
+                                                  const dealii::AffineConstraints<double> &,
+                                                  const std::set<dealii::types::boundary_id> &);
 } // namespace PatchFEM

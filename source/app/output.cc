@@ -4,22 +4,89 @@
 
 #include <deal.II/numerics/data_out.h>
 
+#include <deque>
 #include <functional>
 
 namespace PatchFEM
 {
+  namespace
+  {
+    /** What a DataOut points to. */
+    template <int dim>
+    struct NodeFields
+    {
+      dealii::DoFHandler<dim>            nodes;
+      std::deque<dealii::Vector<double>> values;
+    };
+
+    /** One scalar field for the aggregates and one for the patches of each level, on the nodes of @p dof_handler. */
+    template <int dim>
+    void add_aggregates(const AMGReport               &amg,
+                        const dealii::DoFHandler<dim> &dof_handler,
+                        NodeFields<dim>               &fields,
+                        dealii::DataOut<dim>          &data_out)
+    {
+      dealii::DoFHandler<dim>      &nodes = fields.nodes;
+      dealii::hp::FECollection<dim> elements;
+      for (unsigned int i = 0; i < dof_handler.get_fe_collection().size(); ++i)
+        elements.push_back(dof_handler.get_fe(i).base_element(0));
+      nodes.reinit(dof_handler.get_triangulation());
+      if (elements.size() > 1)
+      {
+        auto cell = dof_handler.begin_active();
+        for (const auto &same : nodes.active_cell_iterators())
+          same->set_active_fe_index((cell++)->active_fe_index());
+      }
+      nodes.distribute_dofs(elements);
+
+      std::vector<int> node_of_dof(dof_handler.n_dofs(), -1);
+      for (std::size_t i = 0; i < amg.node_dofs.size(); ++i)
+        node_of_dof[amg.node_dofs[i]] = static_cast<int>(i);
+      std::vector<int>                             node_of_scalar(nodes.n_dofs(), -1);
+      std::vector<dealii::types::global_dof_index> dofs, scalars;
+      auto                                         cell = dof_handler.begin_active();
+      for (const auto &same : nodes.active_cell_iterators())
+      {
+        dofs.resize(cell->get_fe().n_dofs_per_cell());
+        scalars.resize(same->get_fe().n_dofs_per_cell());
+        cell->get_dof_indices(dofs);
+        same->get_dof_indices(scalars);
+        for (unsigned int i = 0; i < dofs.size(); ++i)
+        {
+          const auto component = cell->get_fe().system_to_component_index(i);
+          if (component.first == 0)
+            node_of_scalar[scalars[component.second]] = node_of_dof[dofs[i]];
+        }
+        ++cell;
+      }
+      const auto add = [&](const std::string &name, const std::vector<int> &group) {
+        fields.values.emplace_back(nodes.n_dofs());
+        for (std::size_t i = 0; i < node_of_scalar.size(); ++i)
+          fields.values.back()(i) = node_of_scalar[i] < 0 ? -1 : group[node_of_scalar[i]];
+        data_out.add_data_vector(nodes, fields.values.back(), name);
+      };
+      for (std::size_t level = 0; level < amg.groups.size(); ++level)
+      {
+        add("aggregate_" + std::to_string(level), amg.groups[level].aggregate);
+        if (!amg.groups[level].patch.empty())
+          add("patch_" + std::to_string(level), amg.groups[level].patch);
+      }
+    }
+  } // namespace
+
   template <int dim>
-  void write_picture(const std::string               &folder,
-                     const std::string               &name,
-                     const Discretisation<dim>       &discretisation,
-                     const Physics<dim>              &physics,
-                     const SolutionVector            &solution,
-                     const std::vector<unsigned int> &patches)
+  void write_picture(const std::string         &folder,
+                     const std::string         &name,
+                     const Discretisation<dim> &discretisation,
+                     const Physics<dim>        &physics,
+                     const SolutionVector      &solution,
+                     const PathReport          &report)
   {
     using namespace dealii;
     const DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
     const Triangulation<dim> &triangulation = dof_handler.get_triangulation();
 
+    NodeFields<dim>       node_fields;
     DataOut<dim>          data_out;
     DataOutBase::VtkFlags flags;
     flags.compression_level = DataOutBase::VtkFlags::ZlibCompressionLevel::best_speed;
@@ -48,9 +115,11 @@ namespace PatchFEM
     const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(discretisation.communicator);
     if (n_ranks > 1)
       data_out.add_data_vector(rank, "rank");
-    dealii::Vector<float> patch(patches.begin(), patches.end());
-    if (!patches.empty())
+    dealii::Vector<float> patch(report.cell_patches.begin(), report.cell_patches.end());
+    if (!report.cell_patches.empty())
       data_out.add_data_vector(patch, "patch");
+    if (report.amg && !report.amg->groups.empty())
+      add_aggregates(*report.amg, dof_handler, node_fields, data_out);
     data_out.build_patches(*discretisation.mapping, dof_handler.get_fe_collection().max_degree(),
                            DataOut<dim>::curved_inner_cells);
 
@@ -77,11 +146,11 @@ namespace PatchFEM
                               const Discretisation<2> &,
                               const Physics<2> &,
                               const SolutionVector &,
-                              const std::vector<unsigned int> &);
+                              const PathReport &);
   template void write_picture(const std::string &,
                               const std::string &,
                               const Discretisation<3> &,
                               const Physics<3> &,
                               const SolutionVector &,
-                              const std::vector<unsigned int> &);
+                              const PathReport &);
 } // namespace PatchFEM

@@ -29,8 +29,10 @@ namespace PatchFEM
         "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
         "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
         "Backend = trilinos; a baseline computes in double.");
-    prm.declare_entry("Baseline", "none", Patterns::Selection("none|trilinos_jacobi|trilinos_ml"),
-                      "Solve every system a second time with deal.II and Trilinos and compare times and solutions.");
+    prm.declare_entry("Baseline", "none", Patterns::Selection("none|trilinos_jacobi|trilinos_ml|petsc_boomeramg"),
+                      "Solve every system a second time with deal.II and Trilinos, or deal.II, PETSc and hypre's "
+                      "BoomerAMG, and compare times and solutions. deal.II's wrapper of BoomerAMG is a scalar one: it "
+                      "does not know which unknowns share a node.");
     prm.declare_entry("Export system", "", Patterns::Anything(),
                       "File in the output folder for the linear system of the last cycle, for other solvers: int64 "
                       "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
@@ -140,6 +142,12 @@ namespace PatchFEM
         "Of the conjugate gradient method. block_jacobi (blocks of a node's unknowns) and amg (multigrid by smoothed "
         "aggregation, whose number of iterations hardly depends on the mesh) are for PatchFEM's own back ends, ml "
         "(smoothed aggregation of Trilinos) for the back end trilinos.");
+    prm.declare_entry(
+        "Null space", "refuse", Patterns::Selection("refuse|project"),
+        "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
+        "refuse ends with an error that names the motion; project takes from the loads what has no solution, and of "
+        "all "
+        "solutions finds the one that is orthogonal to the motion in L2.");
 
     // One sentence each; what an entry means for the method is with AMGParameters.
     prm.enter_subsection("AMG");
@@ -170,7 +178,11 @@ namespace PatchFEM
     prm.declare_entry(
         "Strength threshold", "0", Patterns::Double(0., 1.),
         "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), in "
-        "Frobenius norms of blocks; with 0 all that share a cell may.");
+        "Frobenius norms of blocks; with 0 all that share a cell may. Flat cells want about 0.4, so that aggregates "
+        "lie "
+        "across them; cells of good shape have no couplings so strong, and with too large a threshold there are no "
+        "aggregates, "
+        "which is an error.");
     prm.leave_subsection();
     prm.leave_subsection();
   }
@@ -178,9 +190,10 @@ namespace PatchFEM
   void SolverParameters::parse_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Solver");
-    tolerance      = prm.get_double("Tolerance");
-    max_iterations = prm.get_integer("Maximum iterations");
-    preconditioner = prm.get("Preconditioner");
+    tolerance          = prm.get_double("Tolerance");
+    max_iterations     = prm.get_integer("Maximum iterations");
+    preconditioner     = prm.get("Preconditioner");
+    project_null_space = prm.get("Null space") == "project";
     prm.enter_subsection("AMG");
     const std::string smoother = prm.get("Smoother");
     amg.smoother               = smoother == "chebyshev"      ? AMGSmoother::chebyshev
@@ -244,14 +257,19 @@ namespace PatchFEM
                       "Where results go; empty stands for output/NAME with the parameter file's name. --output wins.");
     prm.declare_entry("Pictures", "all", Patterns::Selection("none|last|all"),
                       "Of which cycles to write the solution as VTU.");
+    prm.declare_entry(
+        "Aggregates", "false", Patterns::Bool(),
+        "With Solver/Preconditioner = amg, pictures show the aggregate and the patch of every level that a "
+        "node is in, -1 where it is in none.");
     prm.leave_subsection();
   }
 
   void OutputParameters::parse_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Output");
-    folder   = prm.get("Folder");
-    pictures = prm.get("Pictures");
+    folder     = prm.get("Folder");
+    pictures   = prm.get("Pictures");
+    aggregates = prm.get_bool("Aggregates");
     prm.leave_subsection();
   }
 

@@ -10,6 +10,7 @@
 #include <patchfem/lac/precondition_jacobi.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace PatchFEM
@@ -58,12 +59,35 @@ namespace PatchFEM
       return NearNullSpace::rigid_body_modes(dim, batches.node_points());
     }
 
+    /** Where each node of the mesh is on every level: level by level, an aggregate is a node of the next. */
+    std::vector<AMGReport::Groups> groups_of_nodes(const MISAggregation &aggregation)
+    {
+      std::vector<AMGReport::Groups> result;
+      for (const Aggregation &level : aggregation.levels())
+      {
+        const std::vector<int> aggregate_of_node  = level.aggregate_of_node().to_vector();
+        const std::vector<int> patch_of_aggregate = level.patch_of_aggregate().to_vector();
+        AMGReport::Groups      groups;
+        groups.aggregate = result.empty() ? aggregate_of_node : result.back().aggregate;
+        if (!result.empty())
+          for (int &aggregate : groups.aggregate)
+            aggregate = aggregate < 0 ? -1 : aggregate_of_node[aggregate];
+        for (const int aggregate : groups.aggregate)
+          if (!patch_of_aggregate.empty())
+            groups.patch.push_back(aggregate < 0 ? -1 : patch_of_aggregate[aggregate]);
+        result.push_back(std::move(groups));
+      }
+      return result;
+    }
+
     template <int dim, typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
                                                                   const bool                mixed,
                                                                   const MatrixBase<Number> &matrix,
+                                                                  const NullSpace<Number>  &null_space,
                                                                   const ElementBatches     &batches,
                                                                   const Physics<dim>       &physics,
+                                                                  const bool                keep_aggregates,
                                                                   PathReport               &report)
     {
       if (solver.preconditioner == "amg")
@@ -72,12 +96,35 @@ namespace PatchFEM
         static_cast<AMGParameters &>(data) = solver.amg;
         data.single_precision              = mixed;
         Aggregation::AdditionalData aggregates;
-        aggregates.patches            = false; // unless the smoother works on them
+        aggregates.patches            = keep_aggregates; // a smoother on patches asks for them itself
         aggregates.strength_threshold = solver.strength_threshold;
         MISAggregation aggregation(aggregates);
         auto           result = std::make_unique<PreconditionAMG<Number>>();
-        result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data);
-        report.amg = AMGReport{result->statistics(), result->operator_complexity(), result->grid_complexity()};
+        try
+        {
+          result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data, null_space);
+        }
+        catch (const Error &error)
+        {
+          const bool single = mixed || std::is_same_v<Number, float>;
+          throw Error(std::string(error.what()) +
+                      (single
+                           ? " The levels are in single precision, which may be too little: choose Precision = double."
+                           : ""));
+        }
+        report.amg.emplace();
+        report.amg->levels              = result->statistics();
+        report.amg->operator_complexity = result->operator_complexity();
+        report.amg->grid_complexity     = result->grid_complexity();
+        for (const Aggregation &level : aggregation.levels())
+          report.amg->aggregation.push_back(level.statistics());
+        if (keep_aggregates)
+        {
+          report.amg->groups                   = groups_of_nodes(aggregation);
+          const std::vector<unsigned int> dofs = batches.dof_indices().to_vector();
+          for (std::size_t i = 0; i < dofs.size(); i += physics.n_components())
+            report.amg->node_dofs.push_back(dofs[i]);
+        }
         return result;
       }
       if (solver.preconditioner == "block_jacobi")
@@ -93,6 +140,36 @@ namespace PatchFEM
         return result;
       }
       return std::make_unique<PreconditionIdentity<Number>>();
+    }
+
+    /** The free modes of @p discretisation at the unknowns of the matrix that are not constrained. */
+    template <typename Number, int dim>
+    NullSpace<Number> make_null_space(const Discretisation<dim>       &discretisation,
+                                      const Backend                   &backend,
+                                      const std::vector<unsigned int> &dof_indices)
+    {
+      std::vector<std::vector<double>> vectors;
+      for (const std::vector<double> &mode : discretisation.free_modes)
+      {
+        vectors.emplace_back();
+        for (const unsigned int dof : dof_indices)
+          vectors.back().push_back(discretisation.constraints->is_constrained(dof) ? 0. : mode[dof]);
+      }
+      return NullSpace<Number>(backend, vectors);
+    }
+
+    /** b = P b; one that is rounding beside what was removed becomes 0. Returns |b - P b| / |b|. */
+    template <typename Number>
+    double project_load(const NullSpace<Number> &null_space, Vector<Number> &b)
+    {
+      Vector<Number> removed(b.backend());
+      removed.copy_from(b);
+      null_space.project(b);
+      const double before = removed.l2_norm();
+      removed.add(Number(-1), b);
+      if (b.l2_norm() <= 100. * std::numeric_limits<Number>::epsilon() * before)
+        b = Number(0);
+      return before > 0. ? removed.l2_norm() / before : 0.;
     }
 
     std::vector<double> to_double(std::vector<double> values)
@@ -138,9 +215,10 @@ namespace PatchFEM
                             const SolverParameters   &solver,
                             const AssemblyParameters &assembly,
                             const std::string        &export_file,
+                            const bool                aggregates,
                             Progress                 &progress)
       : backend(backend), precision(precision), solver(solver), assembly(assembly), export_file(export_file),
-        progress(progress)
+        aggregates(aggregates), progress(progress)
   {}
 
   template <int dim>
@@ -162,7 +240,8 @@ namespace PatchFEM
 
     Matrix                                    matrix;
     Vector<Number>                            rhs, x;
-    std::unique_ptr<PreconditionBase<Number>> preconditioner;
+    std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
+    NullSpace<Number>                         null_space;
 
     report.seconds.sparsity  = report.seconds.sparsity.value() + stage("matrix", [&] {
                                 make_matrix(matrix);
@@ -173,14 +252,25 @@ namespace PatchFEM
       system.assemble(matrix, rhs);
       backend.synchronize();
     });
+    if (physics.has_unit_rhs())
+      rhs = Number(1);
 
     if (!export_file.empty())
       export_system(export_file, to_double(matrix.to_csr_host()), to_double(rhs.copy_to_host()),
                     system.assembler().batches().dof_indices().to_vector(), discretisation, physics);
 
     report.seconds.preconditioner = stage("preconditioner", [&] {
-      preconditioner = make_preconditioner<dim, Number>(solver, precision == "mixed", matrix,
-                                                        system.assembler().batches(), physics, report);
+      if (!discretisation.free_modes.empty())
+      {
+        null_space =
+            make_null_space<Number>(discretisation, backend, system.assembler().batches().dof_indices().to_vector());
+        null_space.check(matrix);
+        report.null_space = NullSpaceReport{null_space.n_vectors(), project_load(null_space, rhs)};
+      }
+      preconditioner = make_preconditioner<dim, Number>(solver, precision == "mixed", matrix, null_space,
+                                                        system.assembler().batches(), physics, aggregates, report);
+      if (null_space.n_vectors() > 0)
+        projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, null_space);
     });
 
     x.reinit(backend, rhs.size());
@@ -194,7 +284,10 @@ namespace PatchFEM
     };
     IterationResult            result;
     ConjugateGradients<Number> cg;
-    report.seconds.solve = stage("solve", [&] { result = cg.solve(matrix, x, rhs, *preconditioner, control); });
+    report.seconds.solve = stage("solve", [&] {
+      result = cg.solve(matrix, x, rhs, projected ? *projected : *preconditioner, control);
+      null_space.project(x);
+    });
     if (!result.success())
       throw Error(result.message(solver.preconditioner) + remedy(result.status, std::is_same_v<Number, float>));
 
@@ -229,10 +322,13 @@ namespace PatchFEM
       const auto per_point = [](const CoefficientField &field) {
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
-      const MemoryForecast forecast = forecast_memory(
+      MemoryForecast forecast = forecast_memory(
           tables, assembly.format == "csr", per_point(fields.coefficients) + per_point(fields.body_load),
           sizeof(Number), solver.preconditioner == "amg" ? static_cast<int>(physics.mode_names().size()) : 0,
           precision == "mixed" ? sizeof(float) : sizeof(Number), solver.amg.smoother == AMGSmoother::patch);
+      if (!discretisation.free_modes.empty())
+        forecast.solver +=
+            (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();

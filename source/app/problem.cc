@@ -2,6 +2,7 @@
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
 #include <patchfem/app/patch_path.h>
+#include <patchfem/app/petsc_path.h>
 #include <patchfem/app/problem.h>
 #include <patchfem/app/trilinos_path.h>
 #include <patchfem/assembly/extraction_dealii.h>
@@ -60,6 +61,8 @@ namespace PatchFEM
     require(!refinement.hp_adaptive || essential.periodic.empty(),
             "Refinement/Strategy hp_adaptive is not supported with Boundary conditions/Periodic, which needs equal "
             "degrees on both sides; use adaptive.");
+    require(!output.aggregates || solver.preconditioner == "amg",
+            "Output/Aggregates shows those of Solver/Preconditioner = amg, which is " + solver.preconditioner + ".");
     prm.enter_subsection("Exact solution");
     exact_solution = prm.get("Formula");
     prm.leave_subsection();
@@ -100,7 +103,9 @@ namespace PatchFEM
     }
     discretisation.communicator = communicator;
     path                        = make_path(parameters.general.backend, parameters.solver.preconditioner);
-    if (parameters.general.baseline != "none")
+    if (parameters.general.baseline == "petsc_boomeramg")
+      baseline = make_petsc_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress);
+    else if (parameters.general.baseline != "none")
       baseline = make_path("trilinos", parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi");
   }
 
@@ -131,7 +136,7 @@ namespace PatchFEM
     if (!export_file.empty())
       export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
     return std::make_unique<PatchPath<dim>>(Backend(backend), precision, solver, parameters.assembly, export_file,
-                                            progress);
+                                            parameters.output.aggregates, progress);
   }
 
   template <int dim>
@@ -258,14 +263,27 @@ namespace PatchFEM
     essential.make_constraints(*mapping, dof_handler, constraints);
     check_for_cycles(constraints);
     constraints.close();
+    require(
+        !physics->has_unit_rhs() || constraints.n_constraints() == 0,
+        "Loads/Right-hand side = ones is for problems without Dirichlet values, periodicity and hanging nodes; choose "
+        "loads.");
 
     // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
-    if (first_cycle)
+    discretisation.free_modes.clear();
+    if (first_cycle || parameters.solver.project_null_space)
     {
       AffineConstraints<double> essential_lines(relevant);
       essential.make_constraints(*mapping, dof_handler, essential_lines);
       essential_lines.close();
-      refuse_singular(discretisation, *physics, essential_lines, essential.ids());
+      std::vector<FreeModes> free = find_free_modes(discretisation, *physics, essential_lines, essential.ids());
+      if (!parameters.solver.project_null_space)
+        refuse_singular(free, physics->n_components());
+      for (FreeModes &part : free)
+      {
+        progress.stage("without " + part.names + " of the " + part.part);
+        for (std::vector<double> &mode : part.modes)
+          discretisation.free_modes.push_back(std::move(mode));
+      }
     }
   }
 
@@ -299,6 +317,7 @@ namespace PatchFEM
     cycle.path                = path->run(discretisation, *physics, solution);
     cycle.path.seconds.mesh   = shared.mesh;
     cycle.path.seconds.dofs   = shared.dofs;
+    remove_free_modes(discretisation, solution);
     compute_errors(solution, cycle.errors);
 
     if (baseline)
@@ -307,6 +326,7 @@ namespace PatchFEM
       cycle.baseline               = baseline->run(discretisation, *physics, other);
       cycle.baseline->seconds.mesh = shared.mesh;
       cycle.baseline->seconds.dofs = shared.dofs;
+      remove_free_modes(discretisation, other);
       compute_errors(other, cycle.baseline_errors);
       other -= solution;
       cycle.max_difference = other.linfty_norm();
@@ -314,13 +334,13 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void Problem<dim>::write_output(const unsigned int cycle, const std::vector<unsigned int> &cell_patches)
+  void Problem<dim>::write_output(const unsigned int cycle, const PathReport &path_report)
   {
     const bool last = cycle + 1 == parameters.refinement.n_cycles;
     if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
       return;
     write_picture(parameters.output.folder, "solution-" + std::to_string(cycle), discretisation, *physics, solution,
-                  cell_patches);
+                  path_report);
   }
 
   template <int dim>
@@ -369,13 +389,14 @@ namespace PatchFEM
       progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
       solve(result);
-      result.path.seconds.output =
-          timed(communicator, progress, "output", [&] { write_output(cycle, result.path.cell_patches); });
+      result.path.seconds.output = timed(communicator, progress, "output", [&] { write_output(cycle, result.path); });
 
       Utilities::System::MemoryStats memory;
       Utilities::System::get_memory_stats(memory);
       result.host_peak = Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
 
+      if (result.path.amg)
+        result.path.amg->groups.clear(); // they are in the picture
       report.add_cycle(result);
       report.write();
       report.print_cycle(std::cout);

@@ -38,18 +38,49 @@ namespace PatchFEM
     {
       if (!amg)
         return json();
+      const auto sizes = [](const Aggregation::Sizes &s) {
+        return json{{"minimum", s.minimum}, {"mean", s.mean}, {"maximum", s.maximum}};
+      };
       json levels = json::array();
-      for (const AMGLevelStatistics &level : amg->levels)
-        levels.push_back({{"n_rows", level.n_rows},
-                          {"block_size", level.block_size},
-                          {"nnz", level.n_nonzeros},
-                          {"n_aggregates", level.n_aggregates},
-                          {"n_dropped_modes", level.n_dropped_modes},
-                          {"lambda_max", level.lambda_max},
-                          {"memory_bytes", level.memory}});
+      for (std::size_t l = 0; l < amg->levels.size(); ++l)
+      {
+        const AMGLevelStatistics &level = amg->levels[l];
+        json                      entry = {{"n_rows", level.n_rows},
+                                           {"block_size", level.block_size},
+                                           {"nnz", level.n_nonzeros},
+                                           {"n_aggregates", level.n_aggregates},
+                                           {"n_dropped_modes", level.n_dropped_modes},
+                                           {"lambda_max", level.lambda_max},
+                                           {"memory_bytes", level.memory},
+                                           {"aggregation", json()}};
+        if (l < amg->aggregation.size())
+        {
+          const Aggregation::Statistics &a = amg->aggregation[l];
+          entry["aggregation"]             = {{"n_isolated_nodes", a.n_isolated},
+                                              {"nodes_per_aggregate", sizes(a.nodes_per_aggregate)},
+                                              {"patches", json()}};
+          if (a.n_patches > 0)
+            entry["aggregation"]["patches"] = {
+                {"number", a.n_patches},
+                {"nodes", sizes(a.nodes_per_patch)},
+                {"aggregates", sizes(a.aggregates_per_patch)},
+                {"bytes", {{"mean", a.mean_patch_bytes}, {"maximum", a.largest_patch_bytes}}},
+                {"n_edges", a.n_edges},
+                {"edges_cut_by_aggregates", a.cut_by_aggregates},
+                {"edges_cut_by_patches", a.cut_by_patches}};
+        }
+        levels.push_back(entry);
+      }
       return {{"operator_complexity", amg->operator_complexity},
               {"grid_complexity", amg->grid_complexity},
               {"levels", levels}};
+    }
+
+    json null_space_to_json(const std::optional<NullSpaceReport> &null_space)
+    {
+      if (!null_space)
+        return json();
+      return {{"dimension", null_space->dimension}, {"removed_load", null_space->removed_load}};
     }
 
     json path_to_json(const CycleReport &cycle, const PathReport &path, const std::optional<Errors> &errors)
@@ -70,6 +101,7 @@ namespace PatchFEM
               {"precision", path.precision},
               {"preconditioner", path.preconditioner},
               {"amg", amg_to_json(path.amg)},
+              {"null_space", null_space_to_json(path.null_space)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
               {"seconds", seconds},
@@ -92,10 +124,26 @@ namespace PatchFEM
         table.add_value("per node", level.block_size);
         table.add_value("entries", static_cast<std::size_t>(level.n_nonzeros));
         table.add_value("aggregates", level.n_aggregates);
+        const Aggregation::Statistics a = l < amg.aggregation.size() ? amg.aggregation[l] : Aggregation::Statistics();
+        const auto                    sizes = [](const Aggregation::Sizes &s) {
+          char text[64];
+          std::snprintf(text, sizeof(text), "%d/%.1f/%d", s.minimum, s.mean, s.maximum);
+          return std::string(s.maximum > 0 ? text : "-");
+        };
+        const auto share = [&](const std::int64_t n) {
+          char text[32];
+          std::snprintf(text, sizeof(text), "%.1f %%", a.n_edges > 0 ? 100. * n / a.n_edges : 0.);
+          return std::string(a.n_edges > 0 ? text : "-");
+        };
+        table.add_value("their nodes", sizes(a.nodes_per_aggregate));
+        table.add_value("edges cut", share(a.cut_by_aggregates));
+        table.add_value("patches", a.n_patches);
+        table.add_value("nodes in a patch", sizes(a.nodes_per_patch));
+        table.add_value("edges cut by patches", share(a.cut_by_patches));
         table.add_value("dropped modes", level.n_dropped_modes);
       }
-      out << "Levels of the preconditioner, operator complexity " << std::fixed << std::setprecision(3)
-          << amg.operator_complexity << ", grid complexity " << amg.grid_complexity << ":\n"
+      out << "Levels of the preconditioner (sizes: least/mean/most), operator complexity " << std::fixed
+          << std::setprecision(3) << amg.operator_complexity << ", grid complexity " << amg.grid_complexity << ":\n"
           << std::defaultfloat << std::setprecision(6);
       table.write_text(out, dealii::TableHandler::org_mode_table);
     }
@@ -146,6 +194,10 @@ namespace PatchFEM
     out << cycle.n_dofs << " unknowns, " << cycle.path.n_iterations << " iterations, relative residual "
         << std::setprecision(2) << cycle.path.relative_residual << ", " << cycle.path.seconds.total() << " s"
         << std::setprecision(6) << std::endl;
+    if (const auto &null_space = cycle.path.null_space)
+      out << "The system is singular; its null space of dimension " << null_space->dimension
+          << " was projected away, with a part of " << std::setprecision(2) << null_space->removed_load
+          << " of the load" << std::setprecision(6) << std::endl;
   }
 
   void RunReport::print_timing(std::ostream &out) const
@@ -158,7 +210,11 @@ namespace PatchFEM
     const auto        ours     = cycle.path.seconds.list();
     const auto        baseline = cycle.baseline ? cycle.baseline->seconds.list() : decltype(ours)();
     const std::string own_name = cycle.path.backend + " " + cycle.path.preconditioner + " [s]";
-    const auto        cell     = [](const std::optional<double> &value) {
+    // deal.II's wrapper of BoomerAMG has no option for the unknowns of a node, which matters with several of them.
+    const std::string their_name = cycle.baseline ? cycle.baseline->backend + " " + cycle.baseline->preconditioner +
+                                                        (cycle.baseline->backend == "petsc" ? " (scalar)" : "") + " [s]"
+                                                  : "";
+    const auto        cell       = [](const std::optional<double> &value) {
       std::ostringstream text;
       if (value)
         text << std::scientific << std::setprecision(2) << *value;
@@ -172,7 +228,7 @@ namespace PatchFEM
       table.add_value(own_name, cell(mine));
       if (!cycle.baseline)
         return;
-      table.add_value("trilinos " + cycle.baseline->preconditioner + " [s]", cell(theirs));
+      table.add_value(their_name, cell(theirs));
       std::ostringstream ratio;
       if (mine && theirs && *mine > 0.)
         ratio << std::fixed << std::setprecision(2) << *theirs / *mine;

@@ -240,7 +240,7 @@ namespace PatchFEM
       check_cut(mesh, result, 2);
     }
 
-    void cut_hexahedra(const MeshLists &mesh, MeshLists &result)
+    void cut_hexahedra(const MeshLists &mesh, const MirroredPaths mirrored, MeshLists &result)
     {
       // Each path adds the three axes, as bits of a lexicographic vertex, in one order; the last column: even orders.
       static constexpr unsigned int paths[6][3] = {{1, 3, 1}, {1, 5, 0}, {2, 6, 1}, {2, 3, 0}, {4, 5, 1}, {4, 6, 0}};
@@ -270,7 +270,7 @@ namespace PatchFEM
           t[3]      = v[start ^ 7U];
           // Exchanging vertices 0 and 2 mirrors the order and keeps the diagonal of red_refine().
           if (even != (paths[p][2] == 1))
-            std::swap(t[0], t[2]);
+            std::swap(t[mirrored == MirroredPaths::exchange_last ? 3 : 0], t[2]);
           result.material_ids[6 * c + p] = mesh.material_ids[c];
         }
       }
@@ -340,7 +340,7 @@ namespace PatchFEM
     }
   }
 
-  void cut_into_simplices(MeshLists &mesh)
+  void cut_into_simplices(MeshLists &mesh, const MirroredPaths mirrored)
   {
     require(!is_simplex(mesh.kind), "The mesh consists of simplices already; set Mesh/Simplices = none.");
     MeshLists result;
@@ -354,7 +354,7 @@ namespace PatchFEM
     else
     {
       result.kind = CellKind::tetrahedron;
-      cut_hexahedra(mesh, result);
+      cut_hexahedra(mesh, mirrored, result);
     }
     mesh = std::move(result);
   }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../assembly/structure_tools.h"
 
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/multigrid_value_bodies.h>
+#include <patchfem/kernels/null_space_bodies.h>
 #include <patchfem/lac/amg_hierarchy.h>
 
+#include <cmath>
 #include <utility>
 
 namespace PatchFEM
@@ -24,13 +27,31 @@ namespace PatchFEM
                     " rows): " + error.what());
       }
     }
+
+    /** w = Q^T v. Throws Error unless v = Q w, that is |w| = |v| = 1. */
+    Array<double> restrict_vector(const AggregateLists       &aggregates,
+                                  const TentativeProlongator &tentative,
+                                  const int                   n_components,
+                                  const int                   n_modes,
+                                  const Array<double>        &v)
+    {
+      const Backend &place = v.backend();
+      Vector<double> w(place, std::size_t(aggregates.n_aggregates()) * n_modes);
+      run(place, w.size(),
+          kernels::RestrictVectorBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
+                                      n_components, n_modes, tentative.values().data(), v.data(), w.data()});
+      require(std::abs(w.l2_norm() - 1.) < 1e-6,
+              "the near-null space does not contain the null space of the matrix, which is singular.");
+      return std::move(w.array());
+    }
   } // namespace
 
   template <typename Number>
   void AMGHierarchy<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
                                         const NearNullSpace               &near_null,
                                         AMGAggregation                    &aggregation,
-                                        const AMGParameters               &amg_parameters)
+                                        const AMGParameters               &amg_parameters,
+                                        std::vector<Array<double>>         null_basis)
   {
     parameters = amg_parameters;
     require(parameters.coarse_size >= 1 && parameters.max_levels >= 1,
@@ -41,6 +62,9 @@ namespace PatchFEM
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     levels.clear();
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch);
+    null_vectors = std::move(null_basis);
+    null_scale.release();
+    compute_null_scale(A);
 
     const int     n_modes = near_null.n_modes();
     Array<double> modes;
@@ -61,7 +85,7 @@ namespace PatchFEM
           constexpr int most_rows = 20000;
           require(matrix->n_rows() <= most_rows,
                   "is the last one but too large to be inverted; allow more levels or larger aggregates.");
-          level.inverse.compute(*matrix);
+          level.inverse.compute(*matrix, null_vectors, null_scale);
           report(index, "inverse");
           return;
         }
@@ -81,10 +105,14 @@ namespace PatchFEM
         level.tentative.compute(level.aggregates, modes, n_components, n_modes);
         modes.swap(level.tentative.coarse_modes());
         level.tentative.coarse_modes().release();
+        for (Array<double> &v : null_vectors)
+          v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
         report(index, "modes");
         level.coarsening.reinit(*matrix, level.aggregates, n_modes);
         report(index, "patterns");
         level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        settle_null_vectors(level);
+        add_settled(level);
         report(index, "values");
         level.has_coarse = coarser = true;
       });
@@ -101,21 +129,71 @@ namespace PatchFEM
                 A.n_stored_elements() == levels[0]->A->n_stored_elements() && A.backend() == levels[0]->A->backend(),
             "A multigrid hierarchy was updated with a matrix of another pattern.");
     levels[0]->A = &A;
+    compute_null_scale(A);
     for (unsigned int index = 0; index < n_levels(); ++index)
     {
       Level &level = *levels[index];
       on_level(index, level.A->n_rows(), [&]() {
         if (level.smoother == nullptr)
-          level.inverse.compute(*level.A);
+          level.inverse.compute(*level.A, null_vectors, null_scale);
         else
           compute_smoother(level);
         report(index, level.smoother == nullptr ? "inverse" : "smoother");
         if (!level.has_coarse)
           return;
         level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        add_settled(level);
         report(index, "values");
       });
     }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::compute_null_scale(const SlicedEllpackMatrix<Number> &A)
+  {
+    if (null_vectors.empty() && null_scale.empty())
+      return;
+    const Backend &place = A.backend();
+    Vector<Number> diagonal(place);
+    A.extract_diagonal(diagonal);
+    Array<double> sums(place, kernels::reduction::max_parts + 1);
+    double *const square = sums.data() + kernels::reduction::max_parts;
+    dispatch(place, [&](auto where) {
+      kernels::dot<Number>(where, diagonal.size(), diagonal.data(), diagonal.data(), sums.data(), square);
+    });
+    null_scale.reinit(place, 1);
+    run(place, 1, kernels::RootMeanSquareBody{std::int64_t(diagonal.size()), square, null_scale.data()});
+    place.synchronize(); // before the sums are freed
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::settle_null_vectors(Level &level)
+  {
+    const SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
+    const Backend                     &place  = coarse.backend();
+    for (auto v = null_vectors.begin(); v != null_vectors.end();)
+    {
+      Array<int> n_coupled(place, 1);
+      n_coupled.set_zero();
+      run(place, coarse.n_rows() / coarse.block_rows(),
+          kernels::CoupledNodesBody{coarse.row_lengths(), coarse.block_rows(), v->data(), n_coupled.data()});
+      if (n_coupled.read(0) > 0)
+      {
+        ++v;
+        continue;
+      }
+      level.settled.push_back(std::move(*v));
+      v = null_vectors.erase(v);
+    }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::add_settled(Level &level) const
+  {
+    SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
+    for (const Array<double> &v : level.settled)
+      run(coarse.backend(), coarse.n_rows() / coarse.block_rows(),
+          kernels::AddNodeProductBody<Number>{coarse.view(), coarse.row_lengths(), null_scale.data(), v.data()});
   }
 
   template <typename Number>

@@ -88,6 +88,21 @@ namespace PatchFEM
     dst.copy_from_host(values);
   }
 
+  NearNullSpace to_near_null_space(const std::vector<dealii::Vector<double>> &modes,
+                                   const Backend                             &backend,
+                                   const std::vector<unsigned int>           &dof_indices)
+  {
+    std::vector<std::vector<double>> values;
+    for (const dealii::Vector<double> &mode : modes)
+    {
+      const Numbering numbering(dof_indices, mode.size());
+      values.emplace_back(mode.size());
+      for (std::size_t i = 0; i < mode.size(); ++i)
+        values.back()[i] = mode(numbering.dealii(i));
+    }
+    return NearNullSpace::from_vectors(backend, values);
+  }
+
   void
   copy_to_dealii(const Vector<double> &src, dealii::Vector<double> &dst, const std::vector<unsigned int> &dof_indices)
   {

@@ -3,6 +3,7 @@
 
 #include <patchfem/kernels/dense_spd.h>
 #include <patchfem/kernels/multigrid_value_bodies.h>
+#include <patchfem/kernels/null_space_bodies.h>
 #include <patchfem/kernels/ordering.h>
 #include <patchfem/lac/dense_inverse.h>
 
@@ -11,26 +12,49 @@
 
 namespace PatchFEM
 {
+  namespace
+  {
+    /// See kernels::DependentRowBody; rounding of a singular matrix leaves 1e14 to 1e16.
+    constexpr double dependent_row_limit = 1e13;
+  } // namespace
+
   template <typename Number>
-  void DenseInverse<Number>::compute(const SlicedEllpackMatrix<Number> &matrix)
+  void DenseInverse<Number>::compute(const SlicedEllpackMatrix<Number> &matrix,
+                                     const std::vector<Array<double>>  &null_vectors,
+                                     const Array<double>               &scale)
   {
     const Backend &place = matrix.backend();
     n                    = matrix.n_rows();
     require(matrix.n_columns() == n, "Only square matrices have an inverse.");
     const std::size_t n_entries = std::size_t(n) * n;
     Array<double>     dense(place, n_entries), factor(place, n_entries);
-    Array<int>        failure(place, 1);
+    Array<int>        failure(place, 2); // of the factorisation; of its result
     inverse.reinit(place, n_entries);
     dense.set_zero();
-    run(place, 1, kernels::FillBody{failure.data(), INT_MAX});
+    run(place, 2, kernels::FillBody{failure.data(), INT_MAX});
     run(place, n, kernels::ToDenseBody<Number>{matrix.view(), matrix.row_lengths(), n, dense.data()});
+    for (const Array<double> &v : null_vectors)
+    {
+      require(v.size() == std::size_t(n) && scale.size() == 1,
+              "A null space does not have an entry for every row of the matrix, or no scale.");
+      run(place, n, kernels::AddOuterProductBody{n, scale.data(), v.data(), dense.data()});
+    }
+    Array<double> diagonal(place, n);
+    run(place, n, kernels::DenseDiagonalBody{n, dense.data(), diagonal.data()});
     dispatch(place, [&](auto where) {
       constexpr int strip = std::is_same<decltype(where), Host>::value ? 8 : 1;
       kernels::invert_dense_spd<strip>(where, n, dense.data(), factor.data(), inverse.data(), failure.data());
     });
-    const int row = failure.read(0);
-    require(row == INT_MAX, "The matrix is not positive definite: its Cholesky factorisation fails in row " +
-                                std::to_string(row) + " of " + std::to_string(n) + ".");
+    // A matrix in single precision is not known well enough to tell that it is singular.
+    if constexpr (std::is_same<Number, double>::value)
+      run(place, n,
+          kernels::DependentRowBody<double>{n, diagonal.data(), inverse.data(), dependent_row_limit,
+                                            failure.data() + 1});
+    const std::vector<int> rows = failure.to_vector();
+    require(rows[0] == INT_MAX, "The matrix is not positive definite: its Cholesky factorisation fails in row " +
+                                    std::to_string(rows[0]) + " of " + std::to_string(n) + ".");
+    require(rows[1] == INT_MAX, "The matrix is singular to rounding: row " + std::to_string(rows[1]) + " of " +
+                                    std::to_string(n) + " depends on the others.");
   }
 
   template <typename Number>

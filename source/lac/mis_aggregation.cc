@@ -24,7 +24,17 @@ namespace PatchFEM
     parameters.bytes_per_value             = sizeof(Number);
     Aggregation next;
     if (level == 0)
+    {
       next.reinit(A, parameters);
+      if (next.n_aggregates() == 0 && data.strength_threshold > 0.)
+      {
+        Adjacency pattern;
+        pattern.reinit(A);
+        require(pattern.n_edges() == 0,
+                "no two nodes are coupled strongly enough for a common aggregate; lower the strength threshold of " +
+                    std::to_string(data.strength_threshold) + ".");
+      }
+    }
     else
     {
       const Adjacency &above  = aggregations.back().aggregate_graph();

@@ -37,8 +37,16 @@ namespace PatchFEM
   void PreconditionAMG<Number>::initialize(const MatrixBase<Number> &matrix,
                                            const NearNullSpace      &near_null,
                                            AMGAggregation           &aggregation,
-                                           const AdditionalData     &additional_data)
+                                           const AdditionalData     &additional_data,
+                                           const NullSpace<Number>  &null_space)
   {
+    std::vector<Array<double>> null_vectors;
+    for (const Vector<Number> &v : null_space.vectors())
+    {
+      Vector<double> copy(matrix.backend());
+      copy.copy_from(v);
+      null_vectors.push_back(std::move(copy.array()));
+    }
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
     mixed                                     = false;
     if constexpr (std::is_same<Number, double>::value)
@@ -50,7 +58,7 @@ namespace PatchFEM
         borrows_pattern = &finest != &blocked;
         blocked         = SlicedEllpackMatrix<Number>();
         single_levels.monitor(end_of_phase);
-        single_levels.initialize(single_matrix, near_null, aggregation, additional_data);
+        single_levels.initialize(single_matrix, near_null, aggregation, additional_data, std::move(null_vectors));
         single_src.reinit(matrix.backend(), matrix.n_rows(), true);
         single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
         norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
@@ -59,7 +67,7 @@ namespace PatchFEM
     single_levels = AMGHierarchy<float>();
     single_matrix = SlicedEllpackMatrix<float>();
     levels.monitor(end_of_phase);
-    levels.initialize(finest, near_null, aggregation, additional_data);
+    levels.initialize(finest, near_null, aggregation, additional_data, std::move(null_vectors));
   }
 
   template <typename Number>

@@ -4,7 +4,8 @@
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
 // unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. max_iterations=N
-// and, with the preconditioner amg, min_levels=N hold for every cycle as well.
+// and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
+// projected away in each.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -31,8 +32,8 @@ namespace
   void check_system(const nlohmann::json &system, const std::string &where)
   {
     for (const char *key : {"n_dofs", "n_cells", "cells_by_degree", "nnz", "stored", "format", "precision",
-                            "preconditioner", "amg", "iterations", "relative_residual", "seconds", "repeated_assembly",
-                            "memory_bytes", "assembly_redundancy", "errors"})
+                            "preconditioner", "amg", "null_space", "iterations", "relative_residual", "seconds",
+                            "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
          {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})
@@ -50,6 +51,8 @@ namespace
       double      entries = 0., rows = 0.;
       for (const auto &level : levels)
       {
+        check(level.contains("aggregation") && (level["n_aggregates"] == 0 || !level["aggregation"].is_null()),
+              where + ": a level lacks the statistics of its aggregates");
         entries += level["nnz"].get<double>();
         rows += level["n_rows"].get<double>();
       }
@@ -119,6 +122,10 @@ namespace
     else if (key == "max_iterations")
       for (const auto &cycle : cycles)
         check(cycle["iterations"] <= std::stol(value), seen(cycle["iterations"]));
+    else if (key == "null_space")
+      for (const auto &cycle : cycles)
+        check(!cycle["null_space"].is_null() && cycle["null_space"]["dimension"] == std::stol(value),
+              seen(cycle["null_space"]));
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));

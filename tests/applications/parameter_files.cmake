@@ -11,6 +11,14 @@ set(checks_elasticity.convergence_3d_tetrahedra 1.8 0.95)
 set(checks_laplace.l_shape_hp max_H1=2.4e-3 degrees=1,2,3)
 set(checks_laplace.l_shape_hp_adaptive max_H1=1e-3 max_dofs=6000 degrees=2,3,4)
 set(checks_elasticity.l_bracket_hp degrees=2,3,4)
+set(checks_helmholtz.convergence_3d_tetrahedra 1.85 0.93 max_iterations=21)
+# Two levels coarser than P3's mesh, which takes as long as all of the others.
+set(set_helmholtz.regular "Mesh/Global refinements=1" "Baseline=petsc_boomeramg" "Output/Aggregates=true")
+set(checks_helmholtz.regular - - 1e-4 max_iterations=17)
+set(set_helmholtz.two_materials "Mesh/Global refinements=1" "Constants=inside = 100, radius = 0.72557" "Baseline=trilinos_ml")
+set(checks_helmholtz.two_materials - - 1e-4 max_iterations=28)
+set(checks_elasticity.wheelset max_iterations=35 min_levels=2)
+set(checks_elasticity.osteon max_iterations=45 min_levels=2)
 # The bridge is for a solver with a good preconditioner; here it shall only run.
 set(set_elasticity.bridge "Finite element/Degree=1")
 

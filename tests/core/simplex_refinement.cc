@@ -192,6 +192,24 @@ TEST(simplex_refinement, midpoints_of_one_tetrahedron_by_eye)
   expect_conforming_with_complete_faces(mesh);
 }
 
+TEST(simplex_refinement, mirrored_tetrahedra_of_a_cut_cube_are_positive_in_either_order)
+{
+  MeshLists mesh = cube(3, 2), usual = cube(3, 2);
+  cut_into_simplices(mesh);
+  cut_into_simplices(usual, MirroredPaths::exchange_last);
+  ASSERT_EQ(usual.n_cells(), mesh.n_cells());
+  expect_conforming_with_complete_faces(usual);
+  unsigned int n_different = 0;
+  for (std::size_t c = 0; c < mesh.n_cells(); ++c)
+  {
+    EXPECT_DOUBLE_EQ(simplex_measure(usual, c), simplex_measure(mesh, c));
+    EXPECT_EQ(std::set<std::uint32_t>(mesh.cell(c), mesh.cell(c) + 4),
+              std::set<std::uint32_t>(usual.cell(c), usual.cell(c) + 4));
+    n_different += !std::equal(mesh.cell(c), mesh.cell(c) + 4, usual.cell(c));
+  }
+  EXPECT_EQ(n_different, mesh.n_cells() / 2);
+}
+
 TEST(simplex_refinement, the_cut_of_a_cube_keeps_ids_and_refines_into_the_cut_of_the_refined_cube)
 {
   for (const unsigned int dim : {2U, 3U})

@@ -13,6 +13,8 @@
 #include <deal.II/numerics/matrix_tools.h>
 #include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/dealii_interface_dealii.h>
+#include <patchfem/lac/mis_aggregation.h>
+#include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/precondition_jacobi.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 #include <patchfem/lac/solver_cg_dealii.h>
@@ -169,6 +171,43 @@ TEST_P(DealIISolver, ControlsOfAllKinds)
   EXPECT_THROW(SolverCG(few).solve(matrix, x, system.rhs, identity), dealii::SolverControl::NoConvergence);
   EXPECT_EQ(few.last_step(), 5u);
   EXPECT_GT(x.l2_norm(), 0.);
+}
+
+TEST_P(DealIISolver, MultigridWithModesFromDealII)
+{
+  // Scaled unknowns, whose mode of least energy is not the constant but known to the user.
+  const System                       &system = the_system();
+  const std::size_t                   n      = system.rhs.size();
+  dealii::SparseMatrix<double>        scaled(system.pattern);
+  dealii::Vector<double>              x(n), residual(n);
+  std::vector<dealii::Vector<double>> modes(1, dealii::Vector<double>(n));
+  const auto                          weight = [](const std::size_t i) { return 1. + 9. * (i % 7 == 0); };
+  for (std::size_t i = 0; i < n; ++i)
+    modes[0](i) = 1. / weight(i);
+  for (const auto &entry : system.matrix)
+    scaled.set(entry.row(), entry.column(), weight(entry.row()) * entry.value() * weight(entry.column()));
+  const SlicedEllpackMatrix<double> matrix(backend(), to_host_csr(scaled, system.permutation));
+
+  PreconditionAMG<double>::AdditionalData data;
+  data.coarse_size   = 20;
+  const auto n_steps = [&](const NearNullSpace &near_null) {
+    PreconditionAMG<double> amg;
+    MISAggregation          aggregation;
+    amg.initialize(matrix, near_null, aggregation, data);
+    EXPECT_GE(amg.n_levels(), 2u);
+    dealii::SolverControl control(200, 1e-8 * system.rhs.l2_norm());
+    Vector<double>        there(backend()), rhs(backend());
+    copy_from_dealii(system.rhs, rhs, system.permutation);
+    there.reinit(rhs);
+    SolverCG(control).solve(matrix, there, rhs, amg);
+    copy_to_dealii(there, x, system.permutation);
+    EXPECT_LE(scaled.residual(residual, x, system.rhs), 1.01e-8 * system.rhs.l2_norm());
+    return control.last_step();
+  };
+  const unsigned int with_modes = n_steps(to_near_null_space(modes, backend(), system.permutation));
+  EXPECT_LE(with_modes, 25u);
+  EXPECT_LT(with_modes, n_steps(NearNullSpace::constants(backend(), static_cast<int>(n), 1)));
+  EXPECT_THROW(to_near_null_space({dealii::Vector<double>(n), dealii::Vector<double>(n + 1)}, backend()), Error);
 }
 
 TEST_P(DealIISolver, BreakdownNamesItsCause)

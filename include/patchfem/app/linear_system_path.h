@@ -5,6 +5,7 @@
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
 #include <patchfem/app/progress.h>
+#include <patchfem/lac/aggregation.h>
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/hp/q_collection.h>
@@ -29,6 +30,10 @@ namespace PatchFEM
     dealii::hp::QCollection<dim>             quadrature;      ///< one for each element of the DoFHandler
     dealii::hp::QCollection<dim - 1>         face_quadrature; ///< the same
     MPI_Comm                                 communicator;
+
+    /// Motions without energy that are to be projected away, [mode][locally owned unknown]. At unknowns that are not
+    /// constrained they are a basis of the null space of the matrix, which has 0 at the others.
+    std::vector<std::vector<double>> free_modes;
   };
 
   /** Seconds by stage; a stage that a path does not have stays empty. */
@@ -59,20 +64,41 @@ namespace PatchFEM
     std::vector<AMGLevelStatistics> levels;
     double                          operator_complexity = 0.; ///< nonzeros of all levels over those of the finest
     double                          grid_complexity     = 0.; ///< the same of unknowns
+
+    std::vector<Aggregation::Statistics> aggregation; ///< of all levels but those without aggregates
+
+    /**
+     * For pictures: the aggregate and the patch of a level that each node of the mesh is in, -1 where none; [node]. Empty
+     * patches: a level has none.
+     */
+    struct Groups
+    {
+      std::vector<int> aggregate, patch;
+    };
+    std::vector<Groups>       groups;    ///< by level; empty unless asked for
+    std::vector<unsigned int> node_dofs; ///< deal.II's index of the first unknown of each node; the same
+  };
+
+  /** What was projected away of a singular system. */
+  struct NullSpaceReport
+  {
+    unsigned int dimension    = 0;
+    double       removed_load = 0.; ///< |b - P b| / |b|, which vanishes if the loads are in equilibrium
   };
 
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
-    std::string               backend;
-    std::string               device;
-    std::uint64_t             nnz    = 0; ///< logical entries
-    std::uint64_t             stored = 0; ///< entries in memory, with padding
-    std::string               format;
-    std::string               precision; ///< double, single, or mixed: double with a preconditioner in single
-    std::string               preconditioner;
-    std::optional<AMGReport>  amg; ///< of PatchFEM's own
-    unsigned int              n_iterations      = 0;
+    std::string                    backend;
+    std::string                    device;
+    std::uint64_t                  nnz    = 0; ///< logical entries
+    std::uint64_t                  stored = 0; ///< entries in memory, with padding
+    std::string                    format;
+    std::string                    precision; ///< double, single, or mixed: double with a preconditioner in single
+    std::string                    preconditioner;
+    std::optional<AMGReport>       amg;        ///< of PatchFEM's own
+    std::optional<NullSpaceReport> null_space; ///< of a singular system
+    unsigned int                   n_iterations = 0;
     double                    relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
     StageSeconds              seconds;
     std::optional<double>     repeated_assembly; ///< seconds, median over the repetitions that were asked for

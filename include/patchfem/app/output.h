@@ -8,19 +8,20 @@ namespace PatchFEM
 {
   /**
    * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the
-   * solution, what the physics derives from it, the material id, and on hp spaces the degree of each cell. Every file is
+   * solution, what the physics derives from it, the material id, and on hp spaces the degree of each cell, as data of nodes `aggregate_0`, `patch_0`
+   * and so on for each level of multigrid. Every file is
    * renamed when it is whole.
    *
    * @param folder Exists.
-   * @param patches The patch of each active cell, empty if the path has none.
+   * @param report Of the path that found the solution: its patches of cells, and aggregates of multigrid if it holds any.
    */
   template <int dim>
-  void write_picture(const std::string               &folder,
-                     const std::string               &name,
-                     const Discretisation<dim>       &discretisation,
-                     const Physics<dim>              &physics,
-                     const SolutionVector            &solution,
-                     const std::vector<unsigned int> &patches);
+  void write_picture(const std::string         &folder,
+                     const std::string         &name,
+                     const Discretisation<dim> &discretisation,
+                     const Physics<dim>        &physics,
+                     const SolutionVector      &solution,
+                     const PathReport          &report);
 } // namespace PatchFEM
 
 #endif

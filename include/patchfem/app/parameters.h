@@ -70,6 +70,7 @@ namespace PatchFEM
     double       tolerance      = 1e-8; ///< relative to the right-hand side
     unsigned int max_iterations = 10000;
     std::string  preconditioner;
+    bool         project_null_space = false; ///< of a singular problem, which is an error else
 
     /** Subsection `AMG`, for the preconditioner of that name. */
     AMGParameters amg;
@@ -97,7 +98,8 @@ namespace PatchFEM
   struct OutputParameters
   {
     std::string folder;
-    std::string pictures; ///< none, last or all
+    std::string pictures;           ///< none, last or all
+    bool        aggregates = false; ///< of multigrid, in pictures
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);

@@ -18,13 +18,14 @@ namespace PatchFEM
     /**
      * Throws Error if there is no such back end. @p precision is double, single or, for amg, mixed.
      * @p solver.preconditioner is none, jacobi, block_jacobi or amg. A system is written to @p export_file unless that
-     * is empty.
+     * is empty. With @p aggregates the report holds the aggregates of multigrid.
      */
     PatchPath(const Backend            &backend,
               const std::string        &precision,
               const SolverParameters   &solver,
               const AssemblyParameters &assembly,
               const std::string        &export_file,
+              bool                      aggregates,
               Progress                 &progress);
 
     PathReport
@@ -48,6 +49,7 @@ namespace PatchFEM
     const SolverParameters   solver;
     const AssemblyParameters assembly;
     const std::string        export_file;
+    const bool               aggregates;
     Progress                &progress;
 
     std::vector<double>       values;      ///< the solution in the numbering of the back end

@@ -47,6 +47,9 @@ namespace PatchFEM
                           dealii::types::boundary_id       id,
                           dealii::FullMatrix<double>      &matrix,
                           dealii::Vector<double>          &rhs) const = 0;
+
+    /** Whether the right-hand side is 1 in every unknown in place of the loads; only where there are no constraints. */
+    virtual bool has_unit_rhs() const { return false; }
     /** @} */
 
     /** @name Plain data, for PatchFEM's own assembly of the same integrals */

@@ -48,7 +48,7 @@ namespace PatchFEM
     void                                   setup_dofs(bool first_cycle);
     void                                   solve(CycleReport &report);
     void compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const;
-    void write_output(unsigned int cycle, const std::vector<unsigned int> &cell_patches);
+    void write_output(unsigned int cycle, const PathReport &path_report);
     void refine_adaptively();
 
     const std::string                      application;

@@ -33,6 +33,13 @@ namespace PatchFEM
    */
   void choose_shortest_diagonals(MeshLists &mesh);
 
+  /** How the vertices of those tetrahedra are ordered whose path along a cut hexahedron would make them inverted. */
+  enum class MirroredPaths
+  {
+    exchange_first_and_third, ///< as red_refine() wants it
+    exchange_last             ///< what is usual; other ways of refinement make other children of it
+  };
+
   /**
    * Cuts quadrilaterals into 2 triangles, hexahedra into the 6 tetrahedra around one of their diagonals (Kuhn), ordered
    * along paths from one end of the diagonal to the other, so that red_refine() of the cut cube is the cut of the
@@ -43,7 +50,7 @@ namespace PatchFEM
    * closes like a Moebius strip), for hexahedra so deformed that a tetrahedron would be flat or inverted, and for
    * quadrilaterals that neither diagonal cuts into two triangles.
    */
-  void cut_into_simplices(MeshLists &mesh);
+  void cut_into_simplices(MeshLists &mesh, MirroredPaths mirrored = MirroredPaths::exchange_first_and_third);
 } // namespace PatchFEM
 
 #endif

@@ -44,11 +44,19 @@ namespace PatchFEM
   class AMGHierarchy
   {
   public:
-    /** Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A. */
+    /**
+     * Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A.
+     *
+     * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. It has to lie
+     * in the span of the modes on every aggregate. Smoothed prolongators then keep it: from Q w = v, Q the tentative one,
+     * follow P w = v and (R A P) w = 0. The last level is inverted on its complement, see DenseInverse. A part of the mesh
+     * that has become a single node earlier, whose block of R A P then is singular, gets s w w^T there.
+     */
     void initialize(const SlicedEllpackMatrix<Number> &A,
                     const NearNullSpace               &near_null,
                     AMGAggregation                    &aggregation,
-                    const AMGParameters               &parameters);
+                    const AMGParameters               &parameters,
+                    std::vector<Array<double>>         null_vectors = {});
 
     /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
@@ -84,13 +92,16 @@ namespace PatchFEM
       SmoothedAggregation<Number>            coarsening;
       std::unique_ptr<LevelSmoother<Number>> smoother; ///< none where the matrix is inverted
       DenseInverse<Number>                   inverse;
+      std::vector<Array<double>>             settled; ///< null vectors that are held on the next level
       bool                                   has_coarse = false;
       mutable Vector<Number>                 x, b, r;  ///< x, b: none on the finest level
       mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
     };
 
-    AMGParameters                                          parameters;
-    std::vector<std::unique_ptr<Level>>                    levels;
+    AMGParameters                       parameters;
+    std::vector<std::unique_ptr<Level>> levels;
+    std::vector<Array<double>>          null_vectors; ///< of the last level
+    Array<double>                       null_scale;   ///< root mean square of the finest diagonal, if there are any
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     void report(const unsigned int level, const char *phase) const
@@ -103,6 +114,9 @@ namespace PatchFEM
 
     std::unique_ptr<LevelSmoother<Number>> make_smoother(const Level &level) const;
 
+    void compute_null_scale(const SlicedEllpackMatrix<Number> &A);
+    void settle_null_vectors(Level &level);
+    void add_settled(Level &level) const;
     void allocate_vectors();
     void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
   };

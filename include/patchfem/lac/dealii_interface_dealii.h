@@ -7,6 +7,7 @@
 #include <deal.II/lac/trilinos_sparse_matrix.h>
 #include <deal.II/lac/vector.h>
 #include <patchfem/lac/matrix_base.h>
+#include <patchfem/lac/near_null_space.h>
 
 #include <vector>
 
@@ -27,6 +28,11 @@ namespace PatchFEM
   void copy_to_dealii(const Vector<double>            &src,
                       dealii::Vector<double>          &dst,
                       const std::vector<unsigned int> &dof_indices = {});
+
+  /** Modes of (nearly) no energy that the user has computed, for PreconditionAMG, on @p backend. */
+  NearNullSpace to_near_null_space(const std::vector<dealii::Vector<double>> &modes,
+                                   const Backend                             &backend,
+                                   const std::vector<unsigned int>           &dof_indices = {});
 
   /**
    * A matrix assembled with deal.II, from which CSRMatrix and SlicedEllpackMatrix are made, so that our solver serves

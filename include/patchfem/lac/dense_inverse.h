@@ -4,6 +4,8 @@
 
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
+#include <vector>
+
 namespace PatchFEM
 {
   /**
@@ -14,8 +16,18 @@ namespace PatchFEM
   class DenseInverse
   {
   public:
-    /** Throws Error that names the row of the first pivot that is not positive. */
-    void compute(const SlicedEllpackMatrix<Number> &matrix);
+    /**
+     * Throws Error that names the row of the first pivot that is not positive, and one for a matrix that is singular to
+     * rounding.
+     *
+     * @param null_vectors Orthonormal basis V of the matrix's null space, if it has one, on its back end. What is inverted
+     * then is A + s V V^T, whose inverse is the pseudo-inverse of A plus V V^T / s.
+     * @param scale s, of the size of matrix entries before anything cancelled: A may be nothing but rounding. One number
+     * on the back end.
+     */
+    void compute(const SlicedEllpackMatrix<Number> &matrix,
+                 const std::vector<Array<double>>  &null_vectors = {},
+                 const Array<double>               &scale        = {});
 
     /** dst = A^-1 src; one kernel. */
     void vmult(Vector<Number> &dst, const Vector<Number> &src) const;

@@ -3,6 +3,7 @@
 #define patchfem_lac_precondition_amg_h
 
 #include <patchfem/lac/amg_hierarchy.h>
+#include <patchfem/lac/null_space.h>
 
 namespace PatchFEM
 {
@@ -27,11 +28,16 @@ namespace PatchFEM
       bool single_precision = true;
     };
 
-    /** Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. */
+    /**
+     * Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. For a singular
+     * matrix, @p null_space must lie in the span of these modes, and the preconditioner be applied between projections
+     * (PreconditionProjected).
+     */
     void initialize(const MatrixBase<Number> &matrix,
                     const NearNullSpace      &near_null,
                     AMGAggregation           &aggregation,
-                    const AdditionalData     &additional_data = AdditionalData());
+                    const AdditionalData     &additional_data = AdditionalData(),
+                    const NullSpace<Number>  &null_space      = NullSpace<Number>());
 
     /** New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. */
     void update(const MatrixBase<Number> &matrix);

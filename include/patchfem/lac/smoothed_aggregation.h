@@ -68,6 +68,7 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &prolongator() const { return P; }
     const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
     const SlicedEllpackMatrix<Number> &coarse_matrix() const { return coarse; }
+    SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
     std::size_t                        memory_consumption() const;
 
     /** Rows of A P per stretch, for the next reinit(); 0 lets the rule above decide. Results in double do not depend on it. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "laplace.h"
-
+#include <patchfem/app/diffusion_physics.h>
 #include <patchfem/app/field_evaluation.h>
 #include <patchfem/base/exceptions.h>
 
@@ -13,7 +12,7 @@ namespace PatchFEM
   using dealii::types::boundary_id;
   using dealii::types::material_id;
 
-  void LaplaceParameters::declare_parameters(dealii::ParameterHandler &prm) const
+  void DiffusionParameters::declare_parameters(dealii::ParameterHandler &prm) const
   {
     using dealii::Patterns::Anything;
     EssentialConditionParameters::declare_parameters(prm, false);
@@ -23,17 +22,25 @@ namespace PatchFEM
                       "alpha and g of K du/dn + alpha u = g by boundary id: '2: 10; 10*20, 3: 1; 0'.");
     prm.leave_subsection();
     prm.enter_subsection("Material");
-    prm.declare_entry("Coefficient", "1", Anything(),
-                      "K: a formula, or one per material id ('1: 2, 2 3: 1+x, default: 1'). Tensors are given by their "
+    prm.declare_entry(words.coefficient, "1", Anything(),
+                      "K of div(K grad u): a formula, or one per material id ('1: 2, 2 3: 1+x, default: 1'). Tensors "
+                      "are given by their "
                       "upper triangle, Kxx; Kxy; Kyy or Kxx; Kxy; Kxz; Kyy; Kyz; Kzz.");
-    prm.declare_entry("Reaction", "0", Anything(), "r >= 0 of the term r u: a formula, or one per material id.");
+    prm.declare_entry(words.reaction, words.reaction_default, Anything(),
+                      std::string("r ") + (words.positive_reaction ? ">" : ">=") +
+                          " 0 of the term r u: a formula, or one per material id.");
     prm.leave_subsection();
     prm.enter_subsection("Loads");
     prm.declare_entry("Source", "0", Anything(), "f: a formula, or one per material id.");
+    prm.declare_entry(
+        "Right-hand side", "loads", dealii::Patterns::Selection("loads|ones"),
+        "loads: the integrals of Source, Flux and Robin with every shape function. ones: 1 in every "
+        "unknown, b_i = 1, which is no load of a continuous problem but what comparisons of solvers take; "
+        "without loads, Dirichlet values, periodicity and hanging nodes.");
     prm.leave_subsection();
   }
 
-  void LaplaceParameters::parse_parameters(dealii::ParameterHandler &prm)
+  void DiffusionParameters::parse_parameters(dealii::ParameterHandler &prm)
   {
     essential.parse_parameters(prm, false);
     prm.enter_subsection("Boundary conditions");
@@ -41,32 +48,37 @@ namespace PatchFEM
     robin = prm.get("Robin");
     prm.leave_subsection();
     prm.enter_subsection("Material");
-    coefficient = prm.get("Coefficient");
-    reaction    = prm.get("Reaction");
+    coefficient = prm.get(words.coefficient);
+    reaction    = prm.get(words.reaction);
     prm.leave_subsection();
     prm.enter_subsection("Loads");
-    source = prm.get("Source");
+    source   = prm.get("Source");
+    unit_rhs = prm.get("Right-hand side") == "ones";
     prm.leave_subsection();
+    require(!unit_rhs || (source == "0" && flux.empty() && robin.empty()),
+            "Loads/Right-hand side = ones leaves no place for Loads/Source, Boundary conditions/Flux and Robin; remove "
+            "these, or choose loads.");
   }
 
-  std::unique_ptr<Physics<2>> LaplaceParameters::make_physics_2d(const Constants &constants) const
+  std::unique_ptr<Physics<2>> DiffusionParameters::make_physics_2d(const Constants &constants) const
   {
-    return std::make_unique<LaplacePhysics<2>>(*this, constants);
+    return std::make_unique<DiffusionPhysics<2>>(*this, constants);
   }
 
-  std::unique_ptr<Physics<3>> LaplaceParameters::make_physics_3d(const Constants &constants) const
+  std::unique_ptr<Physics<3>> DiffusionParameters::make_physics_3d(const Constants &constants) const
   {
-    return std::make_unique<LaplacePhysics<3>>(*this, constants);
+    return std::make_unique<DiffusionPhysics<3>>(*this, constants);
   }
 
   template <int dim>
-  LaplacePhysics<dim>::LaplacePhysics(const LaplaceParameters &parameters, const Constants &constants)
-      : coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, "Material/Coefficient"),
+  DiffusionPhysics<dim>::DiffusionPhysics(const DiffusionParameters &parameters, const Constants &constants)
+      : coefficient_name("Material/" + parameters.words.coefficient), unit_rhs(parameters.unit_rhs),
+        coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, coefficient_name),
         reaction(parameters.reaction,
                  {1},
-                 {0., std::numeric_limits<double>::infinity(), true},
+                 {0., std::numeric_limits<double>::infinity(), !parameters.words.positive_reaction},
                  constants,
-                 "Material/Reaction"),
+                 "Material/" + parameters.words.reaction),
         source(parameters.source, {1}, {}, constants, "Loads/Source"),
         flux(parameters.flux, 1, false, {}, constants, "Boundary conditions/Flux"),
         robin(parameters.robin, 2, false, {}, constants, "Boundary conditions/Robin"),
@@ -75,7 +87,7 @@ namespace PatchFEM
   {}
 
   template <int dim>
-  void LaplacePhysics<dim>::resolve(const std::set<material_id> &materials, const std::set<boundary_id> &boundaries)
+  void DiffusionPhysics<dim>::resolve(const std::set<material_id> &materials, const std::set<boundary_id> &boundaries)
   {
     for (const MaterialFunction<dim> *function : {&coefficient, &reaction, &source})
       function->check_material_ids(materials);
@@ -84,7 +96,7 @@ namespace PatchFEM
   }
 
   template <int dim>
-  SymmetricTensor<2, dim> LaplacePhysics<dim>::conductivity(const Point<dim> &point, const material_id material) const
+  SymmetricTensor<2, dim> DiffusionPhysics<dim>::conductivity(const Point<dim> &point, const material_id material) const
   {
     SymmetricTensor<2, dim> k;
     if (coefficient.n_components() == 1)
@@ -106,17 +118,17 @@ namespace PatchFEM
     {
       std::ostringstream place;
       place << point;
-      throw Error("The entry Material/Coefficient is not positive definite at the point (" + place.str() +
+      throw Error("The entry " + coefficient_name + " is not positive definite at the point (" + place.str() +
                   "), material id " + std::to_string(material) + ".");
     }
     return k;
   }
 
   template <int dim>
-  void LaplacePhysics<dim>::add_cell(const dealii::FEValues<dim> &values,
-                                     const material_id            material,
-                                     dealii::FullMatrix<double>  &matrix,
-                                     dealii::Vector<double>      &rhs) const
+  void DiffusionPhysics<dim>::add_cell(const dealii::FEValues<dim> &values,
+                                       const material_id            material,
+                                       dealii::FullMatrix<double>  &matrix,
+                                       dealii::Vector<double>      &rhs) const
   {
     const unsigned int n = values.dofs_per_cell;
     // What is constant in a cell is looked up once.
@@ -148,13 +160,13 @@ namespace PatchFEM
   }
 
   template <int dim>
-  bool LaplacePhysics<dim>::has_face_terms(const boundary_id id) const
+  bool DiffusionPhysics<dim>::has_face_terms(const boundary_id id) const
   {
     return flux.contains(id) || robin.contains(id);
   }
 
   template <int dim>
-  double LaplacePhysics<dim>::robin_coefficient(const boundary_id id, const Point<dim> &point) const
+  double DiffusionPhysics<dim>::robin_coefficient(const boundary_id id, const Point<dim> &point) const
   {
     const Expression<dim> *alpha = robin.formula(id, 0);
     if (alpha == nullptr)
@@ -166,10 +178,10 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void LaplacePhysics<dim>::add_face(const dealii::FEFaceValues<dim> &values,
-                                     const boundary_id                id,
-                                     dealii::FullMatrix<double>      &matrix,
-                                     dealii::Vector<double>          &rhs) const
+  void DiffusionPhysics<dim>::add_face(const dealii::FEFaceValues<dim> &values,
+                                       const boundary_id                id,
+                                       dealii::FullMatrix<double>      &matrix,
+                                       dealii::Vector<double>          &rhs) const
   {
     const unsigned int n = values.dofs_per_cell;
     for (const unsigned int q : values.quadrature_point_indices())
@@ -189,7 +201,7 @@ namespace PatchFEM
   }
 
   template <int dim>
-  double LaplacePhysics<dim>::face_load(const boundary_id id, const Point<dim> &point) const
+  double DiffusionPhysics<dim>::face_load(const boundary_id id, const Point<dim> &point) const
   {
     double g = 0.;
     if (const Expression<dim> *formula = flux.formula(id, 0))
@@ -201,7 +213,7 @@ namespace PatchFEM
 
   template <int dim>
   template <typename Number>
-  std::unique_ptr<SystemAssembler<Number>> LaplacePhysics<dim>::make() const
+  std::unique_ptr<SystemAssembler<Number>> DiffusionPhysics<dim>::make() const
   {
     if (is_plain())
       return std::make_unique<SystemAssemblerFor<Laplace<dim>, Number>>();
@@ -209,7 +221,7 @@ namespace PatchFEM
   }
 
   template <int dim>
-  SystemFields LaplacePhysics<dim>::evaluate_fields(const ElementTables &tables) const
+  SystemFields DiffusionPhysics<dim>::evaluate_fields(const ElementTables &tables) const
   {
     SystemFields fields;
     if (is_plain())
@@ -241,17 +253,17 @@ namespace PatchFEM
   }
 
   template <int dim>
-  bool LaplacePhysics<dim>::is_definite_inside(const Point<dim> &point, const material_id material) const
+  bool DiffusionPhysics<dim>::is_definite_inside(const Point<dim> &point, const material_id material) const
   {
     return reaction.value(point, material) > 0.;
   }
 
   template <int dim>
-  bool LaplacePhysics<dim>::resists_on_boundary(const boundary_id id, const Point<dim> &point) const
+  bool DiffusionPhysics<dim>::resists_on_boundary(const boundary_id id, const Point<dim> &point) const
   {
     return robin_coefficient(id, point) > 0.;
   }
 
-  template class LaplacePhysics<2>;
-  template class LaplacePhysics<3>;
+  template class DiffusionPhysics<2>;
+  template class DiffusionPhysics<3>;
 } // namespace PatchFEM

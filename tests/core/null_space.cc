@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend_names.h"
+#include "multigrid_cases.h"
+
+#include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/mis_aggregation.h>
+
+using namespace PatchFEM;
+
+class NullSpaceTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(NullSpaceTest);
+
+namespace
+{
+  /**
+   * Bodies of n^3 nodes side by side that nothing holds: a lattice with a spring between any two nodes of a cell, whose
+   * energy (d . (u_i - u_j))^2 / |d|^2 only rigid motions make vanish. Positions, and the motions of each body.
+   */
+  struct FreeLattice
+  {
+    HostCSR<double>                  matrix;
+    std::vector<double>              points;
+    std::vector<std::vector<double>> motions;
+
+    FreeLattice(const int n, const int n_bodies)
+    {
+      const int                         n_nodes = n_bodies * n * n * n;
+      std::vector<std::map<int, Block>> rows(n_nodes);
+      const auto x = [&](const int i) { return std::array<int, 3>{i % n, i / n % n, i / n / n % n}; };
+      for (int i = 0; i < n_nodes; ++i)
+      {
+        const auto p = x(i);
+        for (int dz = -1; dz <= 1; ++dz)
+          for (int dy = -1; dy <= 1; ++dy)
+            for (int dx = -1; dx <= 1; ++dx)
+            {
+              const int d[3]   = {dx, dy, dz};
+              bool      inside = true;
+              for (int a = 0; a < 3; ++a)
+                inside = inside && p[a] + d[a] >= 0 && p[a] + d[a] < n;
+              const int length = dx * dx + dy * dy + dz * dz, j = i + dx + n * (dy + n * dz);
+              for (int a = 0; a < 3 && inside && length > 0; ++a)
+                for (int b = 0; b < 3; ++b)
+                {
+                  rows[i][i].values[a * 3 + b] += double(d[a] * d[b]) / length;
+                  rows[i][j].values[a * 3 + b] -= double(d[a] * d[b]) / length;
+                }
+            }
+        const int body = i / (n * n * n);
+        points.insert(points.end(), {p[0] + 2. * n * body, double(p[1]), double(p[2])});
+      }
+      matrix.n_rows = matrix.n_columns = 3 * n_nodes;
+      matrix.row_offsets.push_back(0);
+      for (int i = 0; i < n_nodes; ++i)
+        for (int a = 0; a < 3; ++a)
+        {
+          for (const auto &entry : rows[i])
+            for (int b = 0; b < 3; ++b)
+            {
+              matrix.columns.push_back(3 * entry.first + b);
+              matrix.values.push_back(entry.second.values[a * 3 + b]);
+            }
+          matrix.row_offsets.push_back(static_cast<std::int64_t>(matrix.columns.size()));
+        }
+      for (int body = 0; body < n_bodies; ++body)
+        for (int m = 0; m < 6; ++m)
+        {
+          motions.emplace_back(3 * n_nodes, 0.);
+          for (int i = body * n * n * n; i < (body + 1) * n * n * n; ++i)
+            if (m < 3)
+              motions.back()[3 * i + m] = 1.;
+            else
+            {
+              motions.back()[3 * i + (m + 1) % 3] = -points[3 * i + (m + 2) % 3];
+              motions.back()[3 * i + (m + 2) % 3] = points[3 * i + (m + 1) % 3];
+            }
+        }
+    }
+
+    struct Block
+    {
+      double values[9] = {};
+    };
+  };
+
+  double norm(const std::vector<double> &x)
+  {
+    double sum = 0.;
+    for (const double value : x)
+      sum += value * value;
+    return std::sqrt(sum);
+  }
+
+  double product(const std::vector<double> &x, const std::vector<double> &y)
+  {
+    double sum = 0.;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      sum += x[i] * y[i];
+    return sum;
+  }
+
+  std::string message(const std::function<void()> &action)
+  {
+    try
+    {
+      action();
+    }
+    catch (const Error &error)
+    {
+      return error.what();
+    }
+    return "";
+  }
+} // namespace
+
+TEST_P(NullSpaceTest, ProjectsByHand)
+{
+  // Without the mean of the first three and without that of the last two.
+  const NullSpace<double> space(backend(), {{2, 2, 2, 0, 0}, {1, 1, 1, 1, 1}});
+  ASSERT_EQ(space.n_vectors(), 2u);
+  Vector<double> x(backend(), std::vector<double>{1, 2, 6, 4, 8});
+  space.project(x);
+  EXPECT_LT(cases::difference(x.copy_to_host(), {-2, -1, 3, -2, 2}), 1e-14);
+  const NullSpace<float> single(backend(), {{1, 1, 1, 1}});
+  Vector<float>          y(backend(), std::vector<float>{1, 2, 3, 6});
+  single.project(y);
+  EXPECT_LT(cases::difference(cases::widened(y.copy_to_host()), {-2, -1, 0, 3}), 1e-6);
+
+  EXPECT_EQ(NullSpace<double>().n_vectors(), 0u);
+  EXPECT_THROW(NullSpace<double>(backend(), {{1, 2, 3}, {2, 4, 6}}), Error);
+  EXPECT_THROW(NullSpace<double>(backend(), {{0, 0, 0}}), Error);
+  EXPECT_THROW(NullSpace<double>(backend(), {{1, 2}, {1, 2, 3}}), Error);
+}
+
+TEST_P(NullSpaceTest, ProjectsLongVectors)
+{
+  const std::size_t                n = 70001;
+  std::vector<std::vector<double>> basis;
+  for (int k = 0; k < 3; ++k)
+    basis.push_back(cases::random_values(n, 10 + k));
+  const NullSpace<double>   space(backend(), basis), host(Backend("host"), basis);
+  const std::vector<double> values = cases::random_values(n, 1);
+  Vector<double>            x(backend(), values), y(Backend("host"), values);
+  space.project(x);
+  host.project(y);
+  const std::vector<double> result = x.copy_to_host();
+  EXPECT_LT(cases::difference(result, y.copy_to_host()), 1e-13);
+  for (const std::vector<double> &v : basis)
+    EXPECT_LT(std::abs(product(v, result)), 1e-11 * norm(v));
+}
+
+TEST_P(NullSpaceTest, IsCheckedAgainstTheMatrix)
+{
+  const FreeLattice                 lattice(3, 1);
+  const SlicedEllpackMatrix<double> matrix(backend(), lattice.matrix, 3);
+  NullSpace<double>(backend(), lattice.motions).check(matrix);
+  std::vector<std::vector<double>> wrong = lattice.motions;
+  wrong[4][7] += 1e-3;
+  EXPECT_NE(message([&] { NullSpace<double>(backend(), wrong).check(matrix); }).find("does not have the null space"),
+            std::string::npos);
+}
+
+TEST_P(NullSpaceTest, DenseInverseIsThePseudoInverse)
+{
+  const FreeLattice                 lattice(2, 2);
+  const SlicedEllpackMatrix<double> matrix(backend(), lattice.matrix, 3);
+  const NullSpace<double>           space(backend(), lattice.motions);
+  std::vector<Array<double>>        vectors;
+  for (const Vector<double> &v : space.vectors())
+    vectors.emplace_back(backend(), v.copy_to_host());
+  DenseInverse<double> inverse;
+  EXPECT_THROW(inverse.compute(matrix), Error);
+  inverse.compute(matrix, vectors, Array<double>(backend(), std::vector<double>{7.}));
+  Vector<double> b(backend(), cases::random_values(matrix.n_rows(), 3)), x(backend(), matrix.n_rows()),
+      Ax(backend(), matrix.n_rows());
+  space.project(b);
+  inverse.vmult(x, b);
+  matrix.vmult(Ax, x);
+  EXPECT_LT(cases::difference(Ax.copy_to_host(), b.copy_to_host()), 1e-13);
+  const std::vector<double> before = x.copy_to_host();
+  space.project(x);
+  EXPECT_LT(cases::difference(before, x.copy_to_host()), 1e-13);
+}
+
+TEST_P(NullSpaceTest, MultigridSolvesForFreeBodies)
+{
+  // With the small size the last level is a node for each body: all of it is null space, and rounding.
+  for (const int n_bodies : {1, 2})
+    for (const int coarse_size : {100, 6 * n_bodies})
+    {
+      const bool        mixed = n_bodies == 2;
+      const FreeLattice lattice(8, n_bodies);
+      unsigned int      steps[2];
+      for (const bool here : {true, false})
+      {
+        const Backend                           place = here ? backend() : Backend("host");
+        const SlicedEllpackMatrix<double>       matrix(place, lattice.matrix, 3);
+        const NullSpace<double>                 space(place, lattice.motions);
+        PreconditionAMG<double>::AdditionalData data;
+        data.coarse_size      = coarse_size;
+        data.single_precision = mixed;
+        PreconditionAMG<double> amg;
+        MISAggregation          aggregation;
+        amg.initialize(matrix, NearNullSpace::rigid_body_modes(3, Array<double>(place, lattice.points)), aggregation,
+                       data, space);
+        ASSERT_GE(amg.n_levels(), 2u);
+        amg.update(matrix);
+        Vector<double> b(place, cases::random_values(matrix.n_rows(), 8)), x(place, matrix.n_rows());
+        space.project(b);
+        IterationControl control;
+        control.tolerance = 1e-10 * b.l2_norm();
+        ConjugateGradients<double> cg;
+        const IterationResult      result = cg.solve(matrix, x, b, PreconditionProjected<double>(amg, space), control);
+        EXPECT_TRUE(result.success()) << result.message("amg");
+        EXPECT_LE(result.n_iterations, 30u);
+        steps[here]                     = result.n_iterations;
+        const std::vector<double> found = x.copy_to_host();
+        for (const std::vector<double> &v : lattice.motions)
+          EXPECT_LT(std::abs(product(v, found)), 1e-10 * norm(v) * norm(found));
+      }
+      EXPECT_NEAR(double(steps[0]), double(steps[1]), 1.);
+    }
+}
+
+TEST_P(NullSpaceTest, MultigridSaysWhatIsWrong)
+{
+  const FreeLattice                 lattice(7, 1);
+  const SlicedEllpackMatrix<double> matrix(backend(), lattice.matrix, 3);
+  const NearNullSpace rigid = NearNullSpace::rigid_body_modes(3, Array<double>(backend(), lattice.points));
+  PreconditionAMG<double>::AdditionalData data;
+  data.coarse_size = 150;
+  PreconditionAMG<double> amg;
+  MISAggregation          aggregation, other;
+  // The rotations are not among constants.
+  EXPECT_NE(message([&] {
+              amg.initialize(matrix, NearNullSpace::constants(backend(), matrix.n_rows() / 3, 3), aggregation, data,
+                             NullSpace<double>(backend(), lattice.motions));
+            }).find("level 0 (1029 rows): the near-null space does not contain"),
+            std::string::npos);
+  // Without a null space the last level cannot be inverted.
+  const std::string text = message([&] { amg.initialize(matrix, rigid, other, data); });
+  EXPECT_NE(text.find("Multigrid level"), std::string::npos) << text;
+  EXPECT_TRUE(text.find("not positive definite") != std::string::npos ||
+              text.find("singular to rounding") != std::string::npos)
+      << text;
+}
