@@ -27,46 +27,63 @@ namespace PatchFEM
     const std::int64_t budget =
         std::max<std::int64_t>(static_cast<std::int64_t>(data.buffer_share * sparsity.n_blocks() * n_comp * n_comp),
                                (std::int64_t(16) << 20) / memory.bytes_per_entry);
-    // Where all cells are staged, most are of several patches of their chunk, and staged once.
-    const double shared = chosen == AssemblyStrategy::gather
-                              ? std::max(1., 0.9 * static_cast<double>(cells.size()) / batches.n_cells())
-                              : 1.;
-    Array<int>   patch_sizes(place, n);
+    Array<int> patch_sizes(place, n);
     run(place, n,
         kernels::PatchBufferBody{rows, n_comp, cell_offsets.data(), cells.data(), buffered.data(),
                                  chosen == AssemblyStrategy::gather, patch_sizes.data()});
-    const std::vector<int> sizes = patch_sizes.to_vector();
-    std::vector<int>       chunk_of(n);
-    chunk_list.clear();
-    std::int64_t used = 0;
-    for (int p = 0; p < n; ++p)
-    {
-      if (chunk_list.empty() || used + sizes[p] * std::int64_t(1024) > shared * budget)
+    const std::vector<int> sizes      = patch_sizes.to_vector();
+    const auto             cut_chunks = [&](const double limit) {
+      std::vector<int> chunk_of(n);
+      double           used = 0.;
+      chunk_list.clear();
+      for (int p = 0; p < n; ++p)
       {
-        chunk_list.push_back({p, p, 0, 0, 0, 0, 0, 0});
-        used = 0;
+        if (chunk_list.empty() || used + sizes[p] * 1024. > limit)
+        {
+          chunk_list.push_back({p, p, 0, 0, 0, 0, 0, 0});
+          used = 0.;
+        }
+        used += sizes[p] * 1024.;
+        chunk_of[p]                 = static_cast<int>(chunk_list.size()) - 1;
+        chunk_list.back().end_patch = p + 1;
       }
-      used += sizes[p] * std::int64_t(1024);
-      chunk_of[p]                 = static_cast<int>(chunk_list.size()) - 1;
-      chunk_list.back().end_patch = p + 1;
+      return Array<int>(place, chunk_of);
+    };
+    Array<int> chunk_of_patch = cut_chunks(static_cast<double>(budget));
+    integrations              = 0.;
+    staged_cells.release();
+    staged_offsets.release();
+    staged_pairs.release();
+    if (chosen == AssemblyStrategy::gather)
+    {
+      // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
+      // sizes say, as long as what is found in them fits.
+      const int n_shape   = batches.reference(computed_batch(batches)).n_shape,
+                a_cell    = n_shape * n_shape * n_comp * n_comp;
+      const double shared = static_cast<double>(cells.size()) / batches.n_cells();
+      for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
+      {
+        chunk_of_patch        = cut_chunks(factor * static_cast<double>(budget));
+        std::int64_t n_staged = 0;
+        plan_staged(batches, row_cells, sparsity, buffered, chunk_of_patch);
+        for (const Chunk &chunk : chunk_list)
+          n_staged = std::max(n_staged, chunk.end_staged - chunk.first_staged);
+        if (factor <= 1. || n_staged * a_cell <= budget)
+          break;
+      }
+      integrations = static_cast<double>(staged_cells.size()) / batches.n_cells();
     }
     const int n_chunks = static_cast<int>(chunk_list.size());
 
-    const Array<int>    chunk_of_patch(place, chunk_of);
     const CellsOfChunks found      = find_cells(buffered, 1, chunk_of_patch);
     const std::int64_t  n_buffered = static_cast<std::int64_t>(found.keys.size()), n_unique = found.n_unique;
     buffered_cells.release();
-    staged_cells.release();
-    for (Array<std::int64_t> *array :
-         {&fed_offsets, &fed_pair_offsets, &fed_pairs, &fed_place_offsets, &staged_offsets})
+    for (Array<std::int64_t> *array : {&fed_offsets, &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
       array->release();
     fed_rows.release();
     fed_places.release();
-    staged_pairs.release();
-    integrations = static_cast<double>(n_unique) / batches.n_cells();
-    if (chosen == AssemblyStrategy::gather)
-      plan_staged(batches, row_cells, sparsity, buffered, chunk_of_patch);
-    else
+    integrations += static_cast<double>(n_unique) / batches.n_cells();
+    if (chosen == AssemblyStrategy::patches)
       integrations += static_cast<double>(static_cast<std::int64_t>(cells.size()) - n_buffered) / batches.n_cells();
     if (n_buffered == 0)
       return;

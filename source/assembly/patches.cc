@@ -303,7 +303,6 @@ namespace PatchFEM
       chunk_list[c].end_staged   = ends[c + 1];
       require((ends[c + 1] - ends[c]) * batch.reference.n_shape <= UINT_MAX, "A chunk has too many cells.");
     }
-    integrations += static_cast<double>(n_staged) / batches.n_cells();
     const std::int64_t n_pairs = staged_offsets.read(n_rows);
     staged_pairs.reinit(place, n_pairs);
     places.reinit(place, n_pairs * (compact_places ? 2 : batch.reference.n_shape * place_width));
