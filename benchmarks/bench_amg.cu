@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Conjugate gradients with algebraic multigrid on a clamped cube of Q1 elasticity (rigid-body modes) and of Q1 Laplace,
-// about 10 M unknowns each: set-up, set-up again for new values on the same pattern, and a verified solution to 1e-8.
-//   bench_amg [--n NODES] [--laplace NODES] [--repetitions N] [--json FILE]
+// Conjugate gradients with algebraic multigrid on a clamped cube of Q1 elasticity (rigid-body modes), of Q1 Laplace, and
+// on Helmholtz' equation on linear tetrahedra whose nodes come in random numbering, about 10 M unknowns each: set-up,
+// set-up again for new values on the same pattern, phase by phase as well, and a verified solution to 1e-8.
+//   bench_amg [--n NODES] [--laplace NODES] [--tetrahedra NODES] [--only elasticity|laplace|tetrahedra]
+//             [--precision fp32|fp64] [--repetitions N] [--json FILE]
 #include "grid_matrices.cuh"
+#include "helmholtz_tetrahedra.h"
 
+#include <patchfem/assembly/assembler.h>
 #include <patchfem/lac/conjugate_gradients.h>
 #include <patchfem/lac/mis_aggregation.h>
 #include <patchfem/lac/precondition_amg.h>
@@ -12,6 +16,162 @@ using namespace benchmark;
 
 namespace
 {
+  struct Case
+  {
+    std::string                                                      name;
+    const SlicedEllpackMatrix<double>                               &matrix;
+    const NearNullSpace                                             &modes;
+    std::vector<double>                                              load;
+    std::function<std::vector<double>(const std::vector<double> &x)> product; ///< A x on the host, by other means
+  };
+
+  /** Seconds of each phase of @p work by level, in the order of the first call. */
+  class Phases
+  {
+  public:
+    explicit Phases(const Backend &backend) : backend(backend) {}
+
+    void run(PreconditionAMG<double> &amg, const std::function<void()> &work)
+    {
+      backend.synchronize();
+      last = std::chrono::steady_clock::now();
+      amg.monitor([this](const unsigned int level, const std::string &phase) {
+        backend.synchronize();
+        const auto now = std::chrono::steady_clock::now();
+        seconds.push_back({level, phase, std::chrono::duration<double>(now - last).count()});
+        last = now;
+      });
+      work();
+      amg.monitor({});
+    }
+
+    struct Entry
+    {
+      unsigned int level;
+      std::string  phase;
+      double       seconds;
+    };
+    std::vector<Entry> seconds;
+
+  private:
+    Backend                               backend;
+    std::chrono::steady_clock::time_point last;
+  };
+
+  /** Bytes that a phase on a level has to move: what it reads and writes once, and A once for each product. */
+  template <typename Number>
+  double bytes_of(const AMGHierarchy<Number> &levels,
+                  const unsigned int          level,
+                  const std::string          &phase,
+                  const int                   eigenvalue_steps)
+  {
+    const double A = levels.matrix(level).memory_consumption(), n = levels.matrix(level).n_rows();
+    if (phase == "inverse")
+      return n * n * 8. * 2.;
+    if (phase == "smoother") // Lanczos: a product, two inner products, D^-1 r and two updates
+      return (eigenvalue_steps + 1) * A + eigenvalue_steps * 14. * n * sizeof(Number);
+    if (level + 1 >= levels.n_levels())
+      return A;
+    const double P = levels.coarsening(level).prolongator().memory_consumption();
+    const double C = levels.matrix(level + 1).memory_consumption();
+    if (phase == "aggregates")
+      return A;
+    if (phase == "modes")
+      return 2. * levels.tentative(level).values().memory_consumption();
+    if (phase == "patterns")
+      return A / levels.matrix(level).block_rows() / levels.matrix(level).block_rows();
+    return 2. * A + 3. * P + C; // values: P from A, R and P in slices, A P from A
+  }
+
+  void measure(Report &report, const Backend &backend, const Case &problem, const int n_repetitions, const bool single)
+  {
+    DeviceTimer          timer(backend);
+    const double         n_dofs = static_cast<double>(problem.load.size());
+    const Vector<double> b(backend, problem.load);
+    Vector<double>       x(backend, problem.load.size());
+
+    typename PreconditionAMG<double>::AdditionalData data;
+    data.single_precision = single;
+    PreconditionAMG<double>    amg;
+    ConjugateGradients<double> cg;
+    IterationControl           control;
+    control.tolerance = 1e-8 * b.l2_norm();
+    IterationResult result;
+
+    const auto set_up = [&]() {
+      MISAggregation aggregation;
+      amg.initialize(problem.matrix, problem.modes, aggregation, data);
+    };
+    const auto solve = [&]() {
+      x      = 0.;
+      result = cg.solve(problem.matrix, x, b, amg, control);
+    };
+    const auto times = [&](const auto &function) {
+      std::vector<double> seconds;
+      for (int i = 0; i < n_repetitions; ++i)
+        seconds.push_back(timer.seconds(function));
+      return median(seconds);
+    };
+    memory::reset_peak(backend.kind());
+    const std::size_t before = memory::in_use(backend.kind());
+    const double      first  = timer.seconds(set_up);
+    const double      peak   = static_cast<double>(memory::peak(backend.kind()) - before);
+    const double      again  = times(set_up);
+    const double      update = times([&]() { amg.update(problem.matrix); });
+    solve();
+    const double solution = times(solve);
+
+    const std::vector<double> product = problem.product(x.copy_to_host());
+    double                    sum = 0., norm = 0.;
+    for (std::size_t i = 0; i < problem.load.size(); ++i)
+    {
+      sum += (problem.load[i] - product[i]) * (problem.load[i] - product[i]);
+      norm += problem.load[i] * problem.load[i];
+    }
+    const bool correct = result.success() && std::sqrt(sum) <= 1.001e-8 * std::sqrt(norm);
+
+    char name[128];
+    std::snprintf(name, sizeof(name), "%s, AMG in %s, %.1f M DoF", problem.name.c_str(), single ? "fp32" : "fp64",
+                  1e-6 * n_dofs);
+    const double                        matrix = problem.matrix.memory_consumption();
+    const std::map<std::string, double> further{{"iterations", double(result.n_iterations)},
+                                                {"operator complexity", amg.operator_complexity()},
+                                                {"levels", double(amg.n_levels())},
+                                                {"true residual", std::sqrt(sum / norm)},
+                                                {"bytes per DoF", amg.memory_consumption() / n_dofs}};
+    report.add({name, "set-up", again / n_dofs, "s/DoF", 0., correct, {{"first", first / n_dofs}}});
+    report.add({name, "set-up again", update / n_dofs, "s/DoF", 0., correct, {}});
+    report.add({name, "solution", solution / n_dofs, "s/DoF", 0., correct, further});
+    report.add({name,
+                "memory at the peak of set-up, matrix included",
+                (peak + matrix) / n_dofs,
+                "B/DoF",
+                0.,
+                correct,
+                {{"matrix", matrix / n_dofs}}});
+
+    const auto detail = [&](const char *what, const std::function<void()> &work) {
+      Phases phases(backend);
+      phases.run(amg, work);
+      for (const Phases::Entry &entry : phases.seconds)
+      {
+        const double bytes = single ? bytes_of(amg.single_hierarchy(), entry.level, entry.phase, data.eigenvalue_steps)
+                                    : bytes_of(amg.hierarchy(), entry.level, entry.phase, data.eigenvalue_steps);
+        Result       line{name,
+                    std::string(what) + ", level " + std::to_string(entry.level) + ": " + entry.phase,
+                    entry.seconds / n_dofs,
+                    "s/DoF",
+                    bytes / report.copy_rate / n_dofs,
+                    correct,
+                    {}};
+        line.detail = true;
+        report.add(line);
+      }
+    };
+    detail("set-up", set_up);
+    detail("set-up again", [&]() { amg.update(problem.matrix); });
+  }
+
   template <int n_c>
   NearNullSpace near_null_space(const Backend &backend, const int n)
   {
@@ -30,85 +190,96 @@ namespace
   }
 
   template <int n_c>
-  void measure(Report &report, const Backend &backend, const int n, const int n_repetitions, const bool single)
+  void measure_grid(
+      Report &report, const Backend &backend, const int n, const int n_repetitions, const std::vector<bool> &precisions)
   {
-    const DeviceGrid<n_c>       grid(backend, n);
-    DeviceTimer                 timer(backend);
-    const double                n_dofs = static_cast<double>(grid.system.n_dofs());
     SlicedEllpackMatrix<double> matrix;
-    grid.fill(matrix, n_c);
-    const NearNullSpace modes = near_null_space<n_c>(backend, n);
-
-    // A body force in the last component; fixed nodes get none.
-    std::vector<double> load(grid.system.n_dofs(), 0.);
-    for (std::int64_t node = 0; node < grid.system.n_nodes(); ++node)
-      if (node % n != 0)
-        load[n_c * node + n_c - 1] = -1. / static_cast<double>(grid.system.n_nodes());
-    const Vector<double> b(backend, load);
-    Vector<double>       x(backend, grid.system.n_dofs());
-
-    typename PreconditionAMG<double>::AdditionalData data;
-    data.single_precision = single;
-    PreconditionAMG<double>    amg;
-    ConjugateGradients<double> cg;
-    IterationControl           control;
-    control.tolerance = 1e-8 * b.l2_norm();
-    IterationResult result;
-
-    const auto set_up = [&]() {
-      MISAggregation aggregation;
-      amg.initialize(matrix, modes, aggregation, data);
-    };
-    const auto solve = [&]() {
-      x      = 0.;
-      result = cg.solve(matrix, x, b, amg, control);
-    };
-    const auto times = [&](const auto &function) {
-      std::vector<double> seconds;
-      for (int i = 0; i < n_repetitions; ++i)
-        seconds.push_back(timer.seconds(function));
-      return median(seconds);
-    };
-    const double first  = timer.seconds(set_up);
-    const double again  = times(set_up);
-    const double update = times([&]() { amg.update(matrix); });
-    solve();
-    const double solution = times(solve);
-
-    const std::vector<double> product = grid.system.product(x.copy_to_host());
-    double                    sum = 0., norm = 0.;
-    for (std::size_t i = 0; i < load.size(); ++i)
+    GridSystem<n_c>             system(n);
     {
-      sum += (load[i] - product[i]) * (load[i] - product[i]);
-      norm += load[i] * load[i];
+      const DeviceGrid<n_c> grid(backend, n);
+      grid.fill(matrix, n_c);
     }
-    const bool correct = result.success() && std::sqrt(sum) <= 1.001e-8 * std::sqrt(norm);
+    const NearNullSpace modes = near_null_space<n_c>(backend, n);
+    // A body force in the last component; fixed nodes get none.
+    std::vector<double> load(system.n_dofs(), 0.);
+    for (std::int64_t node = 0; node < system.n_nodes(); ++node)
+      if (node % n != 0)
+        load[n_c * node + n_c - 1] = -1. / static_cast<double>(system.n_nodes());
+    for (const bool single : precisions)
+      measure(report, backend,
+              {n_c == 1 ? "Q1 Laplace 3D" : "Q1 elasticity 3D", matrix, modes, load,
+               [&](const std::vector<double> &x) { return system.product(x); }},
+              n_repetitions, single);
+  }
 
-    char name[128];
-    std::snprintf(name, sizeof(name), "%s, AMG in %s, %.1f M DoF", n_c == 1 ? "Q1 Laplace 3D" : "Q1 elasticity 3D",
-                  single ? "fp32" : "fp64", 1e-6 * n_dofs);
-    const std::map<std::string, double> further{{"iterations", double(result.n_iterations)},
-                                                {"operator complexity", amg.operator_complexity()},
-                                                {"levels", double(amg.n_levels())},
-                                                {"true residual", std::sqrt(sum / norm)},
-                                                {"bytes per DoF", amg.memory_consumption() / n_dofs}};
-    report.add({name, "set-up", again / n_dofs, "s/DoF", 0., correct, {{"first", first / n_dofs}}});
-    report.add({name, "set-up again", update / n_dofs, "s/DoF", 0., correct, {}});
-    report.add({name, "solution", solution / n_dofs, "s/DoF", 0., correct, further});
+  /**
+   * sigma = lambda = 1, b_i = 1. Nodes come in random numbering; ElementBatches renumbers them along a curve, as it does
+   * with every mesh, before there is a matrix.
+   */
+  void measure_tetrahedra(
+      Report &report, const Backend &backend, const int n, const int n_repetitions, const std::vector<bool> &precisions)
+  {
+    const ElementTables         tables  = synthetic::cube_of_tetrahedra(n - 1, 1, true);
+    auto                        batches = std::make_shared<ElementBatches>();
+    SlicedEllpackMatrix<double> matrix;
+    {
+      batches->reinit(backend, tables);
+      Assembler<Diffusion<3>, double> assembler;
+      assembler.reinit(batches);
+      assembler.set_coefficients(CoefficientField::constant({1., 0., 0., 1., 0., 1., 1.}));
+      assembler.set_body_load(CoefficientField::constant({0.}));
+      Vector<double> rhs;
+      matrix.reinit(backend, assembler.sparsity().view());
+      assembler.assemble(matrix, rhs);
+    }
+    const NearNullSpace     modes    = NearNullSpace::constants(backend, tables.n_nodes, 1);
+    const std::vector<int> &position = batches->new_of_old();
+    const auto              product  = [&](const std::vector<double> &x) {
+      std::vector<double> in_tables(x.size()), result(x.size());
+      for (std::size_t i = 0; i < x.size(); ++i)
+        in_tables[i] = x[position[i]];
+      in_tables = synthetic::helmholtz_product(tables, in_tables);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        result[position[i]] = in_tables[i];
+      return result;
+    };
+    for (const bool single : precisions)
+      measure(report, backend,
+              {"P1 Helmholtz, tetrahedra, random numbering", matrix, modes, std::vector<double>(tables.n_nodes, 1.),
+               product},
+              n_repetitions, single);
   }
 
   int main_program(const int argc, char **argv)
   {
-    Options options({{"n", "150"}, {"laplace", "215"}, {"repetitions", "3"}}, {});
+    Options options({{"n", "150"},
+                     {"laplace", "215"},
+                     {"tetrahedra", "215"},
+                     {"only", "all"},
+                     {"precision", "all"},
+                     {"repetitions", "3"}},
+                    {});
     options.parse(argc, argv);
     const Backend backend("cuda");
     Report        report("amg", backend.device_name());
     measure_rates(backend, report);
-    for (const bool single : {false, true})
-    {
-      measure<3>(report, backend, options.get_int("n"), options.get_int("repetitions"), single);
-      measure<1>(report, backend, options.get_int("laplace"), options.get_int("repetitions"), single);
-    }
+    const std::string only = options.get("only"), precision = options.get("precision");
+    const auto        wanted = [&](const char *name) { return only == "all" || only == name; };
+    require(wanted("elasticity") || wanted("laplace") || wanted("tetrahedra"), "There is no case " + only + ".");
+    require(precision == "all" || precision == "fp32" || precision == "fp64",
+            "There is no precision " + precision + ".");
+    std::vector<bool> precisions;
+    if (precision != "fp32")
+      precisions.push_back(false);
+    if (precision != "fp64")
+      precisions.push_back(true);
+    const int n_repetitions = options.get_int("repetitions");
+    if (wanted("elasticity"))
+      measure_grid<3>(report, backend, options.get_int("n"), n_repetitions, precisions);
+    if (wanted("laplace"))
+      measure_grid<1>(report, backend, options.get_int("laplace"), n_repetitions, precisions);
+    if (wanted("tetrahedra"))
+      measure_tetrahedra(report, backend, options.get_int("tetrahedra"), n_repetitions, precisions);
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   }

@@ -108,7 +108,8 @@ namespace
                const ElementTables       &tables,
                const std::vector<double> &coefficients,
                const std::vector<int>    &patch_sizes,
-               const int                  concurrent)
+               const int                  concurrent,
+               const double               buffer_share)
   {
     constexpr int n_comp  = Form::n_components;
     const auto    seconds = [&](const auto &function) {
@@ -127,6 +128,8 @@ namespace
       typename Assembler<Form, Number>::AdditionalData data;
       data.rows_per_patch = rows;
       data.concurrent     = concurrent;
+      if (buffer_share > 0.)
+        data.buffer_share = buffer_share;
       if (rows > 0)
         data.strategy = AssemblyStrategy::patches;
       memory::reset_peak(backend.kind());
@@ -180,7 +183,8 @@ namespace
                                 {"tetrahedra", "149"},
                                 {"only", "all"},
                                 {"patches", "auto"},
-                                {"concurrent", "0"}},
+                                {"concurrent", "0"},
+                                {"buffer", "0"}},
                                {});
     options.parse(argc, argv);
     const Backend     backend("cuda");
@@ -191,28 +195,29 @@ namespace
     const auto        size  = [](const ElementTables &tables) {
       return ", " + std::to_string(tables.n_cells() / 100000 / 10.).substr(0, 4) + " M cells";
     };
-    const int  concurrent = std::stoi(options.get("concurrent"));
-    const auto sizes      = [&](std::vector<int> some) { return sweep ? some : std::vector<int>{0}; };
+    const int    concurrent = std::stoi(options.get("concurrent"));
+    const double buffer     = std::stod(options.get("buffer"));
+    const auto   sizes      = [&](std::vector<int> some) { return sweep ? some : std::vector<int>{0}; };
     if (only == "all" || only == "elasticity")
     {
       const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("elasticity"), 3);
       measure<Elasticity<3>, double>(report, backend,
                                      "Q1 elasticity, general hexahedra, SBELL 3x3, fp64" + size(tables), tables,
-                                     {1.5, 0.8}, sizes({16, 24, 32, 48, 64, 80}), concurrent);
+                                     {1.5, 0.8}, sizes({16, 24, 32, 48, 64, 80}), concurrent, buffer);
       measure<Elasticity<3>, float>(report, backend, "Q1 elasticity, general hexahedra, SBELL 3x3, fp32" + size(tables),
-                                    tables, {1.5, 0.8}, sizes({32, 64, 96, 128}), concurrent);
+                                    tables, {1.5, 0.8}, sizes({32, 64, 96, 128}), concurrent, buffer);
     }
     if (only == "all" || only == "laplace")
     {
       const ElementTables tables = synthetic::cube_of_hexahedra(options.get_int("laplace"), 1);
       measure<Laplace<3>, double>(report, backend, "Q1 Laplace, general hexahedra, SELL, fp64" + size(tables), tables,
-                                  {1.}, sizes({32, 64, 96, 128, 192, 256}), concurrent);
+                                  {1.}, sizes({32, 64, 96, 128, 192, 256}), concurrent, buffer);
     }
     if (only == "all" || only == "tetrahedra")
     {
       const ElementTables tables = synthetic::cube_of_tetrahedra(options.get_int("tetrahedra"), 1, true);
       measure<Laplace<3>, double>(report, backend, "P1 Laplace, scattered tetrahedra, SELL, fp64" + size(tables),
-                                  tables, {1.}, sizes({64, 96, 128, 192, 256, 384}), concurrent);
+                                  tables, {1.}, sizes({64, 96, 128, 192, 256, 384}), concurrent, buffer);
     }
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;

@@ -102,6 +102,7 @@ namespace benchmark
     double                        limit; ///< 0: there is none
     bool                          verified;
     std::map<std::string, double> further;
+    bool                          detail = false; ///< kept, but not shown in the table
   };
 
   /** Collects results, prints each as it comes and writes all of them as JSON. */
@@ -170,6 +171,8 @@ namespace benchmark
             out << ", \"limit\": " << number(result.limit) << ", \"fraction_of_limit\": " << number(fraction(result));
           for (const auto &entry : result.further)
             out << ", " << quoted(entry.first) << ": " << number(entry.second);
+          if (result.detail)
+            out << ", \"detail\": true";
           out << ", \"verified\": " << (result.verified ? "true" : "false") << "}";
         }
         out << "\n  ]\n}\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
+#include "unique_rows.cuh"
 
 #include <patchfem/kernels/patch_exchange_bodies.h>
 
@@ -32,11 +33,9 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(RenumberGroupsBody);
     PATCHFEM_INSTANTIATE_BODY(GroupKeyBody);
     PATCHFEM_INSTANTIATE_BODY(GroupOffsetsBody);
-    PATCHFEM_INSTANTIATE_BODY(CountGroupsBody);
-    PATCHFEM_INSTANTIATE_BODY(EmitGroupsBody);
     PATCHFEM_INSTANTIATE_BODY(GatherBody<int>);
-    PATCHFEM_INSTANTIATE_BODY(GatherBody<std::int64_t>);
-    PATCHFEM_INSTANTIATE_BODY(AddEdgesBody);
+    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(TouchedGroups);
+    template void team_for(Cuda, std::int64_t, const GroupWeightsBody &);
     PATCHFEM_INSTANTIATE_BODY(GroupSizeBody);
     PATCHFEM_INSTANTIATE_BODY(SizeTupleBody);
 

@@ -5,6 +5,7 @@
 #include "assembly_cells.cuh"
 #include "assembly_hexahedra.cuh"
 #include "check.cuh"
+#include "staged_cells.cuh"
 
 #include <patchfem/kernels/assembly_extents.h>
 #include <patchfem/kernels/element_bodies.h>
@@ -30,7 +31,7 @@ namespace PatchFEM
       {
         extern __shared__ __align__(16) unsigned char memory[];
         Number                                       *scratch = reinterpret_cast<Number *>(memory);
-        const BufferedCell                            cell    = body.a.buffered[blockIdx.x];
+        const BufferedCell                            cell    = body.cell(blockIdx.x);
         const int                                     rank = threadIdx.x, size = blockDim.x;
         body.geometry(cell, rank, size, scratch);
         __syncthreads();
@@ -92,11 +93,12 @@ namespace PatchFEM
           const typename Cells::Reference reference(body.a.batches.batch[body.a.computed_batch].reference);
           constexpr int                   size    = Cells::n_adding * 32;
           const auto                      barrier = []() { barrier_of(size); };
+          LevelPhases                     phases{Cells{body, scratch, n_slots, 0, 0}.level_barrier()};
           for_each([&](const Cells &cells) {
             barrier(); // the rows of the patch before are written
             body.clear(cells.patch, rank, size, scratch);
             barrier();
-            cells.add_cells(reference);
+            cells.add_cells(reference, phases);
             finish_patch(body, scratch, cells.patch, rank, size, barrier);
           });
         }
@@ -132,12 +134,46 @@ namespace PatchFEM
         finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
       }
 
+      /** Rows gather by GatherRows or GatherOctets. */
+      template <typename Gather, int n_comp, typename Number>
+      __global__ void __launch_bounds__(Gather::n_threads, Gather::residency)
+          gather_kernel(const __grid_constant__ PatchBody<n_comp, Number> body)
+      {
+        extern __shared__ __align__(16) unsigned char memory[];
+        const auto                                    scratch = body.scratch(memory);
+        const int                                     patch   = body.a.first_patch + blockIdx.x;
+        Gather                                        rows{body, scratch, patch};
+        rows.prepare();
+        body.clear(patch, threadIdx.x, blockDim.x, scratch);
+        __syncthreads();
+        rows.run();
+        finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
+      }
+
+      template <typename Form>
+      __global__ void __launch_bounds__(StagedHexahedra<Form>::n_threads, StagedHexahedra<Form>::residency)
+          stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
+      {
+        __shared__ double2          products[StagedHexahedra<Form>::n_products];
+        const StagedHexahedra<Form> cells{a, products};
+        cells.tabulate();
+        __syncthreads();
+        cells.run();
+      }
+
       /** Whether trilinear hexahedra of @p Form are summed by matrix instructions. */
       template <typename Form, typename Number>
       constexpr bool by_matrix_instructions()
       {
         return std::is_same<Number, double>::value && Form::dimension == 3 &&
                MomentsOf<Form>::kind != MomentKind::other;
+      }
+
+      /** Whether they are staged sixteen at a time: a cell's matrix is a product with constants. */
+      template <typename Form, typename Number>
+      constexpr bool staged_by_matrix_instructions()
+      {
+        return by_matrix_instructions<Form, Number>() && MomentsOf<Form>::kind == MomentKind::inner_product;
       }
     } // namespace internal
 
@@ -150,31 +186,22 @@ namespace PatchFEM
         const int n = concurrent > 0 ? concurrent : preferred;
         return total / n - (n > 1 ? 1024 : 0);
       };
+      // Patches of 16 rows of trilinear elasticity, redundancy 3.3, were faster than the general gather on an H200.
+      constexpr double usual = 3.5;
       // Data that vary inside cells need the general kernel, with one cell at least.
       using Cells             = WarpCells<Form, Number, AnyExtents>;
       const std::size_t least = Cells::shape(r.n_shape, r.n_quadrature, 0).bytes();
       if constexpr (internal::by_matrix_instructions<Form, Number>())
         if (r.n_shape == 8 && r.n_quadrature == 8)
           return {available(Hexahedra<Form>::residency),
-                  std::max(least, Hexahedra<Form>::least_slots * Hexahedra<Form>::slot_bytes)};
+                  std::max(least,
+                           Hexahedra<Form>::least_slots * Hexahedra<Form>::slot_bytes + Hexahedra<Form>::barrier_bytes),
+                  internal::staged_by_matrix_instructions<Form, Number>() ? 1. : usual};
       if constexpr (Form::n_components == 1)
         if (one_point && r.n_shape == Form::dimension + 1)
-          return {available(SimplexCells<Form, Number>::concurrent), least};
+          return {available(SimplexCells<Form, Number>::concurrent), least, usual};
       const std::size_t bytes = available(Cells::residency);
-      return {bytes, Cells::shape(r.n_shape, r.n_quadrature, bytes / 4).bytes()};
-    }
-
-    template <typename Form, typename Number>
-    void element_matrices(Cuda where, const AssemblyArguments<Number> &arguments)
-    {
-      const ElementBody<Form, Number> body{arguments};
-      const std::size_t               bytes  = body.scratch_size(arguments.batches) * sizeof(Number);
-      const auto                      kernel = internal::element_kernel<Form, Number>;
-      // More than the 48 KB that need no permission from 9^3 quadrature points on.
-      PATCHFEM_CUDA_CHECK(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-      kernel<<<arguments.n_buffered, internal::element_threads, bytes, stream_of(where)>>>(body);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      return {bytes, Cells::shape(r.n_shape, r.n_quadrature, bytes / 4).bytes(), usual};
     }
 
     namespace internal
@@ -187,6 +214,47 @@ namespace PatchFEM
         return n;
       }
 
+      template <typename Form, typename Number>
+      void launch_elements(Cuda where, const AssemblyArguments<Number> &arguments)
+      {
+        const ElementBody<Form, Number> body{arguments};
+        if (body.n_cells() == 0)
+          return;
+        const std::size_t bytes  = body.scratch_size(arguments.batches) * sizeof(Number);
+        const auto        kernel = element_kernel<Form, Number>;
+        // More than the 48 KB that need no permission from 9^3 quadrature points on.
+        PATCHFEM_CUDA_CHECK(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+        kernel<<<body.n_cells(), element_threads, bytes, stream_of(where)>>>(body);
+        PATCHFEM_CUDA_CHECK_LAUNCH();
+      }
+    } // namespace internal
+
+    template <typename Form, typename Number>
+    void element_matrices(Cuda where, const AssemblyArguments<Number> &arguments)
+    {
+      if constexpr (internal::staged_by_matrix_instructions<Form, Number>())
+      {
+        const ReferenceView &r = arguments.batches.batch[arguments.computed_batch].reference;
+        if (arguments.n_staged > 0 && arguments.isoparametric && r.n_shape == 8 && r.n_quadrature == 8 &&
+            !arguments.coefficients.varies_inside_cells())
+        {
+          using Cells            = StagedHexahedra<Form>;
+          constexpr int a_block  = Cells::n_threads / 32 * Cells::cells_a_warp;
+          const int     n_blocks = std::min((arguments.n_staged + a_block - 1) / a_block,
+                                            internal::multiprocessor_count() * Cells::residency);
+          internal::stage_hexahedra_kernel<Form><<<n_blocks, Cells::n_threads, 0, stream_of(where)>>>(arguments);
+          PATCHFEM_CUDA_CHECK_LAUNCH();
+          AssemblyArguments<Number> others = arguments;
+          others.n_staged                  = 0;
+          return internal::launch_elements<Form>(where, others);
+        }
+      }
+      internal::launch_elements<Form>(where, arguments);
+    }
+
+    namespace internal
+    {
       constexpr const char *too_many_rows =
           "The rows of a patch leave no room for its cells; choose fewer rows per patch.";
 
@@ -202,6 +270,18 @@ namespace PatchFEM
           kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(body, rest...);
           PATCHFEM_CUDA_CHECK_LAUNCH();
         };
+        if (arguments.patches.staged_offsets != nullptr)
+        {
+          const auto gather = [&](const auto kernel, const int n_threads) {
+            launch(kernel, n_patches, n_threads, body.row_bytes());
+          };
+          if constexpr (Form::n_components == 1)
+            if (arguments.batches.batch[arguments.computed_batch].reference.n_shape == 8 &&
+                arguments.patches.places.view.width == 1)
+              return gather(gather_kernel<GatherOctets<Number>, 1, Number>, GatherOctets<Number>::n_threads);
+          using Rows = GatherRows<Form::n_components, Number>;
+          return gather(gather_kernel<Rows, Form::n_components, Number>, Rows::n_threads);
+        }
         if (arguments.most_levels == 0) // all cells are buffered
           return launch(cells_kernel<Form, Number, AnyExtents>, n_patches,
                         WarpCells<Form, Number, AnyExtents>::most_warps * 32, body.row_bytes(), 1);
@@ -212,11 +292,12 @@ namespace PatchFEM
           if (!arguments.coefficients.varies_inside_cells())
           {
             const std::size_t bytes   = Hexahedra<Form>::slot_bytes;
-            const int         n_slots = static_cast<int>(room / bytes);
+            const std::size_t extra   = Hexahedra<Form>::barrier_bytes;
+            const int         n_slots = room < extra ? 0 : static_cast<int>((room - extra) / bytes);
             require(n_slots >= Hexahedra<Form>::n_mapping, too_many_rows);
             const int n_blocks = std::min(n_patches, multiprocessor_count() * Hexahedra<Form>::residency);
             return launch(hexahedra_kernel<Form>, n_blocks, Hexahedra<Form>::n_threads,
-                          body.row_bytes() + n_slots * bytes, n_slots);
+                          body.row_bytes() + n_slots * bytes + extra, n_slots);
           }
         if constexpr (Extents::n_shape == Form::dimension + 1 && Form::n_components == 1)
           launch(simplex_kernel<Form, Number>, n_patches, SimplexCells<Form, Number>::n_threads, body.row_bytes());

@@ -156,7 +156,8 @@ namespace PatchFEM
         const int          stride  = n_q * point_size;
         Number            *records = static_cast<Number *>(scratch.workers) + warp * cells_per_warp * stride;
         const int          n_cells = static_cast<int>(p.cell_offsets[patch + 1] - p.cell_offsets[patch]);
-        PatchLevels        levels(n_cells, scratch.level_ends, n_warps * 32);
+        LevelBarrier       barrier{n_warps * 32};
+        PatchLevels        levels(n_cells, scratch.level_ends, barrier);
         for (int begin = 0; begin < n_cells; begin += n_warps * cells_per_warp)
         {
           __syncwarp(); // the warp has read the records that are overwritten now
@@ -281,7 +282,8 @@ namespace PatchFEM
         const AssemblyArguments<Number> &a       = body.a;
         const PatchesView               &p       = a.patches;
         const int                        n_cells = static_cast<int>(p.cell_offsets[patch + 1] - p.cell_offsets[patch]);
-        PatchLevels                      levels(n_cells, scratch.level_ends, n_threads);
+        LevelBarrier                     barrier{n_threads};
+        PatchLevels                      levels(n_cells, scratch.level_ends, barrier);
         for (int begin = 0; begin < n_cells; begin += n_threads)
         {
           const int mine = begin + static_cast<int>(threadIdx.x);

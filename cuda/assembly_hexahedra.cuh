@@ -44,56 +44,6 @@ namespace PatchFEM
 #endif
     }
 
-    /**
-     * A barrier in fast memory that some threads arrive at and others wait for. It completes one phase after the other,
-     * each when @p expected arrivals have come; what a thread wrote before it arrived is seen by those that waited.
-     */
-    class PhaseBarrier
-    {
-    public:
-      __device__ void init(const int expected)
-      {
-        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(expected) : "memory");
-      }
-
-      __device__ void arrive(const int count)
-      {
-#if __CUDA_ARCH__ >= 900
-        asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0], %1; }" ::"r"(address()), "r"(count)
-                     : "memory");
-#else
-        for (int k = 0; k < count; ++k)
-          asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(address()) : "memory");
-#endif
-      }
-
-      /** Until phase number @p phase is complete; the phase before it must be. */
-      __device__ void wait(const int phase)
-      {
-#if __CUDA_ARCH__ >= 900
-        asm volatile("{ .reg .pred done;\n"
-                     "WAIT_%=: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-                     "@!done bra WAIT_%=; }" ::"r"(address()),
-                     "r"(phase & 1)
-                     : "memory");
-#else
-        asm volatile("{ .reg .pred done;\n"
-                     "WAIT_%=: mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
-                     "@!done bra WAIT_%=; }" ::"r"(address()),
-                     "r"(phase & 1)
-                     : "memory");
-#endif
-      }
-
-    private:
-      __device__ std::uint32_t address()
-      {
-        return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state));
-      }
-
-      std::uint64_t state;
-    };
-
     template <typename Form>
     struct Hexahedra
     {
@@ -124,6 +74,8 @@ namespace PatchFEM
       /// Of eight cells: their records, a barrier that says that these are there, and one that they are read.
       static constexpr std::size_t slot_bytes  = 8 * record_size * sizeof(double) + 2 * sizeof(PhaseBarrier);
       static constexpr int         least_slots = 6; ///< at least n_mapping
+      /// Besides the slots: the barrier of the levels.
+      static constexpr std::size_t barrier_bytes = 16;
       static_assert(least_slots >= n_mapping, "Every mapping warp needs a slot.");
 
       using Body    = PatchBody<n_comp, double>;
@@ -147,6 +99,7 @@ namespace PatchFEM
       }
       __device__ PhaseBarrier &filled(const int group) const { return barriers()[group % n_slots]; }
       __device__ PhaseBarrier &emptied(const int group) const { return barriers()[n_slots + group % n_slots]; }
+      __device__ PhaseBarrier &level_barrier() const { return barriers()[2 * n_slots]; }
       __device__ PhaseBarrier *barriers() const
       {
         return reinterpret_cast<PhaseBarrier *>(static_cast<double *>(scratch.workers) + n_slots * 8 * record_size);
@@ -160,6 +113,7 @@ namespace PatchFEM
           filled(slot).init(1);
           emptied(slot).init(8); // one for each cell
         }
+        level_barrier().init(n_adding);
       }
 
       __device__ int n_cells() const
@@ -242,8 +196,8 @@ namespace PatchFEM
         }
       }
 
-      /** A warp makes eight records. */
-      __device__ void map(const Corners &c, double *eight) const
+      /** A warp makes eight records; @p roots of the weights at points 2 (lane % 4) and the next. */
+      __device__ void map(const Corners &c, const double (&roots)[2], double *eight) const
       {
         const ReferenceView &r = batch().reference;
         const int            k = lane() / 4, v = lane() % 4;
@@ -292,25 +246,26 @@ namespace PatchFEM
           for (int d = 0; d < 3; ++d)
             for (int b = 0; b < 3; ++b)
               jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
-          const double det    = determinant(jacobian);
-          const auto   inv    = inverse(jacobian, det);
-          const double weight = det * r.weights[q];
-          double      *point  = out + q * point_size;
+          const double det   = determinant(jacobian);
+          const auto   adj   = adjugate(jacobian);
+          double      *point = out + q * point_size;
           if constexpr (outer)
           {
-            const double root = std::sqrt(weight); // so that both factors of the outer product are the same numbers
+            // sqrt(w det) J^-1, so that both factors of the outer product are the same numbers.
+            const double root = roots[t] * rsqrt(det);
             for (int b = 0; b < 3; ++b)
               for (int d = 0; d < 3; ++d)
-                point[b * 3 + d] = root * inv(b, d);
-            point[9] = weight;
+                point[b * 3 + d] = root * adj(b, d);
+            point[9] = det * r.weights[q];
           }
           else
           {
-            int e = 0;
+            const double weight = r.weights[q], factor = weight / det;
+            int          e = 0;
             for (int b = 0; b < 3; ++b)
-              for (int c = b; c < 3; ++c)
-                point[e++] = weight * (inv(b, 0) * inv(c, 0) + inv(b, 1) * inv(c, 1) + inv(b, 2) * inv(c, 2));
-            out[weights + q] = weight;
+              for (int a = b; a < 3; ++a)
+                point[e++] = factor * (adj(b, 0) * adj(a, 0) + adj(b, 1) * adj(a, 1) + adj(b, 2) * adj(a, 2));
+            out[weights + q] = det * weight;
           }
         }
       }
@@ -421,7 +376,8 @@ namespace PatchFEM
       }
 
       /** A warp forms the matrices and loads of cell @p mine of the patch and the next and adds them in their turn. */
-      __device__ void add(const int mine, const int stop, const Reference &reference, PatchLevels &levels) const
+      __device__ void
+      add(const int mine, const int stop, const Reference &reference, PatchLevels<LevelPhases> &levels) const
       {
         int2                                corner[cells_a_warp];
         unsigned int                        columns[cells_a_warp];
@@ -478,6 +434,9 @@ namespace PatchFEM
         // Groups are dealt out over the patches.
         const int first = (warp - first_group % n_mapping + n_mapping) % n_mapping;
         Corners   now, next, after;
+        double    roots[2]; // of the weights of the lane's two points
+        for (int t = 0; t < 2; ++t)
+          roots[t] = std::sqrt(batch().reference.weights[2 * (lane() % 4) + t]);
         load_number(first * 8, n, now);
         load_number(first * 8 + step, n, next);
         load_number(first * 8 + 2 * step, n, after);
@@ -491,7 +450,7 @@ namespace PatchFEM
           load_nodes(after);
           if (group >= n_slots)
             emptied(group).wait(group / n_slots - 1);
-          map(now, records(group));
+          map(now, roots, records(group));
           // Groups are announced in their order: who waits for a phase of a barrier then knows that the one before it,
           // from which its parity does not tell it, is complete.
           if (group > 0)
@@ -506,11 +465,11 @@ namespace PatchFEM
       }
 
       /** The other warps add the cells. */
-      __device__ void add_cells(const Reference &reference) const
+      __device__ void add_cells(const Reference &reference, LevelPhases &phases) const
       {
-        const int     n = n_cells();
-        PatchLevels   levels(n, scratch.level_ends, n_adding * 32);
-        constexpr int step = n_adding * cells_a_warp;
+        const int                n = n_cells();
+        PatchLevels<LevelPhases> levels(n, scratch.level_ends, phases);
+        constexpr int            step = n_adding * cells_a_warp;
         for (int position = 0; position < n; position += step)
           add(position + (threadIdx.x / 32 - n_mapping) * cells_a_warp, min(position + step, n), reference, levels);
       }

@@ -64,8 +64,11 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(FedRowsBody);
     PATCHFEM_INSTANTIATE_BODY(BufferedFlagBody);
     PATCHFEM_INSTANTIATE_BODY(PatchBufferBody);
-    PATCHFEM_INSTANTIATE_BODY(BufferedKeyBody);
+    PATCHFEM_INSTANTIATE_BODY(ChunkKeyBody);
     PATCHFEM_INSTANTIATE_BODY(FirstOfRunBody);
+    PATCHFEM_INSTANTIATE_BODY(StagedListBody);
+    PATCHFEM_INSTANTIATE_BODY(CountStagedBody);
+    PATCHFEM_INSTANTIATE_BODY(StagedRowsBody);
     PATCHFEM_INSTANTIATE_BODY(BufferedListBody);
     PATCHFEM_INSTANTIATE_BODY(BufferedOffsetsBody);
   } // namespace kernels

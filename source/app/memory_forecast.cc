@@ -97,13 +97,13 @@ namespace PatchFEM
     const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);
 
     // A place per pair of nodes of a cell; cells of patches, each in two or three, and while the plan is made their
-    // order. With the gather strategy 8 bytes for each node of a cell, and the buffer is full; else it holds cells with
+    // order. With the gather strategy, which scalar problems may take, the buffer is full; else it holds cells with
     // boundary terms or constraints.
     const std::size_t place_width = lengths.longest <= 256 ? 1 : 2;
     const std::size_t budget      = std::max<std::size_t>(n_values * number_size / 10, std::size_t(16) << 20);
     const std::size_t buffered    = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
     result.plan = n_pairs * (high_order ? 8 : 4) + n_candidates * place_width + tables.n_cells() * 10 + n_nodes * 16 +
-                  std::min(budget, high_order ? all_cells : buffered * largest_cell) + buffered * 64;
+                  std::min(budget, high_order || n_comp == 1 ? all_cells : buffered * largest_cell) + buffered * 64;
 
     // Sorting needs a second copy of keys and of values; candidates of rows are sorted in chunks.
     const std::size_t chunk = std::min<std::size_t>(n_candidates, std::size_t(1) << 27);
@@ -116,20 +116,25 @@ namespace PatchFEM
     if (n_modes > 0)
     {
       // Rows of the prolongator have six or seven blocks, and it is stored with its transpose; those of its product with
-      // the matrix up to twenty, which are there in stretches. Before that, the graph of the nodes is sorted. Coarser
-      // levels add a few per cent.
+      // the matrix up to twenty, whose values are there in stretches, beside a second copy of the prolongator's. Before
+      // that there is the graph of the nodes, then rows of the patterns before their lengths are known. Coarser levels add
+      // a few per cent.
       const std::size_t block   = n_comp * n_modes * level_number_size + sizeof(int);
       const std::size_t stretch = std::max<std::size_t>(n_values * level_number_size / 8, std::size_t(64) << 20);
-      const std::size_t product = std::min(20 * n_nodes * block, stretch), graph = n_blocks * 12;
+      const std::size_t product = std::min(20 * n_nodes * block, stretch) + 7 * n_nodes * block;
+      const std::size_t graph = n_blocks * 12, rows = 32 * n_nodes * sizeof(int);
+      const std::size_t pattern   = n_nodes * (27 * sizeof(int) + 2 * sizeof(std::int64_t));
       const auto        in_blocks = [&](const std::size_t size) {
         return static_cast<std::size_t>(padding * (n_values * size + n_blocks * sizeof(int)));
       };
       const bool        mixed  = level_number_size < number_size;
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
-                                 4 * n_dofs * level_number_size + std::max(product, graph);
-      result.multigrid =
-          (mixed ? in_blocks(level_number_size) : 0) +
-          (csr && mixed ? std::max(in_blocks(number_size), levels) : (csr ? in_blocks(number_size) : 0) + levels);
+                                 4 * n_dofs * level_number_size + pattern + std::max({product, graph, rows});
+      // The copy of a sliced matrix has values alone.
+      const std::size_t copy =
+          csr ? in_blocks(level_number_size) : static_cast<std::size_t>(padding * n_values * level_number_size);
+      result.multigrid = (mixed ? copy : 0) + (csr && mixed ? std::max(in_blocks(number_size), levels)
+                                                            : (csr ? in_blocks(number_size) : 0) + levels);
     }
     return result;
   }

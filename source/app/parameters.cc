@@ -21,10 +21,11 @@ namespace PatchFEM
                       "(host), on a GPU if there is one (auto), on guarded host memory for tests (emulated_device), or "
                       "by deal.II and Trilinos, which is the only one for several MPI ranks.");
     prm.declare_entry(
-        "Precision", "double", Patterns::Selection("double|single|mixed"),
+        "Precision", "auto", Patterns::Selection("auto|double|single|mixed"),
         "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the levels of "
         "Solver/Preconditioner = amg, which are in single precision: a cycle moves half as much, the solution is as "
-        "accurate as with double. single halves the memory of all values, but not "
+        "accurate as with double. auto is mixed with amg and double with everything else. single halves the memory of "
+        "all values, but not "
         "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
         "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
         "Backend = trilinos; a baseline computes in double.");
@@ -49,7 +50,7 @@ namespace PatchFEM
     export_system = prm.get("Export system");
     require(export_system.empty() || backend != "trilinos",
             "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
-    require(precision == "double" || backend != "trilinos",
+    require(precision == "auto" || precision == "double" || backend != "trilinos",
             "Precision = " + precision +
                 " does not exist with Backend = trilinos, which computes in double precision; choose "
                 "Backend = host, cuda or auto.");
@@ -217,7 +218,7 @@ namespace PatchFEM
     prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),
                       "patches: each patch of rows integrates all cells that touch it; gather: cell matrices go to a "
                       "buffer that rows gather from; automatic: patches, unless a cell would be integrated more than "
-                      "3.5 times.");
+                      "3.5 times, and gather for scalar trilinear hexahedra in double precision on a GPU.");
     prm.declare_entry("Rows per patch", "0", Patterns::Integer(0), "Nodes in a patch; 0 takes as many as fit.");
     prm.declare_entry(
         "Repetitions", "0", Patterns::Integer(0),

@@ -96,6 +96,7 @@ namespace PatchFEM
         static_cast<AMGParameters &>(data) = solver.amg;
         data.single_precision              = mixed;
         Aggregation::AdditionalData aggregates;
+        aggregates.patches            = keep_aggregates; // none of the smoothers works on them, but pictures show them
         aggregates.strength_threshold = solver.strength_threshold;
         MISAggregation aggregation(aggregates);
         auto           result = std::make_unique<PreconditionAMG<Number>>();

@@ -126,14 +126,17 @@ namespace PatchFEM
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
     require(preconditioner != "ml",
             "Solver/Preconditioner ml is Trilinos'; choose none, jacobi, block_jacobi or amg, or Backend = trilinos.");
-    require(parameters.general.precision != "mixed" || preconditioner == "amg",
+    std::string precision = parameters.general.precision;
+    if (precision == "auto")
+      precision = preconditioner == "amg" ? "mixed" : "double";
+    require(precision != "mixed" || preconditioner == "amg",
             "Precision = mixed is for Solver/Preconditioner amg, whose levels it keeps in single precision; with " +
                 preconditioner + " choose double or single.");
     std::string export_file = parameters.general.export_system;
     if (!export_file.empty())
       export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
-    return std::make_unique<PatchPath<dim>>(Backend(backend), parameters.general.precision, solver, parameters.assembly,
-                                            export_file, parameters.output.aggregates, progress);
+    return std::make_unique<PatchPath<dim>>(Backend(backend), precision, solver, parameters.assembly, export_file,
+                                            parameters.output.aggregates, progress);
   }
 
   template <int dim>

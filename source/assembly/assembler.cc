@@ -34,13 +34,16 @@ namespace PatchFEM
     row_cells.reinit(*elements);
     pattern.reinit(*elements, row_cells);
     const auto middle = now();
-    plan.reinit(*elements, row_cells, pattern, {room.worker_bytes, sizeof(Number), room.available, total}, data);
+    plan.reinit(*elements, row_cells, pattern,
+                {room.worker_bytes, sizeof(Number), room.available, total, room.most_redundant}, data);
 
+    const int    n_comp   = elements->n_components();
     std::int64_t n_matrix = 0, n_vector = 0;
     for (const Patches::Chunk &chunk : plan.chunks())
     {
-      n_matrix = std::max(n_matrix, chunk.n_matrix_entries);
-      n_vector = std::max(n_vector, chunk.n_vector_entries);
+      const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * computed.n_shape * n_comp;
+      n_matrix                  = std::max(n_matrix, chunk.n_matrix_entries + n_rows * computed.n_shape * n_comp);
+      n_vector                  = std::max(n_vector, chunk.n_vector_entries + n_rows);
     }
     buffer_matrix.reinit(backend(), n_matrix);
     buffer_vector.reinit(backend(), n_vector);

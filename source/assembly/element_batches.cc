@@ -28,18 +28,61 @@ namespace PatchFEM
       return true;
     }
 
+    /**
+     * The usual distance of neighbouring nodes along each axis: the extents of cells, on average over a sample, scaled to
+     * the cells' average volume, over the polynomial degree. Six tetrahedra, or two triangles, count as one cell.
+     */
     template <int dim>
-    void compute_curve(const Backend             &backend,
-                       const BatchesView         &view,
-                       const std::vector<double> &points,
-                       const int                 *first_cell,
-                       std::uint64_t             *curve)
+    std::array<double, dim> node_spacing(const CellTable &table, const std::vector<double> &points)
     {
-      kernels::NodeCurveBody<dim> body;
-      std::array<double, 3>       low{}, high{};
-      low.fill(HUGE_VAL);
-      high.fill(-HUGE_VAL);
-      const std::int64_t n_points = points.size() / dim;
+      const ReferenceElement &r = table.reference;
+      std::vector<double>     gradients(r.n_geometry * dim, 0.); // averages over the quadrature points
+      for (int q = 0; q < r.n_quadrature; ++q)
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+          gradients[i] += r.geometry_gradients[q * gradients.size() + i] / r.n_quadrature;
+
+      constexpr int           sample = 1 << 16;
+      const int               stride = std::max(1, table.n_cells / sample);
+      std::array<double, dim> spacing{};
+      double                  volume = 0.;
+      for (std::int64_t c = 0; c < table.n_cells; c += stride)
+      {
+        const auto J = jacobian<dim, double>(points.data(), table.geometry.data() + c * r.n_geometry, r.n_geometry,
+                                             gradients.data());
+        for (int a = 0; a < dim; ++a)
+        {
+          double extent = 0.;
+          for (int b = 0; b < dim; ++b)
+            extent = std::max(extent, std::abs(J(a, b)));
+          spacing[a] += extent;
+        }
+        volume += std::abs(determinant(J));
+      }
+      double product = 1.;
+      for (const double h : spacing)
+        product *= h;
+      const double n      = (table.n_cells + stride - 1) / stride;
+      const double factor = std::pow(volume / n / product, 1. / dim) / r.degree;
+      for (double &h : spacing)
+        h *= factor;
+      return spacing;
+    }
+
+    template <int dim>
+    void compute_curve(const Backend       &backend,
+                       const BatchesView   &view,
+                       const ElementTables &tables,
+                       const int           *first_cell,
+                       std::uint64_t       *curve)
+    {
+      const std::vector<double> &points = tables.points;
+      const CellTable           &usual =
+          *std::max_element(tables.batches.begin(), tables.batches.end(),
+                            [](const CellTable &a, const CellTable &b) { return a.n_cells < b.n_cells; });
+      const std::array<double, dim> spacing = node_spacing<dim>(usual, points);
+      kernels::NodeCurveBody<dim>   body;
+      const std::int64_t            n_points = points.size() / dim;
+      double                        longest  = 1.; // side of the domain in spacings
       for (int a = 0; a < dim; ++a)
       {
         double least = HUGE_VAL, most = -HUGE_VAL;
@@ -49,16 +92,12 @@ namespace PatchFEM
           least = std::min(least, points[i * dim + a]);
           most  = std::max(most, points[i * dim + a]);
         }
-        low[a]  = least;
-        high[a] = most;
+        body.origin[a] = least;
+        longest        = std::max(longest, (most - least) / spacing[a] + 1.);
       }
-      double extent = 0.;
+      body.unit = std::ldexp(1., kernels::hilbert_bits<dim>() - static_cast<int>(std::ceil(std::log2(longest))));
       for (int a = 0; a < dim; ++a)
-      {
-        body.origin[a] = low[a];
-        extent         = std::max(extent, high[a] - low[a]);
-      }
-      body.scale      = extent > 0. ? std::ldexp(1., kernels::hilbert_bits<dim>()) / extent : 0.;
+        body.scale[a] = body.unit / spacing[a];
       body.points     = view.points;
       body.first_cell = first_cell;
       body.curve      = curve;
@@ -190,9 +229,9 @@ namespace PatchFEM
       run(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
           kernels::NodeCellsBody{all.batch[b], first_cell.data(), n_cells_of.data()});
     if (dim == 2)
-      compute_curve<2>(place, all, tables.points, first_cell.data(), keys.data());
+      compute_curve<2>(place, all, tables, first_cell.data(), keys.data());
     else
-      compute_curve<3>(place, all, tables.points, first_cell.data(), keys.data());
+      compute_curve<3>(place, all, tables, first_cell.data(), keys.data());
     first_cell.release();
 
     run(place, n_node, kernels::IotaBody{order.data()});

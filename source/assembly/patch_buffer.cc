@@ -17,29 +17,33 @@ namespace PatchFEM
                             const AdditionalData       &data,
                             const Array<unsigned char> &buffered)
   {
-    const Backend          &place     = batches.backend();
-    const int               n         = n_patches();
-    const int               n_comp    = batches.n_components();
-    const std::int64_t      n_entries = static_cast<std::int64_t>(cells.size());
-    const kernels::CellRows rows      = row_cells.cell_rows();
-    const FacesView         faces     = batches.faces_view();
+    const Backend          &place  = batches.backend();
+    const int               n      = n_patches();
+    const int               n_comp = batches.n_components();
+    const kernels::CellRows rows   = row_cells.cell_rows();
+    const FacesView         faces  = batches.faces_view();
 
-    // Chunks of patches whose buffered cells fit the budget.
+    // Chunks of patches whose cells in the buffer fit the budget.
     const std::int64_t budget =
         std::max<std::int64_t>(static_cast<std::int64_t>(data.buffer_share * sparsity.n_blocks() * n_comp * n_comp),
                                (std::int64_t(16) << 20) / memory.bytes_per_entry);
-    Array<int> patch_sizes(place, n);
+    // Where all cells are staged, most are of several patches of their chunk, and staged once.
+    const double shared = chosen == AssemblyStrategy::gather
+                              ? std::max(1., 0.9 * static_cast<double>(cells.size()) / batches.n_cells())
+                              : 1.;
+    Array<int>   patch_sizes(place, n);
     run(place, n,
-        kernels::PatchBufferBody{rows, n_comp, cell_offsets.data(), cells.data(), buffered.data(), patch_sizes.data()});
+        kernels::PatchBufferBody{rows, n_comp, cell_offsets.data(), cells.data(), buffered.data(),
+                                 chosen == AssemblyStrategy::gather, patch_sizes.data()});
     const std::vector<int> sizes = patch_sizes.to_vector();
     std::vector<int>       chunk_of(n);
     chunk_list.clear();
     std::int64_t used = 0;
     for (int p = 0; p < n; ++p)
     {
-      if (chunk_list.empty() || used + sizes[p] * std::int64_t(1024) > budget)
+      if (chunk_list.empty() || used + sizes[p] * std::int64_t(1024) > shared * budget)
       {
-        chunk_list.push_back({p, p, 0, 0, 0, 0});
+        chunk_list.push_back({p, p, 0, 0, 0, 0, 0, 0});
         used = 0;
       }
       used += sizes[p] * std::int64_t(1024);
@@ -48,35 +52,24 @@ namespace PatchFEM
     }
     const int n_chunks = static_cast<int>(chunk_list.size());
 
-    // The different buffered cells of each chunk, ascending.
-    Array<int>          chunk_of_patch(place, chunk_of), flags(place, n_entries);
-    Array<std::int64_t> positions(place, n_entries + 1);
-    run(place, n_entries, kernels::BufferedFlagBody{cells.data(), buffered.data(), flags.data()});
-    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n_entries, flags.data(), positions.data()); });
-    const std::int64_t n_buffered = positions.read(n_entries);
+    const Array<int>    chunk_of_patch(place, chunk_of);
+    const CellsOfChunks found      = find_cells(buffered, 1, chunk_of_patch);
+    const std::int64_t  n_buffered = static_cast<std::int64_t>(found.keys.size()), n_unique = found.n_unique;
     buffered_cells.release();
-    for (Array<std::int64_t> *array : {&fed_offsets, &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
+    staged_cells.release();
+    for (Array<std::int64_t> *array :
+         {&fed_offsets, &fed_pair_offsets, &fed_pairs, &fed_place_offsets, &staged_offsets})
       array->release();
     fed_rows.release();
     fed_places.release();
-    integrations = static_cast<double>(n_entries - n_buffered) / batches.n_cells();
+    staged_pairs.release();
+    integrations = static_cast<double>(n_unique) / batches.n_cells();
+    if (chosen == AssemblyStrategy::gather)
+      plan_staged(batches, row_cells, sparsity, buffered, chunk_of_patch);
+    else
+      integrations += static_cast<double>(static_cast<std::int64_t>(cells.size()) - n_buffered) / batches.n_cells();
     if (n_buffered == 0)
       return;
-
-    Array<std::uint64_t> keys(place, n_buffered);
-    Array<int>           first(place, n_buffered);
-    Array<std::int64_t>  unique(place, n_buffered + 1);
-    run(place, n_entries,
-        kernels::BufferedKeyBody{cell_offsets.data(), n, chunk_of_patch.data(), cells.data(), flags.data(),
-                                 positions.data(), keys.data()});
-    positions.release();
-    first.set_zero(); // goes through the sort as a value nobody reads
-    dispatch(place, [&](auto where) {
-      kernels::stable_sort_by_key(where, n_buffered, keys.data(), first.data(), 32 + bits_for(n_chunks));
-    });
-    run(place, n_buffered, kernels::FirstOfRunBody{keys.data(), first.data()});
-    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n_buffered, first.data(), unique.data()); });
-    const std::int64_t n_unique = unique.read(n_buffered);
 
     Array<int>          chunk_sizes(place, n_chunks), matrix_sizes(place, n_unique), vector_sizes(place, n_unique);
     Array<std::int64_t> chunk_offsets(place, n_chunks + 1), matrix_offsets(place, n_unique + 1),
@@ -84,8 +77,8 @@ namespace PatchFEM
     buffered_cells.reinit(place, n_unique);
     chunk_sizes.set_zero();
     run(place, n_buffered,
-        kernels::BufferedListBody{rows, faces, n_comp, keys.data(), first.data(), unique.data(), buffered_cells.data(),
-                                  chunk_sizes.data(), matrix_sizes.data(), vector_sizes.data()});
+        kernels::BufferedListBody{rows, faces, n_comp, found.keys.data(), found.first.data(), found.positions.data(),
+                                  buffered_cells.data(), chunk_sizes.data(), matrix_sizes.data(), vector_sizes.data()});
     dispatch(place, [&](auto where) {
       kernels::exclusive_scan(where, n_chunks, chunk_sizes.data(), chunk_offsets.data());
       kernels::exclusive_scan(where, n_unique, matrix_sizes.data(), matrix_offsets.data());
@@ -103,8 +96,40 @@ namespace PatchFEM
       chunk.n_matrix_entries = matrix_offsets.read(ends[c + 1]) - matrix_offsets.read(ends[c]);
       chunk.n_vector_entries = vector_offsets.read(ends[c + 1]) - vector_offsets.read(ends[c]);
     }
-    integrations += static_cast<double>(n_unique) / batches.n_cells();
     plan_fed_rows(row_cells, sparsity, buffered, chunk_of_patch, chunk_offsets);
+  }
+
+  /** The cells of each chunk that are buffered (@p wanted 1), or not. */
+  Patches::CellsOfChunks Patches::find_cells(const Array<unsigned char> &buffered,
+                                             const unsigned char         wanted,
+                                             const Array<int>           &chunk_of_patch) const
+  {
+    const Backend      &place     = buffered.backend();
+    const std::int64_t  n_entries = static_cast<std::int64_t>(cells.size());
+    CellsOfChunks       result;
+    Array<int>          flags(place, n_entries);
+    Array<std::int64_t> positions(place, n_entries + 1);
+    run(place, n_entries, kernels::BufferedFlagBody{cells.data(), buffered.data(), wanted, flags.data()});
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n_entries, flags.data(), positions.data()); });
+    const std::int64_t n = positions.read(n_entries);
+    if (n == 0)
+      return result;
+    result.keys.reinit(place, n);
+    result.first.reinit(place, n);
+    result.positions.reinit(place, n + 1);
+    run(place, n_entries,
+        kernels::ChunkKeyBody{cell_offsets.data(), n_patches(), chunk_of_patch.data(), cells.data(), flags.data(),
+                              positions.data(), result.keys.data()});
+    result.first.set_zero(); // goes through the sort as a value nobody reads
+    dispatch(place, [&](auto where) {
+      kernels::stable_sort_by_key(where, n, result.keys.data(), result.first.data(),
+                                  32 + bits_for(static_cast<std::int64_t>(chunk_list.size())));
+    });
+    run(place, n, kernels::FirstOfRunBody{result.keys.data(), result.first.data()});
+    dispatch(place,
+             [&](auto where) { kernels::exclusive_scan(where, n, result.first.data(), result.positions.data()); });
+    result.n_unique = result.positions.read(n);
+    return result;
   }
 
   /** The rows that buffered cells feed, with their pairs and the places of the cells' columns. */

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 
 namespace PatchFEM
 {
@@ -53,7 +54,10 @@ namespace PatchFEM
       return std::any_of(patch_sizes.begin(), patch_sizes.end(), acceptable);
     };
 
-    Array<unsigned char> buffered;
+    const double limit = data.most_redundant > 0. ? data.most_redundant : memory.most_redundant;
+    if (chosen == AssemblyStrategy::automatic && limit <= 1.)
+      chosen = AssemblyStrategy::gather;
+    const Array<unsigned char> buffered = mark_buffered(batches);
     if (chosen != AssemblyStrategy::gather)
     {
       const bool fits = find_size([&](const int rows) {
@@ -64,15 +68,15 @@ namespace PatchFEM
         require(fits, "No patch of this problem fits into fast memory; use the gather strategy.");
       if (fits)
       {
-        chosen   = AssemblyStrategy::patches;
-        buffered = mark_buffered(batches);
         order_cells(row_cells, buffered);
         cut(row_cells, n_rows_per_patch);
       }
-      if (data.strategy == AssemblyStrategy::automatic &&
-          !(fits && static_cast<double>(cells.size()) <= data.most_redundant * batches.n_cells()))
-        chosen = AssemblyStrategy::gather;
+      const bool better = fits && static_cast<double>(cells.size()) <= limit * batches.n_cells();
+      if (chosen == AssemblyStrategy::automatic)
+        chosen = better ? AssemblyStrategy::patches : AssemblyStrategy::gather;
     }
+    cell_order.release();
+    cell_ranks.release();
     if (chosen == AssemblyStrategy::gather)
     {
       // Only rows are in fast memory; a quarter of it lets several patches run side by side.
@@ -87,13 +91,12 @@ namespace PatchFEM
                   ? "The rows of a patch do not fit into fast memory; choose fewer rows per patch."
                   : "The longest row of the matrix, with " + std::to_string(sparsity.longest_row()) +
                         " blocks, does not fit into fast memory.");
-      buffered = mark_buffered(batches);
-      order_cells(row_cells, buffered);
       cut(row_cells, n_rows_per_patch);
     }
-    cell_order.release();
-    cell_ranks.release();
-    place_width = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
+    const int n_shape = batches.reference(computed_batch(batches)).n_shape;
+    compact_places    = n_shape <= 4 && sparsity.longest_row() <= 32;
+    place_width       = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
+    diagonal_places.reinit(place, compact_places ? n_rows : 0);
     plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
     plan_computed(batches, sparsity, buffered);
     place.synchronize();
@@ -104,7 +107,7 @@ namespace PatchFEM
     }
   }
 
-  /** Which cells go through the buffer: all, or those with constraints, boundary terms or of another batch. */
+  /** Which cells are resolved in the buffer: those with constraints, boundary terms or of another batch. */
   Array<unsigned char> Patches::mark_buffered(const ElementBatches &batches) const
   {
     const Backend             &place       = batches.backend();
@@ -113,10 +116,7 @@ namespace PatchFEM
     const FacesView            faces       = batches.faces_view();
     constexpr unsigned char    yes         = 1;
     Array<unsigned char>       buffered(place, batches.n_cells());
-    run(place, batches.n_cells(),
-        kernels::MarkRangeBody{buffered.data(), static_cast<unsigned char>(chosen == AssemblyStrategy::gather)});
-    if (chosen == AssemblyStrategy::gather)
-      return buffered;
+    run(place, batches.n_cells(), kernels::MarkRangeBody{buffered.data(), 0});
     run(place, constrained.n_cells, kernels::MarkBody{constrained.cells, buffered.data(), yes});
     run(place, faces.n_cells, kernels::MarkBody{faces.cells, buffered.data(), yes});
     for (int b = 0; b < view.n_batches; ++b)
@@ -146,7 +146,7 @@ namespace PatchFEM
     run(place, n_cells, kernels::InvertBody{cell_order.data(), cell_ranks.data()});
   }
 
-  /** The cells that touch each patch of @p rows rows, in the order of the sums. */
+  /** The cells that touch each patch of @p rows rows, in the order of the sums, or of their numbers. */
   void Patches::cut(const RowCells &row_cells, const int rows)
   {
     const Backend      &place   = row_cells.offsets().backend();
@@ -162,7 +162,8 @@ namespace PatchFEM
     dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), cell_offsets.data()); });
     cells.reinit(place, cell_offsets.read(n));
     run(place, n, kernels::WriteUniqueBody{offsets.data(), keys.data(), cell_offsets.data(), cells.data()});
-    run(place, cells.size(), kernels::LookUpBody{cell_order.data(), cells.data()});
+    if (!cell_order.empty())
+      run(place, cells.size(), kernels::LookUpBody{cell_order.data(), cells.data()});
   }
 
   /** Keeps of the patches' cells the computed ones, level after level, and finds their places. */
@@ -176,7 +177,10 @@ namespace PatchFEM
 
     Array<int>          counts(place, n), n_levels(place, n);
     Array<std::int64_t> computed_offsets(place, n + 1);
-    run(place, n, kernels::CountComputedBody{cell_offsets.data(), cells.data(), buffered.data(), counts.data()});
+    if (chosen == AssemblyStrategy::gather)
+      counts.set_zero();
+    else
+      run(place, n, kernels::CountComputedBody{cell_offsets.data(), cells.data(), buffered.data(), counts.data()});
     int most_cells = 0;
     dispatch(place, [&](auto where) {
       kernels::exclusive_scan(where, n, counts.data(), computed_offsets.data());
@@ -216,6 +220,12 @@ namespace PatchFEM
     run(place, n_computed, count);
     dispatch(place,
              [&](auto where) { kernels::exclusive_scan(where, n_computed, pair_counts.data(), positions.data()); });
+    if (chosen == AssemblyStrategy::gather)
+    {
+      cell_pairs.release();
+      pair_offsets.release();
+      return;
+    }
     const std::int64_t n_pairs = positions.read(n_computed);
     pair_offsets.reinit(place, n + 1);
     run(place, n + 1, kernels::GatherBody{positions.data(), cell_offsets.data(), pair_offsets.data()});
@@ -224,15 +234,67 @@ namespace PatchFEM
     dispatch(place, [&](auto where) { most_pairs = kernels::maximum(where, n, counts.data()); });
     cell_pair_width = most_pairs <= 65536 ? 2 : 4;
 
-    const int  n_shape = batch.reference.n_shape;
-    const bool compact = n_shape <= 4 && sparsity.longest_row() <= 32;
-    diagonal_places.reinit(place, compact ? n_rows : 0);
     cell_pairs.reinit(place, n_computed * cell_pair_width);
-    places.reinit(place, n_pairs * (compact ? 2 : n_shape * place_width));
+    places.reinit(place, n_pairs * (compact_places ? 2 : batch.reference.n_shape * place_width));
     const PatchesView v = view(sparsity);
     run(place, n_computed,
-        kernels::PlacesBody{count, sparsity.view(), positions.data(), pair_offsets.data(), v.cell_pairs,
-                            cell_pairs.data(), v.places, places.data(), diagonal_places.data()});
+        kernels::PlacesBody{count,
+                            positions.data(),
+                            pair_offsets.data(),
+                            v.cell_pairs,
+                            cell_pairs.data(),
+                            {sparsity.view(), v.places, places.data(), diagonal_places.data()}});
+  }
+
+  /** The chunks' staged cells, and for each row its pairs with them and the places of their columns. */
+  void Patches::plan_staged(const ElementBatches       &batches,
+                            const RowCells             &row_cells,
+                            const Sparsity             &sparsity,
+                            const Array<unsigned char> &buffered,
+                            const Array<int>           &chunk_of_patch)
+  {
+    const Backend      &place    = batches.backend();
+    const BatchView     batch    = batches.view().batch[computed_batch(batches)];
+    const int           n_chunks = static_cast<int>(chunk_list.size());
+    const CellsOfChunks found    = find_cells(buffered, 0, chunk_of_patch);
+    const std::int64_t  n_staged = found.n_unique;
+    Array<int>          chunk_sizes(place, n_chunks), counts(place, n_rows);
+    Array<std::int64_t> chunk_offsets(place, n_chunks + 1);
+    staged_cells.reinit(place, n_staged);
+    chunk_sizes.set_zero();
+    run(place, found.keys.size(),
+        kernels::StagedListBody{found.keys.data(), found.first.data(), found.positions.data(), staged_cells.data(),
+                                chunk_sizes.data()});
+    run(place, n_rows,
+        kernels::CountStagedBody{row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), counts.data()});
+    staged_offsets.reinit(place, n_rows + 1);
+    dispatch(place, [&](auto where) {
+      kernels::exclusive_scan(where, n_chunks, chunk_sizes.data(), chunk_offsets.data());
+      kernels::exclusive_scan(where, n_rows, counts.data(), staged_offsets.data());
+    });
+    const std::vector<std::int64_t> ends = chunk_offsets.to_vector();
+    for (int c = 0; c < n_chunks; ++c)
+    {
+      chunk_list[c].first_staged = ends[c];
+      chunk_list[c].end_staged   = ends[c + 1];
+      require((ends[c + 1] - ends[c]) * batch.reference.n_shape <= UINT_MAX, "A chunk has too many cells.");
+    }
+    integrations += static_cast<double>(n_staged) / batches.n_cells();
+    const std::int64_t n_pairs = staged_offsets.read(n_rows);
+    staged_pairs.reinit(place, n_pairs);
+    places.reinit(place, n_pairs * (compact_places ? 2 : batch.reference.n_shape * place_width));
+    run(place, n_rows,
+        kernels::StagedRowsBody{batch,
+                                row_cells.offsets().data(),
+                                row_cells.pairs().data(),
+                                buffered.data(),
+                                n_rows_per_patch,
+                                chunk_of_patch.data(),
+                                chunk_offsets.data(),
+                                staged_cells.data(),
+                                staged_offsets.data(),
+                                staged_pairs.data(),
+                                {sparsity.view(), view(sparsity).places, places.data(), diagonal_places.data()}});
   }
 
   int Patches::computed_batch(const ElementBatches &batches)
@@ -246,7 +308,6 @@ namespace PatchFEM
 
   PatchesView Patches::view(const Sparsity &sparsity) const
   {
-    const bool compact = !diagonal_places.empty();
     return {n_rows,
             n_patches(),
             n_rows_per_patch,
@@ -254,9 +315,11 @@ namespace PatchFEM
             cells.data(),
             {cell_pairs.data(), cell_pair_width},
             pair_offsets.data(),
-            {{places.data(), compact ? 2 : place_width}, compact ? diagonal_places.data() : nullptr},
+            {{places.data(), compact_places ? 2 : place_width}, compact_places ? diagonal_places.data() : nullptr},
             level_offsets.data(),
             level_ends.data(),
+            chosen == AssemblyStrategy::gather ? staged_offsets.data() : nullptr,
+            staged_pairs.data(),
             fed_offsets.data(),
             fed_rows.data(),
             fed_pair_offsets.data(),
@@ -268,7 +331,9 @@ namespace PatchFEM
 
   std::size_t Patches::memory_consumption() const
   {
-    std::size_t bytes = buffered_cells.memory_consumption() + diagonal_places.memory_consumption();
+    std::size_t bytes = buffered_cells.memory_consumption() + diagonal_places.memory_consumption() +
+                        staged_cells.memory_consumption() + staged_offsets.memory_consumption() +
+                        staged_pairs.memory_consumption();
     for (const Array<std::int64_t> *array : {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets,
                                              &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
       bytes += array->memory_consumption();

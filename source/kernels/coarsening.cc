@@ -21,25 +21,44 @@ namespace PatchFEM
         {}
       };
 
+      /** The block (a, b) at block @p k of row @p i, row major. */
+      template <int static_rows, int static_columns, typename Number>
+      struct Block
+      {
+        static constexpr int storage = static_rows > 0 ? static_rows *static_columns : max_block_size *max_block_size;
+
+        double values[storage];
+
+        Block(const SlicedEllpackView<Number> &A, const int i, const int k, const int rows, const int columns)
+        {
+          const Number *from = A.values + A.value_index(i, k, 0, 0);
+          for (int e = 0; e < rows * columns; ++e)
+            values[e] = static_cast<double>(from[std::int64_t(e) * A.slice_height]);
+        }
+      };
+
       template <int static_nc, int static_nm, typename Number>
       void prolongator(const CoarseningView<Number>    &view,
                        const int                       *aggregate_of_node,
                        const double                    *tentative,
                        const BlockDiagonalView<Number> &D,
-                       const double                     omega)
+                       const double                     omega,
+                       Number                          *P_values)
       {
         const auto &A  = view.A;
         const auto &P  = view.P;
-        const int   nc = static_nc > 0 ? static_nc : P.block_rows, nm = static_nm > 0 ? static_nm : P.block_columns;
+        const int   nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
 #pragma omp parallel
         {
           Workspace work(P.n_columns, view.P_width, nc * nm);
 #pragma omp for schedule(static)
           for (int i = 0; i < P.n_rows; ++i)
           {
-            const int length = view.P_lengths[i];
+            const std::int64_t begin   = P.row_offsets[i];
+            const int         *columns = P.columns + begin;
+            const int          length  = static_cast<int>(P.row_offsets[i + 1] - begin);
             for (int p = 0; p < length; ++p)
-              work.position[P.columns[P.block_index(i, p)]] = p;
+              work.position[columns[p]] = p;
             std::fill_n(work.sums.begin(), length * nc * nm, 0.);
             for (int k = 0; k < view.A_lengths[i]; ++k)
             {
@@ -47,21 +66,24 @@ namespace PatchFEM
               const int aggregate = aggregate_of_node[j];
               if (aggregate < 0)
                 continue;
-              double       *sum = work.sums.data() + work.position[aggregate] * nc * nm;
-              const double *Q   = tentative + std::int64_t(j) * nc * nm;
+              double                                   *sum = work.sums.data() + work.position[aggregate] * nc * nm;
+              const double                             *Q   = tentative + std::int64_t(j) * nc * nm;
+              const Block<static_nc, static_nc, Number> A_ij(A, i, k, nc, nc);
               for (int a = 0; a < nc; ++a)
-                for (int b = 0; b < nc; ++b)
+                for (int m = 0; m < nm; ++m)
                 {
-                  const double value = static_cast<double>(A.values[A.value_index(i, k, a, b)]);
-                  for (int m = 0; m < nm; ++m)
-                    sum[a * nm + m] += value * Q[b * nm + m];
+                  double product = 0.;
+                  for (int b = 0; b < nc; ++b)
+                    product += A_ij.values[a * nc + b] * Q[b * nm + m];
+                  sum[a * nm + m] += product;
                 }
             }
-            const double *Q = tentative + std::int64_t(i) * nc * nm;
+            const double *Q   = tentative + std::int64_t(i) * nc * nm;
+            const int     own = aggregate_of_node[i];
             for (int p = 0; p < length; ++p)
             {
-              const bool    own = aggregate_of_node[i] == P.columns[P.block_index(i, p)];
               const double *sum = work.sums.data() + p * nc * nm;
+              Number       *out = P_values + (begin + p) * nc * nm;
               for (int a = 0; a < nc; ++a)
                 for (int m = 0; m < nm; ++m)
                 {
@@ -72,8 +94,7 @@ namespace PatchFEM
                     scaled +=
                         static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]) * sum[c * nm + m];
                   }
-                  P.values[P.value_index(i, p, a, m)] =
-                      static_cast<Number>((own ? Q[a * nm + m] : 0.) - omega * scaled);
+                  out[a * nm + m] = static_cast<Number>((columns[p] == own ? Q[a * nm + m] : 0.) - omega * scaled);
                 }
             }
           }
@@ -81,100 +102,117 @@ namespace PatchFEM
       }
 
       template <int static_nc, int static_nm, typename Number>
-      void matrix_prolongator(const CoarseningView<Number> &view, const int first, const int last, Number *values)
+      void matrix_prolongator(
+          const CoarseningView<Number> &view, const Number *P_values, const int first, const int last, Number *values)
       {
         const auto &A  = view.A;
         const auto &P  = view.P;
-        const int   nc = static_nc > 0 ? static_nc : P.block_rows, nm = static_nm > 0 ? static_nm : P.block_columns;
+        const int   nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
 #pragma omp parallel
         {
-          Workspace           work(P.n_columns, view.AP_width, nc * nm);
-          std::vector<double> block(nc * nm);
+          Workspace work(P.n_columns, view.AP_width, nc * nm);
 #pragma omp for schedule(static)
           for (int i = first; i < last; ++i)
           {
-            const int *columns = view.AP.columns + view.AP.row_offsets[i];
-            const int  length  = static_cast<int>(view.AP.row_offsets[i + 1] - view.AP.row_offsets[i]);
-            for (int p = 0; p < length; ++p)
+            if (P.row_offsets[i] == P.row_offsets[i + 1])
+              continue;
+            const int    *columns = view.AP.columns + view.AP.row_offsets[i];
+            const int     length  = static_cast<int>(view.AP.row_offsets[i + 1] - view.AP.row_offsets[i]);
+            const int     lowest  = P.columns[P.row_offsets[i]];
+            const int     start   = static_cast<int>(std::lower_bound(columns, columns + length, lowest) - columns);
+            double *const sums    = work.sums.data();
+            for (int p = start; p < length; ++p)
               work.position[columns[p]] = p;
-            std::fill_n(work.sums.begin(), length * nc * nm, 0.);
+            std::fill(sums + start * nc * nm, sums + length * nc * nm, 0.);
             for (int k = 0; k < view.A_lengths[i]; ++k)
             {
-              const int j = A.columns[A.block_index(i, k)];
-              double A_ik[(static_nc > 0 ? static_nc : max_block_size) * (static_nc > 0 ? static_nc : max_block_size)];
-              for (int a = 0; a < nc; ++a)
-                for (int b = 0; b < nc; ++b)
-                  A_ik[a * nc + b] = static_cast<double>(A.values[A.value_index(i, k, a, b)]);
-              for (int q = 0; q < view.P_lengths[j]; ++q)
+              const int                                 j = A.columns[A.block_index(i, k)];
+              const Block<static_nc, static_nc, Number> A_ij(A, i, k, nc, nc);
+              for (std::int64_t e = P.row_offsets[j]; e < P.row_offsets[j + 1]; ++e)
               {
-                double *sum = work.sums.data() + work.position[P.columns[P.block_index(j, q)]] * nc * nm;
-                for (int b = 0; b < nc; ++b)
+                if (P.columns[e] < lowest)
+                  continue;
+                double       *sum   = sums + work.position[P.columns[e]] * nc * nm;
+                const Number *block = P_values + e * nc * nm;
+                for (int a = 0; a < nc; ++a)
                   for (int m = 0; m < nm; ++m)
                   {
-                    const double value = static_cast<double>(P.values[P.value_index(j, q, b, m)]);
-                    for (int a = 0; a < nc; ++a)
-                      sum[a * nm + m] += A_ik[a * nc + b] * value;
+                    double product = 0.;
+                    for (int b = 0; b < nc; ++b)
+                      product += A_ij.values[a * nc + b] * static_cast<double>(block[b * nm + m]);
+                    sum[a * nm + m] += product;
                   }
               }
             }
-            Number *out = values + std::int64_t(i - first) * view.AP_width * nc * nm;
-            for (int e = 0; e < length * nc * nm; ++e)
-              out[e] = static_cast<Number>(work.sums[e]);
+            Number *out = values + (view.AP.row_offsets[i] - view.AP.row_offsets[first]) * nc * nm;
+            for (int e = start * nc * nm; e < length * nc * nm; ++e)
+              out[e] = static_cast<Number>(sums[e]);
           }
         }
       }
 
       template <int static_nc, int static_nm, typename Number>
-      void coarse_matrix(const CoarseningView<Number> &view, const int first, const int last, const Number *values)
+      void coarse_matrix(const CoarseningView<Number> &view,
+                         const Number                 *P_values,
+                         const int                     first,
+                         const int                     last,
+                         const Number                 *values)
       {
-        const auto &R  = view.R;
         const auto &C  = view.C;
-        const int   nc = static_nc > 0 ? static_nc : R.block_columns, nm = static_nm > 0 ? static_nm : R.block_rows;
+        const auto &AP = view.AP;
+        const auto &P  = view.P;
+        const int   nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
 #pragma omp parallel
         {
           Workspace work(C.n_columns, view.C_width, nm * nm);
 #pragma omp for schedule(dynamic, 16)
           for (int i = 0; i < C.n_rows; ++i)
           {
-            int k = 0;
-            while (k < view.R_lengths[i] && R.columns[R.block_index(i, k)] < first)
+            const int n_rows = view.R.length(i);
+            int       k      = 0;
+            while (k < n_rows && view.R.column(i, k) < first)
               ++k;
-            if (k == view.R_lengths[i] || R.columns[R.block_index(i, k)] >= last)
+            if (k == n_rows || view.R.column(i, k) >= last)
               continue;
-            const int length = view.C_lengths[i];
-            for (int p = 0; p < length; ++p)
+            const int *columns = view.C_pattern.columns + view.C_pattern.row_offsets[i];
+            const int  length  = static_cast<int>(view.C_pattern.row_offsets[i + 1] - view.C_pattern.row_offsets[i]);
+            const int  start   = static_cast<int>(std::lower_bound(columns, columns + length, i) - columns);
+            for (int p = start; p < length; ++p)
+              work.position[columns[p]] = p;
+            std::fill(work.sums.begin() + start * nm * nm, work.sums.begin() + length * nm * nm, 0.);
+            for (; k < n_rows; ++k)
             {
-              work.position[C.columns[C.block_index(i, p)]] = p;
-              for (int m = 0; m < nm; ++m)
-                for (int c = 0; c < nm; ++c)
-                  work.sums[(p * nm + m) * nm + c] = static_cast<double>(C.values[C.value_index(i, p, m, c)]);
-            }
-            for (; k < view.R_lengths[i]; ++k)
-            {
-              const int j = R.columns[R.block_index(i, k)];
+              const int j = view.R.column(i, k);
               if (j >= last)
                 break;
-              double R_ik[(static_nc > 0 ? static_nc * static_nm : max_block_size * max_block_size)];
-              for (int m = 0; m < nm; ++m)
-                for (int b = 0; b < nc; ++b)
-                  R_ik[m * nc + b] = static_cast<double>(R.values[R.value_index(i, k, m, b)]);
-              const std::int64_t begin  = view.AP.row_offsets[j];
-              const int          n      = static_cast<int>(view.AP.row_offsets[j + 1] - begin);
-              const int *const   column = view.AP.columns + begin;
-              for (int q = static_cast<int>(std::lower_bound(column, column + n, i) - column); q < n; ++q)
+              const int *const    P_end  = P.columns + P.row_offsets[j + 1];
+              const std::int64_t  at     = std::lower_bound(P.columns + P.row_offsets[j], P_end, i) - P.columns;
+              const Number *const P_ji   = P_values + at * nc * nm;
+              const int *const    end    = AP.columns + AP.row_offsets[j + 1];
+              const int          *column = std::lower_bound(AP.columns + AP.row_offsets[j], end, i);
+              const Number       *block  = values + (column - AP.columns - AP.row_offsets[first]) * nc * nm;
+              for (; column != end; ++column, block += nc * nm)
               {
-                const Number *block = values + (std::int64_t(j - first) * view.AP_width + q) * nc * nm;
-                double       *sum   = work.sums.data() + work.position[column[q]] * nm * nm;
+                double *sum = work.sums.data() + work.position[*column] * nm * nm;
                 for (int m = 0; m < nm; ++m)
-                  for (int b = 0; b < nc; ++b)
-                    for (int c = 0; c < nm; ++c)
-                      sum[m * nm + c] += R_ik[m * nc + b] * static_cast<double>(block[b * nm + c]);
+                  for (int c = 0; c < nm; ++c)
+                  {
+                    double product = 0.;
+                    for (int b = 0; b < nc; ++b)
+                      product += static_cast<double>(P_ji[b * nm + m]) * static_cast<double>(block[b * nm + c]);
+                    sum[m * nm + c] += product;
+                  }
               }
             }
-            for (int p = 0; p < length; ++p)
-              for (int m = 0; m < nm && C.columns[C.block_index(i, p)] >= i; ++m)
-                for (int c = 0; c < nm; ++c)
-                  C.values[C.value_index(i, p, m, c)] = static_cast<Number>(work.sums[(p * nm + m) * nm + c]);
+            for (int p = start; p < length; ++p)
+            {
+              Number *const out = C.values + C.value_index(i, p, 0, 0);
+              for (int e = 0; e < nm * nm; ++e)
+              {
+                Number &entry = out[std::int64_t(e) * C.slice_height];
+                entry         = static_cast<Number>(static_cast<double>(entry) + work.sums[p * nm * nm + e]);
+              }
+            }
           }
         }
       }
@@ -186,34 +224,49 @@ namespace PatchFEM
                      const int                       *aggregate_of_node,
                      const double                    *tentative,
                      const BlockDiagonalView<Number> &D,
-                     const double                    *omega)
+                     const double                    *omega,
+                     Number                          *P_values)
     {
-      with_prolongator_sizes(view.P.block_rows, view.P.block_columns, [&](auto nc, auto nm) {
-        prolongator<decltype(nc)::value, decltype(nm)::value>(view, aggregate_of_node, tentative, D, omega[0]);
+      with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
+        prolongator<decltype(nc)::value, decltype(nm)::value>(view, aggregate_of_node, tentative, D, omega[0],
+                                                              P_values);
       });
     }
 
     template <typename Number>
-    void matrix_prolongator(Host, const CoarseningView<Number> &view, const int first, const int last, Number *values)
+    void matrix_prolongator(Host,
+                            const CoarseningView<Number> &view,
+                            const Number                 *P_values,
+                            const int                     first,
+                            const int                     last,
+                            Number                       *values)
     {
-      with_prolongator_sizes(view.P.block_rows, view.P.block_columns, [&](auto nc, auto nm) {
-        matrix_prolongator<decltype(nc)::value, decltype(nm)::value>(view, first, last, values);
+      with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
+        matrix_prolongator<decltype(nc)::value, decltype(nm)::value>(view, P_values, first, last, values);
       });
     }
 
     template <typename Number>
-    void coarse_matrix(Host, const CoarseningView<Number> &view, const int first, const int last, const Number *values)
+    void coarse_matrix(Host,
+                       const CoarseningView<Number> &view,
+                       const Number                 *P_values,
+                       const int                     first,
+                       const int                     last,
+                       const Number                 *values,
+                       int,
+                       double *)
     {
-      with_prolongator_sizes(view.P.block_rows, view.P.block_columns, [&](auto nc, auto nm) {
-        coarse_matrix<decltype(nc)::value, decltype(nm)::value>(view, first, last, values);
+      with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
+        coarse_matrix<decltype(nc)::value, decltype(nm)::value>(view, P_values, first, last, values);
       });
     }
 
-#define INSTANTIATE(Number)                                                                    \
-  template void prolongator(Host, const CoarseningView<Number> &, const int *, const double *, \
-                            const BlockDiagonalView<Number> &, const double *);                \
-  template void matrix_prolongator(Host, const CoarseningView<Number> &, int, int, Number *);  \
-  template void coarse_matrix(Host, const CoarseningView<Number> &, int, int, const Number *);
+#define INSTANTIATE(Number)                                                                                        \
+  template void prolongator(Host, const CoarseningView<Number> &, const int *, const double *,                     \
+                            const BlockDiagonalView<Number> &, const double *, Number *);                          \
+  template void matrix_prolongator(Host, const CoarseningView<Number> &, const Number *, int, int, Number *);      \
+  template void coarse_matrix(Host, const CoarseningView<Number> &, const Number *, int, int, const Number *, int, \
+                              double *);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <parallel/algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,19 +15,49 @@ namespace PatchFEM
   {
     namespace
     {
+      /** Digit by digit from the lowest, each by counting: every pass reads and writes the pairs once. */
       template <typename Key, typename Value>
-      void sort_pairs(const std::int64_t n, Key *keys, Value *values)
+      void sort_pairs(const std::int64_t n, Key *keys, Value *values, const int n_bits)
       {
-        const std::unique_ptr<std::pair<Key, Value>[]> pairs(new std::pair<Key, Value>[n]);
+        using Pair                               = std::pair<Key, Value>;
+        constexpr int                 digit_bits = 11, n_digits = 1 << digit_bits;
+        const std::unique_ptr<Pair[]> memory(new Pair[2 * n]);
+        Pair                         *from = memory.get(), *to = from + n;
 #pragma omp parallel for schedule(static)
         for (std::int64_t i = 0; i < n; ++i)
-          pairs[i] = {keys[i], values[i]};
-        const auto by_key = [](const auto &a, const auto &b) { return a.first < b.first; };
-        if (!std::is_sorted(pairs.get(), pairs.get() + n, by_key))
-          __gnu_parallel::stable_sort(pairs.get(), pairs.get() + n, by_key);
+          from[i] = {keys[i], values[i]};
+        if (std::is_sorted(from, from + n, [](const Pair &a, const Pair &b) { return a.first < b.first; }))
+          return;
+        std::vector<std::int64_t> places(std::size_t(omp_get_max_threads()) * n_digits);
+        for (int shift = 0; shift < n_bits; shift += digit_bits, std::swap(from, to))
+#pragma omp parallel
+        {
+          const int           n_threads = omp_get_num_threads(), t = omp_get_thread_num();
+          const std::int64_t  begin = n * t / n_threads, end = n * (t + 1) / n_threads;
+          std::int64_t *const place = places.data() + std::size_t(t) * n_digits;
+          const auto          digit = [&](const Pair &pair) { return (pair.first >> shift) & Key(n_digits - 1); };
+          std::fill_n(place, n_digits, 0);
+          for (std::int64_t i = begin; i < end; ++i)
+            ++place[digit(from[i])];
+#pragma omp barrier
+#pragma omp single
+          {
+            std::int64_t sum = 0;
+            for (int d = 0; d < n_digits; ++d)
+              for (int k = 0; k < n_threads; ++k)
+              {
+                std::int64_t      &entry = places[std::size_t(k) * n_digits + d];
+                const std::int64_t count = entry;
+                entry                    = sum;
+                sum += count;
+              }
+          }
+          for (std::int64_t i = begin; i < end; ++i)
+            to[place[digit(from[i])]++] = from[i];
+        }
 #pragma omp parallel for schedule(static)
         for (std::int64_t i = 0; i < n; ++i)
-          std::tie(keys[i], values[i]) = pairs[i];
+          std::tie(keys[i], values[i]) = from[i];
       }
     } // namespace
 
@@ -58,14 +88,14 @@ namespace PatchFEM
       }
     }
 
-    void stable_sort_by_key(Host, const std::int64_t n, std::uint64_t *keys, int *values, int)
+    void stable_sort_by_key(Host, const std::int64_t n, std::uint64_t *keys, int *values, const int n_bits)
     {
-      sort_pairs(n, keys, values);
+      sort_pairs(n, keys, values, n_bits);
     }
 
-    void stable_sort_by_key(Host, const std::int64_t n, int *keys, std::int64_t *values, int)
+    void stable_sort_by_key(Host, const std::int64_t n, int *keys, std::int64_t *values, const int n_bits)
     {
-      sort_pairs(n, keys, values);
+      sort_pairs(n, keys, values, n_bits);
     }
 
     void sort_segments(Host, std::int64_t, const int n_segments, const std::int64_t *offsets, int *keys)

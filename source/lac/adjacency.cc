@@ -145,36 +145,24 @@ namespace PatchFEM
     void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
     {
       const Backend &place = groups.group.backend();
-      const int      n = groups.n_groups, n_listed = groups.offsets.read(n);
-      const int     *nodes = groups.nodes.data(), *group = groups.group.data();
+      const int      n     = groups.n_groups;
 
-      // Each node gives the groups it touches. Nodes are listed by group, so what a group's nodes give is a segment.
-      Array<int>          counts(place, n_listed);
-      Array<std::int64_t> starts, segments(place, std::size_t(n) + 1);
-      run(place, n_listed, kernels::CountGroupsBody{graph, nodes, group, counts.data()});
-      const std::int64_t n_touched = scan(counts, starts);
-      Array<int>         touched(place, n_touched);
-      run(place, n_listed, kernels::EmitGroupsBody{graph, nodes, group, starts.data(), touched.data()});
-      run(place, std::int64_t(n) + 1,
-          kernels::GatherBody<std::int64_t>{groups.offsets.data(), starts.data(), segments.data()});
-      if (n_touched > 0)
-        dispatch(place,
-                 [&](auto where) { kernels::sort_segments(where, n_touched, n, segments.data(), touched.data()); });
-
-      counts.reinit(place, n);
-      Array<std::int64_t> offsets;
-      run(place, n, kernels::CountUniqueBody{segments.data(), touched.data(), counts.data()});
-      const std::int64_t n_edges = scan(counts, offsets);
-      Array<int>         neighbours(place, n_edges), weights(place, n_edges);
-      run(place, n, kernels::WriteUniqueBody{segments.data(), touched.data(), offsets.data(), neighbours.data()});
+      const kernels::TouchedGroups touched{graph, groups.offsets.data(), groups.nodes.data(), groups.group.data()};
+      Array<int>                   counts(place, n);
+      Array<std::int64_t>          offsets;
+      Array<int>                   neighbours, weights;
       result.inside.reinit(place, n);
-      if (n > 0)
-        result.inside.set_zero();
-      if (n_edges > 0)
-        weights.set_zero();
-      run(place, n_listed,
-          kernels::AddEdgesBody{graph, nodes, group, offsets.data(), neighbours.data(), weights.data(),
-                                result.inside.data()});
+      dispatch(place, [&](auto where) {
+        Array<int>         kept(place, std::size_t(n) * kernels::n_kept(where, touched));
+        const auto         found   = kernels::count_unique(where, n, n, touched, counts.data(), kept.data());
+        const std::int64_t n_edges = scan(counts, offsets);
+        neighbours.reinit(place, n_edges);
+        weights.reinit(place, n_edges);
+        kernels::write_unique(where, n, touched, found, kept.data(), offsets.data(), neighbours.data());
+        kernels::team_for(where, n,
+                          kernels::GroupWeightsBody{touched, offsets.data(), neighbours.data(), weights.data(),
+                                                    result.inside.data()});
+      });
       result.graph.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
     }
 

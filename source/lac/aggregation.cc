@@ -147,6 +147,17 @@ namespace PatchFEM
     GroupGraph strong_graph, pattern_graph, patch_graph;
     graph_tools::partition(place, strong.view(), data.aggregate_distance, false, {nullptr, 1, 0},
                            data.min_aggregate_size, aggregates, strong_graph);
+    stats              = Statistics();
+    stats.n_nodes      = n;
+    stats.n_aggregates = aggregates.n_groups;
+    if (!data.patches)
+    {
+      for (Array<int> *array : {&aggregate_patches, &patch_aggregate_starts, &patch_node_starts})
+        array->reinit(place, 0);
+      take(aggregates, strong_graph.graph);
+      place.synchronize();
+      return;
+    }
     // What a matrix stores does not depend on the weights that its graph may have.
     const bool same = &pattern == &strong && pattern.weights().empty();
     if (!same)
@@ -186,32 +197,17 @@ namespace PatchFEM
     GroupGraph renumbered_graph;
     graph_tools::build_group_graph(strong_graph.graph.view(), renumbered, renumbered_graph);
 
-    stats                  = Statistics();
-    stats.n_nodes          = n;
-    stats.n_aggregates     = n_aggregates;
     stats.n_patches        = patches.n_groups;
-    const int n_aggregated = aggregates.offsets.read(n_aggregates);
-    stats.n_isolated       = n - n_aggregated;
     patch_aggregate_starts = std::move(patches.offsets);
-    aggregate_starts       = std::move(aggregates.offsets);
-    node_aggregates        = std::move(aggregates.group);
-    old_of_new             = std::move(aggregates.nodes);
-    graph_of_aggregates    = std::move(renumbered_graph.graph);
+    take(aggregates, renumbered_graph.graph);
     patch_node_starts.reinit(place, std::size_t(stats.n_patches) + 1);
     run(place, std::int64_t(stats.n_patches) + 1,
         kernels::GatherBody<int>{patch_aggregate_starts.data(), aggregate_starts.data(), patch_node_starts.data()});
-    nodes_by_aggregate.reinit(place, n_aggregated);
-    if (n_aggregated > 0)
-      memory::copy(place, nodes_by_aggregate.data(), place, old_of_new.data(), nodes_by_aggregate.memory_consumption());
-    new_of_old.reinit(place, n);
-    run(place, n, kernels::InvertBody{old_of_new.data(), new_of_old.data()});
 
     if (n_aggregates > 0)
     {
-      stats.nodes_per_aggregate  = sizes_of(aggregate_starts);
       stats.nodes_per_patch      = sizes_of(patch_node_starts);
       stats.aggregates_per_patch = sizes_of(patch_aggregate_starts);
-      stats.ratio                = stats.nodes_per_aggregate.mean;
 
       Array<int>          patch_bytes(place, stats.n_patches), inside(place, n_aggregates);
       Array<std::int64_t> sums;
@@ -224,6 +220,25 @@ namespace PatchFEM
       stats.n_edges           = scan(inside, sums) / 2 + stats.cut_by_aggregates;
     }
     place.synchronize();
+  }
+
+  /** Keeps the lists of @p aggregates and their graph. */
+  void Aggregation::take(Groups &aggregates, Adjacency &graph)
+  {
+    const Backend place        = aggregates.group.backend(); // a copy: the arrays are moved from
+    const int     n_aggregated = aggregates.offsets.read(stats.n_aggregates);
+    stats.n_isolated           = stats.n_nodes - n_aggregated;
+    aggregate_starts           = std::move(aggregates.offsets);
+    node_aggregates            = std::move(aggregates.group);
+    old_of_new                 = std::move(aggregates.nodes);
+    graph_of_aggregates        = std::move(graph);
+    nodes_by_aggregate.reinit(place, n_aggregated);
+    if (n_aggregated > 0)
+      memory::copy(place, nodes_by_aggregate.data(), place, old_of_new.data(), nodes_by_aggregate.memory_consumption());
+    new_of_old.reinit(place, stats.n_nodes);
+    run(place, stats.n_nodes, kernels::InvertBody{old_of_new.data(), new_of_old.data()});
+    stats.nodes_per_aggregate = sizes_of(aggregate_starts);
+    stats.ratio               = stats.nodes_per_aggregate.mean;
   }
 
   std::size_t Aggregation::memory_consumption() const

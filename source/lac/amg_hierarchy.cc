@@ -85,10 +85,13 @@ namespace PatchFEM
           require(matrix->n_rows() <= most_rows,
                   "is the last one but too large to be inverted; allow more levels or larger aggregates.");
           level.inverse.compute(*matrix, null_vectors, null_scale);
+          report(index, "inverse");
           return;
         }
         compute_smoother(level);
-        level.aggregates       = aggregation.aggregate(index, *matrix);
+        report(index, "smoother");
+        level.aggregates = aggregation.aggregate(index, *matrix);
+        report(index, "aggregates");
         const int n_components = matrix->block_rows(), n_nodes = matrix->n_rows() / n_components;
         const int n_aggregates = level.aggregates.n_aggregates();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
@@ -103,10 +106,13 @@ namespace PatchFEM
         level.tentative.coarse_modes().release();
         for (Array<double> &v : null_vectors)
           v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
+        report(index, "modes");
         level.coarsening.reinit(*matrix, level.aggregates, n_modes);
+        report(index, "patterns");
         level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
         settle_null_vectors(level);
         add_settled(level);
+        report(index, "values");
         level.has_coarse = coarser = true;
       });
       matrix = &level.coarsening.coarse_matrix();
@@ -131,11 +137,12 @@ namespace PatchFEM
           level.inverse.compute(*level.A, null_vectors, null_scale);
         else
           compute_smoother(level);
-        if (level.has_coarse)
-        {
-          level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
-          add_settled(level);
-        }
+        report(index, level.smoother == nullptr ? "inverse" : "smoother");
+        if (!level.has_coarse)
+          return;
+        level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        add_settled(level);
+        report(index, "values");
       });
     }
   }

@@ -34,10 +34,12 @@ namespace PatchFEM
     }
     else
     {
-      const Adjacency &above = aggregations.back().aggregate_graph();
+      const Adjacency &above  = aggregations.back().aggregate_graph();
+      const bool       follow = above.n_edges() > 0;
       Adjacency        pattern;
-      pattern.reinit(A);
-      next.reinit(pattern, above.n_edges() > 0 ? above : pattern, A.block_rows(), data);
+      if (data.patches || !follow)
+        pattern.reinit(A);
+      next.reinit(data.patches || !follow ? pattern : above, follow ? above : pattern, A.block_rows(), data);
     }
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();

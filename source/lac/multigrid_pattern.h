@@ -6,21 +6,11 @@
 
 #include <patchfem/kernels/multigrid_pattern_bodies.h>
 #include <patchfem/kernels/primitives.h>
+#include <patchfem/lac/compressed_pattern.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
 namespace PatchFEM
 {
-  /** A pattern in compressed rows that lives on a back end. */
-  struct CompressedPattern
-  {
-    int                 n_rows = 0, n_columns = 0;
-    int                 width = 0; ///< longest row
-    Array<std::int64_t> offsets;
-    Array<int>          columns;
-
-    SparsityView view() const { return {n_rows, n_columns, offsets.data(), columns.data()}; }
-  };
-
   template <typename Number>
   kernels::SlicedPattern sliced_pattern(const SlicedEllpackMatrix<Number> &A)
   {
@@ -37,13 +27,14 @@ namespace PatchFEM
     result.n_columns = n_columns;
     Array<int> counts(place, n_rows);
     result.offsets.reinit(place, std::size_t(n_rows) + 1);
-    run(place, n_rows, kernels::CountRowBody<Rows>{rows, counts.data()});
     dispatch(place, [&](auto where) {
+      Array<int> kept(place, std::size_t(n_rows) * kernels::n_kept(where, rows));
+      const auto found = kernels::count_unique(where, n_rows, n_columns, rows, counts.data(), kept.data());
       kernels::exclusive_scan(where, n_rows, counts.data(), result.offsets.data());
       result.width = kernels::maximum(where, n_rows, counts.data());
+      result.columns.reinit(place, result.offsets.read(n_rows));
+      kernels::write_unique(where, n_rows, rows, found, kept.data(), result.offsets.data(), result.columns.data());
     });
-    result.columns.reinit(place, result.offsets.read(n_rows));
-    run(place, n_rows, kernels::WriteRowBody<Rows>{rows, result.offsets.data(), result.columns.data()});
     return result;
   }
 

@@ -55,7 +55,9 @@ namespace PatchFEM
         mixed  = true;
         levels = AMGHierarchy<Number>();
         single_matrix.copy_from(finest);
-        blocked = SlicedEllpackMatrix<Number>();
+        borrows_pattern = &finest != &blocked;
+        blocked         = SlicedEllpackMatrix<Number>();
+        single_levels.monitor(end_of_phase);
         single_levels.initialize(single_matrix, near_null, aggregation, additional_data, std::move(null_vectors));
         single_src.reinit(matrix.backend(), matrix.n_rows(), true);
         single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
@@ -64,6 +66,7 @@ namespace PatchFEM
       }
     single_levels = AMGHierarchy<float>();
     single_matrix = SlicedEllpackMatrix<float>();
+    levels.monitor(end_of_phase);
     levels.initialize(finest, near_null, aggregation, additional_data, std::move(null_vectors));
   }
 
@@ -103,9 +106,18 @@ namespace PatchFEM
   template <typename Number>
   std::size_t PreconditionAMG<Number>::memory_consumption() const
   {
-    return blocked.memory_consumption() + single_matrix.memory_consumption() + levels.memory_consumption() +
-           single_levels.memory_consumption() + single_src.memory_consumption() + single_dst.memory_consumption() +
-           norm.memory_consumption();
+    const std::size_t copy =
+        mixed && borrows_pattern ? single_matrix.values_memory_consumption() : single_matrix.memory_consumption();
+    return blocked.memory_consumption() + copy + levels.memory_consumption() + single_levels.memory_consumption() +
+           single_src.memory_consumption() + single_dst.memory_consumption() + norm.memory_consumption();
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::monitor(const std::function<void(unsigned int, const std::string &)> &function)
+  {
+    end_of_phase = function;
+    levels.monitor(function);
+    single_levels.monitor(function);
   }
 
   template <typename Number>

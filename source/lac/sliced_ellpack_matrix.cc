@@ -12,33 +12,38 @@ namespace PatchFEM
 {
   template <typename Number>
   void SlicedEllpackMatrix<Number>::reinit(const Backend        &backend,
-                                           const SparsityView   &pattern,
+                                           const SparsityView   &blocks,
                                            const int             block_rows,
                                            const int             block_columns,
                                            const AdditionalData &additional_data)
   {
-    check_block_pattern(pattern, block_rows, block_columns);
+    check_block_pattern(blocks, block_rows, block_columns);
     require(additional_data.slice_height >= 1,
             "The slice height must be at least 1, not " + std::to_string(additional_data.slice_height) + ".");
-    n_row_blocks    = pattern.n_rows;
-    n_column_blocks = pattern.n_columns;
+    n_row_blocks    = blocks.n_rows;
+    n_column_blocks = blocks.n_columns;
     n_block_rows    = block_rows;
     n_block_columns = block_columns;
     // A slice never needs to be higher than the matrix.
     height             = std::min(additional_data.slice_height, std::max(32, n_row_blocks));
-    n_blocks           = read_offset(backend, pattern.row_offsets, pattern.n_rows);
+    n_blocks           = read_offset(backend, blocks.row_offsets, blocks.n_rows);
     const int n_slices = PatchFEM::n_slices(n_row_blocks, height);
 
-    slice_offsets.reinit(backend, static_cast<std::size_t>(n_slices) + 1);
-    lengths.reinit(backend, n_row_blocks);
-    dispatch(backend,
-             [&](auto where) { kernels::slice_offsets(where, pattern, height, slice_offsets.data(), lengths.data()); });
-    const std::int64_t n_stored_blocks = read_offset(backend, slice_offsets.data(), n_slices);
-    columns.reinit(backend, n_stored_blocks);
+    pattern         = std::make_shared<const internal::SlicedPatternArrays>(); // gives memory back first
+    const auto made = std::make_shared<internal::SlicedPatternArrays>();
+    made->slice_offsets.reinit(backend, static_cast<std::size_t>(n_slices) + 1);
+    made->lengths.reinit(backend, n_row_blocks);
+    dispatch(backend, [&](auto where) {
+      kernels::slice_offsets(where, blocks, height, made->slice_offsets.data(), made->lengths.data());
+    });
+    const std::int64_t n_stored_blocks = read_offset(backend, made->slice_offsets.data(), n_slices);
+    made->columns.reinit(backend, n_stored_blocks);
     values.reinit(backend, n_stored_blocks * block_rows * block_columns);
-    dispatch(backend,
-             [&](auto where) { kernels::fill_columns(where, pattern, height, slice_offsets.data(), columns.data()); });
-    *this = Number(0);
+    dispatch(backend, [&](auto where) {
+      kernels::fill_columns(where, blocks, height, made->slice_offsets.data(), made->columns.data());
+    });
+    pattern = made;
+    *this   = Number(0);
   }
 
   template <typename Number>
@@ -79,7 +84,7 @@ namespace PatchFEM
     Array<Number>             scalar_values(backend, matrix.values);
     const CSRView<Number>     source{matrix.n_rows, matrix.n_columns, scalar_offsets.data(), scalar_columns.data(),
                                  scalar_values.data()};
-    dispatch(backend, [&](auto where) { kernels::fill_values(where, source, lengths.data(), view()); });
+    dispatch(backend, [&](auto where) { kernels::fill_values(where, source, row_lengths(), view()); });
     backend.synchronize();
   }
 
@@ -93,9 +98,7 @@ namespace PatchFEM
     n_block_columns = other.n_block_columns;
     height          = other.height;
     n_blocks        = other.n_blocks;
-    slice_offsets.copy_from(other.backend(), other.slice_offsets);
-    columns.copy_from(other.backend(), other.columns);
-    lengths.copy_from(other.backend(), other.lengths);
+    pattern         = other.pattern;
     values.reinit(other.backend(), other.values.size());
     copy_values_from(other);
   }
@@ -121,15 +124,21 @@ namespace PatchFEM
   template <typename Number>
   SlicedEllpackView<Number> SlicedEllpackMatrix<Number>::view() const
   {
-    return {n_row_blocks, n_column_blocks,      n_block_rows,   n_block_columns,
-            height,       slice_offsets.data(), columns.data(), values.data()};
+    return {n_row_blocks,
+            n_column_blocks,
+            n_block_rows,
+            n_block_columns,
+            height,
+            pattern->slice_offsets.data(),
+            pattern->columns.data(),
+            values.data()};
   }
 
   template <typename Number>
   std::size_t SlicedEllpackMatrix<Number>::memory_consumption() const
   {
-    return slice_offsets.memory_consumption() + columns.memory_consumption() + lengths.memory_consumption() +
-           values.memory_consumption();
+    return pattern->slice_offsets.memory_consumption() + pattern->columns.memory_consumption() +
+           pattern->lengths.memory_consumption() + values.memory_consumption();
   }
 
   template <typename Number>
@@ -176,7 +185,7 @@ namespace PatchFEM
                                                                " has no diagonal blocks of size " +
                                                                std::to_string(block_size) + ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    const kernels::SlicedEllpackBlockDiagonalBody<Number> body{view(), lengths.data(), block_size, blocks.data(),
+    const kernels::SlicedEllpackBlockDiagonalBody<Number> body{view(), row_lengths(), block_size, blocks.data(),
                                                                n_rows() / block_size};
     dispatch(backend(), [&](auto where) { kernels::parallel_for(where, n_rows(), body); });
   }
@@ -184,9 +193,9 @@ namespace PatchFEM
   template <typename Number>
   HostCSR<Number> SlicedEllpackMatrix<Number>::to_csr_host() const
   {
-    const std::vector<std::int64_t> host_offsets = slice_offsets.to_vector();
-    const std::vector<int>          host_columns = columns.to_vector();
-    const std::vector<int>          host_lengths = lengths.to_vector();
+    const std::vector<std::int64_t> host_offsets = pattern->slice_offsets.to_vector();
+    const std::vector<int>          host_columns = pattern->columns.to_vector();
+    const std::vector<int>          host_lengths = pattern->lengths.to_vector();
     std::vector<Number>             host_values  = values.to_vector();
     SlicedEllpackView<Number>       A            = view();
     A.slice_offsets                              = host_offsets.data();

@@ -19,6 +19,14 @@ namespace PatchFEM
 
     /** Values of A P that may always be held at once, in bytes. */
     constexpr std::int64_t least_stretch_bytes = std::int64_t(1) << 26;
+
+    /** Blocks of a sliced matrix if all its rows were as long as the longest. */
+    template <typename Number>
+    std::int64_t slots(const SlicedEllpackMatrix<Number> &matrix, const int width)
+    {
+      const SlicedEllpackView<Number> view = matrix.view();
+      return std::int64_t(view.n_slices()) * view.slice_height * width;
+    }
   } // namespace
 
   void TentativeProlongator::compute(const AggregateLists &aggregates,
@@ -40,10 +48,17 @@ namespace PatchFEM
     dropped_modes.reinit(place, n_aggregates);
     Array<int> count(place, 1);
     count.set_zero();
-    run(place, n_aggregates,
-        kernels::AggregateQRBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
-                                 n_components, n_modes, modes.data(), tentative.data(), coarse.data(),
-                                 dropped_modes.data(), count.data(), drop_tolerance});
+    const kernels::AggregateQRBody body{aggregates.aggregate_offsets().data(),
+                                        aggregates.aggregate_nodes().data(),
+                                        n_components,
+                                        n_modes,
+                                        modes.data(),
+                                        tentative.data(),
+                                        coarse.data(),
+                                        dropped_modes.data(),
+                                        count.data(),
+                                        drop_tolerance};
+    dispatch(place, [&](auto where) { kernels::team_for(where, n_aggregates, body); });
     dropped_count = count.read(0);
   }
 
@@ -59,47 +74,57 @@ namespace PatchFEM
     require(aggregates.aggregate_of_node().size() == std::size_t(n_nodes),
             "Aggregates of " + std::to_string(aggregates.aggregate_of_node().size()) +
                 " nodes do not fit a matrix of " + std::to_string(n_nodes) + " block rows.");
-    CompressedPattern pattern =
-        compress(place, n_nodes, n_aggregates,
-                 kernels::ProlongatorRows{sliced_pattern(A), aggregates.aggregate_of_node().data()});
-    P_width = pattern.width;
-    P.reinit(place, pattern.view(), n_components, n_modes);
-    R.reinit(place, transpose(place, pattern).view(), n_modes, n_components);
-
-    pattern       = compress(place, n_nodes, n_aggregates, kernels::ProductRows{sliced_pattern(A), sliced_pattern(P)});
-    product_width = pattern.width;
-    product_offsets = std::move(pattern.offsets);
-    product_columns = std::move(pattern.columns);
-
-    const SparsityView product{n_nodes, n_aggregates, product_offsets.data(), product_columns.data()};
-    pattern = compress(place, n_aggregates, n_aggregates, kernels::CoarseRows{sliced_pattern(R), product});
+    P_pattern = compress(place, n_nodes, n_aggregates,
+                         kernels::ProlongatorRows{sliced_pattern(A), aggregates.aggregate_of_node().data()});
+    // Kernels note places in such a row in 16 bits.
+    require(P_pattern.width < 65535, "A node has neighbours in " + std::to_string(P_pattern.width) + " aggregates.");
+    P.reinit(place, P_pattern.view(), n_components, n_modes);
+    product_pattern = compress(place, n_nodes, n_aggregates, kernels::ProductRows{sliced_pattern(A), P_pattern.view()});
+    require(product_pattern.width < 65535,
+            "Neighbours of a node have neighbours in " + std::to_string(product_pattern.width) + " aggregates.");
+    {
+      const CompressedPattern transposed = transpose(place, P_pattern);
+      R.reinit(place, transposed.view(), n_modes, n_components);
+      R_width = transposed.width;
+    }
+    coarse_pattern =
+        compress(place, n_aggregates, n_aggregates, kernels::CoarseRows{sliced_pattern(R), product_pattern.view()});
     Array<int> first_row(place, 1);
     run(place, 1, kernels::FillBody{first_row.data(), INT_MAX});
-    run(place, n_aggregates, kernels::SymmetryBody{pattern.view(), first_row.data()});
+    run(place, n_aggregates, kernels::SymmetryBody{coarse_pattern.view(), first_row.data()});
     require(first_row.read(0) == INT_MAX,
             "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
-    coarse_width = pattern.width;
-    coarse.reinit(place, pattern.view(), n_modes, n_modes);
+    coarse.reinit(place, coarse_pattern.view(), n_modes, n_modes);
+    plan_stretches(A);
     omega.reinit(place, 1);
     place.synchronize();
   }
 
   template <typename Number>
+  void SmoothedAggregation<Number>::plan_stretches(const SlicedEllpackMatrix<Number> &A)
+  {
+    const std::int64_t n = product_pattern.n_rows, n_blocks = product_pattern.columns.size();
+    const std::int64_t limit = std::max(least_stretch_bytes, std::int64_t(A.n_stored_elements() * sizeof(Number) / 8));
+    const std::int64_t bytes = n_blocks * P.block_rows() * P.block_columns() * std::int64_t(sizeof(Number));
+    const std::int64_t n_stretches = bytes / limit + 1;
+    stretch_rows                   = static_cast<int>(std::max<std::int64_t>((n + n_stretches - 1) / n_stretches, 1));
+    if (stretch > 0)
+      stretch_rows = stretch;
+    stretch_entries = 0;
+    for (std::int64_t first = 0, begin = 0; first < n; first += stretch_rows)
+    {
+      const std::int64_t end = product_pattern.offsets.read(std::min(n, first + stretch_rows));
+      stretch_entries        = std::max(stretch_entries, end - begin);
+      begin                  = end;
+    }
+  }
+
+  template <typename Number>
   kernels::CoarseningView<Number> SmoothedAggregation<Number>::view(const SlicedEllpackMatrix<Number> &A) const
   {
-    const int n_nodes = A.n_rows() / A.block_rows(), n_coarse = coarse.n_rows() / coarse.block_rows();
-    return {A.view(),
-            A.row_lengths(),
-            P.view(),
-            P.row_lengths(),
-            P_width,
-            R.view(),
-            R.row_lengths(),
-            {n_nodes, n_coarse, product_offsets.data(), product_columns.data()},
-            product_width,
-            coarse.view(),
-            coarse.row_lengths(),
-            coarse_width};
+    return {A.view(),         A.row_lengths(),   P.block_rows(),         P.block_columns(),
+            P_pattern.view(), sliced_pattern(R), product_pattern.view(), coarse_pattern.view(),
+            coarse.view(),    P_pattern.width,   product_pattern.width,  coarse_pattern.width};
   }
 
   template <typename Number>
@@ -114,48 +139,52 @@ namespace PatchFEM
             "A tentative prolongator does not belong to these aggregates.");
     run(place, 1, kernels::OmegaBody{lambda.scalars(), omega_factor, omega.data()});
     const kernels::CoarseningView<Number> all = view(A);
+    Array<Number> P_values(place, P_pattern.columns.size() * P.block_rows() * P.block_columns());
     dispatch(place, [&](auto where) {
       kernels::prolongator(where, all, aggregates.aggregate_of_node().data(), tentative.values().data(),
-                           *D_inverse.block_diagonal(), omega.data());
+                           *D_inverse.block_diagonal(), omega.data(), P_values.data());
     });
-    const int n_nodes = all.A.n_rows;
-    run(place, n_nodes, kernels::TransposeBody<Number>{P.view(), P.row_lengths(), R.view(), R.row_lengths()});
-    compute_coarse_matrix(A, tentative.dropped());
+    run(place, slots(P, P_pattern.width),
+        kernels::FillProlongatorBody<Number>{all.P, P_values.data(), P.view(), P_pattern.width});
+    run(place, slots(R, R_width),
+        kernels::FillRestrictorBody<Number>{all.P, P_values.data(), R.view(), R.row_lengths(), R_width});
+    compute_coarse_matrix(A, P_values, tentative.dropped());
   }
 
   template <typename Number>
   void SmoothedAggregation<Number>::compute_coarse_matrix(const SlicedEllpackMatrix<Number> &A,
+                                                          const Array<Number>               &P_values,
                                                           const Array<int>                  &dropped)
   {
-    const Backend     &place   = A.backend();
-    const int          n_nodes = A.n_rows() / A.block_rows(), n_coarse = coarse.n_rows() / coarse.block_rows();
-    const std::int64_t row_values = std::int64_t(product_width) * P.block_rows() * P.block_columns();
-    if (n_nodes == 0 || row_values == 0)
+    const Backend                        &place = A.backend();
+    const kernels::CoarseningView<Number> all   = view(A);
+    if (stretch_entries == 0)
       return;
-    const std::int64_t bytes  = std::max(least_stretch_bytes, std::int64_t(A.n_stored_elements() * sizeof(Number) / 8));
-    const int          n_rows = stretch > 0 ? std::min(stretch, n_nodes)
-                                            : static_cast<int>(std::min<std::int64_t>(
-                                         n_nodes, bytes / (row_values * std::int64_t(sizeof(Number))) + 1));
-    Array<Number>      product(place, n_rows * row_values);
-    const kernels::CoarseningView<Number> all = view(A);
-    coarse                                    = Number(0);
-    for (int first = 0; first < n_nodes; first += n_rows)
+    Array<Number> product(place, stretch_entries * P.block_rows() * P.block_columns());
+    coarse      = Number(0);
+    int n_parts = 1;
+    dispatch(place, [&](auto where) { n_parts = kernels::n_coarse_parts(where, all.C.n_rows); });
+    Array<double> partial(place,
+                          n_parts == 1 ? 0 : n_parts * coarse_pattern.columns.size() * std::size_t(all.n_m) * all.n_m);
+    for (int first = 0; first < all.P.n_rows; first += stretch_rows)
     {
-      const int last = std::min(n_nodes, first + n_rows);
+      const int last = std::min(all.P.n_rows, first + stretch_rows);
       dispatch(place, [&](auto where) {
-        kernels::matrix_prolongator(where, all, first, last, product.data());
-        kernels::coarse_matrix(where, all, first, last, static_cast<const Number *>(product.data()));
+        kernels::matrix_prolongator(where, all, P_values.data(), first, last, product.data());
+        kernels::coarse_matrix(where, all, P_values.data(), first, last, static_cast<const Number *>(product.data()),
+                               n_parts, partial.data());
       });
     }
-    run(place, std::int64_t(n_coarse) * coarse_width,
-        kernels::MirrorBody<Number>{coarse.view(), coarse.row_lengths(), dropped.data(), coarse_width});
+    run(place, slots(coarse, coarse_pattern.width),
+        kernels::MirrorBody<Number>{coarse.view(), coarse.row_lengths(), dropped.data(), coarse_pattern.width});
   }
 
   template <typename Number>
   std::size_t SmoothedAggregation<Number>::memory_consumption() const
   {
     return P.memory_consumption() + R.memory_consumption() + coarse.memory_consumption() +
-           product_offsets.memory_consumption() + product_columns.memory_consumption() + omega.memory_consumption();
+           P_pattern.memory_consumption() + product_pattern.memory_consumption() + coarse_pattern.memory_consumption() +
+           omega.memory_consumption();
   }
 
   template class SmoothedAggregation<float>;

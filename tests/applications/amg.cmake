@@ -30,7 +30,8 @@ patchfem_amg(hp_elasticity elasticity convergence_2d 1e-8 ${exact} ${small} "Ref
 
 # The cantilever, whose displacements are of the order of 1e-3: every precision, format, cycle and smoother.
 set(beam "Baseline=trilinos_ml" "Output/Pictures=none")
-patchfem_amg(cantilever elasticity cantilever 1e-12 ${beam} CHECKS max_iterations=23 min_levels=2 precision=double)
+patchfem_amg(cantilever elasticity cantilever 1e-12 ${beam} CHECKS max_iterations=23 min_levels=2 precision=mixed)
+patchfem_amg(cantilever_double elasticity cantilever 1e-12 ${beam} "Precision=double" CHECKS max_iterations=23 min_levels=2 precision=double)
 patchfem_amg(cantilever_mixed elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Matrix/Format=csr"
              CHECKS max_iterations=23 min_levels=2 precision=mixed)
 patchfem_amg(cantilever_w elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Cycle=w" "Solver/AMG/Smoother=l1_jacobi"

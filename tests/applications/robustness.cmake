@@ -19,7 +19,7 @@ patchfem_amg(contrast.soft_layer elasticity cantilever 1e-2 ${small} ${quiet} "P
 patchfem_run_case(bad.amg_contrast elasticity ${parameter_files}/elasticity/cantilever.prm ERROR "cannot reach .* in this precision: .* Raise Solver/Tolerance"
                   SET "Backend=host" "Solver/Preconditioner=amg" "Precision=double" "Mesh/Global refinements=1" "Material/Young's modulus=x > 0.5 && x < 1 ? 210e15 : 210e9")
 patchfem_run_case(bad.amg_contrast_mixed elasticity ${parameter_files}/elasticity/cantilever.prm
-                  ERROR "Multigrid level 2 .24 rows.: The matrix is not positive definite: .* single precision, .* choose Precision = double"
+                  ERROR "Multigrid level 2 .* The matrix is not positive definite: .* single precision, .* choose Precision = double"
                   SET "Backend=host" "Solver/Preconditioner=amg" "Precision=mixed" "Mesh/Global refinements=1" ${small}
                       "Material/Young's modulus=x > 0.5 && x < 1 ? 210e15 : 210e9")
 
@@ -32,7 +32,7 @@ patchfem_amg(aspect.long laplace convergence_3d 1e-9 ${box} ${heated} "Mesh/Gene
 patchfem_amg(aspect.flat laplace convergence_3d 1e-8 ${box} ${heated} "Mesh/Generator arguments=3, 3, 3 : 0, 0, 0 : 20, 20, 1 : false"
              "Solver/AMG/Strength threshold=0.4" CHECKS max_iterations=34)
 patchfem_amg(aspect.plate elasticity cantilever 1e-9 ${box} ${loaded} "Mesh/Generator arguments=6, 6, 6 : 0, 0, 0 : 20, 20, 1 : true"
-             "Solver/AMG/Strength threshold=0.4" CHECKS max_iterations=62)
+             "Solver/AMG/Strength threshold=0.4" CHECKS max_iterations=70)
 patchfem_run_case(bad.strength_threshold elasticity ${parameter_files}/elasticity/cantilever.prm
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Strength threshold=0.6"
                   ERROR "Multigrid level 0 .* no two nodes are coupled strongly enough .* lower the strength threshold")

@@ -89,27 +89,30 @@ PATCHFEM_INSTANTIATE_BACKENDS(AssemblyTest);
 /** One unit cube: the stiffness of the trilinear hexahedron, whose entries are 1/3, 0, -1/12, -1/12 by distance. */
 TEST_P(AssemblyTest, OneCubeByEye)
 {
-  const System system = assemble<Laplace<3>>(backend(), synthetic::cube_of_hexahedra(1, 1), 8, {1.});
-  ASSERT_EQ(system.matrix.values.size(), 64u);
-  for (int i = 0; i < 8; ++i)
+  for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
   {
-    double sum   = 0.;
-    int    zeros = 0, twelfths = 0;
-    for (int j = 0; j < 8; ++j)
+    const System system = assemble<Laplace<3>>(backend(), synthetic::cube_of_hexahedra(1, 1), 8, {1.}, strategy);
+    ASSERT_EQ(system.matrix.values.size(), 64u);
+    for (int i = 0; i < 8; ++i)
     {
-      const double a = system.matrix.values[8 * i + j];
-      sum += a;
-      zeros += std::abs(a) < 1e-15;
-      twelfths += std::abs(a + 1. / 12.) < 1e-15;
-      if (i == j)
+      double sum   = 0.;
+      int    zeros = 0, twelfths = 0;
+      for (int j = 0; j < 8; ++j)
       {
-        EXPECT_NEAR(a, 1. / 3., 1e-15);
+        const double a = system.matrix.values[8 * i + j];
+        sum += a;
+        zeros += std::abs(a) < 1e-15;
+        twelfths += std::abs(a + 1. / 12.) < 1e-15;
+        if (i == j)
+        {
+          EXPECT_NEAR(a, 1. / 3., 1e-15);
+        }
       }
+      EXPECT_EQ(zeros, 3);
+      EXPECT_EQ(twelfths, 4);
+      EXPECT_NEAR(sum, 0., 1e-15);
+      EXPECT_NEAR(system.rhs[i], 2. / 8., 1e-15);
     }
-    EXPECT_EQ(zeros, 3);
-    EXPECT_EQ(twelfths, 4);
-    EXPECT_NEAR(sum, 0., 1e-15);
-    EXPECT_NEAR(system.rhs[i], 2. / 8., 1e-15);
   }
 }
 
@@ -117,7 +120,7 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
 {
   const auto check = [&](const auto &assemble_with) {
     const System reference = assemble_with(32);
-    for (const int rows : {1, 7, 48})
+    for (const int rows : {1, 7, 48, 150})
     {
       const System other = assemble_with(rows);
       EXPECT_EQ(reference.matrix.values, other.matrix.values) << rows << " rows a patch";
@@ -133,8 +136,9 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
       if (constrained)
         constrain(*tables);
     check([&](const int rows) { return assemble<Elasticity<3>>(backend(), elasticity, rows, {1.5, 0.8}); });
-    check([&](const int rows) { return assemble<Laplace<3>>(backend(), laplace, rows, {1.3}); });
-    check([&](const int rows) { return assemble<Laplace<3>>(backend(), tetrahedra, rows, {1.3}); });
+    for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
+      for (const ElementTables *tables : {&laplace, &tetrahedra})
+        check([&](const int rows) { return assemble<Laplace<3>>(backend(), *tables, rows, {1.3}, strategy); });
     check([&](const int rows) {
       return assemble<Diffusion<3>>(backend(), laplace, rows, {2., 0.1, 0.2, 3., 0.3, 4., 0.7});
     });
@@ -143,16 +147,32 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
 
 TEST_P(AssemblyTest, StrategiesAgree)
 {
-  ElementTables tables = synthetic::cube_of_tetrahedra(5, 1, true);
-  constrain(tables);
-  const std::vector<double> K{2., 0.1, 0.2, 3., 0.3, 4., 0.7};
-  const System              patches = assemble<Diffusion<3>>(backend(), tables, 64, K);
-  for (const int rows : {16, 150})
+  const auto check = [&](const auto &assemble_with) {
+    const System patches = assemble_with(32, AssemblyStrategy::patches);
+    for (const int rows : {16, 150})
+    {
+      const System gather = assemble_with(rows, AssemblyStrategy::gather);
+      EXPECT_EQ(patches.matrix.columns, gather.matrix.columns);
+      EXPECT_LE(largest_difference(patches.matrix.values, gather.matrix.values), 1e-13) << rows << " rows a patch";
+      EXPECT_LE(largest_difference(patches.rhs, gather.rhs), 1e-13) << rows << " rows a patch";
+    }
+  };
+  for (const bool constrained : {true, false})
   {
-    const System gather = assemble<Diffusion<3>>(backend(), tables, rows, K, AssemblyStrategy::gather);
-    EXPECT_EQ(patches.matrix.columns, gather.matrix.columns);
-    EXPECT_LE(largest_difference(patches.matrix.values, gather.matrix.values), 1e-13) << rows << " rows a patch";
-    EXPECT_LE(largest_difference(patches.rhs, gather.rhs), 1e-13) << rows << " rows a patch";
+    ElementTables tetrahedra = synthetic::cube_of_tetrahedra(5, 1, true),
+                  hexahedra = synthetic::cube_of_hexahedra(9, 1), elasticity = synthetic::cube_of_hexahedra(5, 3);
+    for (ElementTables *tables : {&tetrahedra, &hexahedra, &elasticity})
+      if (constrained)
+        constrain(*tables);
+    check([&](const int rows, const AssemblyStrategy strategy) {
+      return assemble<Diffusion<3>>(backend(), tetrahedra, rows, {2., 0.1, 0.2, 3., 0.3, 4., 0.7}, strategy);
+    });
+    check([&](const int rows, const AssemblyStrategy strategy) {
+      return assemble<Laplace<3>>(backend(), hexahedra, rows, {1.3}, strategy);
+    });
+    check([&](const int rows, const AssemblyStrategy strategy) {
+      return assemble<Elasticity<3>>(backend(), elasticity, rows, {1.5, 0.8}, strategy);
+    });
   }
 }
 

@@ -216,6 +216,21 @@ TEST_P(MatrixTest, ScalarEntriesAreGatheredIntoBlocks)
   EXPECT_GT(matrix.n_nonzero_elements(), std::int64_t(A.values.size()));
 }
 
+TEST_P(MatrixTest, CopiesShareThePatternAndOutliveTheOriginal)
+{
+  const HostCSR<double>       A = cases::spd_blocks(77, 3, 4);
+  SlicedEllpackMatrix<double> original(backend(), A, 3);
+  SlicedEllpackMatrix<float>  copy;
+  copy.copy_from(original);
+  EXPECT_EQ(copy.row_lengths(), original.row_lengths());
+  original.reinit(backend(), cases::spd_blocks(9, 2, 5), 2, 2);
+  EXPECT_NE(copy.row_lengths(), original.row_lengths());
+  const HostCSR<float> result = copy.to_csr_host();
+  EXPECT_EQ(result.row_offsets, A.row_offsets);
+  EXPECT_EQ(result.columns, A.columns);
+  EXPECT_EQ(result.values, cases::to<float>(A.values));
+}
+
 TEST_P(MatrixTest, BlockDiagonals)
 {
   for (const int b : {1, 2, 3, 5, 6})

@@ -97,7 +97,8 @@ TEST_P(MISAggregationTest, RepeatsBitByBit)
 TEST_P(MISAggregationTest, CoarseLevelsFollowTheGraphOfTheAggregates)
 {
   PreconditionAMG<double>::AdditionalData data;
-  data.coarse_size = 20;
+  data.coarse_size      = 20;
+  data.single_precision = false;
   Problem<1> problem(backend(), 25, Aggregation::AdditionalData(), data);
   ASSERT_GE(problem.amg.n_levels(), 3u);
   // The pattern of the coarse matrix alone would leave far fewer aggregates than its mesh has to have.

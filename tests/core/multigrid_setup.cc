@@ -271,52 +271,6 @@ TEST_P(MultigridSetupTest, CoarseningAgreesWithDenseAlgebra)
     }
 }
 
-TEST(Coarsening, RowsOnTheHostAndBlocksOnTheDeviceAgree)
-{
-  // The device's bodies, run here over what the host's loops wrote.
-  for (const auto &sizes : {std::pair<int, int>{1, 1}, {2, 2}, {2, 3}, {3, 3}, {3, 6}, {6, 6}, {3, 1}, {5, 7}})
-    for (const int stretch : {1000, 13})
-    {
-      const int                 nc = sizes.first, nm = sizes.second, n_nodes = 97;
-      const std::vector<int>    of_node = runs(n_nodes);
-      const std::vector<double> modes   = cases::random_values(std::size_t(n_nodes) * nc * nm, 8);
-      const Backend             host("host");
-      Coarsening<double>        c(host, cases::spd_blocks(n_nodes, nc, 3), nc, of_node, modes, nm);
-      const auto                view  = c.step.view(c.A);
-      const double              omega = 4. / 3. / c.lambda.value();
-      const Dense               P(c.step.prolongator().to_csr_host()), C(c.step.coarse_matrix().to_csr_host());
-
-      const std::size_t n_P = c.step.prolongator().n_stored_elements();
-      std::fill_n(view.P.values, n_P, std::numeric_limits<double>::quiet_NaN());
-      kernels::prolongator_by_blocks(Host(), view, c.aggregates.aggregate_of_node().data(), c.tentative.values().data(),
-                                     *c.diagonal.block_diagonal(), &omega);
-      EXPECT_LT(cases::difference(Dense(c.step.prolongator().to_csr_host()).values, P.values), 1e-15);
-
-      std::fill_n(view.C.values, c.step.coarse_matrix().n_stored_elements(), 0.);
-      for (int first = 0; first < n_nodes; first += stretch)
-      {
-        const int           last    = std::min(n_nodes, first + stretch);
-        std::vector<double> product = cases::not_a_number<double>(std::size_t(last - first) * view.AP_width * nc * nm);
-        kernels::matrix_prolongator_by_blocks(Host(), view, first, last, product.data());
-        kernels::coarse_matrix_by_blocks(Host(), view, first, last, static_cast<const double *>(product.data()));
-      }
-      // What lies below the diagonal is left to the mirror.
-      Dense expected = C, upper(c.step.coarse_matrix().to_csr_host());
-      for (int i = 0; i < C.n_rows; ++i)
-        for (int j = 0; j < i; ++j)
-        {
-          if (i / nm != j / nm)
-          {
-            EXPECT_EQ(upper(i, j), 0.);
-          }
-          expected(i, j) = upper(i, j) = 0.;
-        }
-      for (int i = 0; i < C.n_rows; ++i) // so is the diagonal of dropped modes
-        expected(i, i) = upper(i, i) == 0. ? 0. : expected(i, i);
-      EXPECT_LT(cases::difference(upper.values, expected.values), 1e-14 * C.magnitude());
-    }
-}
-
 TEST_P(MultigridSetupTest, PatternsHoldWhatTheProductsNeedAndNothingElse)
 {
   const int              n_nodes = 130;

@@ -23,7 +23,7 @@ namespace PatchFEM
   {
     int         dimension = 2;
     std::string backend;
-    std::string precision; ///< double, single or mixed
+    std::string precision; ///< auto, double, single or mixed
     std::string baseline;
     std::string export_system; ///< file name, empty for none
     Constants   constants;

@@ -68,10 +68,14 @@ namespace PatchFEM
       AssemblyArguments<Number> arguments = common_arguments(target, rhs);
       for (const Patches::Chunk &chunk : plan.chunks())
       {
-        arguments.first_patch = chunk.first_patch;
-        arguments.end_patch   = chunk.end_patch;
-        arguments.buffered    = plan.buffered().data() + chunk.first_buffered;
-        arguments.n_buffered  = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
+        arguments.first_patch   = chunk.first_patch;
+        arguments.end_patch     = chunk.end_patch;
+        arguments.buffered      = plan.buffered().data() + chunk.first_buffered;
+        arguments.n_buffered    = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
+        arguments.staged        = plan.staged().data() + chunk.first_staged;
+        arguments.n_staged      = static_cast<int>(chunk.end_staged - chunk.first_staged);
+        arguments.staged_matrix = chunk.n_matrix_entries;
+        arguments.staged_vector = chunk.n_vector_entries;
         assemble_chunk(arguments);
       }
     }
@@ -166,7 +170,7 @@ namespace PatchFEM
     {
       this->for_chunks(target, rhs, [&](const AssemblyArguments<Number> &arguments) {
         dispatch(this->backend(), [&](auto where) {
-          if (arguments.n_buffered > 0)
+          if (arguments.n_buffered + arguments.n_staged > 0)
             kernels::element_matrices<Form>(where, arguments);
           kernels::patch_rows<Form>(where, arguments);
         });

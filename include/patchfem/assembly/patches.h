@@ -16,7 +16,7 @@ namespace PatchFEM
     automatic,
     /// A patch integrates every cell that touches one of its rows, in fast memory.
     patches,
-    /// Cell matrices of a chunk go to a buffer, and rows gather from it.
+    /// The matrices of a chunk's cells are staged in a buffer, each once, and rows gather from it.
     gather
   };
 
@@ -25,7 +25,8 @@ namespace PatchFEM
    * all contributions to its rows and writes each row once. It computes cells itself, in an order that is a property of
    * the mesh and lets cells that share no row follow each other, so that they are added at the same time and sums do
    * not depend on the cut. Then it adds the cells with constraints or boundary terms, which are resolved in a buffer
-   * first, chunk by chunk of consecutive patches; with the gather strategy all cells are.
+   * first, chunk by chunk of consecutive patches. With the gather strategy the matrices of the other cells are put
+   * into that buffer too, and rows add them in the order of the cells.
    */
   class Patches
   {
@@ -34,9 +35,8 @@ namespace PatchFEM
     {
       AssemblyStrategy strategy       = AssemblyStrategy::automatic;
       int              rows_per_patch = 0; ///< 0: as many as fit; patches that only gather have 128 at most
-      /// Integrations of a cell above which automatic takes gather. On an H200 patches still win at 3.3 (16 rows,
-      /// elasticity of degree 1).
-      double most_redundant = 3.5;
+      /// Integrations of a cell above which automatic takes gather; 0: what is best for the kind of element.
+      double most_redundant = 0.;
       /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed.
       double buffer_share = 0.1;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
@@ -50,6 +50,7 @@ namespace PatchFEM
       std::size_t bytes_per_entry;
       std::size_t available; ///< for a patch that computes cells
       std::size_t total;     ///< of the multiprocessor: patches that only gather have no workers
+      double      most_redundant;
     };
 
     void reinit(const ElementBatches &batches,
@@ -58,16 +59,18 @@ namespace PatchFEM
                 const FastMemory     &memory,
                 const AdditionalData &data);
 
-    /** A run of consecutive patches whose buffered cells are in the buffer together. */
+    /** A run of consecutive patches whose buffered and staged cells are in the buffer together. */
     struct Chunk
     {
       int          first_patch, end_patch;
       std::int64_t first_buffered, end_buffered;
-      std::int64_t n_matrix_entries, n_vector_entries;
+      std::int64_t n_matrix_entries, n_vector_entries; ///< of the buffered cells
+      std::int64_t first_staged, end_staged;
     };
 
     const std::vector<Chunk>  &chunks() const { return chunk_list; }
     const Array<BufferedCell> &buffered() const { return buffered_cells; }
+    const Array<int>          &staged() const { return staged_cells; } ///< global numbers, chunk by chunk
     PatchesView                view(const Sparsity &sparsity) const;
 
     /** The batch whose cells patches compute: the one with the most cells. Cells of other batches are buffered. */
@@ -84,6 +87,17 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   private:
+    /** The different cells of each chunk: keys chunk << 32 | cell, ascending, and which is the first of its kind. */
+    struct CellsOfChunks
+    {
+      Array<std::uint64_t> keys;
+      Array<int>           first;
+      Array<std::int64_t>  positions; ///< scan of first
+      std::int64_t         n_unique = 0;
+    };
+
+    CellsOfChunks
+    find_cells(const Array<unsigned char> &buffered, unsigned char wanted, const Array<int> &chunk_of_patch) const;
     Array<unsigned char> mark_buffered(const ElementBatches &batches) const;
     void                 order_cells(const RowCells &row_cells, const Array<unsigned char> &buffered);
     void                 cut(const RowCells &row_cells, int rows);
@@ -98,6 +112,11 @@ namespace PatchFEM
                                        const Array<unsigned char> &buffered,
                                        const Array<int>           &chunk_of_patch,
                                        const Array<std::int64_t>  &chunk_offsets);
+    void                 plan_staged(const ElementBatches       &batches,
+                                     const RowCells             &row_cells,
+                                     const Sparsity             &sparsity,
+                                     const Array<unsigned char> &buffered,
+                                     const Array<int>           &chunk_of_patch);
     void plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered);
 
     /// Bytes kept for the ends of levels, of which there are mostly a few more than cells at a node.
@@ -112,11 +131,15 @@ namespace PatchFEM
     Array<char>          cell_pairs, places;
     Array<unsigned char> diagonal_places;
     int                  cell_pair_width = 4, place_width = 1;
+    bool                 compact_places = false;
     Array<std::int64_t>  fed_offsets, fed_pair_offsets, fed_pairs, fed_place_offsets;
     Array<int>           fed_rows;
     Array<char>          fed_places;
     std::vector<Chunk>   chunk_list;
     Array<BufferedCell>  buffered_cells;
+    Array<int>           staged_cells;
+    Array<std::int64_t>  staged_offsets;
+    Array<unsigned int>  staged_pairs;
   };
 } // namespace PatchFEM
 

@@ -10,9 +10,9 @@
 
 /**
  * @file
- * The contract of assembly. A chunk of patches is assembled by two kernels: matrices and loads of its buffered cells
- * with boundary terms and constraints resolved (element_bodies.h), then its patches, which compute all other cells
- * (cell_records.h) and sum rows (patch_bodies.h).
+ * The contract of assembly. A chunk of patches is assembled by two kernels: matrices and loads of its buffered cells,
+ * with boundary terms and constraints resolved, and of its staged ones (element_bodies.h), then its patches, which
+ * compute all other cells (cell_records.h) and sum rows (patch_bodies.h).
  */
 namespace PatchFEM
 {
@@ -58,11 +58,14 @@ namespace PatchFEM
     int                 first_patch, end_patch;
     const BufferedCell *buffered; ///< of this chunk
     int                 n_buffered;
-    Number             *buffer_matrix;
+    const int          *staged; ///< global numbers of this chunk's staged cells, by slot
+    int                 n_staged;
+    Number             *buffer_matrix; ///< buffered cells', then staged cells'
     Number             *buffer_vector;
-    std::size_t         fast_memory; ///< bytes a patch may use
-    int                 most_blocks; ///< blocks of the rows of the largest patch
-    int                 most_levels; ///< levels of the patch with the most of them
+    std::int64_t        staged_matrix, staged_vector; ///< where staged cells begin in the buffers
+    std::size_t         fast_memory;                  ///< bytes a patch may use
+    int                 most_blocks;                  ///< blocks of the rows of the largest patch
+    int                 most_levels;                  ///< levels of the patch with the most of them
     int                 computed_batch;
     bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
     bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
@@ -70,11 +73,12 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /** How the patches of a kind of cell use fast memory. */
+    /** What a back end makes of a kind of cell. */
     struct PatchRoom
     {
-      std::size_t available;    ///< bytes of a patch: its rows, and its workers
-      std::size_t worker_bytes; ///< what its workers want
+      std::size_t available;      ///< bytes of a patch: its rows, and its workers
+      std::size_t worker_bytes;   ///< what its workers want
+      double      most_redundant; ///< integrations of a cell above which rows gather sooner than patches compute
     };
 
     /**

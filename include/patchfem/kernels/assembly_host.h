@@ -30,7 +30,7 @@ namespace PatchFEM
     patch_room(Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
     {
       const int n = CellRecords<Form, Number, AnyExtents>::record_size(reference.n_shape, reference.n_quadrature);
-      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number)};
+      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
     }
 
     template <typename Form, typename Number>
@@ -41,9 +41,9 @@ namespace PatchFEM
       {
         std::vector<Number> scratch(body.scratch_size(arguments.batches));
 #pragma omp for schedule(static)
-        for (int k = 0; k < arguments.n_buffered; ++k)
+        for (int k = 0; k < body.n_cells(); ++k)
         {
-          const BufferedCell &cell = arguments.buffered[k];
+          const BufferedCell cell = body.cell(k);
           body.geometry(cell, 0, 1, scratch.data());
           body.integrate(cell, 0, 1, scratch.data());
           body.boundary(cell, 0, 1);
@@ -66,7 +66,6 @@ namespace PatchFEM
       const int                        n      = cells.n_shape();
       const int                        local  = p.cells[entry] - cells.batch().first_cell;
       const int                       *nodes  = cells.batch().nodes + std::int64_t(local) * n;
-      const bool                       loaded = a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none;
       Number                          *record = static_cast<Number *>(s.workers);
       std::int64_t                     pair   = p.pair_offsets[patch] + p.cell_pairs[entry];
       for (int q = 0; q < cells.n_quadrature(); ++q)
@@ -79,7 +78,7 @@ namespace PatchFEM
         if (body.with_matrix())
           for (int j = 0; j < n; ++j)
             body.add(row, p.places(pair, n, nodes[i], i, j), cells.block(record, local, i, j), s);
-        if (loaded)
+        if (body.loaded())
           for (int c = 0; c < Form::n_components; ++c)
             s.rhs[row * Form::n_components + c] += cells.load(record, local, i, c);
         ++pair;
@@ -105,6 +104,9 @@ namespace PatchFEM
             body.clear(patch, 0, 1, scratch);
             for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
               add_cell(body, cells, patch, entry, scratch);
+            if (p.staged_offsets != nullptr)
+              for (int row = 0; row < p.end_row(patch) - p.first_row(patch); ++row)
+                body.add_staged(patch, row, SerialTeam(), scratch);
             if (p.fed_offsets != nullptr)
               for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
                 body.add_buffered(patch, fed, SerialTeam(), scratch);

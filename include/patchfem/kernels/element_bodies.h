@@ -9,7 +9,7 @@
 
 /**
  * @file
- * Matrices and loads of buffered cells. The work on a cell is cut into phases that each share out their items over
+ * Matrices and loads of buffered and of staged cells. The work on a cell is cut into phases that each share out their items over
  * @p size workers of which this is number @p rank; a barrier stands between phases, and nothing survives a phase
  * but the buffer and the scratch memory of the cell.
  */
@@ -25,6 +25,27 @@ namespace PatchFEM
       static constexpr int point  = dim * dim + 1; ///< numbers of scratch for a quadrature point: J^-1, weight
 
       AssemblyArguments<Number> a;
+
+      PATCHFEM_INLINE int n_cells() const { return a.n_buffered + a.n_staged; }
+
+      /** The chunk's buffered cells, then its staged ones, which have nothing to resolve. */
+      PATCHFEM_INLINE BufferedCell cell(const int k) const
+      {
+        if (k < a.n_buffered)
+          return a.buffered[k];
+        const int          slot = k - a.n_buffered, n = a.batches.batch[a.computed_batch].reference.n_shape;
+        const std::int64_t blocks = std::int64_t(slot) * n * n, rows = std::int64_t(slot) * n;
+        return {a.staged[slot],
+                a.computed_batch,
+                -1,
+                -1,
+                n,
+                n,
+                a.staged_matrix + blocks * n_comp * n_comp,
+                0,
+                a.staged_vector + rows * n_comp,
+                0};
+      }
 
       /** Numbers of scratch memory for a cell of the batch with the most quadrature points. */
       static std::size_t scratch_size(const BatchesView &batches)

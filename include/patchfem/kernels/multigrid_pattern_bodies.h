@@ -3,13 +3,13 @@
 #define patchfem_kernels_multigrid_pattern_bodies_h
 
 #include <patchfem/kernels/matrix_views.h>
-#include <patchfem/kernels/parallel_for.h>
+#include <patchfem/kernels/unique_rows.h>
 
 #include <climits>
 
 /**
  * @file
- * Bodies (see parallel_for.h) that find the patterns of smoothed aggregation: of the prolongator P, its transpose R,
+ * Lists (see unique_rows.h) and bodies (see parallel_for.h) that find the patterns of smoothed aggregation: of the prolongator P, its transpose R,
  * the product A P and the coarse matrix R A P. Indices are those of nodes, that is of blocks. A row of the coarse level
  * is an aggregate of the fine one.
  */
@@ -34,187 +34,65 @@ namespace PatchFEM
       }
     };
 
-    /**
-     * Holds the smallest distinct values above @p bound that it is offered, in ascending order. What does not fit is
-     * left for the next sweep over the same values, which starts from a higher bound.
-     */
-    template <int capacity>
-    struct AscendingWindow
-    {
-      int  values[capacity];
-      int  size;
-      int  bound;
-      bool complete; ///< nothing was left out
-
-      PATCHFEM_INLINE void start(const int above)
-      {
-        size     = 0;
-        bound    = above;
-        complete = true;
-      }
-
-      PATCHFEM_INLINE void offer(const int value)
-      {
-        if (value <= bound)
-          return;
-        if (size == capacity && value >= values[capacity - 1])
-        {
-          complete = complete && value == values[capacity - 1];
-          return;
-        }
-        int first = 0, last = size;
-        while (first < last)
-        {
-          const int middle = (first + last) / 2;
-          if (values[middle] < value)
-            first = middle + 1;
-          else
-            last = middle;
-        }
-        if (first < size && values[first] == value)
-          return;
-        if (size == capacity)
-          complete = false;
-        else
-          ++size;
-        for (int k = size - 1; k > first; --k)
-          values[k] = values[k - 1];
-        values[first] = value;
-      }
-    };
-
-    /**
-     * Calls @p emit for each distinct non-negative value of a list, ascending. @p visit(sink) calls sink.offer() for
-     * every entry of the list; it is swept once for every @p capacity distinct values, and nothing but the window is
-     * stored.
-     */
-    template <int capacity, typename Visit, typename Emit>
-    PATCHFEM_INLINE void for_each_distinct(const Visit &visit, const Emit &emit)
-    {
-      AscendingWindow<capacity> window;
-      int                       bound = -1;
-      do
-      {
-        window.start(bound);
-        visit(window);
-        for (int k = 0; k < window.size; ++k)
-          emit(window.values[k]);
-        if (window.size > 0)
-          bound = window.values[window.size - 1];
-      } while (!window.complete);
-    }
-
-    /** Row i of P: the aggregates of the neighbours of node i (node i is among them). */
     struct ProlongatorRows
     {
+      static constexpr int team_size = 8, table_size = 64, n_kept = 12;
+
       SlicedPattern A;
       const int    *aggregate_of_node; ///< [node], -1 where none
 
+      /** Row i of P: the aggregates of the neighbours of node i (node i is among them). */
       template <typename Emit>
-      PATCHFEM_INLINE void row(const int i, const Emit &emit) const
+      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
       {
-        const auto &self = *this;
-        for_each_distinct<32>(
-            [&](auto &window) {
-              for (int k = 0; k < self.A.length(i); ++k)
-                window.offer(self.aggregate_of_node[self.A.column(i, k)]);
-            },
-            emit);
+        for (int k = rank; k < A.length(i); k += size)
+          emit(aggregate_of_node[A.column(i, k)]);
       }
     };
 
     /** Row i of the product of two patterns: the columns of B in the rows that are columns of A's row i. */
     struct ProductRows
     {
-      SlicedPattern A, B;
+      static constexpr int team_size = 32, table_size = 128, n_kept = 32;
+
+      SlicedPattern A;
+      SparsityView  B;
 
       template <typename Emit>
-      PATCHFEM_INLINE void row(const int i, const Emit &emit) const
+      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
       {
-        const auto &self = *this;
-        for_each_distinct<64>(
-            [&](auto &window) {
-              for (int k = 0; k < self.A.length(i); ++k)
-              {
-                const int j = self.A.column(i, k);
-                for (int l = 0; l < self.B.length(j); ++l)
-                  window.offer(self.B.column(j, l));
-              }
-            },
-            emit);
+        const RowShare share(rank, size);
+        for (int k = share.row; k < A.length(i); k += share.n_rows)
+        {
+          const int          j   = A.column(i, k);
+          const std::int64_t end = B.row_offsets[j + 1];
+          for (std::int64_t e = B.row_offsets[j] + share.entry; e < end; e += share.width)
+            emit(B.columns[e]);
+        }
       }
     };
 
-    /** The same with B in compressed rows. */
-    struct CoarseRows
+    /** The same for R and A P, whose rows have more distinct columns. */
+    struct CoarseRows : ProductRows
     {
-      SlicedPattern R;
-      SparsityView  AP;
-
-      template <typename Emit>
-      PATCHFEM_INLINE void row(const int i, const Emit &emit) const
-      {
-        const auto &self = *this;
-        for_each_distinct<64>(
-            [&](auto &window) {
-              for (int k = 0; k < self.R.length(i); ++k)
-              {
-                const int j = self.R.column(i, k);
-                for (std::int64_t e = self.AP.row_offsets[j]; e < self.AP.row_offsets[j + 1]; ++e)
-                  window.offer(self.AP.columns[e]);
-              }
-            },
-            emit);
-      }
+      static constexpr int table_size = 512, n_kept = 64;
     };
 
     /** The block columns of b scalar rows of compressed columns: how a scalar matrix is cut into blocks. */
     struct BlockedRows
     {
+      static constexpr int team_size = 32, table_size = 128, n_kept = 32;
+
       const std::int64_t *row_offsets; ///< [scalar row + 1]
       const int          *columns;
       int                 block_size;
 
       template <typename Emit>
-      PATCHFEM_INLINE void row(const int i, const Emit &emit) const
+      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
       {
-        const auto &self = *this;
-        for_each_distinct<64>(
-            [&](auto &window) {
-              const std::int64_t first = std::int64_t(i) * self.block_size;
-              for (std::int64_t e = self.row_offsets[first]; e < self.row_offsets[first + self.block_size]; ++e)
-                window.offer(self.columns[e] / self.block_size);
-            },
-            emit);
-      }
-    };
-
-    /** counts[i] = length of row i. */
-    template <typename Rows>
-    struct CountRowBody
-    {
-      Rows rows;
-      int *counts;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        int n = 0;
-        rows.row(static_cast<int>(i), [&](int) { ++n; });
-        counts[i] = n;
-      }
-    };
-
-    template <typename Rows>
-    struct WriteRowBody
-    {
-      Rows                rows;
-      const std::int64_t *offsets;
-      int                *columns;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        int *out = columns + offsets[i];
-        rows.row(static_cast<int>(i), [&](const int column) { *out++ = column; });
+        const std::int64_t first = std::int64_t(i) * block_size;
+        for (std::int64_t e = row_offsets[first] + rank; e < row_offsets[first + block_size]; e += size)
+          emit(columns[e] / block_size);
       }
     };
 

@@ -4,12 +4,12 @@
 
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/multigrid_pattern_bodies.h>
+#include <patchfem/kernels/structure_bodies.h>
 
 /**
  * @file
  * Bodies (see parallel_for.h) that compute the values of smoothed aggregation (Vanek, Mandel, Brezina 1996). n_c is the
  * number of unknowns of a node, n_m that of modes, which is the number of unknowns of a node on the next level.
- * Sums run in the order of the columns, in double.
  */
 namespace PatchFEM
 {
@@ -43,287 +43,107 @@ namespace PatchFEM
     };
 
     /**
-     * The tentative prolongator of one aggregate: its rows of B become Q R by modified Gram-Schmidt, each column
-     * orthogonalised twice. A column that then is shorter than @p drop_tolerance times what it was depends on the
-     * others: its column of Q and its row of R are zero. Reads and writes n_m (n_m + 3) times the rows of the
-     * aggregate.
+     * The blocks of P from rows of blocks, @p values[entry][n_c][n_m], to sliced storage. Index
+     * (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours.
      */
-    struct AggregateQRBody
-    {
-      const int    *offsets; ///< [aggregate + 1]
-      const int    *nodes;   ///< by aggregate
-      int           n_components;
-      int           n_modes;
-      const double *modes;          ///< B, [node][component][mode]
-      double       *tentative;      ///< Q, [node][component][mode]; 0 at nodes without an aggregate
-      double       *coarse_modes;   ///< R, [aggregate][mode][mode]
-      int          *dropped;        ///< [aggregate], bit m: mode m was dropped
-      int          *n_dropped;      ///< starts at 0
-      double        drop_tolerance; ///< relative
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        const int     first = offsets[i], last = offsets[i + 1];
-        double       *R    = coarse_modes + i * n_modes * n_modes;
-        int           mask = 0;
-        const auto    at   = [&](const int k) { return std::int64_t(nodes[k]) * n_components * n_modes; };
-        constexpr int two  = 2;
-        for (int e = 0; e < n_modes * n_modes; ++e)
-          R[e] = 0.;
-        for (int m = 0; m < n_modes; ++m)
-        {
-          double before = 0.;
-          for (int k = first; k < last; ++k)
-            for (int a = 0; a < n_components; ++a)
-            {
-              const std::int64_t e = at(k) + a * n_modes + m;
-              before += modes[e] * modes[e];
-              tentative[e] = modes[e];
-            }
-          for (int pass = 0; pass < two; ++pass)
-            for (int l = 0; l < m; ++l)
-            {
-              double dot = 0.;
-              for (int k = first; k < last; ++k)
-                for (int a = 0; a < n_components; ++a)
-                  dot += tentative[at(k) + a * n_modes + l] * tentative[at(k) + a * n_modes + m];
-              for (int k = first; k < last; ++k)
-                for (int a = 0; a < n_components; ++a)
-                  tentative[at(k) + a * n_modes + m] -= dot * tentative[at(k) + a * n_modes + l];
-              R[l * n_modes + m] += dot;
-            }
-          double after = 0.;
-          for (int k = first; k < last; ++k)
-            for (int a = 0; a < n_components; ++a)
-              after += tentative[at(k) + a * n_modes + m] * tentative[at(k) + a * n_modes + m];
-          const double norm  = std::sqrt(after);
-          const bool   keep  = norm > drop_tolerance * std::sqrt(before);
-          const double scale = keep ? 1. / norm : 0.;
-          for (int k = first; k < last; ++k)
-            for (int a = 0; a < n_components; ++a)
-              tentative[at(k) + a * n_modes + m] *= scale;
-          R[m * n_modes + m] = keep ? norm : 0.;
-          if (!keep)
-          {
-            mask |= 1 << m;
-            atomic_increment(n_dropped);
-          }
-        }
-        dropped[i] = mask;
-      }
-    };
-
-    /**
-     * One block of P = (I - omega D^-1 A) Q, Q the tentative prolongator. Index @p width * i + p is block p of row i.
-     * Each thread reads row i of A as far as its columns lie in the aggregate. static_nc, static_nm = 0: at run time.
-     */
-    template <int static_nc, int static_nm, typename Number>
-    struct ProlongatorBody
-    {
-      SlicedEllpackView<Number> A;
-      const int                *A_lengths;
-      const int                *aggregate_of_node;
-      const double             *tentative;
-      BlockDiagonalView<Number> D; ///< D^-1
-      const double             *omega;
-      SlicedEllpackView<Number> P;
-      const int                *P_lengths;
-      int                       width;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t index) const
-      {
-        constexpr int storage = static_nc > 0 ? static_nc * static_nm : max_block_size * max_block_size;
-        const int     nc = static_nc > 0 ? static_nc : P.block_rows, nm = static_nm > 0 ? static_nm : P.block_columns;
-        const int     i = static_cast<int>(index / width), p = static_cast<int>(index % width);
-        if (p >= P_lengths[i])
-          return;
-        const int aggregate = P.columns[P.block_index(i, p)];
-        double    sum[storage];
-        for (int e = 0; e < nc * nm; ++e)
-          sum[e] = 0.;
-        for (int k = 0; k < A_lengths[i]; ++k)
-        {
-          const int j = A.columns[A.block_index(i, k)];
-          if (aggregate_of_node[j] != aggregate)
-            continue;
-          const double *Q = tentative + std::int64_t(j) * nc * nm;
-          for (int a = 0; a < nc; ++a)
-            for (int b = 0; b < nc; ++b)
-            {
-              const double value = static_cast<double>(A.values[A.value_index(i, k, a, b)]);
-              for (int m = 0; m < nm; ++m)
-                sum[a * nm + m] += value * Q[b * nm + m];
-            }
-        }
-        const double *Q      = tentative + std::int64_t(i) * nc * nm;
-        const bool    own    = aggregate_of_node[i] == aggregate;
-        const double  factor = omega[0];
-        for (int a = 0; a < nc; ++a)
-          for (int m = 0; m < nm; ++m)
-          {
-            double scaled = 0.;
-            for (int c = 0; c < nc; ++c)
-            {
-              const int high = a > c ? a : c, low = a > c ? c : a;
-              scaled += static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]) * sum[c * nm + m];
-            }
-            P.values[P.value_index(i, p, a, m)] = static_cast<Number>((own ? Q[a * nm + m] : 0.) - factor * scaled);
-          }
-      }
-    };
-
-    /** R = P^T, one row of P each. */
     template <typename Number>
-    struct TransposeBody
+    struct FillProlongatorBody
     {
+      SparsityView              pattern;
+      const Number             *values;
       SlicedEllpackView<Number> P;
-      const int                *P_lengths;
-      SlicedEllpackView<Number> R;
-      const int                *R_lengths;
+      int                       width; ///< longest row
 
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
-        const int i = static_cast<int>(index);
-        for (int p = 0; p < P_lengths[i]; ++p)
-        {
-          const int j = P.columns[P.block_index(i, p)];
-          const int q = find_block(R, R_lengths[j], j, i);
-          for (int a = 0; a < P.block_rows; ++a)
-            for (int m = 0; m < P.block_columns; ++m)
-              R.values[R.value_index(j, q, m, a)] = P.values[P.value_index(i, p, a, m)];
-        }
-      }
-    };
-
-    /**
-     * One block of A P: index @p width * (i - first_row) + p is block p of row i and the place of its result. A thread
-     * walks along row i of A and searches each row of P for its column.
-     */
-    template <int static_nc, int static_nm, typename Number>
-    struct MatrixProlongatorBody
-    {
-      SlicedEllpackView<Number> A;
-      const int                *A_lengths;
-      SlicedEllpackView<Number> P;
-      const int                *P_lengths;
-      SparsityView              AP;
-      int                       first_row;
-      int                       width;
-      Number                   *values; ///< [row - first_row][width][n_c][n_m]
-
-      PATCHFEM_INLINE void operator()(const std::int64_t index) const
-      {
-        constexpr int storage = static_nc > 0 ? static_nc * static_nm : max_block_size * max_block_size;
-        const int     nc = static_nc > 0 ? static_nc : P.block_rows, nm = static_nm > 0 ? static_nm : P.block_columns;
-        const int     i = first_row + static_cast<int>(index / width), p = static_cast<int>(index % width);
-        if (p >= static_cast<int>(AP.row_offsets[i + 1] - AP.row_offsets[i]))
+        const int          r = static_cast<int>(index % P.slice_height);
+        const std::int64_t s = index / P.slice_height / width, i = s * P.slice_height + r;
+        const int          p = static_cast<int>(index / P.slice_height % width);
+        if (i >= P.n_rows || p >= pattern.row_offsets[i + 1] - pattern.row_offsets[i])
           return;
-        const int column = AP.columns[AP.row_offsets[i] + p];
-        double    sum[storage];
-        for (int e = 0; e < nc * nm; ++e)
-          sum[e] = 0.;
-        for (int k = 0; k < A_lengths[i]; ++k)
-        {
-          const int j = A.columns[A.block_index(i, k)];
-          const int q = find_block(P, P_lengths[j], j, column);
-          if (q < 0)
-            continue;
-          for (int b = 0; b < nc; ++b)
-            for (int m = 0; m < nm; ++m)
-            {
-              const double value = static_cast<double>(P.values[P.value_index(j, q, b, m)]);
-              for (int a = 0; a < nc; ++a)
-                sum[a * nm + m] += static_cast<double>(A.values[A.value_index(i, k, a, b)]) * value;
-            }
-        }
-        Number *out = values + index * nc * nm;
-        for (int e = 0; e < nc * nm; ++e)
-          out[e] = static_cast<Number>(sum[e]);
+        const int     size  = P.block_rows * P.block_columns;
+        const Number *block = values + (pattern.row_offsets[i] + p) * size;
+        const auto    to    = P.value_index(static_cast<int>(i), p, 0, 0);
+        for (int e = 0; e < size; ++e)
+          P.values[to + std::int64_t(e) * P.slice_height] = block[e];
+      }
+    };
+
+    /** R = P^T from the same rows of P; indices as above, of R. */
+    template <typename Number>
+    struct FillRestrictorBody
+    {
+      SparsityView              pattern; ///< of P
+      const Number             *values;
+      SlicedEllpackView<Number> R;
+      const int                *R_lengths;
+      int                       width;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t index) const
+      {
+        const int          r = static_cast<int>(index % R.slice_height);
+        const std::int64_t s = index / R.slice_height / width, i = s * R.slice_height + r;
+        const int          p = static_cast<int>(index / R.slice_height % width);
+        if (i >= R.n_rows || p >= R_lengths[i])
+          return;
+        const int     row = static_cast<int>(i), j = R.columns[R.block_index(row, p)];
+        const int    *end = pattern.columns + pattern.row_offsets[j + 1];
+        const int    *at  = lower_bound(pattern.columns + pattern.row_offsets[j], end, row);
+        const int     nm = R.block_rows, nc = R.block_columns;
+        const Number *block = values + (at - pattern.columns) * nc * nm;
+        for (int m = 0; m < nm; ++m)
+          for (int a = 0; a < nc; ++a)
+            R.values[R.value_index(row, p, m, a)] = block[a * nm + m];
       }
     };
 
     /**
-     * Adds to one block of the upper half of R (A P) what the rows [first_row, last_row) of A P contribute. Index
-     * @p width * i + p is block p of coarse row i.
+     * Adds what n_parts shares of the rows of R contributed to the upper half of a coarse matrix, in their order. Index
+     * (row * width + p) * n_m^2 + e is entry e of block p. Rows without fine rows in [first_row, last_row) are left.
      */
-    template <int static_nc, int static_nm, typename Number>
-    struct CoarseMatrixBody
+    template <typename Number>
+    struct AddPartsBody
     {
-      SlicedEllpackView<Number> R;
-      const int                *R_lengths;
-      SparsityView              AP;
-      const Number             *AP_values; ///< [row - first_row][AP_width][n_c][n_m]
-      int                       AP_width;
-      int                       first_row;
-      int                       last_row;
+      SlicedPattern             R;
+      int                       first_row, last_row;
+      SparsityView              pattern;
       SlicedEllpackView<Number> C;
-      const int                *C_lengths;
       int                       width;
+      int                       n_parts;
+      const double             *partial; ///< [part][entry][n_m][n_m]
 
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
-        constexpr int storage = static_nm > 0 ? static_nm * static_nm : max_block_size * max_block_size;
-        const int     nc = static_nc > 0 ? static_nc : R.block_columns, nm = static_nm > 0 ? static_nm : R.block_rows;
-        const int     i = static_cast<int>(index / width), p = static_cast<int>(index % width);
-        if (p >= C_lengths[i])
+        const int          nm = C.block_rows, size = nm * nm, e = static_cast<int>(index % size);
+        const int          i = static_cast<int>(index / size / width), p = static_cast<int>(index / size % width);
+        const std::int64_t begin = pattern.row_offsets[i], n = pattern.row_offsets[C.n_rows] * size;
+        if (p >= pattern.row_offsets[i + 1] - begin || pattern.columns[begin + p] < i || !has_rows(i))
           return;
-        const int column = C.columns[C.block_index(i, p)];
-        if (column < i)
-          return;
+        double sum = 0.;
+        for (int part = 0; part < n_parts; ++part)
+          sum += partial[part * n + (begin + p) * size + e];
+        Number &entry = C.values[C.value_index(i, p, e / nm, e % nm)];
+        entry         = static_cast<Number>(static_cast<double>(entry) + sum);
+      }
 
-        // The first fine row of this stretch.
-        int k = 0, last = R_lengths[i];
-        while (k < last)
+      PATCHFEM_INLINE bool has_rows(const int i) const
+      {
+        int first = 0, last = R.length(i);
+        while (first < last)
         {
-          const int middle = (k + last) / 2;
-          if (R.columns[R.block_index(i, middle)] < first_row)
-            k = middle + 1;
+          const int middle = (first + last) / 2;
+          if (R.column(i, middle) < first_row)
+            first = middle + 1;
           else
             last = middle;
         }
-        if (k == R_lengths[i] || R.columns[R.block_index(i, k)] >= last_row)
-          return;
-
-        double sum[storage];
-        for (int m = 0; m < nm; ++m)
-          for (int c = 0; c < nm; ++c)
-            sum[m * nm + c] = static_cast<double>(C.values[C.value_index(i, p, m, c)]);
-        for (; k < R_lengths[i]; ++k)
-        {
-          const int j = R.columns[R.block_index(i, k)];
-          if (j >= last_row)
-            break;
-          const std::int64_t begin = AP.row_offsets[j];
-          int                first = 0, end = static_cast<int>(AP.row_offsets[j + 1] - begin);
-          const int          length = end;
-          while (first < end)
-          {
-            const int middle = (first + end) / 2;
-            if (AP.columns[begin + middle] < column)
-              first = middle + 1;
-            else
-              end = middle;
-          }
-          if (first == length || AP.columns[begin + first] != column)
-            continue;
-          const Number *block = AP_values + (std::int64_t(j - first_row) * AP_width + first) * nc * nm;
-          for (int m = 0; m < nm; ++m)
-            for (int b = 0; b < nc; ++b)
-            {
-              const double value = static_cast<double>(R.values[R.value_index(i, k, m, b)]);
-              for (int c = 0; c < nm; ++c)
-                sum[m * nm + c] += value * static_cast<double>(block[b * nm + c]);
-            }
-        }
-        for (int m = 0; m < nm; ++m)
-          for (int c = 0; c < nm; ++c)
-            C.values[C.value_index(i, p, m, c)] = static_cast<Number>(sum[m * nm + c]);
+        return first < R.length(i) && R.column(i, first) < last_row;
       }
     };
 
     /**
      * The lower half of a coarse matrix becomes the transpose of the upper one, and the diagonal of dropped modes 1.
-     * Index @p width * i + p is block p of row i.
+     * Index (slice * width + p) * slice height + r is block p of row r of a slice.
      */
     template <typename Number>
     struct MirrorBody
@@ -335,8 +155,11 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
-        const int i = static_cast<int>(index / width), p = static_cast<int>(index % width), nm = C.block_rows;
-        if (p >= C_lengths[i])
+        const int          r = static_cast<int>(index % C.slice_height), nm = C.block_rows;
+        const std::int64_t s = index / C.slice_height / width;
+        const int          i = static_cast<int>(s * C.slice_height + r);
+        const int          p = static_cast<int>(index / C.slice_height % width);
+        if (i >= C.n_rows || p >= C_lengths[i])
           return;
         const int column = C.columns[C.block_index(i, p)];
         if (column == i)

@@ -3,6 +3,7 @@
 #define patchfem_kernels_partition_bodies_h
 
 #include <patchfem/kernels/graph_bodies.h>
+#include <patchfem/kernels/unique_rows.h>
 
 /**
  * @file
@@ -142,39 +143,34 @@ namespace PatchFEM
       }
     };
 
-    /** How many other groups node nodes[i] touches. */
-    struct CountGroupsBody
+    /** List g: the groups that the neighbours of the nodes of group g belong to, other than g. */
+    struct TouchedGroups
     {
+      static constexpr int team_size = 32, table_size = 256, n_kept = 32;
+
       AdjacencyView graph;
-      const int    *nodes; ///< by group
-      const int    *group; ///< [node]
-      int          *counts;
+      const int    *offsets; ///< [group + 1]
+      const int    *nodes;   ///< by group
+      const int    *group;   ///< [node]
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      template <typename Emit>
+      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
       {
-        const int own = group[nodes[i]];
-        int       n   = 0;
-        for_each_group(graph, nodes[i], group, [&](const int g, int) { n += g != own; });
-        counts[i] = n;
-      }
-    };
-
-    struct EmitGroupsBody
-    {
-      AdjacencyView       graph;
-      const int          *nodes; ///< by group
-      const int          *group; ///< [node]
-      const std::int64_t *offsets;
-      int                *groups;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        const int own = group[nodes[i]];
-        int      *out = groups + offsets[i];
-        for_each_group(graph, nodes[i], group, [&](const int g, int) {
-          if (g != own)
-            *out++ = g;
+        for_each_edge(i, rank, size, [&](const int g, std::int64_t) {
+          if (g != i)
+            emit(g);
         });
+      }
+
+      /** call(group of the neighbour, edge) for the share of @p rank in the edges from nodes of group @p i. */
+      template <typename Call>
+      PATCHFEM_INLINE void for_each_edge(const int i, const int rank, const int size, const Call &call) const
+      {
+        const RowShare share(rank, size);
+        for (int k = offsets[i] + share.row; k < offsets[i + 1]; k += share.n_rows)
+          for (std::int64_t e = graph.offsets[nodes[k]] + share.entry; e < graph.offsets[nodes[k] + 1];
+               e += share.width)
+            call(group[graph.neighbours[e]], e);
       }
     };
 
@@ -189,27 +185,55 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { to[i] = from[indices[i]]; }
     };
 
-    /** Adds the edges of node nodes[i] to those of its group. */
-    struct AddEdgesBody
+    /** The weights of the edges from one group, by a team (see team.h). */
+    struct GroupWeightsBody
     {
-      AdjacencyView       graph;
-      const int          *nodes;         ///< by group
-      const int          *group;         ///< [node]
+      static constexpr int team_size = 32, room = 256;
+
+      struct Scratch
+      {
+        int weights[room];
+      };
+
+      TouchedGroups       touched;
       const std::int64_t *group_offsets; ///< the graph of the groups
       const int          *group_neighbours;
-      int                *group_weights; ///< starts at 0
-      std::int64_t       *inside;        ///< [group], starts at 0; edges inside, each from both ends
+      int                *group_weights;
+      std::int64_t       *inside; ///< [group]; edges inside, each from both ends
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      template <typename Team>
+      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
       {
-        const int  own   = group[nodes[i]];
-        const int *begin = group_neighbours + group_offsets[own], *end = group_neighbours + group_offsets[own + 1];
-        for_each_group(graph, nodes[i], group, [&](const int g, const int weight) {
-          if (g == own)
-            atomic_add(inside + own, std::int64_t(weight));
-          else
-            atomic_add(group_weights + (lower_bound(begin, end, g) - group_neighbours), weight);
+        const int          i     = static_cast<int>(index);
+        const std::int64_t begin = group_offsets[i], n = group_offsets[i + 1] - begin;
+        const int *const   neighbours = group_neighbours + begin;
+        int *const         sums       = n <= room ? scratch.weights : group_weights + begin;
+        std::int64_t       own        = 0;
+        team.sync();
+        for (std::int64_t e = team.rank(); e < n; e += Team::size)
+          sums[e] = 0;
+        team.sync();
+        // Edges of one node often lead to one group.
+        int last = -1, place = 0;
+        touched.for_each_edge(i, team.rank(), Team::size, [&](const int g, const std::int64_t e) {
+          const int weight = touched.graph.weight(e);
+          if (g == i)
+            own += weight;
+          else if (g >= 0)
+          {
+            if (g != last)
+              place = static_cast<int>(lower_bound(neighbours, neighbours + n, g) - neighbours);
+            last = g;
+            atomic_add(sums + place, weight);
+          }
         });
+        own = team.sum(own);
+        team.sync();
+        if (n <= room)
+          for (std::int64_t e = team.rank(); e < n; e += Team::size)
+            group_weights[begin + e] = sums[e];
+        if (team.rank() == 0)
+          inside[i] = own;
       }
     };
 

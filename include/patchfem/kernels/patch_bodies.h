@@ -8,8 +8,8 @@
  * @file
  * Owner computes: what surrounds the computed cells of a patch. In fast memory lie the sums of the patch's rows (blocks
  * [place][n_components][n_components] row after row, as in the sparsity) and their right-hand side. Phases share out
- * their items over @p size workers, with a barrier between them: clear, the computed cells level after level, the
- * rows that buffered cells feed, write.
+ * their items over @p size workers, with a barrier between them: clear, the computed cells level after level or the rows'
+ * staged cells, the rows that buffered cells feed, write.
  */
 namespace PatchFEM
 {
@@ -56,6 +56,7 @@ namespace PatchFEM
       }
 
       PATCHFEM_INLINE bool with_matrix() const { return a.matrix.format != MatrixTarget<Number>::none; }
+      PATCHFEM_INLINE bool loaded() const { return a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none; }
 
       /** Phase 1. */
       PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
@@ -89,6 +90,31 @@ namespace PatchFEM
           PATCHFEM_UNROLL
         for (int d = 0; d < n_comp; ++d)
           to[c * n_comp + d] += value(c, d);
+      }
+
+      /** Phase 2 where rows gather: row @p row of the patch adds its staged cells; @p team shares out their columns. */
+      template <typename Team>
+      PATCHFEM_INLINE void add_staged(const int patch, const int row, const Team &team, const Scratch &s) const
+      {
+        const PatchesView &p       = a.patches;
+        const std::int64_t global  = p.first_row(patch) + row;
+        const int          n_shape = a.batches.batch[a.computed_batch].reference.n_shape;
+        for (std::int64_t k = p.staged_offsets[global]; k < p.staged_offsets[global + 1]; ++k)
+        {
+          const std::int64_t pair = p.staged_pairs[k];
+          if (with_matrix())
+          {
+            const int     i    = static_cast<int>(pair % n_shape);
+            const Number *from = a.buffer_matrix + a.staged_matrix + pair * n_shape * n_block;
+            for (int e = team.lane(); e < n_shape * n_block; e += Team::size)
+              s.blocks[(s.start[row] + p.places(k, n_shape, global, i, e / n_block)) * n_block + e % n_block] +=
+                  from[e];
+          }
+          if (loaded())
+            for (int c = team.lane(); c < n_comp; c += Team::size)
+              s.rhs[row * n_comp + c] += a.buffer_vector[a.staged_vector + pair * n_comp + c];
+          team.sync(); // the next cell may add to the same entries through other workers
+        }
       }
 
       /** Phase 3: a fed row adds its buffered cells one after the other; @p team shares out the entries of each. */
@@ -167,6 +193,21 @@ namespace PatchFEM
               widest          = width > widest ? width : widest;
             }
             const std::int64_t offset = plain ? A.slice_offsets[first / 32 + group] : 0;
+            if (plain && size % 32 == 0)
+            {
+              // Whole warps: a worker keeps to one row.
+              const int row = group * 32 + rank % 32, step = size / 32;
+              if (row >= n_rows)
+                continue;
+              const int     length = s.start[row + 1] - s.start[row];
+              const Number *from   = s.blocks + (s.start[row] + rank / 32) * n_block;
+              Number       *to     = A.values + (offset + rank / 32 * 32) * n_block + rank % 32;
+              for (int k = rank / 32; k < widest; k += step, from += step * n_block, to += step * 32 * n_block)
+                PATCHFEM_UNROLL
+              for (int e = 0; e < n_block; ++e)
+                to[e * 32] = k < length ? from[e] : Number(0);
+              continue;
+            }
             for (int i = rank; i < widest * 32; i += size)
             {
               const int row = group * 32 + i % 32, k = i / 32;

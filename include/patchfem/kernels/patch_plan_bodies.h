@@ -94,10 +94,14 @@ namespace PatchFEM
     struct PairRanksBody
     {
       const std::int64_t *pairs;
-      const int          *rank; ///< [cell]
+      const int          *rank; ///< [cell]; nullptr: cells follow their numbers
       int                *keys;
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const { keys[i] = rank[Pair::cell(pairs[i])]; }
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int cell = Pair::cell(pairs[i]);
+        keys[i]        = rank != nullptr ? rank[cell] : cell;
+      }
     };
 
     /** values[i] = table[values[i]]. */
@@ -255,18 +259,13 @@ namespace PatchFEM
       }
     };
 
-    /** Finds the places of a cell's columns in the patch's rows. */
-    struct PlacesBody
+    /** Finds and stores the places of a pair's columns. */
+    struct PlacesWriter
     {
-      CountPairsBody      pairs;
-      SparsityView        sparsity;
-      const std::int64_t *positions;    ///< [entry of cells], scan of the counts
-      const std::int64_t *pair_offsets; ///< [patch + 1]
-      PackedView          cell_pairs;
-      void               *packed_cell_pairs;
-      PlacesView          places;
-      void               *packed_places;
-      std::uint8_t       *diagonal;
+      SparsityView  sparsity;
+      PlacesView    places;
+      void         *packed_places;
+      std::uint8_t *diagonal;
 
       PATCHFEM_INLINE int place(const int row, const int column) const
       {
@@ -274,6 +273,38 @@ namespace PatchFEM
         return static_cast<int>(lower_bound(columns, sparsity.columns + sparsity.row_offsets[row + 1], column) -
                                 columns);
       }
+
+      /** Of pair number @p pair: the row of node @p i of a cell with @p n_shape nodes. */
+      PATCHFEM_INLINE void write(const std::int64_t pair, const int *nodes, const int n_shape, const int i) const
+      {
+        unsigned int word = 0, shift = 0;
+        for (int j = 0; j < n_shape; ++j)
+        {
+          const auto k = static_cast<unsigned int>(place(nodes[i], nodes[j]));
+          if (!places.compact())
+            store_packed(packed_places, places.view.width, pair * n_shape + j, k);
+          else if (j == i)
+            diagonal[nodes[i]] = static_cast<std::uint8_t>(k); // the same from every cell
+          else
+          {
+            word |= k << shift;
+            shift += 5;
+          }
+        }
+        if (places.compact())
+          store_packed(packed_places, 2, pair, word);
+      }
+    };
+
+    /** Finds the places of a cell's columns in the patch's rows. */
+    struct PlacesBody
+    {
+      CountPairsBody      pairs;
+      const std::int64_t *positions;    ///< [entry of cells], scan of the counts
+      const std::int64_t *pair_offsets; ///< [patch + 1]
+      PackedView          cell_pairs;
+      void               *packed_cell_pairs;
+      PlacesWriter        places;
 
       PATCHFEM_INLINE void operator()(const std::int64_t entry) const
       {
@@ -283,25 +314,7 @@ namespace PatchFEM
         store_packed(packed_cell_pairs, cell_pairs.width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
         for (int i = 0; i < n_shape; ++i)
           if (nodes[i] / pairs.rows_per_patch == patch)
-          {
-            unsigned int word = 0, shift = 0;
-            for (int j = 0; j < n_shape; ++j)
-            {
-              const auto k = static_cast<unsigned int>(place(nodes[i], nodes[j]));
-              if (!places.compact())
-                store_packed(packed_places, places.view.width, pair * n_shape + j, k);
-              else if (j == i)
-                diagonal[nodes[i]] = static_cast<std::uint8_t>(k); // the same from every cell
-              else
-              {
-                word |= k << shift;
-                shift += 5;
-              }
-            }
-            if (places.compact())
-              store_packed(packed_places, 2, pair, word);
-            ++pair;
-          }
+            places.write(pair++, nodes, n_shape, i);
       }
     };
 
@@ -396,14 +409,82 @@ namespace PatchFEM
       }
     };
 
-    /** 1 for each entry of the patches' cells whose matrix goes to the buffer. */
+    /** How many staged cells a row has. */
+    struct CountStagedBody
+    {
+      const std::int64_t  *pair_offsets; ///< [row]
+      const std::int64_t  *pairs;
+      const unsigned char *buffered; ///< [cell]
+      int                 *counts;   ///< [row]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        int n = 0;
+        for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
+          n += !buffered[Pair::cell(pairs[p])];
+        counts[row] = n;
+      }
+    };
+
+    /** Notes the pairs of a row with staged cells and the places of their columns. */
+    struct StagedRowsBody
+    {
+      BatchView            batch;
+      const std::int64_t  *pair_offsets; ///< [row]
+      const std::int64_t  *pairs;
+      const unsigned char *buffered; ///< [cell]
+      int                  rows_per_patch;
+      const int           *chunk_of_patch;
+      const std::int64_t  *chunk_offsets; ///< [chunk + 1]
+      const int           *staged;        ///< cells of the chunks
+      const std::int64_t  *staged_offsets;
+      unsigned int        *staged_pairs;
+      PlacesWriter         places;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        const int    chunk = chunk_of_patch[row / rows_per_patch];
+        const int   *first = staged + chunk_offsets[chunk], *end = staged + chunk_offsets[chunk + 1];
+        const int    n_shape = batch.reference.n_shape;
+        std::int64_t pair    = staged_offsets[row];
+        for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
+        {
+          const int cell = Pair::cell(pairs[p]), i = Pair::row(pairs[p]);
+          if (buffered[cell])
+            continue;
+          staged_pairs[pair] = static_cast<unsigned int>((lower_bound(first, end, cell) - first) * n_shape + i);
+          places.write(pair++, batch.nodes + std::int64_t(cell - batch.first_cell) * n_shape, n_shape, i);
+        }
+      }
+    };
+
+    /** Keeps the cell of the first key of each run, and counts a chunk's cells. */
+    struct StagedListBody
+    {
+      const std::uint64_t *keys;
+      const int           *first;
+      const std::int64_t  *positions; ///< scan of first
+      int                 *cells;
+      int                 *chunk_sizes; ///< [chunk], starts at 0
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        if (!first[i])
+          return;
+        cells[positions[i]] = static_cast<int>(keys[i] & 0xffffffffu);
+        atomic_increment(chunk_sizes + static_cast<int>(keys[i] >> 32));
+      }
+    };
+
+    /** 1 for each entry of the patches' cells that is buffered, or that is not. */
     struct BufferedFlagBody
     {
       const int           *cells;
       const unsigned char *buffered; ///< [cell]
+      unsigned char        wanted;
       int                 *flags;
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const { flags[i] = buffered[cells[i]]; }
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { flags[i] = buffered[cells[i]] == wanted; }
     };
 
     /** Entries of the buffer that a cell needs, for its matrix. */
@@ -427,7 +508,7 @@ namespace PatchFEM
       return n;
     }
 
-    /** Matrix entries that the buffered cells of a patch need, in units of 1024, rounded up. */
+    /** Matrix entries that the buffered, or all, cells of a patch need, in units of 1024, rounded up. */
     struct PatchBufferBody
     {
       CellRows             rows;
@@ -435,20 +516,21 @@ namespace PatchFEM
       const std::int64_t  *cell_offsets;
       const int           *cells;
       const unsigned char *buffered;
+      bool                 all;
       int                 *sizes; ///< [patch]
 
       PATCHFEM_INLINE void operator()(const std::int64_t p) const
       {
         std::int64_t n = 0;
         for (std::int64_t i = cell_offsets[p]; i < cell_offsets[p + 1]; ++i)
-          if (buffered[cells[i]])
+          if (all || buffered[cells[i]])
             n += buffered_matrix_size(rows, cells[i], n_components);
         sizes[p] = static_cast<int>((n + 1023) / 1024);
       }
     };
 
-    /** For each buffered entry of the patches' cells: chunk << 32 | cell. */
-    struct BufferedKeyBody
+    /** For each flagged entry of the patches' cells: chunk << 32 | cell. */
+    struct ChunkKeyBody
     {
       const std::int64_t *cell_offsets; ///< [patch + 1]
       int                 n_patches;

@@ -9,8 +9,8 @@
 namespace PatchFEM
 {
   /**
-   * A cell whose matrix lies in the chunk's buffer before rows are summed: it has constraints, boundary terms or a
-   * degree for which that is cheaper. Its matrix holds, for the n_free rows that couple, blocks [row][column] of
+   * A cell with constraints or boundary terms, or of another batch than most: its matrix is resolved in the chunk's
+   * buffer before rows are summed. It holds, for the n_free rows that couple, blocks [row][column] of
    * n_components^2 entries row by row, then one diagonal block for each of the other rows.
    */
   struct BufferedCell
@@ -75,6 +75,10 @@ namespace PatchFEM
    * It computes cells[cell_offsets[p]...] itself, in the order of the sums: level after level, where the cells of a
    * level share none of the patch's rows. For each of its rows that a cell touches, a *pair*, the plan keeps places.
    *
+   * With the gather strategy it computes none. The matrices of the chunk's *staged* cells, one of n_shape x n_shape
+   * blocks in each slot of the buffer, are there before; a row adds its row of each of them, cell by cell. Pairs are
+   * then those of a row with its staged cells.
+   *
    * Rows that buffered cells feed ("fed" rows) then add those, in the order of the cells.
    */
   struct PatchesView
@@ -89,6 +93,9 @@ namespace PatchFEM
     PlacesView          places;        ///< [pair]
     const std::int64_t *level_offsets; ///< [patch + 1]
     const int          *level_ends;    ///< [level], relative to the patch: the entry after the level's last
+
+    const std::int64_t *staged_offsets; ///< [row + 1], pairs; nullptr unless rows gather
+    const unsigned int *staged_pairs;   ///< slot of the cell * n_shape + row of the cell
 
     const std::int64_t *fed_offsets;      ///< [patch + 1]
     const int          *fed_rows;         ///< rows of the patch with buffered cells, ascending

@@ -71,24 +71,36 @@ namespace PatchFEM
            a(0, 2) * (a(1, 0) * a(2, 1) - a(1, 1) * a(2, 0));
   }
 
-  /** The inverse, given the determinant @p det. */
+  /** The inverse times the determinant. */
   template <typename Number>
-  PATCHFEM_INLINE SmallMatrix<2, 2, Number> inverse(const SmallMatrix<2, 2, Number> &a, const Number det)
+  PATCHFEM_INLINE SmallMatrix<2, 2, Number> adjugate(const SmallMatrix<2, 2, Number> &a)
   {
-    const Number s = Number(1) / det;
-    return {{{s * a(1, 1), -s * a(0, 1)}, {-s * a(1, 0), s * a(0, 0)}}};
+    return {{{a(1, 1), -a(0, 1)}, {-a(1, 0), a(0, 0)}}};
   }
 
   template <typename Number>
-  PATCHFEM_INLINE SmallMatrix<3, 3, Number> inverse(const SmallMatrix<3, 3, Number> &a, const Number det)
+  PATCHFEM_INLINE SmallMatrix<3, 3, Number> adjugate(const SmallMatrix<3, 3, Number> &a)
   {
-    const Number s = Number(1) / det;
-    return {{{s * (a(1, 1) * a(2, 2) - a(1, 2) * a(2, 1)), s * (a(0, 2) * a(2, 1) - a(0, 1) * a(2, 2)),
-              s * (a(0, 1) * a(1, 2) - a(0, 2) * a(1, 1))},
-             {s * (a(1, 2) * a(2, 0) - a(1, 0) * a(2, 2)), s * (a(0, 0) * a(2, 2) - a(0, 2) * a(2, 0)),
-              s * (a(0, 2) * a(1, 0) - a(0, 0) * a(1, 2))},
-             {s * (a(1, 0) * a(2, 1) - a(1, 1) * a(2, 0)), s * (a(0, 1) * a(2, 0) - a(0, 0) * a(2, 1)),
-              s * (a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0))}}};
+    return {{{a(1, 1) * a(2, 2) - a(1, 2) * a(2, 1), a(0, 2) * a(2, 1) - a(0, 1) * a(2, 2),
+              a(0, 1) * a(1, 2) - a(0, 2) * a(1, 1)},
+             {a(1, 2) * a(2, 0) - a(1, 0) * a(2, 2), a(0, 0) * a(2, 2) - a(0, 2) * a(2, 0),
+              a(0, 2) * a(1, 0) - a(0, 0) * a(1, 2)},
+             {a(1, 0) * a(2, 1) - a(1, 1) * a(2, 0), a(0, 1) * a(2, 0) - a(0, 0) * a(2, 1),
+              a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0)}}};
+  }
+
+  /** The inverse, given the determinant @p det. */
+  template <int n, typename Number>
+  PATCHFEM_INLINE SmallMatrix<n, n, Number> inverse(const SmallMatrix<n, n, Number> &a, const Number det)
+  {
+    SmallMatrix<n, n, Number> result = adjugate(a);
+    const Number              s      = Number(1) / det;
+    PATCHFEM_UNROLL
+    for (int i = 0; i < n; ++i)
+      PATCHFEM_UNROLL
+    for (int j = 0; j < n; ++j)
+      result(i, j) *= s;
+    return result;
   }
 } // namespace PatchFEM
 

@@ -226,7 +226,7 @@ namespace PatchFEM
       for (int a = 0; a < dim; ++a)
         PATCHFEM_UNROLL
       for (int b = 0; b < dim; ++b)
-        block(a, b) = lambda * g(a, b) + mu * (a == b ? g(a, a) + trace : g(b, a));
+        block(a, b) = a == b ? (lambda + mu) * g(a, a) + mu * trace : lambda * g(a, b) + mu * g(b, a);
       return block;
     }
   };

@@ -6,6 +6,11 @@
 
 namespace PatchFEM
 {
+  namespace graph_tools
+  {
+    struct Groups;
+  }
+
   /**
    * The bottom-up double partition of P3, section 5.2.1: the nodes of a matrix in aggregates, the coarse unknowns of
    * smoothed aggregation, and the aggregates in patches, the blocks of its relaxation.
@@ -21,14 +26,17 @@ namespace PatchFEM
    * edges with it, or, if none has room, to a new patch. Last, neighbours that fit one patch are united. A patch is
    * above the limit only if it is one aggregate.
    *
-   * Aggregates are numbered by patch, and nodes by aggregate; isolated nodes, which have no aggregate, come last. All
-   * of it runs on the back end, and is the same on each and for any number of threads.
+   * Aggregates are numbered by patch, and nodes by aggregate; isolated nodes, which have no aggregate, come last.
+   * Without patches aggregates are numbered in the order of their roots. All of it runs on the back end, and is the same
+   * on each and for any number of threads.
    */
   class Aggregation
   {
   public:
     struct AdditionalData
     {
+      /// Whether patches are made. They take about as long as the aggregates, and only some smoothers use them.
+      bool patches = true;
       /// k of the MIS whose members are the roots of aggregates.
       int aggregate_distance = 2;
       /// k of the MIS among aggregates whose members are the roots of patches.
@@ -52,6 +60,7 @@ namespace PatchFEM
       double mean = 0.;
     };
 
+    /** Without patches what is about them and about edges stays 0. */
     struct Statistics
     {
       int          n_nodes = 0, n_isolated = 0, n_aggregates = 0, n_patches = 0;
@@ -94,7 +103,9 @@ namespace PatchFEM
     const Array<int> &aggregate_of_node() const { return node_aggregates; }  ///< [node], -1 for isolated nodes
     const Array<int> &aggregate_offsets() const { return aggregate_starts; } ///< [aggregate + 1]
     const Array<int> &aggregate_nodes() const { return nodes_by_aggregate; } ///< nodes by aggregate, ascending in each
-    const Array<int> &patch_of_aggregate() const { return aggregate_patches; } ///< [aggregate], ascending
+
+    /** [aggregate], ascending; empty without patches, as are the next two. */
+    const Array<int> &patch_of_aggregate() const { return aggregate_patches; }
 
     /** [patch + 1]: the first aggregate of each patch, and the first of its nodes in permutation(). */
     const Array<int> &patch_aggregate_offsets() const { return patch_aggregate_starts; }
@@ -119,6 +130,8 @@ namespace PatchFEM
         patch_node_starts, old_of_new, new_of_old;
     Adjacency  graph_of_aggregates;
     Statistics stats;
+
+    void take(graph_tools::Groups &aggregates, Adjacency &graph);
   };
 } // namespace PatchFEM
 

@@ -8,7 +8,9 @@
 #include <patchfem/lac/near_null_space.h>
 #include <patchfem/lac/smoothed_aggregation.h>
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace PatchFEM
@@ -55,6 +57,15 @@ namespace PatchFEM
     /** x = M^-1 b; only launches kernels. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const;
 
+    /**
+     * To measure with: initialize() and update() call @p function after each phase of a level, which is `smoother`,
+     * `aggregates`, `modes`, `patterns`, `values` or `inverse`. They do not wait for the back end before.
+     */
+    void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function)
+    {
+      end_of_phase = function;
+    }
+
     unsigned int                       n_levels() const { return static_cast<unsigned int>(levels.size()); }
     const SlicedEllpackMatrix<Number> &matrix(const unsigned int level) const { return *levels[level]->A; }
     const SmoothedAggregation<Number> &coarsening(const unsigned int level) const { return levels[level]->coarsening; }
@@ -84,6 +95,13 @@ namespace PatchFEM
     std::vector<std::unique_ptr<Level>> levels;
     std::vector<Array<double>>          null_vectors; ///< of the last level
     Array<double>                       null_scale;   ///< root mean square of the finest diagonal, if there are any
+    std::function<void(unsigned int, const std::string &)> end_of_phase;
+
+    void report(const unsigned int level, const char *phase) const
+    {
+      if (end_of_phase)
+        end_of_phase(level, phase);
+    }
 
     void compute_smoother(Level &level) const;
     void compute_null_scale(const SlicedEllpackMatrix<Number> &A);

@@ -20,7 +20,11 @@ namespace PatchFEM
   class MISAggregation : public AMGAggregation
   {
   public:
-    explicit MISAggregation(const Aggregation::AdditionalData &data = Aggregation::AdditionalData()) : data(data) {}
+    /** Aggregates alone, with default parameters. */
+    MISAggregation() { data.patches = false; }
+
+    /** With what @p data asks for; a smoother that works on patches needs them. */
+    explicit MISAggregation(const Aggregation::AdditionalData &data) : data(data) {}
 
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override;
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override;

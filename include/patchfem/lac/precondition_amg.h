@@ -21,10 +21,11 @@ namespace PatchFEM
     struct AdditionalData : AMGParameters
     {
       /**
-       * The hierarchy in fp32, for a matrix in fp64: halves what a cycle moves, and costs an fp32 copy of the finest
-       * matrix. The cycle is applied to r / |r|, so that nothing leaves fp32's range.
+       * The hierarchy in fp32, for a matrix in fp64: halves what a cycle moves and costs fp32 values of the finest
+       * matrix, whose pattern the two share. The cycle is applied to r / |r|, so that nothing leaves fp32's range. A
+       * matrix in fp32 has its hierarchy in fp32 in any case.
        */
-      bool single_precision = false;
+      bool single_precision = true;
     };
 
     /**
@@ -46,6 +47,9 @@ namespace PatchFEM
     std::string  name() const override { return "amg"; }
     std::size_t  memory_consumption() const override;
 
+    /** See AMGHierarchy::monitor(). */
+    void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);
+
     unsigned int                    n_levels() const;
     std::vector<AMGLevelStatistics> statistics() const;
 
@@ -58,14 +62,18 @@ namespace PatchFEM
     /** The levels in this number type; empty with a hierarchy in single precision under double. */
     const AMGHierarchy<Number> &hierarchy() const { return levels; }
 
+    /** The levels in single precision under double; empty otherwise. */
+    const AMGHierarchy<float> &single_hierarchy() const { return single_levels; }
+
   private:
-    bool                        mixed = false;
-    SlicedEllpackMatrix<Number> blocked; ///< of a CSRMatrix
+    bool                        mixed = false, borrows_pattern = false; ///< single_matrix has the pattern of the user's
+    SlicedEllpackMatrix<Number> blocked;                                ///< of a CSRMatrix
     SlicedEllpackMatrix<float>  single_matrix;
     AMGHierarchy<Number>        levels;
     AMGHierarchy<float>         single_levels;
     mutable Vector<float>       single_src, single_dst;
-    mutable Array<double>       norm; ///< partial sums and, behind them, |src|^2
+    std::function<void(unsigned int, const std::string &)> end_of_phase;
+    mutable Array<double>                                  norm; ///< partial sums and, behind them, |src|^2
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
   };

@@ -5,8 +5,20 @@
 #include <patchfem/kernels/sliced_ellpack.h>
 #include <patchfem/lac/matrix_base.h>
 
+#include <memory>
+
 namespace PatchFEM
 {
+  namespace internal
+  {
+    /** What copies of a sliced matrix share; never changed once it is made. */
+    struct SlicedPatternArrays
+    {
+      Array<std::int64_t> slice_offsets;
+      Array<int>          columns, lengths;
+    };
+  } // namespace internal
+
   /**
    * Sliced block ELLPACK (see SlicedEllpackView for the layout). Blocks of 1 x 1 make SELL, larger ones SBELL; a slice
    * height of the number of rows makes ELLPACK or BELL, a height of 1 BCSR. The default height of 32, a warp, is the
@@ -46,7 +58,7 @@ namespace PatchFEM
                 int                    block_columns   = 1,
                 const AdditionalData  &additional_data = AdditionalData());
 
-    /** A copy of @p other, in this matrix's number type. */
+    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
     template <typename OtherNumber>
     void copy_from(const SlicedEllpackMatrix<OtherNumber> &other);
 
@@ -57,15 +69,17 @@ namespace PatchFEM
     /** All values become 0; padding must stay 0, so that is the only value there is. */
     SlicedEllpackMatrix &operator=(Number zero);
 
-    const Backend  &backend() const override { return values.backend(); }
-    int             n_rows() const override { return n_row_blocks * n_block_rows; }
-    int             n_columns() const override { return n_column_blocks * n_block_columns; }
-    int             block_rows() const override { return n_block_rows; }
-    int             block_columns() const override { return n_block_columns; }
-    int             slice_height() const { return height; }
-    std::int64_t    n_nonzero_elements() const override { return n_blocks * n_block_rows * n_block_columns; }
-    std::int64_t    n_stored_elements() const override { return values.size(); }
-    std::size_t     memory_consumption() const override;
+    const Backend &backend() const override { return values.backend(); }
+    int            n_rows() const override { return n_row_blocks * n_block_rows; }
+    int            n_columns() const override { return n_column_blocks * n_block_columns; }
+    int            block_rows() const override { return n_block_rows; }
+    int            block_columns() const override { return n_block_columns; }
+    int            slice_height() const { return height; }
+    std::int64_t   n_nonzero_elements() const override { return n_blocks * n_block_rows * n_block_columns; }
+    std::int64_t   n_stored_elements() const override { return values.size(); }
+    std::size_t    memory_consumption() const override;
+    /** Of the values alone: what a copy in another number type adds. */
+    std::size_t     values_memory_consumption() const { return values.memory_consumption(); }
     std::string     format() const override;
     void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
@@ -85,7 +99,7 @@ namespace PatchFEM
     SlicedEllpackView<Number> view() const;
 
     /** Blocks of each block row, [n block rows], on the matrix's back end. */
-    const int *row_lengths() const { return lengths.data(); }
+    const int *row_lengths() const { return pattern->lengths.data(); }
 
   private:
     template <typename OtherNumber>
@@ -97,10 +111,10 @@ namespace PatchFEM
     int                   n_block_columns = 1;
     int                   height          = 32;
     std::int64_t          n_blocks        = 0; ///< without padding
-    Array<std::int64_t>   slice_offsets;
-    Array<int>            columns;
-    Array<int>            lengths;
     mutable Array<Number> values;
+
+    std::shared_ptr<const internal::SlicedPatternArrays> pattern =
+        std::make_shared<const internal::SlicedPatternArrays>();
   };
 } // namespace PatchFEM
 

@@ -4,6 +4,7 @@
 
 #include <patchfem/kernels/coarsening.h>
 #include <patchfem/lac/aggregate_lists.h>
+#include <patchfem/lac/compressed_pattern.h>
 #include <patchfem/lac/largest_eigenvalue.h>
 #include <patchfem/lac/precondition_jacobi.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
@@ -48,8 +49,9 @@ namespace PatchFEM
    * patterns and allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the
    * upper half is computed and copied to the lower one.
    *
-   * A P is never stored whole: its rows are computed in stretches whose values take at most an eighth of A's memory (or
-   * 64 MB), and each stretch is added to the coarse matrix before the next.
+   * A P is never stored whole: its rows are computed in stretches whose values take about an eighth of A's memory (or
+   * 64 MB), and each stretch is added to the coarse matrix before the next. While compute() runs there is a second
+   * copy of P's values, row by row, which is what products read.
    */
   template <typename Number>
   class SmoothedAggregation
@@ -69,7 +71,7 @@ namespace PatchFEM
     SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
     std::size_t                        memory_consumption() const;
 
-    /** Rows of A P per stretch; 0 lets the rule above decide. Results in double do not depend on it. */
+    /** Rows of A P per stretch, for the next reinit(); 0 lets the rule above decide. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }
 
     /** What kernels see. */
@@ -77,13 +79,17 @@ namespace PatchFEM
 
   private:
     SlicedEllpackMatrix<Number> P, R, coarse;
-    Array<std::int64_t>         product_offsets; ///< pattern of A P
-    Array<int>                  product_columns;
-    int                         P_width = 0, product_width = 0, coarse_width = 0; ///< longest rows
-    int                         stretch = 0;
+    CompressedPattern           P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
+    int                         R_width         = 0;
+    int                         stretch         = 0;
+    int                         stretch_rows    = 0;
+    std::int64_t                stretch_entries = 0; ///< blocks of A P in the longest stretch
     Array<double>               omega;
 
-    void compute_coarse_matrix(const SlicedEllpackMatrix<Number> &A, const Array<int> &dropped);
+    void plan_stretches(const SlicedEllpackMatrix<Number> &A);
+    void compute_coarse_matrix(const SlicedEllpackMatrix<Number> &A,
+                               const Array<Number>               &P_values,
+                               const Array<int>                  &dropped);
   };
 } // namespace PatchFEM
 
