@@ -107,10 +107,11 @@ namespace PatchFEM
     const std::vector<std::int64_t> ends = chunk_offsets.to_vector();
     for (int c = 0; c < n_chunks; ++c)
     {
-      Chunk &chunk           = chunk_list[c];
-      chunk.first_buffered   = ends[c];
-      chunk.end_buffered     = ends[c + 1];
-      chunk.n_matrix_entries = matrix_offsets.read(ends[c + 1]) - matrix_offsets.read(ends[c]);
+      Chunk &chunk         = chunk_list[c];
+      chunk.first_buffered = ends[c];
+      chunk.end_buffered   = ends[c + 1];
+      // Staged cells follow, from a multiple of 16 bytes on.
+      chunk.n_matrix_entries = (matrix_offsets.read(ends[c + 1]) - matrix_offsets.read(ends[c]) + 3) / 4 * 4;
       chunk.n_vector_entries = vector_offsets.read(ends[c + 1]) - vector_offsets.read(ends[c]);
     }
     plan_fed_rows(row_cells, sparsity, buffered, chunk_of_patch, chunk_offsets);
