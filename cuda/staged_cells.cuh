@@ -114,7 +114,7 @@ namespace PatchFEM
         return a.staged[min(tile + 8 * half + lane() / 4, a.n_staged - 1)] - batch().first_cell;
       }
 
-      /** The products of one tile with the constants; @p out of this lane, 16 or 32 bytes of each row of its cells. */
+      /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
       __device__ void store_matrices(const double (&M)[2][6][2], const int (&local)[2], const int tile) const
       {
         double  k[2][Form::n_coefficients];
