@@ -49,8 +49,8 @@ namespace PatchFEM
       }
       return Array<int>(place, chunk_of);
     };
-    Array<int> chunk_of_patch = cut_chunks(static_cast<double>(budget));
-    integrations              = 0.;
+    Array<int> chunk_of_patch;
+    integrations = 0.;
     staged_cells.release();
     staged_offsets.release();
     staged_pairs.release();
@@ -73,6 +73,8 @@ namespace PatchFEM
       }
       integrations = static_cast<double>(staged_cells.size()) / batches.n_cells();
     }
+    else
+      chunk_of_patch = cut_chunks(static_cast<double>(budget));
     const int n_chunks = static_cast<int>(chunk_list.size());
 
     const CellsOfChunks found      = find_cells(buffered, 1, chunk_of_patch);

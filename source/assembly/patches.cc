@@ -55,8 +55,7 @@ namespace PatchFEM
       return std::any_of(patch_sizes.begin(), patch_sizes.end(), acceptable);
     };
 
-    const double limit = data.most_redundant > 0. ? data.most_redundant : memory.most_redundant;
-    if (chosen == AssemblyStrategy::automatic && limit <= 1.)
+    if (chosen == AssemblyStrategy::automatic && memory.most_redundant <= 1.)
       chosen = AssemblyStrategy::gather;
     const Array<unsigned char> buffered = mark_buffered(batches);
     if (chosen != AssemblyStrategy::gather)
@@ -72,7 +71,7 @@ namespace PatchFEM
         order_cells(row_cells, buffered);
         cut(row_cells, n_rows_per_patch);
       }
-      const bool better = fits && static_cast<double>(cells.size()) <= limit * batches.n_cells();
+      const bool better = fits && static_cast<double>(cells.size()) <= memory.most_redundant * batches.n_cells();
       if (chosen == AssemblyStrategy::automatic)
         chosen = better ? AssemblyStrategy::patches : AssemblyStrategy::gather;
     }

@@ -12,7 +12,7 @@ namespace PatchFEM
   /** How the assembler gets the matrices of cells to the rows. The results differ by rounding at most. */
   enum class AssemblyStrategy
   {
-    /// patches, unless a cell would be integrated more than most_redundant times on average: then gather
+    /// patches, unless a cell would be integrated more often on average than pays for its kind: then gather
     automatic,
     /// A patch integrates every cell that touches one of its rows, in fast memory.
     patches,
@@ -35,8 +35,6 @@ namespace PatchFEM
     {
       AssemblyStrategy strategy       = AssemblyStrategy::automatic;
       int              rows_per_patch = 0; ///< 0: as many as fit; patches that only gather have 128 at most
-      /// Integrations of a cell above which automatic takes gather; 0: what is best for the kind of element.
-      double most_redundant = 0.;
       /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed.
       double buffer_share = 0.1;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
