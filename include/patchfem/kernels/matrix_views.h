@@ -88,6 +88,33 @@ namespace PatchFEM
     }
   };
 
+  /**
+   * Square matrices whose entries off the diagonal are one constant (mDIA, P2, section 3.3): the diagonal and the
+   * columns of the others, in slices of 32 rows as wide as the longest,
+   *
+   *   columns[slice_offsets[s] + k * 32 + r],
+   *
+   * ascending in each row; -1 behind the end of a row. P2 has compressed rows; slices need no offsets of rows.
+   */
+  template <typename Number>
+  struct MDIAView
+  {
+    static constexpr int slice_height = 32;
+
+    int                 n_rows;
+    Number              constant;
+    const std::int64_t *slice_offsets; ///< [n_slices + 1], in columns
+    const int          *columns;       ///< [slice_offsets[n_slices]]
+    Number             *diagonal;      ///< [n_rows]
+
+    PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
+
+    PATCHFEM_INLINE int slice_width(const int s) const
+    {
+      return static_cast<int>((slice_offsets[s + 1] - slice_offsets[s]) / slice_height);
+    }
+  };
+
   /** Which block of @p row, which has @p length of them, stands in block column @p column; -1 if none does. */
   template <typename Number>
   PATCHFEM_INLINE int find_block(const SlicedEllpackView<Number> &A, const int length, const int row, const int column)
