@@ -11,24 +11,15 @@ back end trilinos under mpirun. Rounds alternate between the two, so that whatev
 medians over the rounds count. The solutions are compared by their norms in L2 and H1 and, within one process, entry by
 entry. Exit code 1 if they do not agree."""
 import argparse
-import datetime
-import json
 import os
 import pathlib
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-TOLERANCE = 1e-8  # of conjugate gradients, relative to |b|
-AGREEMENT = 1e-7  # of solutions, relative; residuals of 1e-8 made differences of some 1e-10
+from application_runner import AGREEMENT, ROOT, Results, Runner, solves_the_same
+
 VOLUME = 2.0 * 0.2 * 0.3
-
-
-def fail(message):
-    sys.exit(f"error: {message}")
 
 
 def parse():
@@ -50,48 +41,6 @@ def parse():
     return parser.parse_args()
 
 
-class Runner:
-    """Runs the application and reads its report."""
-
-    def __init__(self, options, folder):
-        self.options = options
-        self.folder = folder
-        self.program = options.build / "applications" / "elasticity"
-        self.mpirun = shutil.which("mpirun") or shutil.which("mpiexec")
-        if not self.program.exists():
-            fail(f"there is no {self.program}; build the target elasticity, or name the build folder with --build")
-        if self.mpirun is None:
-            fail("there is no mpirun in PATH")
-
-    def run(self, n_processes, n_threads, settings):
-        settings = {
-            "Mesh/Global refinements": self.options.refinements,
-            "Assembly/Repetitions": self.options.repetitions,
-            "Solver/Preconditioner": "jacobi",
-            "Solver/Tolerance": TOLERANCE,
-            "Solver/Maximum iterations": 100000,
-            "Output/Pictures": "none",
-            # The difference to zero is the solution: its norms are what processes are compared by.
-            "Exact solution/Formula": "0; 0; 0",
-            **settings,
-        }
-        parameter_file = ROOT / "parameter_files" / "elasticity" / "cantilever.prm"
-        command = [str(self.program), str(parameter_file), "--output", str(self.folder)]
-        for key, value in settings.items():
-            command += ["--set", f"{key}={value}"]
-        environment = dict(os.environ, OMP_NUM_THREADS=str(n_threads), DEAL_II_NUM_THREADS=str(n_threads))
-        if n_processes > 1:
-            command = [self.mpirun, "-n", str(n_processes)] + command
-            # Containers run as root, and may show hardware threads as cores.
-            environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                               OMPI_MCA_hwloc_base_use_hwthreads_as_cpus="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                               OMPI_MCA_btl_vader_single_copy_mechanism="none")
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if done.returncode != 0:
-            fail(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-        return json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
-
-
 def stages(system):
     """Seconds of one system that was made and solved, in the three numbers that are compared."""
     seconds = system["seconds"]
@@ -103,15 +52,6 @@ def stages(system):
     }
 
 
-def solves_the_same(system, reference):
-    norms = [(system["errors"][norm], reference["errors"][norm]) for norm in ("L2", "H1")]
-    return (
-        system["n_dofs"] == reference["n_dofs"]
-        and system["relative_residual"] <= 2 * TOLERANCE
-        and all(abs(a - b) <= AGREEMENT * b for a, b in norms)
-    )
-
-
 def main():
     options = parse()
     n = options.cores
@@ -119,13 +59,24 @@ def main():
     times, systems = {}, {}
     verified = True
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(options, pathlib.Path(folder))
+        runner = Runner(options.build, "elasticity", pathlib.Path(folder))
+        settings = {
+            "Mesh/Global refinements": options.refinements,
+            "Assembly/Repetitions": options.repetitions,
+            "Solver/Preconditioner": "jacobi",
+            # The difference to zero is the solution: its norms are what processes are compared by.
+            "Exact solution/Formula": "0; 0; 0",
+        }
+
+        def run(n_processes, n_threads, further):
+            return runner.run("elasticity/cantilever.prm", n_processes, n_threads, {**settings, **further})
+
         for _ in range(options.rounds):
-            report = runner.run(1, n, {"Backend": "host", "Baseline": "trilinos_jacobi"})
+            report = run(1, n, {"Backend": "host", "Baseline": "trilinos_jacobi"})
             host = report["cycles"][-1]
             found = {ours: host, one: host["baseline"]}
             if n > 1:
-                found[many] = runner.run(n, 1, {"Backend": "trilinos"})["cycles"][-1]
+                found[many] = run(n, 1, {"Backend": "trilinos"})["cycles"][-1]
             for who, system in found.items():
                 systems[who] = system
                 for stage, seconds in stages(system).items():
@@ -137,29 +88,20 @@ def main():
 
     host = systems[ours]
     title = f"cantilever, Q1 elasticity, {host['n_dofs'] / 1e6:.2g} M DoF, {n} cores: "
-    results = []
-
-    def add(stage, metric, value, unit, **further):
-        results.append({"case": title + stage, "metric": metric, "value": value, "unit": unit, "verified": verified, **further})
-        print(f"{title + stage:<76} {metric:<52} {value:10.4g} {unit:<2} {'verified' if verified else 'WRONG'}")
-
+    results = Results("cpu")
     for stage, by in times.items():
         medians = {who: statistics.median(seconds) for who, seconds in by.items()}
         for who, seconds in by.items():
             further = {"minimum": min(seconds), "maximum": max(seconds), "n_repetitions": len(seconds)}
             if stage == "PCG-Jacobi":
                 further.update({key: systems[who][key] for key in ("iterations", "format", "relative_residual")})
-            add(stage, who, medians[who], "s", **further)
+            results.add(title + stage, who, medians[who], "s", verified, **further)
         for who in medians:
             if who != ours:
-                add(stage, f"{who} / PatchFEM", medians[who] / medians[ours], "1")
+                results.add(title + stage, f"{who} / PatchFEM", medians[who] / medians[ours], "1", verified)
 
     if options.json:
-        run = {"benchmark": "cpu", "commit": report["commit"], "device": report["device"],
-               "date": datetime.date.today().isoformat(), "threads": n, "results": results}
-        temporary = options.json.with_name(options.json.name + ".tmp")
-        temporary.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
-        temporary.replace(options.json)
+        results.write(options.json, report, n)
     return 0 if verified else 1
 
 

@@ -2,6 +2,7 @@
 #include "csr_product.cuh"
 
 #include <patchfem/kernels/csr.h>
+#include <patchfem/kernels/polynomial.h>
 
 namespace PatchFEM
 {
@@ -73,6 +74,12 @@ namespace PatchFEM
       product::launch_csr(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
     }
 
+    template <typename Number>
+    void polynomial_step(Cuda where, const CSRView<Number> &A, const PolynomialStep<Number> &step)
+    {
+      product::launch_csr(where, A, step.y, product::Polynomial<Number>{step});
+    }
+
     void expand_pattern(Cuda                where,
                         const SparsityView &pattern,
                         const int           block_rows,
@@ -89,6 +96,7 @@ namespace PatchFEM
   template void vmult<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                    \
   template void vmult_add<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                \
   template void residual<Number>(Cuda, const CSRView<Number> &, const Number *, const Number *, Number *); \
+  template void polynomial_step<Number>(Cuda, const CSRView<Number> &, const PolynomialStep<Number> &);    \
   template void cg_product<Number>(Cuda, const CSRView<Number> &, const Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)

@@ -5,6 +5,7 @@
 #include "reduce.cuh"
 
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/polynomial.h>
 
 #include <type_traits>
 
@@ -64,6 +65,24 @@ namespace PatchFEM
       __device__ double use(const std::int64_t row, const Sum sum) const
       {
         r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
+        return 0.;
+      }
+      template <int block_size>
+      __device__ void finish(double) const
+      {}
+    };
+
+    /** A step of a polynomial preconditioner. */
+    template <typename Number>
+    struct Polynomial
+    {
+      using Sum = Number;
+      PolynomialStep<Number> step;
+
+      __device__ bool   skip() const { return false; }
+      __device__ double use(const std::int64_t row, const Sum sum) const
+      {
+        step(row, sum);
         return 0.;
       }
       template <int block_size>

@@ -3,6 +3,7 @@
 #include "workspace.cuh"
 
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/polynomial.h>
 #include <patchfem/kernels/sliced_ellpack.h>
 
 #include <cub/device/device_scan.cuh>
@@ -116,6 +117,12 @@ namespace PatchFEM
       product::launch_sliced_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
     }
 
+    template <typename Number>
+    void polynomial_step(Cuda where, const SlicedEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    {
+      product::launch_sliced_ellpack(where, A, step.y, product::Polynomial<Number>{step});
+    }
+
     void slice_offsets(
         Cuda where, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
     {
@@ -160,6 +167,7 @@ namespace PatchFEM
   template void vmult<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
   template void vmult_add<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
   template void residual<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
+  template void polynomial_step<Number>(Cuda, const SlicedEllpackView<Number> &, const PolynomialStep<Number> &);      \
   template void cg_product<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
   template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)

@@ -354,12 +354,13 @@ namespace PatchFEM
         }
         if (body.loaded())
         {
-          Number sum = Number(0);
+          // One after the other, as rows of any number of cells are summed.
+          Number sum = row.n > 0 ? scratch.rhs[local] : Number(0);
           PATCHFEM_UNROLL
           for (int u = 0; u < team; ++u)
             sum += __shfl_sync(WarpTeam::all, four.load, u, team);
           if (row.n > 0 && lane() == 0)
-            scratch.rhs[local] += sum;
+            scratch.rhs[local] = sum;
         }
       }
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/csr.h>
+#include <patchfem/kernels/polynomial.h>
 
 #include "reduce_host.h"
 
@@ -97,6 +98,14 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
+    template <typename Number>
+    void polynomial_step(Host, const CSRView<Number> &A, const PolynomialStep<Number> &step)
+    {
+#pragma omp parallel for schedule(static)
+      for (int row = 0; row < A.n_rows; ++row)
+        step(row, row_sum<Number>(A, row, step.y));
+    }
+
     void expand_pattern(Host,
                         const SparsityView &pattern,
                         const int           block_rows,
@@ -122,11 +131,12 @@ namespace PatchFEM
       }
     }
 
-#define INSTANTIATE(Number)                                                                                \
-  template void vmult<Number>(Host, const CSRView<Number> &, const Number *, Number *);                    \
-  template void vmult_add<Number>(Host, const CSRView<Number> &, const Number *, Number *);                \
-  template void residual<Number>(Host, const CSRView<Number> &, const Number *, const Number *, Number *); \
-  template void cg_product<Number>(Host, const CSRView<Number> &, const Number *, Number *, const CGView &);
+#define INSTANTIATE(Number)                                                                                  \
+  template void vmult<Number>(Host, const CSRView<Number> &, const Number *, Number *);                      \
+  template void vmult_add<Number>(Host, const CSRView<Number> &, const Number *, Number *);                  \
+  template void residual<Number>(Host, const CSRView<Number> &, const Number *, const Number *, Number *);   \
+  template void cg_product<Number>(Host, const CSRView<Number> &, const Number *, Number *, const CGView &); \
+  template void polynomial_step<Number>(Host, const CSRView<Number> &, const PolynomialStep<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

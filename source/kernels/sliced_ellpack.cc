@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/polynomial.h>
 #include <patchfem/kernels/sliced_ellpack.h>
 
 #include "reduce_host.h"
@@ -167,6 +168,12 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
+    template <typename Number>
+    void polynomial_step(Host, const SlicedEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    {
+      product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
+    }
+
     void
     slice_offsets(Host, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
     {
@@ -228,6 +235,7 @@ namespace PatchFEM
   template void vmult<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
   template void vmult_add<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
   template void residual<Number>(Host, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
+  template void polynomial_step<Number>(Host, const SlicedEllpackView<Number> &, const PolynomialStep<Number> &);      \
   template void cg_product<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
   template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)

@@ -9,23 +9,27 @@ namespace PatchFEM
 {
   template <typename Number>
   void CSRMatrix<Number>::reinit(const Backend      &backend,
-                                 const SparsityView &pattern,
+                                 const SparsityView &blocks,
                                  const int           block_rows,
                                  const int           block_columns)
   {
-    check_block_pattern(pattern, block_rows, block_columns);
+    check_block_pattern(blocks, block_rows, block_columns);
     n_block_rows                = block_rows;
     n_block_columns             = block_columns;
-    rows                        = pattern.n_rows * block_rows;
-    cols                        = pattern.n_columns * block_columns;
-    const std::int64_t n_blocks = read_offset(backend, pattern.row_offsets, pattern.n_rows);
-    row_offsets.reinit(backend, static_cast<std::size_t>(rows) + 1);
-    columns.reinit(backend, n_blocks * block_rows * block_columns);
-    values.reinit(backend, columns.size());
+    rows                        = blocks.n_rows * block_rows;
+    cols                        = blocks.n_columns * block_columns;
+    const std::int64_t n_blocks = read_offset(backend, blocks.row_offsets, blocks.n_rows);
+
+    pattern         = std::make_shared<const internal::CSRPatternArrays>(); // gives memory back first
+    const auto made = std::make_shared<internal::CSRPatternArrays>();
+    made->row_offsets.reinit(backend, static_cast<std::size_t>(rows) + 1);
+    made->columns.reinit(backend, n_blocks * block_rows * block_columns);
+    values.reinit(backend, made->columns.size());
     dispatch(backend, [&](auto where) {
-      kernels::expand_pattern(where, pattern, block_rows, block_columns, row_offsets.data(), columns.data());
+      kernels::expand_pattern(where, blocks, block_rows, block_columns, made->row_offsets.data(), made->columns.data());
     });
-    *this = Number(0);
+    pattern = made;
+    *this   = Number(0);
   }
 
   template <typename Number>
@@ -38,9 +42,35 @@ namespace PatchFEM
     n_block_columns = block_size;
     rows            = matrix.n_rows;
     cols            = matrix.n_columns;
-    row_offsets.copy_from(backend, matrix.row_offsets);
-    columns.copy_from(backend, matrix.columns);
+    pattern         = std::make_shared<const internal::CSRPatternArrays>(); // gives memory back first
+    const auto made = std::make_shared<internal::CSRPatternArrays>();
+    made->row_offsets.copy_from(backend, matrix.row_offsets);
+    made->columns.copy_from(backend, matrix.columns);
     values.copy_from(backend, matrix.values);
+    pattern = made;
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void CSRMatrix<Number>::copy_from(const CSRMatrix<OtherNumber> &other)
+  {
+    rows            = other.rows;
+    cols            = other.cols;
+    n_block_rows    = other.n_block_rows;
+    n_block_columns = other.n_block_columns;
+    pattern         = other.pattern;
+    values.reinit(other.backend(), other.values.size());
+    copy_values_from(other);
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void CSRMatrix<Number>::copy_values_from(const CSRMatrix<OtherNumber> &other)
+  {
+    require(other.values.size() == values.size() && other.backend() == backend(),
+            "The values of a matrix can only be copied to one of the same pattern on the same back end.");
+    dispatch(backend(),
+             [&](auto where) { kernels::convert(where, values.size(), other.values.data(), values.data()); });
   }
 
   template <typename Number>
@@ -53,13 +83,14 @@ namespace PatchFEM
   template <typename Number>
   CSRView<Number> CSRMatrix<Number>::view() const
   {
-    return {rows, cols, row_offsets.data(), columns.data(), values.data()};
+    return {rows, cols, pattern->row_offsets.data(), pattern->columns.data(), values.data()};
   }
 
   template <typename Number>
   std::size_t CSRMatrix<Number>::memory_consumption() const
   {
-    return row_offsets.memory_consumption() + columns.memory_consumption() + values.memory_consumption();
+    return pattern->row_offsets.memory_consumption() + pattern->columns.memory_consumption() +
+           values.memory_consumption();
   }
 
   template <typename Number>
@@ -92,6 +123,12 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void CSRMatrix<Number>::polynomial_step(const PolynomialStep<Number> &step) const
+  {
+    dispatch(backend(), [&](auto where) { kernels::polynomial_step(where, view(), step); });
+  }
+
+  template <typename Number>
   void CSRMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     require(block_size >= 1 && block_size <= kernels::max_block_size && rows % block_size == 0,
@@ -105,9 +142,13 @@ namespace PatchFEM
   template <typename Number>
   HostCSR<Number> CSRMatrix<Number>::to_csr_host() const
   {
-    return {rows, cols, row_offsets.to_vector(), columns.to_vector(), values.to_vector()};
+    return {rows, cols, pattern->row_offsets.to_vector(), pattern->columns.to_vector(), values.to_vector()};
   }
 
   template class CSRMatrix<float>;
   template class CSRMatrix<double>;
+  template void CSRMatrix<float>::copy_from(const CSRMatrix<double> &);
+  template void CSRMatrix<float>::copy_values_from(const CSRMatrix<double> &);
+  template void CSRMatrix<double>::copy_from(const CSRMatrix<float> &);
+  template void CSRMatrix<double>::copy_values_from(const CSRMatrix<float> &);
 } // namespace PatchFEM

@@ -177,6 +177,12 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void SlicedEllpackMatrix<Number>::polynomial_step(const PolynomialStep<Number> &step) const
+  {
+    dispatch(backend(), [&](auto where) { kernels::polynomial_step(where, view(), step); });
+  }
+
+  template <typename Number>
   void SlicedEllpackMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     require(n_block_rows == n_block_columns && n_row_blocks <= n_column_blocks,

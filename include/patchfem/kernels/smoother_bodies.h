@@ -63,6 +63,37 @@ namespace PatchFEM
       double beta[max_steps + 1]; ///< beta[k] couples steps k - 1 and k; beta[0] is the length of the start vector
       double product;             ///< of the reduction that ran last
       double largest;             ///< upper bound of the spectrum, once LargestEigenvalueBody ran
+
+      /**
+       * Of @p n_steps steps those before an invariant space was found, where beta vanishes beside alpha: what follows
+       * is rounding.
+       */
+      PATCHFEM_INLINE int n_independent(const int n_steps) const
+      {
+        int    n     = 1;
+        double scale = alpha[0] > 0. ? alpha[0] : 0.;
+        while (n < n_steps && beta[n] > 1e-7 * scale)
+        {
+          scale = alpha[n] > scale ? alpha[n] : scale;
+          ++n;
+        }
+        return n;
+      }
+
+      /** How many eigenvalues of the leading n x n matrix are above @p x. */
+      PATCHFEM_INLINE int n_above(const int n, const double x) const
+      {
+        int    count = 0;
+        double pivot = 1.;
+        for (int k = 0; k < n; ++k)
+        {
+          pivot = alpha[k] - x - (k > 0 ? beta[k] * beta[k] / pivot : 0.);
+          if (pivot == 0.)
+            pivot = -1e-300;
+          count += pivot > 0.;
+        }
+        return count;
+      }
     };
 
     /** beta[step] = sqrt(product). */
@@ -124,33 +155,10 @@ namespace PatchFEM
       LanczosScalars *scalars;
       int             n_steps;
 
-      /** How many eigenvalues of the leading n x n matrix are above @p x. */
-      PATCHFEM_INLINE int n_above(const int n, const double x) const
-      {
-        int    count = 0;
-        double pivot = 1.;
-        for (int k = 0; k < n; ++k)
-        {
-          const double beta = k > 0 ? scalars->beta[k] : 0.;
-          pivot             = scalars->alpha[k] - x - (k > 0 ? beta * beta / pivot : 0.);
-          if (pivot == 0.)
-            pivot = -1e-300;
-          count += pivot > 0.;
-        }
-        return count;
-      }
-
       PATCHFEM_INLINE void operator()(std::int64_t) const
       {
-        // An invariant space was found where beta vanishes beside alpha; what follows is rounding.
-        int    n     = 1;
-        double scale = scalars->alpha[0] > 0. ? scalars->alpha[0] : 0.;
-        while (n < n_steps && scalars->beta[n] > 1e-7 * scale)
-        {
-          scale = scalars->alpha[n] > scale ? scalars->alpha[n] : scale;
-          ++n;
-        }
-        double low = 0., high = 0.;
+        const int n   = scalars->n_independent(n_steps);
+        double    low = 0., high = 0.;
         for (int k = 0; k < n; ++k)
         {
           const double beside = (k > 0 ? scalars->beta[k] : 0.) + (k + 1 < n ? scalars->beta[k + 1] : 0.);
@@ -160,7 +168,7 @@ namespace PatchFEM
         for (int i = 0; i < 60 && high - low > 1e-14 * high; ++i)
         {
           const double middle = 0.5 * (low + high);
-          if (n_above(n, middle) > 0)
+          if (scalars->n_above(n, middle) > 0)
             low = middle;
           else
             high = middle;
@@ -191,9 +199,25 @@ namespace PatchFEM
     };
 
     /**
-     * A polynomial smoother is a fixed number of steps d = c_0 d + c_1 D^-1 (b - A x), x = x + d. Chebyshev's, on
-     * [lambda_max / ratio, lambda_max] (Saad, Iterative methods, algorithm 12.1); c is [step][2].
+     * Coefficients of @p n_steps steps d = c_0 d + c_1 D^-1 (b - A x), x = x + d from d = 0, whose residual is the
+     * Chebyshev polynomial on [@p a, @p b], 0 < a < b (Saad, Iterative methods, algorithm 12.1); @p c is [step][2].
      */
+    PATCHFEM_INLINE void chebyshev_coefficients(const double a, const double b, const int n_steps, double *c)
+    {
+      const double theta = 0.5 * (b + a), delta = 0.5 * (b - a), sigma = theta / delta;
+      double       rho = 1. / sigma;
+      c[0]             = 0.;
+      c[1]             = 1. / theta;
+      for (int k = 1; k < n_steps; ++k)
+      {
+        const double rho_next = 1. / (2. * sigma - rho);
+        c[2 * k]              = rho_next * rho;
+        c[2 * k + 1]          = 2. * rho_next / delta;
+        rho                   = rho_next;
+      }
+    }
+
+    /** Chebyshev's polynomial smoother on [lambda_max / ratio, lambda_max]. */
     struct ChebyshevCoefficientsBody
     {
       const LanczosScalars *scalars;
@@ -203,18 +227,7 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(std::int64_t) const
       {
-        const double b = scalars->largest, a = b / ratio;
-        const double theta = 0.5 * (b + a), delta = 0.5 * (b - a), sigma = theta / delta;
-        double       rho = 1. / sigma;
-        c[0]             = 0.;
-        c[1]             = 1. / theta;
-        for (int k = 1; k < n_steps; ++k)
-        {
-          const double rho_next = 1. / (2. * sigma - rho);
-          c[2 * k]              = rho_next * rho;
-          c[2 * k + 1]          = 2. * rho_next / delta;
-          rho                   = rho_next;
-        }
+        chebyshev_coefficients(scalars->largest / ratio, scalars->largest, n_steps, c);
       }
     };
 

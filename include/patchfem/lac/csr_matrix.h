@@ -5,8 +5,20 @@
 #include <patchfem/kernels/csr.h>
 #include <patchfem/lac/matrix_base.h>
 
+#include <memory>
+
 namespace PatchFEM
 {
+  namespace internal
+  {
+    /** What copies of a matrix in compressed rows share; never changed once it is made. */
+    struct CSRPatternArrays
+    {
+      Array<std::int64_t> row_offsets;
+      Array<int>          columns;
+    };
+  } // namespace internal
+
   /**
    * Compressed sparse rows of scalars with 64-bit offsets and 32-bit columns. Made from a block pattern, it stores the
    * scalar rows of the blocks (see kernels::expand_pattern() for where an entry stands).
@@ -27,22 +39,33 @@ namespace PatchFEM
     /** A matrix from host memory; @p block_size is only what preconditioners take as the node's unknowns. */
     void reinit(const Backend &backend, const HostCSR<Number> &matrix, int block_size = 1);
 
+    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
+    template <typename OtherNumber>
+    void copy_from(const CSRMatrix<OtherNumber> &other);
+
+    /** The values of @p other, which must have the pattern of this matrix. */
+    template <typename OtherNumber>
+    void copy_values_from(const CSRMatrix<OtherNumber> &other);
+
     /** All values become @p value. */
     CSRMatrix &operator=(Number value);
 
-    const Backend  &backend() const override { return values.backend(); }
-    int             n_rows() const override { return rows; }
-    int             n_columns() const override { return cols; }
-    int             block_rows() const override { return n_block_rows; }
-    int             block_columns() const override { return n_block_columns; }
-    std::int64_t    n_nonzero_elements() const override { return values.size(); }
-    std::int64_t    n_stored_elements() const override { return values.size(); }
-    std::size_t     memory_consumption() const override;
+    const Backend &backend() const override { return values.backend(); }
+    int            n_rows() const override { return rows; }
+    int            n_columns() const override { return cols; }
+    int            block_rows() const override { return n_block_rows; }
+    int            block_columns() const override { return n_block_columns; }
+    std::int64_t   n_nonzero_elements() const override { return values.size(); }
+    std::int64_t   n_stored_elements() const override { return values.size(); }
+    std::size_t    memory_consumption() const override;
+    /** Of the values alone: what a copy in another number type adds. */
+    std::size_t     values_memory_consumption() const { return values.memory_consumption(); }
     std::string     format() const override { return "csr"; }
     void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
     void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
+    void            polynomial_step(const PolynomialStep<Number> &step) const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
 
@@ -57,13 +80,16 @@ namespace PatchFEM
     CSRView<Number> view() const;
 
   private:
+    template <typename OtherNumber>
+    friend class CSRMatrix;
+
     int                   rows            = 0;
     int                   cols            = 0;
     int                   n_block_rows    = 1;
     int                   n_block_columns = 1;
-    Array<std::int64_t>   row_offsets;
-    Array<int>            columns;
     mutable Array<Number> values;
+
+    std::shared_ptr<const internal::CSRPatternArrays> pattern = std::make_shared<const internal::CSRPatternArrays>();
   };
 } // namespace PatchFEM
 

@@ -3,6 +3,7 @@
 #define patchfem_lac_matrix_base_h
 
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/polynomial.h>
 #include <patchfem/lac/host_csr.h>
 #include <patchfem/lac/vector.h>
 
@@ -62,6 +63,9 @@ namespace PatchFEM
      * here is one product and one sum after it; formats do both in one kernel.
      */
     virtual void cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const;
+
+    /** One step of a polynomial preconditioner in one kernel; the vectors of @p step conform and are of this back end. */
+    virtual void polynomial_step(const PolynomialStep<Number> &step) const = 0;
 
     /**
      * The diagonal blocks of size @p block_size, which must be 1 or divide into the rows as the format's blocks do:

@@ -85,6 +85,7 @@ namespace PatchFEM
     void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
     void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
+    void            polynomial_step(const PolynomialStep<Number> &step) const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
 

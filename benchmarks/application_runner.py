@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs applications for benchmarks, on threads or in several MPI processes, and reads their reports."""
+import datetime
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOLERANCE = 1e-8  # of conjugate gradients, relative to |b|
+AGREEMENT = 1e-7  # of solutions, relative; residuals of 1e-8 made differences of some 1e-10
+
+
+def fail(message):
+    sys.exit(f"error: {message}")
+
+
+class Runner:
+    """One application of a build."""
+
+    def __init__(self, build, program, folder):
+        self.folder = folder
+        self.program = build / "applications" / program
+        self.mpirun = shutil.which("mpirun") or shutil.which("mpiexec") or shutil.which("orterun")
+        if not self.program.exists():
+            fail(f"there is no {self.program}; build the target {program}, or name the build folder with --build")
+        if self.mpirun is None:
+            fail("there is no mpirun in PATH")
+
+    def run(self, parameter_file, n_processes, n_threads, settings):
+        """The report of a run of @p parameter_file, a name below parameter_files."""
+        settings = {
+            "Solver/Tolerance": TOLERANCE,
+            "Solver/Maximum iterations": 100000,
+            "Output/Pictures": "none",
+            **settings,
+        }
+        command = [str(self.program), str(ROOT / "parameter_files" / parameter_file), "--output", str(self.folder)]
+        for key, value in settings.items():
+            command += ["--set", f"{key}={value}"]
+        environment = dict(os.environ, OMP_NUM_THREADS=str(n_threads), DEAL_II_NUM_THREADS=str(n_threads))
+        if n_processes > 1:
+            command = [self.mpirun, "-n", str(n_processes)] + command
+            # Containers run as root, and may show hardware threads as cores.
+            environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                               OMPI_MCA_hwloc_base_use_hwthreads_as_cpus="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                               OMPI_MCA_btl_vader_single_copy_mechanism="none")
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+
+
+def solves_the_same(system, reference):
+    """Whether the residual is small enough, and the errors to the function given as exact are those of @p reference."""
+    norms = [(system["errors"][norm], reference["errors"][norm]) for norm in ("L2", "H1")]
+    return (
+        system["n_dofs"] == reference["n_dofs"]
+        and system["relative_residual"] <= 2 * TOLERANCE
+        and all(abs(a - b) <= AGREEMENT * b for a, b in norms)
+    )
+
+
+class Results:
+    """Collects results, prints them and writes them as benchmarks/results/README.md says."""
+
+    def __init__(self, benchmark):
+        self.run = {"benchmark": benchmark}
+        self.results = []
+
+    def add(self, case, metric, value, unit, verified, **further):
+        self.results.append({"case": case, "metric": metric, "value": value, "unit": unit, "verified": verified, **further})
+        print(f"{case:<76} {metric:<52} {value:10.4g} {unit:<2} {'verified' if verified else 'WRONG'}")
+
+    def all_verified(self):
+        return all(result["verified"] for result in self.results)
+
+    def write(self, path, report, n_threads):
+        run = {**self.run, "commit": report["commit"], "device": report["device"],
+               "date": datetime.date.today().isoformat(), "threads": n_threads, "results": self.results}
+        temporary = path.with_name(path.name + ".tmp")
+        temporary.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+        temporary.replace(path)

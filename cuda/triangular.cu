@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parallel_for.cuh"
+
+#include <patchfem/kernels/triangular_bodies.h>
+
+// The bodies of preconditioners made of triangular factors.
+namespace PatchFEM
+{
+  namespace kernels
+  {
+#define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
+
+    INSTANTIATE(ColouringBody);
+    INSTANTIATE(LevelOfRowBody);
+    INSTANTIATE(PhaseKeyBody);
+    INSTANTIATE(PositionBody);
+    INSTANTIATE(TriangleBody);
+    INSTANTIATE(CompressColumnsBody);
+    INSTANTIATE(PositiveDiagonalBody);
+    INSTANTIATE(IncompleteCholeskyBody);
+
+#define INSTANTIATE_NUMBER(Number)          \
+  INSTANTIATE(CompressValuesBody<Number>);  \
+  INSTANTIATE(SSORValuesBody<Number>);      \
+  INSTANTIATE(PermuteDiagonalBody<Number>); \
+  INSTANTIATE(ToPositionsBody<Number>);     \
+  INSTANTIATE(FromPositionsBody<Number>);   \
+  INSTANTIATE(LoadLowerBody<Number>);       \
+  INSTANTIATE(FactorValuesBody<Number>);    \
+  INSTANTIATE(InversePivotBody<Number>)
+
+    INSTANTIATE_NUMBER(float);
+    INSTANTIATE_NUMBER(double);
+  } // namespace kernels
+} // namespace PatchFEM

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../assembly/structure_tools.h"
+
+#include <patchfem/lac/largest_eigenvalue.h>
+#include <patchfem/lac/precondition_polynomial.h>
+
+#include <cmath>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void PreconditionPolynomial<Number>::initialize(const MatrixBase<Number> &A, const AdditionalData &additional_data)
+  {
+    const double ratio = additional_data.eigenvalue_ratio;
+    require(additional_data.order >= 1 && additional_data.order <= kernels::max_polynomial_order,
+            "The order of a polynomial preconditioner must be between 1 and " +
+                std::to_string(kernels::max_polynomial_order) + ", not " + std::to_string(additional_data.order) + ".");
+    require(additional_data.lanczos_steps >= 2, "The interval of a polynomial needs at least 2 steps of Lanczos.");
+    require(ratio == 0. || ratio > 1., "The interval of a polynomial is empty: its eigenvalue ratio must be above 1.");
+    require(additional_data.kind != PolynomialKind::chebyshev || ratio < HUGE_VAL,
+            "Chebyshev's polynomial needs an interval that does not begin at 0: its eigenvalue ratio must be finite.");
+    require(A.n_rows() == A.n_columns(), "A polynomial preconditioner needs a square matrix.");
+
+    const Backend &place = A.backend();
+    matrix               = nullptr; // what is left if the matrix is refused
+    data                 = additional_data;
+    D_inverse.initialize(A);
+    LargestEigenvalue<Number> lanczos;
+    lanczos.compute(A, D_inverse, static_cast<int>(data.lanczos_steps));
+
+    const int     order = static_cast<int>(data.order);
+    Array<double> made(place, 2 * std::size_t(order) + 4);
+    double *const ends = made.data() + 2 * (order + 1);
+    run(place, 1,
+        kernels::PolynomialIntervalBody{lanczos.scalars(), static_cast<int>(data.lanczos_steps), ratio, ends});
+    run(place, 1, kernels::PolynomialCoefficientsBody{data.kind, ends, order, made.data()});
+    coefficients.swap(made);
+    const double b = interval().second;
+    require(A.n_rows() == 0 || (b > 0. && b < HUGE_VAL),
+            "The matrix is not positive definite and finite: Lanczos' iteration finds " + std::to_string(b) +
+                " for the largest eigenvalue of D^-1 A.");
+    work.reinit(place, A.n_rows(), true);
+    matrix = &A;
+  }
+
+  template <typename Number>
+  void PreconditionPolynomial<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    require(matrix != nullptr, "A polynomial preconditioner was applied before it was initialized.");
+    require(dst.size() == work.size() && src.size() == work.size() && dst.backend() == work.backend() &&
+                src.backend() == work.backend(),
+            "A vector does not have the size and the back end of the preconditioner.");
+
+    // Two vectors take turns; the last of them must be dst.
+    const int     order    = static_cast<int>(data.order);
+    const Number *D        = D_inverse.block_diagonal()->values;
+    Number       *now      = order % 2 == 0 ? dst.data() : work.data();
+    Number       *previous = order % 2 == 0 ? work.data() : dst.data();
+    run(src.backend(), static_cast<std::int64_t>(src.size()),
+        kernels::PolynomialStartBody<Number>{coefficients.data(), D, src.data(), now});
+    for (int k = 1; k <= order; ++k)
+    {
+      matrix->polynomial_step({coefficients.data() + 2 * k, D, src.data(), now, previous, k == 1});
+      std::swap(now, previous);
+    }
+  }
+
+  template <typename Number>
+  std::pair<double, double> PreconditionPolynomial<Number>::interval() const
+  {
+    const std::size_t begin = coefficients.size() - 2;
+    return {coefficients.read(begin), coefficients.read(begin + 1)};
+  }
+
+  template <typename Number>
+  std::string PreconditionPolynomial<Number>::name() const
+  {
+    const std::string kind = data.kind == PolynomialKind::neumann         ? "neumann"
+                             : data.kind == PolynomialKind::least_squares ? "least squares"
+                                                                          : "chebyshev";
+    return kind + " polynomial of order " + std::to_string(data.order);
+  }
+
+  template <typename Number>
+  std::size_t PreconditionPolynomial<Number>::memory_consumption() const
+  {
+    return D_inverse.memory_consumption() + coefficients.memory_consumption() + work.memory_consumption();
+  }
+
+  template class PreconditionPolynomial<float>;
+  template class PreconditionPolynomial<double>;
+} // namespace PatchFEM
