@@ -72,37 +72,16 @@ namespace PatchFEM
           hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, double> body, const int n_slots)
       {
         extern __shared__ __align__(16) unsigned char memory[];
-        using Cells         = Hexahedra<Form>;
-        const auto scratch  = body.scratch(memory);
-        const int  rank     = static_cast<int>(threadIdx.x) - Cells::n_mapping * 32;
-        const auto for_each = [&](const auto &function) {
-          int n_groups = 0;
-          for (int patch = body.a.first_patch + blockIdx.x; patch < body.a.end_patch; patch += gridDim.x)
-          {
-            const Cells cells{body, scratch, n_slots, patch, n_groups};
-            function(cells);
-            n_groups += (cells.n_cells() + 7) / 8;
-          }
-        };
-        if (rank == 0)
-          Cells{body, scratch, n_slots, 0, 0}.init_barriers();
+        const auto                                    scratch = body.scratch(memory);
+        const Hexahedra<Form>                         cells{body, scratch, n_slots};
+        cells.clear(threadIdx.x, blockDim.x);
+        if (threadIdx.x == 0)
+          cells.init_barriers();
         __syncthreads();
-        if (rank < 0)
-          for_each([&](const Cells &cells) { cells.map_cells(); });
+        if (threadIdx.x / 32 < Hexahedra<Form>::n_mapping)
+          cells.map_patches();
         else
-        {
-          const typename Cells::Reference reference(body.a.batches.batch[body.a.computed_batch].reference);
-          constexpr int                   size    = Cells::n_adding * 32;
-          const auto                      barrier = []() { barrier_of(size); };
-          LevelPhases                     phases{Cells{body, scratch, n_slots, 0, 0}.level_barrier()};
-          for_each([&](const Cells &cells) {
-            barrier(); // the rows of the patch before are written
-            body.clear(cells.patch, rank, size, scratch);
-            barrier();
-            cells.add_cells(reference, phases);
-            finish_patch(body, scratch, cells.patch, rank, size, barrier);
-          });
-        }
+          cells.add_patches();
       }
 
       template <typename Form, typename Number, int pair_bits>

@@ -57,9 +57,10 @@ namespace PatchFEM
       static constexpr int residency    = outer ? 1 : 2; ///< blocks on a multiprocessor
       static constexpr int cells_a_warp = outer ? 1 : 2; ///< whose matrices a warp forms at once
 
-      // The record of a cell, in doubles: its points; for inner products their weights; row and start of each corner;
-      // places; coefficients; load; position in the batch.
-      static constexpr int point_size   = outer ? 10 : 6; // sqrt(w) J^-1 and w, or M
+      // The record of a cell, in doubles: its points; for inner products weights; row and start of each corner; places;
+      // coefficients; load; position in the batch. Weights are those of the points, or, for a load that is constant in
+      // each cell, the integrals of the shape functions.
+      static constexpr int point_size   = outer ? 10 : 6; // sqrt(w) J^-1 and a weight of the load, or M
       static constexpr int weights      = 8 * point_size;
       static constexpr int rows         = weights + (outer ? 0 : 8);
       static constexpr int places       = rows + 8;
@@ -74,9 +75,10 @@ namespace PatchFEM
       /// Of eight cells: their records, a barrier that says that these are there, and one that they are read.
       static constexpr std::size_t slot_bytes  = 8 * record_size * sizeof(double) + 2 * sizeof(PhaseBarrier);
       static constexpr int         least_slots = 6; ///< at least n_mapping
-      /// Besides the slots: the barrier of the levels.
-      static constexpr std::size_t barrier_bytes = 16;
+      /// Besides the slots: the barriers of the levels.
+      static constexpr std::size_t barrier_bytes = LevelPhases::n_barriers * sizeof(PhaseBarrier);
       static_assert(least_slots >= n_mapping, "Every mapping warp needs a slot.");
+      static_assert(n_adding * cells_a_warp <= LevelPhases::n_barriers, "More warps need more barriers.");
 
       using Body    = PatchBody<n_comp, double>;
       using Scratch = typename Body::Scratch;
@@ -87,22 +89,31 @@ namespace PatchFEM
 
       const Body    &body;
       const Scratch &scratch;
-      const int      n_slots; ///< a ring: group g of eight cells of all that the block takes is in slot g % n_slots
-      const int      patch;
-      const int      first_group; ///< of the patch
+      const int      n_slots; ///< of the ring of records
 
       __device__ const BatchView &batch() const { return body.a.batches.batch[body.a.computed_batch]; }
 
-      __device__ double *records(const int group) const
+      /** A place in the ring of records, that of number @p cell of those that the block takes, over all its patches. */
+      struct RingPlace
       {
-        return static_cast<double *>(scratch.workers) + group % n_slots * 8 * record_size;
-      }
-      __device__ PhaseBarrier &filled(const int group) const { return barriers()[group % n_slots]; }
-      __device__ PhaseBarrier &emptied(const int group) const { return barriers()[n_slots + group % n_slots]; }
-      __device__ PhaseBarrier &level_barrier() const { return barriers()[2 * n_slots]; }
+        int cell = 0, record = 0, round = 0; ///< round n_slots * 8 + record = cell
+
+        __device__ void go_to(const int next, const int n_slots)
+        {
+          record += next - cell;
+          cell = next;
+          for (; record >= n_slots * 8; record -= n_slots * 8)
+            ++round;
+        }
+      };
+
+      __device__ double       *records() const { return static_cast<double *>(scratch.workers); }
+      __device__ PhaseBarrier &filled(const int slot) const { return barriers()[slot]; }
+      __device__ PhaseBarrier &emptied(const int slot) const { return barriers()[n_slots + slot]; }
+      __device__ PhaseBarrier *level_barriers() const { return barriers() + 2 * n_slots; }
       __device__ PhaseBarrier *barriers() const
       {
-        return reinterpret_cast<PhaseBarrier *>(static_cast<double *>(scratch.workers) + n_slots * 8 * record_size);
+        return reinterpret_cast<PhaseBarrier *>(records() + n_slots * 8 * record_size);
       }
 
       /** To be called by one thread, once, before all others. */
@@ -113,84 +124,116 @@ namespace PatchFEM
           filled(slot).init(1);
           emptied(slot).init(8); // one for each cell
         }
-        level_barrier().init(n_adding);
-      }
-
-      __device__ int n_cells() const
-      {
-        return static_cast<int>(body.a.patches.cell_offsets[patch + 1] - body.a.patches.cell_offsets[patch]);
+        for (int k = 0; k < LevelPhases::n_barriers; ++k)
+          level_barriers()[k].init(LevelPhases::expected);
       }
 
       static __device__ int lane() { return threadIdx.x % 32; }
 
+      /** Eight cells among those of the block's patches, of which a mapping warp takes every n_mapping-th. */
+      struct Group
+      {
+        int          patch, position = 0;           ///< of the first cell in the patch
+        std::int64_t begin = 0, end = 0, pairs = 0; ///< of the patch
+      };
+
+      /** Moves on by @p n_cells, a multiple of eight, to a patch that has such a cell or to end_patch or behind it. */
+      __device__ void go_on(Group &group, const int n_cells) const
+      {
+        group.position += n_cells;
+        while (group.patch < body.a.end_patch && group.position >= group.end - group.begin)
+        {
+          group.position -= static_cast<int>(group.end - group.begin + 7) / 8 * 8;
+          group.patch += gridDim.x;
+          load_offsets(group);
+        }
+      }
+      __device__ void load_offsets(Group &group) const
+      {
+        const PatchesView &p = body.a.patches;
+        if (group.patch >= body.a.end_patch)
+          return;
+        group.begin = p.cell_offsets[group.patch];
+        group.end   = p.cell_offsets[group.patch + 1];
+        group.pairs = p.pair_offsets[group.patch];
+      }
+
       /**
        * What a lane needs to map its corners lane % 4 and lane % 4 + 4 of the warp's cell lane / 4. It is loaded in
-       * three steps, each a round before the next, so that no round waits for far memory: the number of the cell, its
-       * nodes, and what belongs to them.
+       * three steps, each a round before the next: the number of the cell, its nodes, and what belongs to them. A step
+       * computes with what the one before has loaded, and not with its own, so that none waits for far memory.
        */
       struct Corners
       {
+        int          patch;
         bool         exists = false;
-        int          local = 0, row[2] = {-1, -1}, start[2] = {0, 0};
-        unsigned int owners[2] = {0, 0}; ///< of the cell's corners 0 to 3 and 4 to 7
-        std::int64_t pair      = 0;
+        int          cell = 0, node[2] = {0, 0}, first_block = 0, start[2] = {0, 0}, row[2] = {-1, -1};
+        unsigned int pair_of_patch = 0;
+        std::int64_t pair          = 0;
         uint2        columns[2];
         double       x[2][3] = {}, extra[n_extra]; ///< coefficients on lanes 4 k, load on lanes 4 k + 1
       };
 
-      __device__ void load_number(const int position, const int n_cells, Corners &c) const
+      __device__ void load_number(const Group &group, Corners &c) const
       {
         const PatchesView &p = body.a.patches;
-        c.exists             = position + lane() / 4 < n_cells;
+        c.patch              = group.patch;
+        c.exists             = group.patch < body.a.end_patch && group.position + lane() / 4 < group.end - group.begin;
         if (!c.exists)
           return;
-        const std::int64_t entry = p.cell_offsets[patch] + position + lane() / 4;
-        c.local                  = p.cells[entry] - batch().first_cell;
-        c.pair                   = p.pair_offsets[patch] + p.cell_pairs[entry];
+        const std::int64_t entry = group.begin + group.position + lane() / 4;
+        c.cell                   = p.cells[entry];
+        c.pair_of_patch          = p.cell_pairs[entry];
+        c.pair                   = group.pairs;
       }
 
       __device__ void load_nodes(Corners &c) const
       {
+        c.pair += c.pair_of_patch;
         for (int h = 0; h < 2; ++h)
           if (c.exists)
-            c.row[h] = batch().nodes[std::int64_t(c.local) * 8 + lane() % 4 + 4 * h] - body.a.patches.first_row(patch);
+            c.node[h] = batch().nodes[std::int64_t(c.cell - batch().first_cell) * 8 + lane() % 4 + 4 * h];
       }
 
       __device__ void load_data(Corners &c) const
       {
         const AssemblyArguments<double> &a = body.a;
         const PatchesView               &p = a.patches;
-        const int  k = lane() / 4, v = lane() % 4, first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-        const bool same = batch().geometry == batch().nodes;
+        const int    k = lane() / 4, v = lane() % 4, first = p.first_row(c.patch), n_rows = p.end_row(c.patch) - first;
+        const int    local = c.cell - batch().first_cell;
+        const bool   same  = batch().geometry == batch().nodes;
+        unsigned int owners[2]; // of the cell's corners 0 to 3 and 4 to 7
         for (int h = 0; h < 2; ++h)
         {
           if (c.exists)
           {
-            const int     point = same ? first + c.row[h] : batch().geometry[std::int64_t(c.local) * 8 + v + 4 * h];
+            const int     point = same ? c.node[h] : batch().geometry[std::int64_t(local) * 8 + v + 4 * h];
             const double *from  = a.batches.points + std::int64_t(point) * 3;
             for (int d = 0; d < 3; ++d)
               c.x[h][d] = from[d];
           }
-          c.row[h]    = c.exists && c.row[h] >= 0 && c.row[h] < n_rows ? c.row[h] : -1;
-          c.owners[h] = __ballot_sync(WarpTeam::all, c.row[h] >= 0) >> (4 * k) & 15u;
+          const int row = c.node[h] - first;
+          c.row[h]      = c.exists && row >= 0 && row < n_rows ? row : -1;
+          owners[h]     = __ballot_sync(WarpTeam::all, c.row[h] >= 0) >> (4 * k) & 15u;
         }
         for (int h = 0; h < 2; ++h)
           if (c.row[h] >= 0)
           {
-            const int before = __popc(c.owners[h] & ((1u << v) - 1u)) + (h > 0 ? __popc(c.owners[0]) : 0);
-            c.start[h]       = static_cast<int>(p.row_offsets[first + c.row[h]] - p.row_offsets[first]);
+            const int before = __popc(owners[h] & ((1u << v) - 1u)) + (h > 0 ? __popc(owners[0]) : 0);
+            c.start[h]       = static_cast<int>(p.row_offsets[first + c.row[h]]);
+            c.first_block    = static_cast<int>(p.row_offsets[first]);
             if (body.with_matrix())
               c.columns[h] = static_cast<const uint2 *>(p.places.view.data)[c.pair + before];
           }
         if (c.exists && v == 0)
         {
-          const double *from = a.coefficients.at(a.batches, a.computed_batch, c.local, 0);
+          const double *from = a.coefficients.at(a.batches, a.computed_batch, local, 0);
           for (int e = 0; e < Form::n_coefficients; ++e)
             c.extra[e] = from[e];
         }
         if (c.exists && v == 1 && loaded() && !a.load.varies_inside_cells())
         {
-          const double *from = a.load.at(a.batches, a.computed_batch, c.local, 0);
+          const double *from = a.load.at(a.batches, a.computed_batch, local, 0);
           for (int e = 0; e < n_comp; ++e)
             c.extra[e] = from[e];
         }
@@ -207,7 +250,7 @@ namespace PatchFEM
         {
           for (int h = 0; h < 2; ++h)
           {
-            reinterpret_cast<int2 *>(out + rows)[v + 4 * h] = make_int2(c.row[h], c.start[h]);
+            reinterpret_cast<int2 *>(out + rows)[v + 4 * h] = make_int2(c.row[h], c.start[h] - c.first_block);
             if (c.row[h] >= 0 && body.with_matrix())
               reinterpret_cast<uint2 *>(out + places)[v + 4 * h] = c.columns[h];
           }
@@ -218,7 +261,7 @@ namespace PatchFEM
             for (int e = 0; e < n_comp; ++e)
               out[load + e] = c.extra[e];
           if (v == 2)
-            *reinterpret_cast<int *>(out + number) = c.local;
+            *reinterpret_cast<int *>(out + number) = c.cell - batch().first_cell;
         }
 
         double x[2][3];
@@ -237,37 +280,54 @@ namespace PatchFEM
           multiply_add(J[0][b], {x[0][0], x[0][1], x[1][0], x[1][1]}, gradient);
           multiply_add(J[1][b], {x[0][2], 0., x[1][2], 0.}, gradient);
         }
-        if (!exists)
-          return;
-        for (int t = 0; t < 2; ++t)
+        double weight[2] = {}; // of the points, with the determinant
+        if (exists)
+          for (int t = 0; t < 2; ++t)
+          {
+            const int                 q = 2 * v + t;
+            SmallMatrix<3, 3, double> jacobian;
+            for (int d = 0; d < 3; ++d)
+              for (int b = 0; b < 3; ++b)
+                jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
+            const double det   = determinant(jacobian);
+            const auto   adj   = adjugate(jacobian);
+            double      *point = out + q * point_size;
+            weight[t]          = det * r.weights[q];
+            if constexpr (outer)
+            {
+              // sqrt(w det) J^-1, so that both factors of the outer product are the same numbers.
+              const double root = roots[t] * rsqrt(det);
+              for (int b = 0; b < 3; ++b)
+                for (int d = 0; d < 3; ++d)
+                  point[b * 3 + d] = root * adj(b, d);
+            }
+            else
+            {
+              const double factor = r.weights[q] / det;
+              int          e      = 0;
+              for (int b = 0; b < 3; ++b)
+                for (int a = b; a < 3; ++a)
+                  point[e++] = factor * (adj(b, 0) * adj(a, 0) + adj(b, 1) * adj(a, 1) + adj(b, 2) * adj(a, 2));
+            }
+          }
+        if (loaded() && !body.a.load.varies_inside_cells())
         {
-          const int                 q = 2 * v + t;
-          SmallMatrix<3, 3, double> jacobian;
-          for (int d = 0; d < 3; ++d)
-            for (int b = 0; b < 3; ++b)
-              jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
-          const double det   = determinant(jacobian);
-          const auto   adj   = adjugate(jacobian);
-          double      *point = out + q * point_size;
-          if constexpr (outer)
-          {
-            // sqrt(w det) J^-1, so that both factors of the outer product are the same numbers.
-            const double root = roots[t] * rsqrt(det);
-            for (int b = 0; b < 3; ++b)
-              for (int d = 0; d < 3; ++d)
-                point[b * 3 + d] = root * adj(b, d);
-            point[9] = det * r.weights[q];
-          }
-          else
-          {
-            const double weight = r.weights[q], factor = weight / det;
-            int          e = 0;
-            for (int b = 0; b < 3; ++b)
-              for (int a = b; a < 3; ++a)
-                point[e++] = factor * (adj(b, 0) * adj(a, 0) + adj(b, 1) * adj(a, 1) + adj(b, 2) * adj(a, 2));
-            out[weights + q] = det * weight;
-          }
+          // sum_q w N_i of shape functions 2 v and 2 v + 1; points 2 v are the first four, points 2 v + 1 the others.
+          double sum[4] = {};
+          multiply_add(sum, {weight[0], 0., weight[1], 0.},
+                       {r.shape_values[2 * v * 8 + k], r.shape_values[(2 * v + 1) * 8 + k]});
+          weight[0] = sum[0];
+          weight[1] = sum[1];
         }
+        if (exists)
+          for (int t = 0; t < 2; ++t)
+            weight_of(out, 2 * v + t) = weight[t];
+      }
+
+      /** Weight number @p i of a record. */
+      static __device__ double &weight_of(double *record, const int i)
+      {
+        return record[outer ? i * point_size + 9 : weights + i];
       }
 
       __device__ bool loaded() const
@@ -275,20 +335,16 @@ namespace PatchFEM
         return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<double>::none;
       }
 
-      /** Reference gradients and values of shape function lane / 4 at points lane % 4 and lane % 4 + 4. */
+      /** Reference gradients of shape function lane / 4 at points lane % 4 and lane % 4 + 4. */
       struct Reference
       {
-        double gradient[2][3], value[2];
+        double gradient[2][3];
 
         __device__ explicit Reference(const ReferenceView &r)
         {
           for (int h = 0; h < 2; ++h)
-          {
-            const int entry = (lane() % 4 + 4 * h) * 8 + lane() / 4;
-            value[h]        = r.shape_values[entry];
             for (int b = 0; b < 3; ++b)
-              gradient[h][b] = r.shape_gradients[entry * 3 + b];
-          }
+              gradient[h][b] = r.shape_gradients[((lane() % 4 + 4 * h) * 8 + lane() / 4) * 3 + b];
         }
       };
 
@@ -348,130 +404,343 @@ namespace PatchFEM
       }
 
       /** Component lane % 4 of the load of shape function lane / 4. */
-      __device__ double sum_load(const double *record, const Reference &reference) const
+      __device__ double sum_load(double *record) const
       {
-        const auto weighted = [&](const int h) {
-          const int q = lane() % 4 + 4 * h;
-          return (outer ? record[q * point_size + 9] : record[weights + q]) * reference.value[h];
-        };
-        const auto over_points = [](double sum) {
-          sum += __shfl_xor_sync(WarpTeam::all, sum, 1);
-          return sum + __shfl_xor_sync(WarpTeam::all, sum, 2);
-        };
         const CoefficientView<double> &f = body.a.load;
         if (!f.varies_inside_cells())
-          return over_points(weighted(0) + weighted(1)) * record[load + min(lane() % 4, n_comp - 1)];
+          return weight_of(record, lane() / 4) * record[load + min(lane() % 4, n_comp - 1)];
         const int local  = *reinterpret_cast<const int *>(record + number);
         double    result = 0.;
         for (int c = 0; c < n_comp; ++c)
         {
           double sum = 0.;
           for (int h = 0; h < 2; ++h)
-            sum += weighted(h) * f.at(body.a.batches, body.a.computed_batch, local, lane() % 4 + 4 * h)[c];
-          sum = over_points(sum);
+          {
+            const int q = lane() % 4 + 4 * h;
+            sum += weight_of(record, q) * batch().reference.shape_values[q * 8 + lane() / 4] *
+                   f.at(body.a.batches, body.a.computed_batch, local, q)[c];
+          }
+          sum += __shfl_xor_sync(WarpTeam::all, sum, 1);
+          sum += __shfl_xor_sync(WarpTeam::all, sum, 2);
           if (lane() % 4 == c)
             result = sum;
         }
         return result;
       }
 
-      /** A warp forms the matrices and loads of cell @p mine of the patch and the next and adds them in their turn. */
-      __device__ void
-      add(const int mine, const int stop, const Reference &reference, PatchLevels<LevelPhases> &levels) const
+      /** The matrices and loads that a lane has of the cells of its warp. */
+      struct Formed
       {
         int2                                corner[cells_a_warp];
         unsigned int                        columns[cells_a_warp];
-        double                              f[cells_a_warp];
+        double                              load[cells_a_warp];
         SmallMatrix<n_comp, n_comp, double> value[cells_a_warp][2];
-        if (mine < stop)
+      };
+
+      /** A warp forms those of cell @p mine of a patch of @p n cells and the next, which are at @p place. */
+      __device__ void
+      form(const int mine, const int n, const RingPlace &place, const Reference &reference, Formed &formed) const
+      {
+        if (mine >= n)
+          return;
+        double   *record = records() + place.record * record_size;
+        const int slot   = place.record / 8;
+        filled(slot).wait(place.round); // cells of a warp are of one slot
+        for (int cell = 0; cell < cells_a_warp; ++cell)
         {
-          const int     group  = first_group + mine / 8; // cells of a warp are of one group
-          const double *record = records(group) + mine % 8 * record_size;
-          filled(group).wait(group / n_slots);
-          for (int cell = 0; cell < cells_a_warp; ++cell)
-          {
-            corner[cell]  = reinterpret_cast<const int2 *>(record + cell * record_size + rows)[lane() / 4];
-            columns[cell] = reinterpret_cast<const std::uint16_t *>(record + cell * record_size + places)[lane()];
-          }
-          if (body.with_matrix())
-          {
-            Moments moments[cells_a_warp][2];
-            sum_moments(record, reference, moments);
-            for (int cell = 0; cell < cells_a_warp; ++cell)
-              for (int t = 0; t < 2; ++t)
-                value[cell][t] = Form::finish(record + cell * record_size + coefficients, moments[cell][t]);
-          }
-          if (loaded())
-            for (int cell = 0; cell < cells_a_warp; ++cell)
-              f[cell] = mine + cell < stop ? sum_load(record + cell * record_size, reference) : 0.;
-          // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
-          __syncwarp();
-          if (lane() == 0)
-            emptied(group).arrive(mine + cells_a_warp >= n_cells() ? 8 - mine % 8 : cells_a_warp);
+          formed.corner[cell]  = reinterpret_cast<const int2 *>(record + cell * record_size + rows)[lane() / 4];
+          formed.columns[cell] = reinterpret_cast<const std::uint16_t *>(record + cell * record_size + places)[lane()];
         }
-        levels.template commit<cells_a_warp>(mine, stop, [&](const int cell) {
-          if (corner[cell].x < 0)
-            return;
-          if (body.with_matrix())
+        if (body.with_matrix())
+        {
+          Moments moments[cells_a_warp][2];
+          sum_moments(record, reference, moments);
+          for (int cell = 0; cell < cells_a_warp; ++cell)
+            for (int t = 0; t < 2; ++t)
+              formed.value[cell][t] = Form::finish(record + cell * record_size + coefficients, moments[cell][t]);
+        }
+        else
+          for (int cell = 0; cell < cells_a_warp; ++cell)
             for (int t = 0; t < 2; ++t)
             {
-              double *to =
-                  scratch.blocks + (corner[cell].y + static_cast<int>(columns[cell] >> (8 * t) & 255u)) * Body::n_block;
-              for (int c = 0; c < n_comp; ++c)
-                for (int d = 0; d < n_comp; ++d)
-                  to[c * n_comp + d] += value[cell][t](c, d);
+              formed.columns[cell] = 0; // those of the record are not there
+              formed.value[cell][t].clear();
             }
-          if (loaded() && lane() % 4 < n_comp)
-            scratch.rhs[corner[cell].x * n_comp + lane() % 4] += f[cell];
-        });
+        for (int cell = 0; cell < cells_a_warp; ++cell)
+          formed.load[cell] = loaded() && mine + cell < n ? sum_load(record + cell * record_size) : 0.;
+        // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
+        __syncwarp();
+        if (lane() == 0)
+          emptied(slot).arrive(mine + cells_a_warp >= n ? 8 - mine % 8 : cells_a_warp);
       }
 
-      /** A mapping warp makes the records of every n_mapping-th group. */
-      __device__ void map_cells() const
+      /**
+       * Adds what a warp has formed of a cell. All sums are read before one is written, since the columns of a lane
+       * differ: one wait instead of three.
+       */
+      __device__ void add(const int cell, const Formed &formed) const
       {
-        const int     n = n_cells(), n_groups = (n + 7) / 8, warp = threadIdx.x / 32;
+        if (formed.corner[cell].x < 0)
+          return;
+        double *to[2], *rhs                 = scratch.rhs + formed.corner[cell].x * n_comp + lane() % 4;
+        double  sum[2][Body::n_block], load = 0.;
+        for (int t = 0; t < 2; ++t)
+        {
+          const int place = static_cast<int>(formed.columns[cell] >> (8 * t) & 255u);
+          to[t]           = scratch.blocks + (formed.corner[cell].y + place) * Body::n_block;
+          for (int e = 0; e < Body::n_block; ++e)
+            sum[t][e] = to[t][e];
+        }
+        if (lane() % 4 < n_comp)
+          load = *rhs;
+        for (int t = 0; t < 2; ++t)
+          for (int e = 0; e < Body::n_block; ++e)
+            to[t][e] = sum[t][e] + formed.value[cell][t](e / n_comp, e % n_comp);
+        if (lane() % 4 < n_comp)
+          *rhs = load + formed.load[cell];
+      }
+
+      /** What a warp that adds knows of a patch. */
+      struct Patch
+      {
+        int          number     = -1; ///< -1: none
+        int          first_cell = 0;  ///< of those that the block takes, in whole groups of eight
+        std::int64_t facts      = 0;  ///< each lane has one of those below
+
+        /// Two offsets each of cells, levels and fed rows, then those of the slices.
+        static constexpr int cells = 0, levels = 2, fed = 4, slices = 6, most_slices = 25;
+
+        __device__ std::int64_t fact(const int which) const { return __shfl_sync(WarpTeam::all, facts, which); }
+        __device__ int          n_of(const int which) const { return static_cast<int>(fact(which + 1) - fact(which)); }
+        __device__ int          n_cells() const { return number < 0 ? 0 : n_of(cells); }
+      };
+
+      /** Whether rows of the patch are whole slices of 32 in the matrix. */
+      __device__ bool plain(const int patch) const
+      {
+        const MatrixTarget<double> &to = body.a.matrix;
+        const PatchesView          &p  = body.a.patches;
+        return to.format == MatrixTarget<double>::sliced_ellpack && to.sliced_view.slice_height == 32 &&
+               p.first_row(patch) % 32 == 0 && p.rows_per_patch <= 32 * Patch::most_slices;
+      }
+
+      /** Begins to load what is known of patch @p number. */
+      __device__ Patch look_up(const int number, const int first_cell) const
+      {
+        const PatchesView &p = body.a.patches;
+        Patch              result;
+        if (number >= body.a.end_patch)
+          return result;
+        result.number     = number;
+        result.first_cell = first_cell;
+        const int slice = lane() - Patch::slices, first = p.first_row(number);
+        if (lane() < Patch::levels)
+          result.facts = p.cell_offsets[number + lane()];
+        else if (lane() < Patch::fed)
+          result.facts = p.level_offsets[number + lane() - Patch::levels];
+        else if (lane() < Patch::slices)
+          result.facts = p.fed_offsets == nullptr ? 0 : p.fed_offsets[number + lane() - Patch::fed];
+        else if (plain(number) && slice <= (p.end_row(number) - first + 31) / 32)
+          result.facts = body.a.matrix.sliced_view.slice_offsets[first / 32 + slice];
+        return result;
+      }
+
+      /** A warp adds its cells of patch @p now, the first of which is formed, and forms its first of patch @p next. */
+      __device__ void add_cells(const Patch     &now,
+                                const Patch     &next,
+                                const Reference &reference,
+                                RingPlace       &place,
+                                Formed          &formed,
+                                LevelPhases     &phases) const
+      {
+        constexpr int step = n_adding * cells_a_warp;
+        const int     own = (threadIdx.x / 32 - n_mapping) * cells_a_warp, n = now.n_cells();
+        phases.begin_patch(now.number < 0 ? 0 : now.n_of(Patch::levels), scratch.level_ends);
+        int  mine = own;
+        bool more = true;
+        while (more)
+        {
+          PATCHFEM_UNROLL
+          for (int cell = 0; cell < cells_a_warp; ++cell)
+            if (mine + cell < n)
+              phases.add(mine + cell, [&]() { add(cell, formed); });
+          more            = mine + step < n;
+          mine            = more ? mine + step : own;
+          const int n_its = more ? n : next.n_cells();
+          place.go_to((more ? now.first_cell : next.first_cell) + mine, n_slots);
+          form(mine, n_its, place, reference, formed);
+        }
+      }
+
+      /** Writes the rows of a patch of whole slices and leaves zeros. Warps take column after column of a slice. */
+      __device__ void write_slices(const Patch &now) const
+      {
+        const PatchesView               &p     = body.a.patches;
+        const SlicedEllpackView<double> &A     = body.a.matrix.sliced_view;
+        const int                        first = p.first_row(now.number), n_rows = p.end_row(now.number) - first;
+        int                              k = threadIdx.x / 32 - n_mapping;
+        for (int slice = 0; slice * 32 < n_rows; ++slice)
+        {
+          const std::int64_t offset = now.fact(Patch::slices + slice);
+          const int          width  = static_cast<int>((now.fact(Patch::slices + slice + 1) - offset) / 32);
+          const int          row    = slice * 32 + lane();
+          const int          begin  = row < n_rows ? scratch.start[row] : 0;
+          const int          length = row < n_rows ? scratch.start[row + 1] - begin : 0;
+          for (; k < width; k += n_adding)
+            if (row < n_rows)
+            {
+              double *from = scratch.blocks + (begin + k) * Body::n_block;
+              double *to   = A.values + (offset + k * 32) * Body::n_block + lane();
+              double  value[Body::n_block];
+              PATCHFEM_UNROLL
+              for (int e = 0; e < Body::n_block; ++e)
+                value[e] = k < length ? from[e] : 0.;
+              PATCHFEM_UNROLL
+              for (int e = 0; e < Body::n_block; ++e)
+                to[e * 32] = value[e];
+              if (k < length)
+                PATCHFEM_UNROLL
+              for (int e = 0; e < Body::n_block; ++e)
+                from[e] = 0.;
+            }
+          k -= width; // the next slice's columns follow
+        }
+      }
+
+      /** The rows' sums are there: adds the buffered cells, writes the rows and leaves zeros. */
+      template <typename Barrier>
+      __device__ void finish(const Patch &now, const Barrier &barrier) const
+      {
+        constexpr int      size = n_adding * 32;
+        const int          rank = static_cast<int>(threadIdx.x) - n_mapping * 32;
+        const PatchesView &p    = body.a.patches;
+        barrier();
+        if (now.n_of(Patch::fed) > 0)
+        {
+          const std::int64_t end = now.fact(Patch::fed + 1);
+          for (std::int64_t fed = now.fact(Patch::fed) + rank / 32; fed < end; fed += n_adding)
+            body.add_buffered(now.number, fed, WarpTeam(), scratch);
+          barrier();
+        }
+        if (plain(now.number))
+        {
+          const int first = p.first_row(now.number), n = (p.end_row(now.number) - first) * n_comp;
+          for (int i = rank; i < n; i += size)
+          {
+            if (body.a.rhs != nullptr)
+              body.a.rhs[std::int64_t(first) * n_comp + i] = scratch.rhs[i];
+            scratch.rhs[i] = 0.;
+          }
+          write_slices(now);
+        }
+        else
+        {
+          body.write(now.number, rank, size, scratch);
+          barrier();
+          clear(rank, size);
+        }
+      }
+
+      /** Zeros for all sums. */
+      __device__ void clear(const int rank, const int size) const
+      {
+        const int n = body.a.most_blocks * Body::n_block + body.a.patches.rows_per_patch * n_comp;
+        for (int i = rank; i < n; i += size)
+          scratch.blocks[i] = 0.;
+      }
+
+      /** The warps that add, all patches of the block. */
+      __device__ void add_patches() const
+      {
+        constexpr int      size    = n_adding * 32;
+        const int          rank    = static_cast<int>(threadIdx.x) - n_mapping * 32;
+        const auto         barrier = []() { barrier_of(size); };
+        const PatchesView &p       = body.a.patches;
+        const Reference    reference(batch().reference);
+        LevelPhases        phases{level_barriers()};
+        RingPlace          place;
+        Formed             formed;
+        Patch              now, next = look_up(body.a.first_patch + blockIdx.x, 0);
+        while (true)
+        {
+          add_cells(now, next, reference, place, formed, phases);
+          // What the next patch needs in fast memory comes while the rows of this one are written.
+          std::int64_t        start = 0, base = 0;
+          int                 level_end = 0;
+          int                 n_rows = 0, n_levels = 0;
+          const std::int64_t *row_offsets = nullptr;
+          const int          *ends        = nullptr;
+          if (next.number >= 0)
+          {
+            n_rows      = p.end_row(next.number) - p.first_row(next.number);
+            n_levels    = next.n_of(Patch::levels);
+            row_offsets = p.row_offsets + p.first_row(next.number);
+            ends        = p.level_ends + next.fact(Patch::levels);
+            if (rank <= n_rows)
+              start = row_offsets[rank];
+            base = row_offsets[0];
+            if (rank < n_levels)
+              level_end = ends[rank];
+          }
+          if (now.number >= 0)
+            finish(now, barrier);
+          if (next.number < 0)
+            return;
+          barrier();
+          for (int i = rank; i <= n_rows; i += size)
+            scratch.start[i] = static_cast<int>((i == rank ? start : row_offsets[i]) - base);
+          for (int i = rank; i < n_levels; i += size)
+            scratch.level_ends[i] = i == rank ? level_end : ends[i];
+          barrier();
+          now  = next;
+          next = look_up(now.number + gridDim.x, now.first_cell + (now.n_cells() + 7) / 8 * 8);
+        }
+      }
+
+      /** The warps that map, all patches of the block. */
+      __device__ void map_patches() const
+      {
         constexpr int step = 8 * n_mapping;
-        // Groups are dealt out over the patches.
-        const int first = (warp - first_group % n_mapping + n_mapping) % n_mapping;
-        Corners   now, next, after;
-        double    roots[2]; // of the weights of the lane's two points
+        RingPlace     place;
+        Corners       now, next, after, last;
+        double        roots[2]; // of the weights of the lane's two points
         for (int t = 0; t < 2; ++t)
           roots[t] = std::sqrt(batch().reference.weights[2 * (lane() % 4) + t]);
-        load_number(first * 8, n, now);
-        load_number(first * 8 + step, n, next);
-        load_number(first * 8 + 2 * step, n, after);
+        Group group{body.a.first_patch + static_cast<int>(blockIdx.x)};
+        load_offsets(group);
+        int first_cell = static_cast<int>(threadIdx.x) / 32 * 8; // of the warp's group, among all of the block
+        go_on(group, first_cell);
+        load_number(group, now);
+        go_on(group, step);
+        load_number(group, next);
+        go_on(group, step);
+        load_number(group, after);
+        go_on(group, step);
         load_nodes(now);
         load_nodes(next);
         load_data(now);
-        for (int k = first; k < n_groups; k += n_mapping)
+        for (; now.patch < body.a.end_patch; first_cell += step)
         {
-          const int group = first_group + k;
           load_data(next);
           load_nodes(after);
-          if (group >= n_slots)
-            emptied(group).wait(group / n_slots - 1);
-          map(now, roots, records(group));
+          load_number(group, last);
+          place.go_to(first_cell, n_slots);
+          const int slot = place.record / 8;
+          if (place.round > 0)
+            emptied(slot).wait(place.round - 1);
+          map(now, roots, records() + place.record * record_size);
           // Groups are announced in their order: who waits for a phase of a barrier then knows that the one before it,
           // from which its parity does not tell it, is complete.
-          if (group > 0)
-            filled(group - 1).wait((group - 1) / n_slots);
+          if (first_cell > 0)
+            filled(slot > 0 ? slot - 1 : n_slots - 1).wait(slot > 0 ? place.round : place.round - 1);
           __syncwarp();
           if (lane() == 0)
-            filled(group).arrive(1);
-          now  = next;
-          next = after;
-          load_number(k * 8 + 3 * step, n, after);
+            filled(slot).arrive(1);
+          now   = next;
+          next  = after;
+          after = last;
+          go_on(group, step);
         }
-      }
-
-      /** The other warps add the cells. */
-      __device__ void add_cells(const Reference &reference, LevelPhases &phases) const
-      {
-        const int                n = n_cells();
-        PatchLevels<LevelPhases> levels(n, scratch.level_ends, phases);
-        constexpr int            step = n_adding * cells_a_warp;
-        for (int position = 0; position < n; position += step)
-          add(position + (threadIdx.x / 32 - n_mapping) * cells_a_warp, min(position + step, n), reference, levels);
       }
     };
   } // namespace kernels

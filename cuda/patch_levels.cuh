@@ -47,6 +47,14 @@ namespace PatchFEM
 #endif
       }
 
+      /** The same for arrivals after which others of the phase are still to come. */
+      __device__ void arrive_early(const int count)
+      {
+        asm volatile("{ .reg .b64 state; mbarrier.arrive.noComplete.shared.b64 state, [%0], %1; }" ::"r"(address()),
+                     "r"(count)
+                     : "memory");
+      }
+
       /** Until phase number @p phase is complete; the phase before it must be. */
       __device__ void wait(const int phase)
       {
@@ -81,31 +89,6 @@ namespace PatchFEM
 
       __device__ void wait() {}
       __device__ void pass() { barrier_of(n_threads); }
-    };
-
-    /**
-     * A warp that has added its cells of a level says so and goes on; who adds cells of the next level waits until all
-     * warps have. It says so only once the level before is complete: then none is more than one level ahead of another,
-     * arrivals count for the right phase, and a phase's parity tells it from all others.
-     */
-    struct LevelPhases
-    {
-      PhaseBarrier &barrier;    ///< expects one arrival of each warp
-      int           n_done = 0; ///< levels that this warp has passed, over all patches
-
-      __device__ void wait()
-      {
-        if (n_done > 0)
-          barrier.wait(n_done - 1);
-      }
-      __device__ void pass()
-      {
-        wait();
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-          barrier.arrive(1);
-        ++n_done;
-      }
     };
 
     /**
@@ -152,6 +135,62 @@ namespace PatchFEM
       Between   &between;
       const int *ends;
       int        n_cells, begin = 0, end;
+    };
+
+    /**
+     * The levels of the cells of some patches, one patch after the other: a cell is added once all cells of the level
+     * before it are. Warps wait for levels that they have a cell of, and for no other. Each level, over all patches, is
+     * a phase of one of some barriers in turn, which one of the level's cells tells how many arrivals it lacks. Who adds
+     * a cell has waited for the level before its own, and its own does not end without it; so no barrier gets two
+     * phases ahead. Nor is one two phases behind if the warps take at most n_barriers consecutive cells at once.
+     */
+    class LevelPhases
+    {
+    public:
+      static constexpr int n_barriers = 16;
+      static constexpr int expected   = (1 << 20) - 1; ///< arrivals at a barrier in each phase, the most there can be
+
+      __device__ explicit LevelPhases(PhaseBarrier *barriers) : barriers(barriers) {}
+
+      /** The next patch, with @p n_levels levels that end before the cells @p level_ends, in fast memory. */
+      __device__ void begin_patch(const int n_levels, const int *level_ends)
+      {
+        level = end_level;
+        end_level += n_levels;
+        begin = 0;
+        ends  = level_ends;
+        end   = n_levels > 0 ? *ends : 0;
+      }
+
+      /** A warp calls @p add() when it is the turn of the patch's cell @p cell, which must be behind its last one. */
+      template <typename Function>
+      __device__ void add(const int cell, const Function &add)
+      {
+        while (cell >= end)
+        {
+          begin = end;
+          end   = *++ends;
+          ++level;
+        }
+        if (level > 0)
+          barriers[(level - 1) % n_barriers].wait((level - 1) / n_barriers);
+        add();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+        {
+          PhaseBarrier &barrier = barriers[level % n_barriers];
+          if (cell == begin)
+            barrier.arrive_early(expected - (end - begin));
+          barrier.arrive(1);
+        }
+      }
+
+    private:
+      PhaseBarrier *barriers;
+      const int    *ends      = nullptr;
+      unsigned int  level     = 0; ///< that of the cells from begin to end, over all patches
+      unsigned int  end_level = 0; ///< of the patch
+      int           begin = 0, end = 0;
     };
   } // namespace kernels
 } // namespace PatchFEM
