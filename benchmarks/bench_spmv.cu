@@ -150,6 +150,19 @@ namespace
               [&]() { matrix.vmult(dst, src); });
     }
 
+    /** The kernels of P0 and P2 beside our own. */
+    void csr_kernels()
+    {
+      CSRMatrix<double> matrix;
+      grid.fill(matrix);
+      const double traffic =
+          bytes<double>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 8ll * (matrix.n_rows() + 1));
+      matrix.use_kernel(CSRKernel::scalar);
+      measure("CSR by a thread a row, fp64", traffic, y, [&]() { matrix.vmult(y, x); });
+      matrix.use_kernel(CSRKernel::vector);
+      measure("CSR by a warp a row, fp64", traffic, y, [&]() { matrix.vmult(y, x); });
+    }
+
     void coordinate(const std::string &what)
     {
       CoordinateMatrix<double> matrix;
@@ -288,6 +301,7 @@ namespace
       elasticity.cusparse_sell("cuSPARSE SELL-32, fp64");
       elasticity.cusparse_bsr("cuSPARSE BSR 3x3, fp64");
       elasticity.csr<double>("CSR, fp64");
+      elasticity.csr_kernels();
       elasticity.sliced<double>("SELL-32, fp64", 1);
       elasticity.sliced<double>("SBELL 3x3, fp64", 3, true);
       elasticity.sliced<float>("SBELL 3x3, fp32", 3);
@@ -299,6 +313,7 @@ namespace
       laplace.cusparse_csr("cuSPARSE CSR, fp64");
       laplace.cusparse_sell("cuSPARSE SELL-32, fp64");
       laplace.csr<double>("CSR, fp64");
+      laplace.csr_kernels();
       laplace.coordinate("COO, fp64");
       laplace.sliced<double>("SELL-32, fp64", 1);
       laplace.sliced<double>("SELL-32, 16-bit columns, fp64", 1, true, true);

@@ -14,8 +14,8 @@ namespace PatchFEM
       constexpr int block_size = tuning::block_size;
 
       /**
-       * One block of threads per piece: products into shared memory, side by side; then the thread at the first entry of
-       * each row adds those of the row.
+       * One block of threads per piece: products into shared memory, side by side; then a list of the entries that
+       * begin a row, so that neighbouring threads add the products of neighbouring rows.
        */
       template <typename Number>
       __global__ void __launch_bounds__(block_size) add_pieces_kernel(const CoordinateView<Number> A,
@@ -24,9 +24,14 @@ namespace PatchFEM
                                                                       Number *const y,
                                                                       double *const carries)
       {
-        constexpr int      piece = CoordinateView<Number>::piece, per_thread = piece / block_size;
+        constexpr int piece = CoordinateView<Number>::piece, per_thread = piece / block_size;
+        constexpr int n_warps = block_size / 32, n_groups = per_thread * n_warps;
+        static_assert(n_groups <= 64, "two groups of 32 entries for each lane of the scan");
         __shared__ double  products[piece];
         __shared__ int     rows[piece];
+        __shared__ int     begin_of_group[n_groups + 1]; // rows that begin before each 32 entries
+        __shared__ short   first_of_row[piece + 1];
+        const int          lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         const std::int64_t begin = std::int64_t(blockIdx.x) * piece;
         const int          n     = static_cast<int>(A.end_of_piece(blockIdx.x) - begin);
 #pragma unroll
@@ -41,18 +46,56 @@ namespace PatchFEM
           }
         }
         __syncthreads();
-        for (int first = threadIdx.x; first < n; first += block_size)
+
+        unsigned int heads[per_thread];
+#pragma unroll
+        for (int j = 0; j < per_thread; ++j)
         {
-          const int row = rows[first];
-          if (first > 0 && rows[first - 1] == row)
-            continue;
-          double sum = 0.;
-          int    e   = first;
-          for (; e < n && rows[e] == row; ++e)
+          const int e = j * block_size + threadIdx.x;
+          heads[j]    = __ballot_sync(0xffffffffu, e < n && (e == 0 || rows[e - 1] != rows[e]));
+          if (lane == 0)
+            begin_of_group[j * n_warps + warp] = __popc(heads[j]);
+        }
+        __syncthreads();
+        if (warp == 0)
+        {
+          // Exclusive sums over the groups, two for each lane.
+          const int a   = 2 * lane < n_groups ? begin_of_group[2 * lane] : 0;
+          const int b   = 2 * lane + 1 < n_groups ? begin_of_group[2 * lane + 1] : 0;
+          int       sum = a + b;
+#pragma unroll
+          for (int offset = 1; offset < 32; offset *= 2)
+          {
+            const int other = __shfl_up_sync(0xffffffffu, sum, offset);
+            sum += lane >= offset ? other : 0;
+          }
+          if (2 * lane < n_groups)
+            begin_of_group[2 * lane] = sum - a - b;
+          if (2 * lane + 1 < n_groups)
+            begin_of_group[2 * lane + 1] = sum - b;
+          if (lane == 31)
+            begin_of_group[n_groups] = sum;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < per_thread; ++j)
+          if (heads[j] >> lane & 1)
+            first_of_row[begin_of_group[j * n_warps + warp] + __popc(heads[j] & ((1u << lane) - 1))] =
+                static_cast<short>(j * block_size + threadIdx.x);
+        const int n_rows = begin_of_group[n_groups];
+        if (threadIdx.x == 0)
+          first_of_row[n_rows] = static_cast<short>(n);
+        __syncthreads();
+
+        for (int i = threadIdx.x; i < n_rows; i += block_size)
+        {
+          const int first = first_of_row[i], end = first_of_row[i + 1], row = rows[first];
+          double    sum = 0.;
+          for (int e = first; e < end; ++e)
             sum += products[e];
           if (first == 0 && A.joined(begin))
             carries[2 * std::int64_t(blockIdx.x)] = sum;
-          else if (e == n && A.joined(begin + n))
+          else if (end == n && A.joined(begin + n))
             carries[2 * std::int64_t(blockIdx.x) + 1] = sum;
           else
             y[row] = static_cast<Number>(static_cast<double>(y[row]) + factor * sum);

@@ -161,6 +161,7 @@ namespace PatchFEM
 
     /**
      * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
+     * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
      */
     template <int block_size, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size, 4)
@@ -181,10 +182,10 @@ namespace PatchFEM
       {
         const std::int64_t h     = A.slice_height;
         const std::int64_t begin = A.slice_offsets[slice];
-        const int          width = A.slice_width(static_cast<int>(slice));
-        const int         *c     = A.columns + begin + r;
-        const Number      *v     = A.values + (begin * A.block_rows + a * h) * bc + r;
-        Sum                sum   = 0;
+        const int     width = A.row_lengths != nullptr ? A.row_lengths[row] : A.slice_width(static_cast<int>(slice));
+        const int    *c     = A.columns + begin + r;
+        const Number *v     = A.values + (begin * A.block_rows + a * h) * bc + r;
+        Sum           sum   = 0;
         for (int k = 0; k < width; ++k, c += h, v += h * A.block_rows * bc)
         {
           const Number *source = x + std::int64_t(loads::stream(c)) * bc;
@@ -243,7 +244,7 @@ namespace PatchFEM
             where, A, x, target);
       };
       using std::integral_constant;
-      switch (A.slice_height == 32 ? A.block_rows * 16 + A.block_columns : 0)
+      switch (A.slice_height == 32 && A.row_lengths == nullptr ? A.block_rows * 16 + A.block_columns : 0)
       {
       case 0x11:
         return tuned(integral_constant<int, 1>(), integral_constant<int, 1>());

@@ -30,6 +30,7 @@ namespace PatchFEM
     n_block_columns = block_columns;
     // A slice never needs to be higher than the matrix.
     height             = std::min(additional_data.slice_height, std::max(32, n_row_blocks));
+    skip_padding       = additional_data.skip_padding;
     n_blocks           = read_offset(backend, blocks.row_offsets, blocks.n_rows);
     const int n_slices = PatchFEM::n_slices(n_row_blocks, height);
 
@@ -107,6 +108,7 @@ namespace PatchFEM
     n_block_rows    = other.n_block_rows;
     n_block_columns = other.n_block_columns;
     height          = other.height;
+    skip_padding    = other.skip_padding;
     n_blocks        = other.n_blocks;
     pattern         = other.pattern;
     values.reinit(other.backend(), other.values.size());
@@ -142,7 +144,8 @@ namespace PatchFEM
             pattern->slice_offsets.data(),
             pattern->columns.data(),
             values.data(),
-            pattern->column_steps.empty() ? nullptr : pattern->column_steps.data()};
+            pattern->column_steps.empty() ? nullptr : pattern->column_steps.data(),
+            skip_padding ? pattern->lengths.data() : nullptr};
   }
 
   template <typename Number>

@@ -180,6 +180,8 @@ TEST_P(MatrixTest, ProductsOfAllBlockSizes)
       check_products<double>(matrix, A, name + " double, height " + std::to_string(height));
       if (height == 32)
         expect_equal(matrix.to_csr_host(), A);
+      matrix.reinit(backend(), A, size.first, size.second, {height, false, true});
+      check_products<double>(matrix, A, name + " to the ends of rows, height " + std::to_string(height));
       SlicedEllpackMatrix<float> single;
       single.reinit(backend(), f, size.first, size.second, {height});
       check_products<float>(single, f, name + " float, height " + std::to_string(height));
@@ -212,7 +214,12 @@ TEST_P(MatrixTest, LongAndShortRows)
       A.row_offsets.push_back(A.columns.size());
     }
     A.values = cases::random_values(A.columns.size(), 13);
-    check_products<double>(CSRMatrix<double>(backend(), A), A, "csr");
+    for (const CSRKernel kernel : {CSRKernel::pieces, CSRKernel::scalar, CSRKernel::vector})
+    {
+      CSRMatrix<double> csr(backend(), A);
+      csr.use_kernel(kernel);
+      check_products<double>(csr, A, "csr");
+    }
     if (n < 5000) // a slice of SELL is as wide as its longest row
       check_products<double>(SlicedEllpackMatrix<double>(backend(), A), A, "sell");
     CoordinateMatrix<double> coordinate;

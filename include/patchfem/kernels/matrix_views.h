@@ -25,6 +25,17 @@ namespace PatchFEM
     const int          *columns;     ///< [row_offsets[n_rows]]
   };
 
+  /**
+   * How a product in compressed rows shares out its work on the device. All give each row to one sum in a fixed order,
+   * though not the same one.
+   */
+  enum class CSRKernel
+  {
+    pieces, ///< a warp streams the entries of 32 rows in pieces of equal length, whatever row they belong to
+    scalar, ///< one thread per row (P2, figure 5)
+    vector  ///< one warp per row (P0, section 3)
+  };
+
   /** Scalar compressed rows; columns of a row are sorted. */
   template <typename Number>
   struct CSRView
@@ -34,6 +45,8 @@ namespace PatchFEM
     const std::int64_t *row_offsets; ///< [n_rows + 1]
     const int          *columns;     ///< [row_offsets[n_rows]]
     Number             *values;      ///< [row_offsets[n_rows]]
+
+    CSRKernel kernel = CSRKernel::pieces;
   };
 
   /** How many slices of @p slice_height rows hold @p n_rows rows; no step exceeds what int holds. */
@@ -71,6 +84,7 @@ namespace PatchFEM
     Number             *values;        ///< [slice_offsets[n_slices] * block_rows * block_columns]
 
     const std::uint16_t *column_steps = nullptr; ///< like columns
+    const int           *row_lengths  = nullptr; ///< [n_rows]: products on the device stop there, before the padding
 
     PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
 

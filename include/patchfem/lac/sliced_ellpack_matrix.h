@@ -40,6 +40,11 @@ namespace PatchFEM
        * 1 x 1 in slices of 32.
        */
       bool short_columns = false;
+      /**
+       * Products on `cuda` stop at the end of each row instead of that of its slice (ELLPACK-R): for slices so high that
+       * much of them is padding. They then run in general code.
+       */
+      bool skip_padding = false;
     };
 
     SlicedEllpackMatrix() = default;
@@ -121,6 +126,7 @@ namespace PatchFEM
     int                   n_block_rows    = 1;
     int                   n_block_columns = 1;
     int                   height          = 32;
+    bool                  skip_padding    = false;
     std::int64_t          n_blocks        = 0; ///< without padding
     mutable Array<Number> values;
 
