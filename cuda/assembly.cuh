@@ -67,18 +67,18 @@ namespace PatchFEM
        * Blocks stay and take one patch after the other, so that the first cells of the next are mapped while the rows of
        * this one are written.
        */
-      template <typename Form>
-      __global__ void __launch_bounds__(Hexahedra<Form>::n_threads, Hexahedra<Form>::residency)
-          hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, double> body, const int n_slots)
+      template <typename Form, typename Number>
+      __global__ void __launch_bounds__(Hexahedra<Form, Number>::n_threads, Hexahedra<Form, Number>::residency)
+          hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int n_slots)
       {
         extern __shared__ __align__(16) unsigned char memory[];
         const auto                                    scratch = body.scratch(memory);
-        const Hexahedra<Form>                         cells{body, scratch, n_slots};
+        const Hexahedra<Form, Number>                 cells{body, scratch, n_slots};
         cells.clear(threadIdx.x, blockDim.x);
         if (threadIdx.x == 0)
           cells.init_barriers();
         __syncthreads();
-        if (threadIdx.x / 32 < Hexahedra<Form>::n_mapping)
+        if (threadIdx.x / 32 < Hexahedra<Form, Number>::n_mapping)
           cells.map_patches();
         else
           cells.add_patches();
@@ -154,12 +154,16 @@ namespace PatchFEM
         cells.run();
       }
 
-      /** Whether trilinear hexahedra of @p Form are summed by matrix instructions. */
+      /**
+       * Whether trilinear hexahedra of @p Form are computed by matrix instructions, in double precision. For sums in
+       * single precision that is worth it where a cell has much to compute.
+       */
       template <typename Form, typename Number>
       constexpr bool by_matrix_instructions()
       {
-        return std::is_same<Number, double>::value && Form::dimension == 3 &&
-               MomentsOf<Form>::kind != MomentKind::other;
+        return Form::dimension == 3 &&
+               (MomentsOf<Form>::kind == MomentKind::outer_product ||
+                (MomentsOf<Form>::kind == MomentKind::inner_product && std::is_same<Number, double>::value));
       }
 
       /** Whether they are staged sixteen at a time: a cell's matrix is a product with constants. */
@@ -186,9 +190,9 @@ namespace PatchFEM
       const std::size_t least = Cells::shape(r.n_shape, r.n_quadrature, 0).bytes();
       if constexpr (internal::by_matrix_instructions<Form, Number>())
         if (r.n_shape == 8 && r.n_quadrature == 8)
-          return {available(Hexahedra<Form>::residency),
-                  std::max(least,
-                           Hexahedra<Form>::least_slots * Hexahedra<Form>::slot_bytes + Hexahedra<Form>::barrier_bytes),
+          return {available(Hexahedra<Form, Number>::residency),
+                  std::max(least, Hexahedra<Form, Number>::least_slots * Hexahedra<Form, Number>::slot_bytes +
+                                      Hexahedra<Form, Number>::barrier_bytes),
                   internal::staged_by_matrix_instructions<Form, Number>() ? 1. : usual};
       if constexpr (Form::n_components == 1 && IsSymmetric<Form>::value)
         if (one_point && r.n_shape == Form::dimension + 1)
@@ -285,14 +289,14 @@ namespace PatchFEM
         require(arguments.fast_memory >= body.row_bytes(), too_many_rows);
         const std::size_t room = arguments.fast_memory - body.row_bytes();
         if constexpr (Extents::n_shape == 8 && by_matrix_instructions<Form, Number>())
-          if (!arguments.coefficients.varies_inside_cells())
+          if (!arguments.coefficients.varies_inside_cells() && arguments.patches.places.view.width == 1)
           {
-            const std::size_t bytes   = Hexahedra<Form>::slot_bytes;
-            const std::size_t extra   = Hexahedra<Form>::barrier_bytes;
+            using Cells             = Hexahedra<Form, Number>;
+            const std::size_t bytes = Cells::slot_bytes, extra = Cells::barrier_bytes;
             const int         n_slots = room < extra ? 0 : static_cast<int>((room - extra) / bytes);
-            require(n_slots >= Hexahedra<Form>::n_mapping, too_many_rows);
-            const int n_blocks = std::min(n_patches, multiprocessor_count() * Hexahedra<Form>::residency);
-            return launch(hexahedra_kernel<Form>, n_blocks, Hexahedra<Form>::n_threads,
+            require(n_slots >= Cells::fewest_slots, too_many_rows);
+            const int n_blocks = std::min(n_patches, multiprocessor_count() * Cells::residency);
+            return launch(hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads,
                           body.row_bytes() + n_slots * bytes + extra, n_slots);
           }
         if constexpr (Extents::n_shape == Form::dimension + 1 && Form::n_components == 1 && IsSymmetric<Form>::value)

@@ -10,7 +10,7 @@
 
 /**
  * @file
- * Trilinear hexahedra in double precision by matrix instructions. With 8 corners and 8 points, everything is a product
+ * Trilinear hexahedra by matrix instructions, in double precision. With 8 corners and 8 points, everything is a product
  * of 8 x 8 matrices:
  * - the Jacobians of 8 cells, J_ab(cell, q) = sum_v x_a(cell, v) dN_v/dxi_b(q), 9 products;
  * - outer products, G_ab(i, j) = sum_q g_a(q, i) g_b(q, j), 9 products a cell, g the real gradients times sqrt(w);
@@ -44,7 +44,8 @@ namespace PatchFEM
 #endif
     }
 
-    template <typename Form>
+    /** Cells are computed in double precision; their sums are of type @p Number. */
+    template <typename Form, typename Number>
     struct Hexahedra
     {
       static constexpr bool outer  = MomentsOf<Form>::kind == MomentKind::outer_product;
@@ -74,13 +75,15 @@ namespace PatchFEM
 
       /// Of eight cells: their records, a barrier that says that these are there, and one that they are read.
       static constexpr std::size_t slot_bytes  = 8 * record_size * sizeof(double) + 2 * sizeof(PhaseBarrier);
-      static constexpr int         least_slots = 6; ///< at least n_mapping
+      static constexpr int         least_slots = 6;
+      /// A warp that adds may come back to the ring four slots later, and must not have missed a phase of a slot.
+      static constexpr int fewest_slots = n_mapping > 4 ? n_mapping : 4;
       /// Besides the slots: the barriers of the levels.
       static constexpr std::size_t barrier_bytes = LevelPhases::n_barriers * sizeof(PhaseBarrier);
-      static_assert(least_slots >= n_mapping, "Every mapping warp needs a slot.");
+      static_assert(least_slots >= fewest_slots, "Every mapping warp needs a slot.");
       static_assert(n_adding * cells_a_warp <= LevelPhases::n_barriers, "More warps need more barriers.");
 
-      using Body    = PatchBody<n_comp, double>;
+      using Body    = PatchBody<n_comp, Number>;
       using Scratch = typename Body::Scratch;
       using Moments = typename Form::template Moments<double>;
       static_assert(std::is_same<Moments, SmallMatrix<outer ? 3 : 1, outer ? 3 : 1, double>>::value,
@@ -197,7 +200,7 @@ namespace PatchFEM
 
       __device__ void load_data(Corners &c) const
       {
-        const AssemblyArguments<double> &a = body.a;
+        const AssemblyArguments<Number> &a = body.a;
         const PatchesView               &p = a.patches;
         const int    k = lane() / 4, v = lane() % 4, first = p.first_row(c.patch), n_rows = p.end_row(c.patch) - first;
         const int    local = c.cell - batch().first_cell;
@@ -227,13 +230,13 @@ namespace PatchFEM
           }
         if (c.exists && v == 0)
         {
-          const double *from = a.coefficients.at(a.batches, a.computed_batch, local, 0);
+          const Number *from = a.coefficients.at(a.batches, a.computed_batch, local, 0);
           for (int e = 0; e < Form::n_coefficients; ++e)
             c.extra[e] = from[e];
         }
         if (c.exists && v == 1 && loaded() && !a.load.varies_inside_cells())
         {
-          const double *from = a.load.at(a.batches, a.computed_batch, local, 0);
+          const Number *from = a.load.at(a.batches, a.computed_batch, local, 0);
           for (int e = 0; e < n_comp; ++e)
             c.extra[e] = from[e];
         }
@@ -332,7 +335,7 @@ namespace PatchFEM
 
       __device__ bool loaded() const
       {
-        return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<double>::none;
+        return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<Number>::none;
       }
 
       /** Reference gradients of shape function lane / 4 at points lane % 4 and lane % 4 + 4. */
@@ -406,7 +409,7 @@ namespace PatchFEM
       /** Component lane % 4 of the load of shape function lane / 4. */
       __device__ double sum_load(double *record) const
       {
-        const CoefficientView<double> &f = body.a.load;
+        const CoefficientView<Number> &f = body.a.load;
         if (!f.varies_inside_cells())
           return weight_of(record, lane() / 4) * record[load + min(lane() % 4, n_comp - 1)];
         const int local  = *reinterpret_cast<const int *>(record + number);
@@ -433,8 +436,8 @@ namespace PatchFEM
       {
         int2                                corner[cells_a_warp];
         unsigned int                        columns[cells_a_warp];
-        double                              load[cells_a_warp];
-        SmallMatrix<n_comp, n_comp, double> value[cells_a_warp][2];
+        Number                              load[cells_a_warp];
+        SmallMatrix<n_comp, n_comp, Number> value[cells_a_warp][2];
       };
 
       /** A warp forms those of cell @p mine of a patch of @p n cells and the next, which are at @p place. */
@@ -457,7 +460,12 @@ namespace PatchFEM
           sum_moments(record, reference, moments);
           for (int cell = 0; cell < cells_a_warp; ++cell)
             for (int t = 0; t < 2; ++t)
-              formed.value[cell][t] = Form::finish(record + cell * record_size + coefficients, moments[cell][t]);
+            {
+              const auto block = Form::finish(record + cell * record_size + coefficients, moments[cell][t]);
+              for (int c = 0; c < n_comp; ++c)
+                for (int d = 0; d < n_comp; ++d)
+                  formed.value[cell][t](c, d) = static_cast<Number>(block(c, d));
+            }
         }
         else
           for (int cell = 0; cell < cells_a_warp; ++cell)
@@ -467,7 +475,8 @@ namespace PatchFEM
               formed.value[cell][t].clear();
             }
         for (int cell = 0; cell < cells_a_warp; ++cell)
-          formed.load[cell] = loaded() && mine + cell < n ? sum_load(record + cell * record_size) : 0.;
+          formed.load[cell] =
+              loaded() && mine + cell < n ? static_cast<Number>(sum_load(record + cell * record_size)) : Number(0);
         // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
         __syncwarp();
         if (lane() == 0)
@@ -482,8 +491,8 @@ namespace PatchFEM
       {
         if (formed.corner[cell].x < 0)
           return;
-        double *to[2], *rhs                 = scratch.rhs + formed.corner[cell].x * n_comp + lane() % 4;
-        double  sum[2][Body::n_block], load = 0.;
+        Number *to[2], *rhs                 = scratch.rhs + formed.corner[cell].x * n_comp + lane() % 4;
+        Number  sum[2][Body::n_block], load = Number(0);
         for (int t = 0; t < 2; ++t)
         {
           const int place = static_cast<int>(formed.columns[cell] >> (8 * t) & 255u);
@@ -518,9 +527,9 @@ namespace PatchFEM
       /** Whether rows of the patch are whole slices of 32 in the matrix. */
       __device__ bool plain(const int patch) const
       {
-        const MatrixTarget<double> &to = body.a.matrix;
+        const MatrixTarget<Number> &to = body.a.matrix;
         const PatchesView          &p  = body.a.patches;
-        return to.format == MatrixTarget<double>::sliced_ellpack && to.sliced_view.slice_height == 32 &&
+        return to.format == MatrixTarget<Number>::sliced_ellpack && to.sliced_view.slice_height == 32 &&
                p.first_row(patch) % 32 == 0 && p.rows_per_patch <= 32 * Patch::most_slices;
       }
 
@@ -576,7 +585,7 @@ namespace PatchFEM
       __device__ void write_slices(const Patch &now) const
       {
         const PatchesView               &p     = body.a.patches;
-        const SlicedEllpackView<double> &A     = body.a.matrix.sliced_view;
+        const SlicedEllpackView<Number> &A     = body.a.matrix.sliced_view;
         const int                        first = p.first_row(now.number), n_rows = p.end_row(now.number) - first;
         int                              k = threadIdx.x / 32 - n_mapping;
         for (int slice = 0; slice * 32 < n_rows; ++slice)
@@ -589,19 +598,19 @@ namespace PatchFEM
           for (; k < width; k += n_adding)
             if (row < n_rows)
             {
-              double *from = scratch.blocks + (begin + k) * Body::n_block;
-              double *to   = A.values + (offset + k * 32) * Body::n_block + lane();
-              double  value[Body::n_block];
+              Number *from = scratch.blocks + (begin + k) * Body::n_block;
+              Number *to   = A.values + (offset + k * 32) * Body::n_block + lane();
+              Number  value[Body::n_block];
               PATCHFEM_UNROLL
               for (int e = 0; e < Body::n_block; ++e)
-                value[e] = k < length ? from[e] : 0.;
+                value[e] = k < length ? from[e] : Number(0);
               PATCHFEM_UNROLL
               for (int e = 0; e < Body::n_block; ++e)
                 to[e * 32] = value[e];
               if (k < length)
                 PATCHFEM_UNROLL
               for (int e = 0; e < Body::n_block; ++e)
-                from[e] = 0.;
+                from[e] = Number(0);
             }
           k -= width; // the next slice's columns follow
         }
@@ -629,7 +638,7 @@ namespace PatchFEM
           {
             if (body.a.rhs != nullptr)
               body.a.rhs[std::int64_t(first) * n_comp + i] = scratch.rhs[i];
-            scratch.rhs[i] = 0.;
+            scratch.rhs[i] = Number(0);
           }
           write_slices(now);
         }
@@ -646,7 +655,7 @@ namespace PatchFEM
       {
         const int n = body.a.most_blocks * Body::n_block + body.a.patches.rows_per_patch * n_comp;
         for (int i = rank; i < n; i += size)
-          scratch.blocks[i] = 0.;
+          scratch.blocks[i] = Number(0);
       }
 
       /** The warps that add, all patches of the block. */

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 using namespace PatchFEM;
 
@@ -235,6 +236,86 @@ TEST_P(AssemblyTest, SameAsHost)
         EXPECT_LE(largest_difference(host.matrix.values, here.matrix.values), 1e-13);
         EXPECT_LE(largest_difference(host.rhs, here.rhs), 1e-13);
       }
+}
+
+namespace
+{
+  struct ElasticityCase
+  {
+    ElementTables    tables;
+    CoefficientField moduli, load;
+  };
+
+  /** Matrix and load, which must be the same when each is assembled alone; both vectors hold NaN before. */
+  template <typename Matrix>
+  System assemble_elasticity(const Backend &backend, const ElasticityCase &from, const int rows_per_patch)
+  {
+    using Number = typename Matrix::value_type;
+    auto batches = std::make_shared<ElementBatches>();
+    batches->reinit(backend, from.tables, ElementBatches::AdditionalData(32));
+    Assembler<Elasticity<3>, Number>                          assembler;
+    typename Assembler<Elasticity<3>, Number>::AdditionalData data;
+    data.strategy       = AssemblyStrategy::patches;
+    data.rows_per_patch = rows_per_patch;
+    assembler.reinit(batches, data);
+    assembler.set_coefficients(from.moduli);
+    assembler.set_body_load(from.load);
+    const std::vector<Number> unknown(3 * from.tables.n_nodes, std::numeric_limits<Number>::quiet_NaN());
+    Vector<Number>            rhs(backend, unknown), rhs_alone(backend, unknown);
+    Matrix                    matrix, matrix_alone;
+    matrix.reinit(backend, assembler.sparsity().view(), 3, 3);
+    matrix_alone.reinit(backend, assembler.sparsity().view(), 3, 3);
+    assembler.assemble(matrix, rhs);
+    assembler.assemble_matrix(matrix_alone);
+    assembler.assemble_rhs(rhs_alone);
+    const auto values = matrix.to_csr_host().values;
+    const auto loads  = rhs.copy_to_host();
+    EXPECT_EQ(values, matrix_alone.to_csr_host().values) << rows_per_patch << " rows a patch";
+    EXPECT_EQ(loads, rhs_alone.copy_to_host()) << rows_per_patch << " rows a patch";
+    System result;
+    result.matrix.values.assign(values.begin(), values.end());
+    result.rhs.assign(loads.begin(), loads.end());
+    return result;
+  }
+} // namespace
+
+/**
+ * Elasticity on hexahedra gives what the host does in double precision: moduli of the cells, loads that vary between or
+ * inside cells or are not there, patches that are whole slices of the matrix and such that are not.
+ */
+TEST_P(AssemblyTest, ElasticityOfHexahedra)
+{
+  for (const bool constrained : {false, true})
+    for (const int n_loads : {0, 1, 8}) // of a cell
+    {
+      ElasticityCase from;
+      from.tables = synthetic::cube_of_hexahedra(6, 3);
+      if (constrained)
+        constrain(from.tables);
+      const int           n_cells = from.tables.batches[0].n_cells;
+      std::vector<double> moduli(2 * n_cells), loads(3 * n_loads * n_cells);
+      for (int i = 0; i < 2 * n_cells; ++i)
+        moduli[i] = 0.5 + synthetic::hashed(i);
+      for (std::size_t i = 0; i < loads.size(); ++i)
+        loads[i] = synthetic::hashed(static_cast<std::int64_t>(i) + 7);
+      from.moduli = CoefficientField::by_cell(2, {moduli});
+      if (n_loads == 1)
+        from.load = CoefficientField::by_cell(3, {loads});
+      if (n_loads == 8)
+        from.load = CoefficientField::at_quadrature_points(3, {loads});
+      const System expected = assemble_elasticity<SlicedEllpackMatrix<double>>(Backend("host"), from, 64);
+      const auto   compare  = [&](const System &system, const double tolerance) {
+        EXPECT_LE(largest_difference(expected.matrix.values, system.matrix.values), tolerance);
+        EXPECT_LE(largest_difference(expected.rhs, system.rhs), tolerance);
+      };
+      for (const int rows : {48, 64})
+      {
+        compare(assemble_elasticity<SlicedEllpackMatrix<double>>(backend(), from, rows), 1e-13);
+        compare(assemble_elasticity<SlicedEllpackMatrix<float>>(backend(), from, 2 * rows), 1e-6);
+      }
+      compare(assemble_elasticity<CSRMatrix<double>>(backend(), from, 32), 1e-13);
+      compare(assemble_elasticity<CSRMatrix<float>>(backend(), from, 32), 1e-6);
+    }
 }
 
 /**
