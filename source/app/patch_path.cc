@@ -8,6 +8,7 @@
 #include <patchfem/lac/conjugate_gradients.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -72,6 +73,19 @@ namespace PatchFEM
       if (b.l2_norm() <= 100. * std::numeric_limits<Number>::epsilon() * before)
         b = Number(0);
       return before > 0. ? removed.l2_norm() / before : 0.;
+    }
+
+    /** Numbers between -1/2 and 1/2 without a pattern, the fractions of multiples of the golden ratio. */
+    template <typename Number>
+    std::vector<Number> known_solution(const std::size_t n)
+    {
+      std::vector<Number> result(n);
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        const double multiple = 0.6180339887498949 * static_cast<double>(i + 1);
+        result[i]             = static_cast<Number>(multiple - std::floor(multiple) - 0.5);
+      }
+      return result;
     }
 
     std::vector<double> to_double(std::vector<double> values)
@@ -195,14 +209,28 @@ namespace PatchFEM
       progress.iteration(step, residual / rhs_norm);
       return IterationControl::Action::iterate;
     };
-    IterationResult            result;
     ConjugateGradients<Number> cg;
-    report.seconds.solve = stage("solve", [&] {
-      result = cg.solve(matrix, x, rhs, projected ? *projected : *preconditioner, control);
-      null_space.project(x);
-    });
-    if (!result.success())
-      throw Error(result.message(solver.preconditioner) + remedy(result.status, std::is_same_v<Number, float>));
+    const auto                 solve = [&](Vector<Number> &solution, const Vector<Number> &b) {
+      const IterationResult result = cg.solve(matrix, solution, b, projected ? *projected : *preconditioner, control);
+      null_space.project(solution);
+      if (!result.success())
+        throw Error(result.message(solver.preconditioner) + remedy(result.status, std::is_same_v<Number, float>));
+      return result;
+    };
+    IterationResult result;
+    report.seconds.solve = stage("solve", [&] { result = solve(x, rhs); });
+    if (solver.check)
+    {
+      Vector<Number> known(backend, known_solution<Number>(rhs.size())), b(backend, rhs.size()), y(backend, rhs.size());
+      null_space.project(known);
+      matrix.vmult(b, known);
+      const double norm         = known.l2_norm();
+      control.tolerance         = solver.tolerance * b.l2_norm();
+      control.monitor           = nullptr;
+      const unsigned int needed = solve(y, b).n_iterations;
+      y.add(Number(-1), known);
+      report.solver_check = SolverCheck{needed, y.l2_norm() / norm};
+    }
 
     Vector<Number> residual(backend, rhs.size());
     matrix.residual(residual, x, rhs);

@@ -118,6 +118,8 @@ namespace PatchFEM
     solver.preconditioner   = preconditioner;
     if (backend == "trilinos")
     {
+      require(!solver.check || parameters.general.backend != "trilinos",
+              "Solver/Check is of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
       require(preconditioner == "none" || preconditioner == "jacobi" || preconditioner == "ml",
               "Solver/Preconditioner " + preconditioner +
                   " does not exist with Backend = trilinos; choose none, jacobi or ml.");

@@ -105,6 +105,9 @@ namespace PatchFEM
               {"null_space", null_space_to_json(path.null_space)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
+              {"solver_check", path.solver_check ? json{{"iterations", path.solver_check->n_iterations},
+                                                        {"error", path.solver_check->error}}
+                                                 : json()},
               {"seconds", seconds},
               {"repeated_assembly", value_or_null(path.repeated_assembly)},
               {"memory_bytes",

@@ -118,3 +118,5 @@ patchfem_run_case(bad.boundary_rule laplace ${laplace} SET "Boundary ids/Rules=5
 patchfem_run_case(bad.export_of_trilinos laplace ${laplace} SET "Backend=trilinos" "Export system=a.bin" ERROR "Export system")
 patchfem_run_case(bad.output_folder laplace ${laplace} SET "Output/Pictures=none" FOLDER ${broken}/unknown_entry.prm/out
                   ERROR "output folder .* cannot be made")
+patchfem_run_case(bad.check_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=trilinos" "Solver/Check=true"
+                  ERROR "Solver/Check is of PatchFEM.s own back ends")

@@ -5,7 +5,7 @@
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
 // unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. max_iterations=N
 // and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
-// projected away in each.
+// projected away in each, and solver_error=E bounds the error of the known solution.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -32,8 +32,8 @@ namespace
   void check_system(const nlohmann::json &system, const std::string &where)
   {
     for (const char *key : {"n_dofs", "n_cells", "cells_by_degree", "nnz", "stored", "format", "precision",
-                            "preconditioner", "amg", "null_space", "iterations", "relative_residual", "seconds",
-                            "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
+                            "preconditioner", "amg", "null_space", "iterations", "relative_residual", "solver_check",
+                            "seconds", "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
          {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})
@@ -126,6 +126,10 @@ namespace
       for (const auto &cycle : cycles)
         check(!cycle["null_space"].is_null() && cycle["null_space"]["dimension"] == std::stol(value),
               seen(cycle["null_space"]));
+    else if (key == "solver_error")
+      for (const auto &cycle : cycles)
+        check(!cycle["solver_check"].is_null() && cycle["solver_check"]["error"] <= std::stod(value),
+              seen(cycle["solver_check"]));
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));

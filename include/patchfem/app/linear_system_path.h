@@ -86,6 +86,13 @@ namespace PatchFEM
     double       removed_load = 0.; ///< |b - P b| / |b|, which vanishes if the loads are in equilibrium
   };
 
+  /** How well a system with the same matrix and a known solution x was solved, b = A x (P1, chapter 5). */
+  struct SolverCheck
+  {
+    unsigned int n_iterations = 0;
+    double       error        = 0.; ///< |x_computed - x| / |x|
+  };
+
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
@@ -99,13 +106,14 @@ namespace PatchFEM
     std::optional<AMGReport>       amg;        ///< of PatchFEM's own
     std::optional<NullSpaceReport> null_space; ///< of a singular system
     std::optional<double> factorisation_shift; ///< of incomplete_cholesky: part of the diagonal that was added to it
-    unsigned int          n_iterations      = 0;
-    double                relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
-    StageSeconds          seconds;
-    std::optional<double> repeated_assembly;            ///< seconds, median over the repetitions that were asked for
-    std::optional<double> device_forecast, device_peak; ///< bytes
-    std::vector<unsigned int> cell_patches;             ///< by active cell; empty if there are none
-    std::optional<double>     assembly_redundancy;      ///< cells integrated per cell
+    std::optional<SolverCheck> solver_check;   ///< if it was asked for
+    unsigned int               n_iterations      = 0;
+    double                     relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
+    StageSeconds               seconds;
+    std::optional<double>      repeated_assembly; ///< seconds, median over the repetitions that were asked for
+    std::optional<double>      device_forecast, device_peak; ///< bytes
+    std::vector<unsigned int>  cell_patches;                 ///< by active cell; empty if there are none
+    std::optional<double>      assembly_redundancy;          ///< cells integrated per cell
   };
 
   /**

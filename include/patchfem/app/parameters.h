@@ -71,6 +71,7 @@ namespace PatchFEM
     unsigned int max_iterations = 10000;
     std::string  preconditioner;
     bool         project_null_space = false; ///< of a singular problem, which is an error else
+    bool         check              = false; ///< a second system with a known solution
 
     /** Subsection `Polynomial`, for neumann, least_squares and chebyshev: see PreconditionPolynomial. */
     struct Polynomial
