@@ -225,17 +225,42 @@ namespace
     for (const unsigned int n_sweeps : {2u, 3u, 4u, 0u})
     {
       PreconditionIC<double> ic;
-      const double application = n_sweeps > 0 ? 2. * (n_sweeps - 1.) * (triangle + 24.) + 24. : 2. * triangle + 112.;
+      const double application = n_sweeps > 0 ? 2. * (n_sweeps - 1.) * (triangle + 24.) + 8. : 2. * triangle + 112.;
       system.measure(
           n_sweeps > 0 ? "IC(0), " + std::to_string(n_sweeps) + " Jacobi sweeps" : "IC(0), exact", matrix, ic,
           [&]() { ic.initialize(matrix, {n_sweeps}); }, bytes.iteration(application), application);
       std::printf("  %d phases, shift %g\n", ic.n_phases(), ic.shift());
     }
-    PreconditionMixed<PreconditionIC> mixed;
-    const double                      application = 6. * (triangle * 8. / 12. + 12.) + 12. + 32.;
+    for (const unsigned int n_sweeps : {3u, 4u})
+    {
+      PreconditionMixed<PreconditionIC> mixed;
+      const double                      application = 2. * (n_sweeps - 1.) * (triangle * 8. / 12. + 12.) + 4. + 32.;
+      system.measure(
+          "IC(0), " + std::to_string(n_sweeps) + " Jacobi sweeps in fp32", matrix, mixed,
+          [&]() { mixed.initialize(matrix, {n_sweeps}); }, bytes.iteration(application), application);
+    }
+    const MDIAMatrix<double> mdia(backend, voxels.matrix());
+    PreconditionIC<double>   ic;
+    const Bytes              mdia_bytes{mdia.memory_consumption() / rows, 0.};
+    const double             application = 4. * (triangle + 24.) + 8.;
     system.measure(
-        "IC(0), 4 Jacobi sweeps in fp32", matrix, mixed, [&]() { mixed.initialize(matrix, {4}); },
-        bytes.iteration(application), application);
+        "mDIA, IC(0), 3 Jacobi sweeps", mdia, ic, [&]() { ic.initialize(mdia, {3}); },
+        mdia_bytes.iteration(application), application);
+    PreconditionPolynomial<double> polynomial;
+    system.measure(
+        "mDIA, Chebyshev 6", mdia, polynomial,
+        [&]() {
+          polynomial.initialize(mdia, {PolynomialKind::chebyshev, 6});
+        },
+        mdia_bytes.iteration(mdia_bytes.polynomial(6)), mdia_bytes.polynomial(6));
+    PreconditionMixed<PreconditionPolynomial> mixed_polynomial;
+    const double                              mixed_bytes = 6. * (mdia_bytes.matrix - 4. + 20.) + 12. + 32.;
+    system.measure(
+        "mDIA, Chebyshev 6 in fp32", mdia, mixed_polynomial,
+        [&]() {
+          mixed_polynomial.initialize(mdia, {PolynomialKind::chebyshev, 6});
+        },
+        mdia_bytes.iteration(mixed_bytes), mixed_bytes);
   }
 
   int main_program(const int argc, char **argv)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sparse matrix-vector products on the device: our formats and cuSPARSE's on the same Q1 systems of about 10 M
 // unknowns. Every product is compared with plain loops on the host before it is timed.
-//   bench_spmv [--n NODES] [--laplace-n NODES] [--pair-n NODES] [--repetitions N] [--variants] [--json FILE]
+//   bench_spmv [--n NODES] [--laplace-n NODES] [--pair-n NODES] [--voxels N] [--repetitions N] [--variants] [--json FILE]
 #include "grid_matrices.cuh"
 #include "sliced_ellpack_product.cuh"
+#include "voxel_system.h"
 
-#include <patchfem/lac/vector.h>
+#include <patchfem/lac/coordinate_matrix.h>
+#include <patchfem/lac/mdia_matrix.h>
 
 using namespace benchmark;
 
@@ -116,20 +118,24 @@ namespace
     }
 
     template <typename Number>
-    void sliced(const std::string &what, const int block_size, const bool headline = false)
+    void
+    sliced(const std::string &what, const int block_size, const bool headline = false, const bool short_columns = false)
     {
       SlicedEllpackMatrix<Number> matrix;
-      grid.fill(matrix, block_size);
+      grid.fill(matrix, block_size, short_columns);
       Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
       src.copy_from(x);
       std::map<std::string, double> further;
       if (headline && best_of_cusparse > 0.)
         further["best of cuSPARSE"] = best_of_cusparse;
+      // With 16-bit columns the first one of a row takes 4 bytes, and each 2.
+      const std::int64_t n_columns = matrix.n_stored_elements() / (block_size * block_size);
+      const std::int64_t n_words   = short_columns ? n_columns / 2 + matrix.n_rows() : n_columns;
+      if (short_columns)
+        further["short slices"] = matrix.n_short_slices() / double(matrix.view().n_slices());
       measure(
-          what,
-          bytes<Number>(matrix.n_stored_elements(), matrix.n_stored_elements() / (block_size * block_size),
-                        8ll * (matrix.view().n_slices() + 1)),
-          dst, [&]() { matrix.vmult(dst, src); }, further);
+          what, bytes<Number>(matrix.n_stored_elements(), n_words, 8ll * (matrix.view().n_slices() + 1)), dst,
+          [&]() { matrix.vmult(dst, src); }, further);
     }
 
     template <typename Number>
@@ -142,6 +148,32 @@ namespace
       measure(what,
               bytes<Number>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 8ll * (matrix.n_rows() + 1)), dst,
               [&]() { matrix.vmult(dst, src); });
+    }
+
+    /** The kernels of P0 and P2 beside our own. */
+    void csr_kernels()
+    {
+      CSRMatrix<double> matrix;
+      grid.fill(matrix);
+      const double traffic =
+          bytes<double>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 8ll * (matrix.n_rows() + 1));
+      matrix.use_kernel(CSRKernel::scalar);
+      measure("CSR by a thread a row, fp64", traffic, y, [&]() { matrix.vmult(y, x); });
+      matrix.use_kernel(CSRKernel::vector);
+      measure("CSR by a warp a row, fp64", traffic, y, [&]() { matrix.vmult(y, x); });
+    }
+
+    void coordinate(const std::string &what)
+    {
+      CoordinateMatrix<double> matrix;
+      {
+        CSRMatrix<double> csr;
+        grid.fill(csr);
+        matrix.reinit(csr);
+      }
+      // The destination is set and then added to.
+      measure(what, bytes<double>(matrix.n_nonzero_elements(), 2 * matrix.n_nonzero_elements(), 16ll * matrix.n_rows()),
+              y, [&]() { matrix.vmult(y, x); });
     }
 
     /** Launch shapes of the tuned kernel beside the one that tuning.cuh names. */
@@ -214,9 +246,51 @@ namespace
     }
   };
 
+  /** The pressure equation on voxels in the format made for it, beside the others. */
+  void voxels(const Backend &backend, const Options &options, Report &report)
+  {
+    const VoxelSystem         voxels(options.get_int("voxels"));
+    const HostCSR<double>     A      = voxels.matrix();
+    const std::vector<double> source = scattered_values(voxels.n_unknowns), expected = voxels.product(source);
+    const Vector<double>      x(backend, source);
+    Vector<double>            y(backend, source.size());
+    DeviceTimer               timer(backend);
+    const double              n_dofs = voxels.n_unknowns;
+    char                      size[64];
+    std::snprintf(size, sizeof(size), ", fp64, %.1f M DoF", 1e-6 * n_dofs);
+    const auto measure = [&](const std::string &what, const MatrixBase<double> &matrix, const double matrix_bytes) {
+      y = std::numeric_limits<double>::quiet_NaN();
+      matrix.vmult(y, x);
+      const double error = relative_difference(y.copy_to_host(), expected);
+      const double bytes = matrix_bytes + 16. * n_dofs;
+      const double rate  = n_dofs / median(timer.warm(options.get_int("repetitions"), [&]() { matrix.vmult(y, x); }));
+      report.add({"pressure on voxels, " + what + size,
+                  "rate",
+                  rate,
+                  "DoF/s",
+                  n_dofs * report.read_rate / bytes,
+                  error < 200. * std::numeric_limits<double>::epsilon(),
+                  {{"bytes", bytes}, {"B/s", bytes * rate / n_dofs}, {"difference", error}}});
+    };
+    {
+      const CSRMatrix<double> matrix(backend, A);
+      measure("CSR", matrix, 12. * matrix.n_nonzero_elements() + 8. * n_dofs);
+    }
+    for (const bool short_columns : {false, true})
+    {
+      SlicedEllpackMatrix<double> matrix;
+      matrix.reinit(backend, A, 1, 1, {32, short_columns});
+      measure(short_columns ? "SELL-32, 16-bit columns" : "SELL-32", matrix,
+              (short_columns ? 10. : 12.) * matrix.n_stored_elements() + (short_columns ? 4.25 : 0.25) * n_dofs);
+    }
+    const MDIAMatrix<double> matrix(backend, A);
+    measure("mDIA", matrix, double(matrix.memory_consumption()));
+  }
+
   int main_program(const int argc, char **argv)
   {
-    Options options({{"n", "150"}, {"laplace-n", "216"}, {"pair-n", "100"}, {"repetitions", "50"}}, {"variants"});
+    Options options({{"n", "150"}, {"laplace-n", "216"}, {"pair-n", "100"}, {"voxels", "256"}, {"repetitions", "50"}},
+                    {"variants"});
     options.parse(argc, argv);
     const Backend backend("cuda");
     Report        report("spmv", backend.device_name());
@@ -227,6 +301,7 @@ namespace
       elasticity.cusparse_sell("cuSPARSE SELL-32, fp64");
       elasticity.cusparse_bsr("cuSPARSE BSR 3x3, fp64");
       elasticity.csr<double>("CSR, fp64");
+      elasticity.csr_kernels();
       elasticity.sliced<double>("SELL-32, fp64", 1);
       elasticity.sliced<double>("SBELL 3x3, fp64", 3, true);
       elasticity.sliced<float>("SBELL 3x3, fp32", 3);
@@ -238,8 +313,12 @@ namespace
       laplace.cusparse_csr("cuSPARSE CSR, fp64");
       laplace.cusparse_sell("cuSPARSE SELL-32, fp64");
       laplace.csr<double>("CSR, fp64");
-      laplace.sliced<double>("SELL-32, fp64", 1, true);
+      laplace.csr_kernels();
+      laplace.coordinate("COO, fp64");
+      laplace.sliced<double>("SELL-32, fp64", 1);
+      laplace.sliced<double>("SELL-32, 16-bit columns, fp64", 1, true, true);
       laplace.sliced<float>("SELL-32, fp32", 1);
+      laplace.sliced<float>("SELL-32, 16-bit columns, fp32", 1, false, true);
       if (options.flag("variants"))
         laplace.variants();
     }
@@ -251,6 +330,7 @@ namespace
       if (options.flag("variants"))
         pair.variants();
     }
+    voxels(backend, options, report);
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sparse matrix-vector products on the threads of the host beside the triad of STREAM, on the Q1 systems of bench_spmv.
-//   bench_spmv_host [--n NODES] [--laplace-n NODES] [--repetitions N] [--json FILE]
+//   bench_spmv_host [--n NODES] [--laplace-n NODES] [--voxels N] [--repetitions N] [--json FILE]
 #include "benchmark.h"
 #include "grid_system.h"
+#include "voxel_system.h"
 
-#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/coordinate_matrix.h>
+#include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
 #include <omp.h>
@@ -54,6 +56,41 @@ namespace
     const Backend                 host{"host"};
     Vector<double>                a{host, n}, b{host, n}, c{host, n};
   };
+
+  /** Verifies and times a product; @p matrix_bytes: what is moved beside source and destination. */
+  template <typename Number>
+  void product_rate(const std::string         &what,
+                    const std::vector<double> &source,
+                    const std::vector<double> &expected,
+                    const MatrixBase<Number>  &matrix,
+                    const double               matrix_bytes,
+                    const int                  n_repetitions,
+                    Stream                    &stream,
+                    Report                    &report)
+  {
+    const Backend  host("host");
+    const double   n_dofs = source.size(), bytes = matrix_bytes + 2. * sizeof(Number) * n_dofs;
+    Vector<Number> x(host, std::vector<Number>(source.begin(), source.end())), y(host, source.size());
+    y = std::numeric_limits<Number>::quiet_NaN();
+    matrix.vmult(y, x);
+    const double error = relative_difference(y.copy_to_host(), expected);
+    // Products and triads in turn: whatever else the machine does meets both, and the ratio stands.
+    std::vector<double> products, triads;
+    for (int i = 0; i < n_repetitions; ++i)
+    {
+      triads.push_back(host_times(1, [&]() { stream.triad(); })[0]);
+      products.push_back(host_times(1, [&]() { matrix.vmult(y, x); })[0]);
+    }
+    const double seconds = median(products), triad = stream.triad_bytes() / median(triads);
+    report.add(
+        {what,
+         "rate",
+         n_dofs / seconds,
+         "DoF/s",
+         n_dofs * triad / bytes,
+         error < 200. * std::numeric_limits<Number>::epsilon(),
+         {{"bytes", bytes}, {"B/s", bytes / seconds}, {"of triad", bytes / seconds / triad}, {"difference", error}}});
+  }
 
   template <int n_c>
   class Products
@@ -131,33 +168,35 @@ namespace
     template <typename Number>
     void measure(const std::string &what, const MatrixBase<Number> &matrix, const double matrix_bytes)
     {
-      const double   n_dofs = system.n_dofs(), bytes = matrix_bytes + 2. * sizeof(Number) * n_dofs;
-      Vector<Number> x(host, std::vector<Number>(source.begin(), source.end())), y(host, source.size());
-      y = std::numeric_limits<Number>::quiet_NaN();
-      matrix.vmult(y, x);
-      const double error = relative_difference(y.copy_to_host(), expected);
-      // Products and triads in turn: whatever else the machine does meets both, and the ratio stands.
-      std::vector<double> products, triads;
-      for (int i = 0; i < n_repetitions; ++i)
-      {
-        triads.push_back(host_times(1, [&]() { stream.triad(); })[0]);
-        products.push_back(host_times(1, [&]() { matrix.vmult(y, x); })[0]);
-      }
-      const double seconds = median(products), triad = stream.triad_bytes() / median(triads);
-      report.add(
-          {title + what + size_text,
-           "rate",
-           n_dofs / seconds,
-           "DoF/s",
-           n_dofs * triad / bytes,
-           error < 200. * std::numeric_limits<Number>::epsilon(),
-           {{"bytes", bytes}, {"B/s", bytes / seconds}, {"of triad", bytes / seconds / triad}, {"difference", error}}});
+      product_rate(title + what + size_text, source, expected, matrix, matrix_bytes, n_repetitions, stream, report);
     }
   };
 
+  /** The pressure equation on voxels in the format made for it, and in coordinates. */
+  void voxels(const int n, const int n_repetitions, Stream &stream, Report &report)
+  {
+    const Backend             host("host");
+    const VoxelSystem         voxels(n);
+    const HostCSR<double>     A      = voxels.matrix();
+    const std::vector<double> source = scattered_values(voxels.n_unknowns), expected = voxels.product(source);
+    char                      size[64];
+    std::snprintf(size, sizeof(size), ", fp64, %.1f M DoF", 1e-6 * voxels.n_unknowns);
+    const auto measure = [&](const std::string &what, const MatrixBase<double> &matrix, const double matrix_bytes) {
+      product_rate("pressure on voxels, " + what + size, source, expected, matrix, matrix_bytes, n_repetitions, stream,
+                   report);
+    };
+    const MDIAMatrix<double> mdia(host, A);
+    measure("mDIA", mdia, double(mdia.memory_consumption()));
+    const CSRMatrix<double> csr(host, A);
+    measure("CSR", csr, double(csr.memory_consumption()));
+    CoordinateMatrix<double> coordinate;
+    coordinate.reinit(csr);
+    measure("COO", coordinate, 16. * coordinate.n_nonzero_elements() + 16. * voxels.n_unknowns);
+  }
+
   int main_program(const int argc, char **argv)
   {
-    Options options({{"n", "80"}, {"laplace-n", "120"}, {"repetitions", "20"}}, {});
+    Options options({{"n", "80"}, {"laplace-n", "120"}, {"voxels", "128"}, {"repetitions", "20"}}, {});
     options.parse(argc, argv);
     const int n_repetitions = options.get_int("repetitions");
     Report    report("spmv_host", Backend("host").device_name());
@@ -175,6 +214,7 @@ namespace
       laplace.csr<double>("CSR, fp64");
       laplace.sliced<double>("SELL-32, fp64");
     }
+    voxels(options.get_int("voxels"), n_repetitions, stream, report);
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   }

@@ -134,17 +134,18 @@ namespace benchmark
     }
 
     template <typename Number>
-    void fill(SlicedEllpackMatrix<Number> &matrix, const int block_size) const
+    void fill(SlicedEllpackMatrix<Number> &matrix, const int block_size, const bool short_columns = false) const
     {
       if (block_size == n_c)
-        matrix.reinit(backend, pattern(), n_c, n_c);
+        matrix.reinit(backend, pattern(), n_c, n_c, {32, short_columns});
       else
       {
         // The scalar pattern comes from CSR.
         CSRMatrix<Number> scalar;
         scalar.reinit(backend, pattern(), n_c, n_c);
         const CSRView<Number> view = scalar.view();
-        matrix.reinit(backend, {view.n_rows, view.n_columns, view.row_offsets, view.columns});
+        matrix.reinit(backend, {view.n_rows, view.n_columns, view.row_offsets, view.columns}, 1, 1,
+                      {32, short_columns});
       }
       fill_sliced<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), matrix.row_lengths());
       PATCHFEM_CUDA_CHECK_LAUNCH();

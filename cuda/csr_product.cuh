@@ -68,14 +68,75 @@ namespace PatchFEM
       target.template finish<block_size>(total);
     }
 
+    /** One thread per row: neighbouring threads read values as far from each other as a row is long. */
+    template <int block_size, typename Number, typename Target>
+    __global__ void __launch_bounds__(block_size)
+        csr_scalar(const CSRView<Number> A, const Number *__restrict__ x, const Target target)
+    {
+      using Sum = typename Target::Sum;
+      if (target.skip())
+        return;
+      const std::int64_t row   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+      double             total = 0.;
+      if (row < A.n_rows)
+      {
+        Sum sum = 0;
+        for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+          sum += static_cast<Sum>(A.values[e]) * static_cast<Sum>(__ldg(x + A.columns[e]));
+        total = target.use(row, sum);
+      }
+      target.template finish<block_size>(total);
+    }
+
+    /** One warp per row, for 16 rows one after the other: full width where rows are long, few lanes at work where not. */
+    template <int block_size, typename Number, typename Target>
+    __global__ void __launch_bounds__(block_size)
+        csr_vector(const CSRView<Number> A, const Number *__restrict__ x, const Target target)
+    {
+      using Sum = typename Target::Sum;
+      if (target.skip())
+        return;
+      constexpr int      rows_per_warp = kernels::cg_rows_per_partial / (block_size / 32);
+      const int          lane          = threadIdx.x % 32;
+      const std::int64_t first = (std::int64_t(blockIdx.x) * (block_size / 32) + threadIdx.x / 32) * rows_per_warp;
+      double             total = 0.;
+      for (std::int64_t row = first; row < first + rows_per_warp && row < A.n_rows; ++row)
+      {
+        Sum sum = 0;
+        for (std::int64_t e = A.row_offsets[row] + lane; e < A.row_offsets[row + 1]; e += 32)
+          sum +=
+              static_cast<Sum>(loads::stream(A.values + e)) * static_cast<Sum>(__ldg(x + loads::stream(A.columns + e)));
+#pragma unroll
+        for (int offset = 16; offset > 0; offset /= 2)
+          sum += __shfl_down_sync(0xffffffffu, sum, offset);
+        if (lane == 0)
+          total += target.use(row, sum);
+      }
+      target.template finish<block_size>(total);
+    }
+
     template <typename Number, typename Target>
     void launch_csr(const Cuda &where, const CSRView<Number> &A, const Number *x, const Target &target)
     {
       if (A.n_rows == 0)
         return;
-      constexpr int      block_size = tuning::block_size;
-      const unsigned int n_blocks   = static_cast<unsigned int>((A.n_rows + std::int64_t(block_size) - 1) / block_size);
-      csr<tuning::csr_entries_per_lane, block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
+      constexpr int block_size = tuning::block_size;
+      constexpr int per_block  = kernels::cg_rows_per_partial; // rows of a block of the kernel that shares rows
+      const auto    blocks     = [&](const int rows) {
+        return static_cast<unsigned int>((A.n_rows + std::int64_t(rows) - 1) / rows);
+      };
+      const cudaStream_t stream = stream_of(where);
+      switch (A.kernel)
+      {
+      case CSRKernel::pieces:
+        csr<tuning::csr_entries_per_lane, block_size><<<blocks(block_size), block_size, 0, stream>>>(A, x, target);
+        break;
+      case CSRKernel::scalar:
+        csr_scalar<block_size><<<blocks(block_size), block_size, 0, stream>>>(A, x, target);
+        break;
+      case CSRKernel::vector:
+        csr_vector<block_size><<<blocks(per_block), block_size, 0, stream>>>(A, x, target);
+      }
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
   } // namespace product

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
+
 /**
  * @file
  * Loads that say how often their data is used. Values and columns of a matrix pass once: they are read through neither
@@ -70,6 +72,23 @@ namespace PatchFEM
     __device__ inline void stream(Pack<double, 2> &v, const double *p)
     {
       asm volatile("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p));
+    }
+
+    __device__ inline void stream(Pack<std::uint16_t, 1> &v, const std::uint16_t *p)
+    {
+      asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v[0]) : "l"(p));
+    }
+
+    __device__ inline void stream(Pack<std::uint16_t, 2> &v, const std::uint16_t *p)
+    {
+      asm volatile("ld.global.nc.L1::no_allocate.v2.u16 {%0, %1}, [%2];" : "=h"(v[0]), "=h"(v[1]) : "l"(p));
+    }
+
+    __device__ inline void stream(Pack<std::uint16_t, 4> &v, const std::uint16_t *p)
+    {
+      asm volatile("ld.global.nc.L1::no_allocate.v4.u16 {%0, %1, %2, %3}, [%4];"
+                   : "=h"(v[0]), "=h"(v[1]), "=h"(v[2]), "=h"(v[3])
+                   : "l"(p));
     }
 
     __device__ inline void stream(Pack<int, 4> &v, const int *p)

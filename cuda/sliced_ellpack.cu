@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parallel_for.cuh"
 #include "sliced_ellpack_product.cuh"
 #include "workspace.cuh"
 
@@ -162,6 +163,9 @@ namespace PatchFEM
       fill_values_kernel<<<grid(source.n_rows), block_size, 0, stream_of(where)>>>(source, row_lengths, A);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
+
+    template void parallel_for(Cuda, std::int64_t, const ColumnStepsBody &);
+    template void parallel_for(Cuda, std::int64_t, const CountShortSlicesBody &);
 
 #define INSTANTIATE(Number)                                                                                            \
   template void vmult<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                      \

@@ -19,7 +19,8 @@ namespace PatchFEM
      * warp or a whole one reads, for each block column, 32 columns and 32 values per entry, all contiguous, and each
      * value once; loads of `unroll` blocks are issued before the first is used. Compulsory traffic per block row:
      * width * (BR * BC * sizeof(Number) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
-     * source are read by every part, the second time from the caches.
+     * source are read by every part, the second time from the caches. Scalar rows read 2 bytes instead of 4 in slices
+     * whose columns are known by steps of 16 bits.
      */
     template <int BR,
               int BC,
@@ -59,18 +60,43 @@ namespace PatchFEM
           for (int a = 0; a < held; ++a)
             sums[r][a] = 0;
 
-        const auto blocks = [&](auto count) {
-          constexpr int                 n = decltype(count)::value;
-          Pack<int, rows_per_thread>    column[n];
-          Pack<Number, rows_per_thread> value[n][held * BC];
+        // The columns of n blocks: loads first, so that they are on their way together.
+        Pack<int, rows_per_thread> last; // column of the block before, where columns are known by steps
+        const std::uint16_t       *steps = nullptr;
+        const auto                 plain = [&](auto count, auto &column) {
+          constexpr int n = decltype(count)::value;
 #pragma unroll
           for (int k = 0; k < n; ++k)
             loads::stream(column[k], c + k * 32);
+          c += n * 32;
+          return [] {};
+        };
+        const auto by_steps = [&](auto count, auto &column) {
+          constexpr int                        n = decltype(count)::value;
+          Pack<std::uint16_t, rows_per_thread> step[n];
+#pragma unroll
+          for (int k = 0; k < n; ++k)
+            loads::stream(step[k], steps + k * 32);
+          steps += n * 32;
+          return [&column, &last, step] {
+#pragma unroll
+            for (int k = 0; k < n; ++k)
+#pragma unroll
+              for (int r = 0; r < rows_per_thread; ++r)
+                column[k][r] = last[r] += step[k][r];
+          };
+        };
+        const auto blocks = [&](auto count, const auto &load_columns) {
+          constexpr int                 n = decltype(count)::value;
+          Pack<int, rows_per_thread>    column[n];
+          Pack<Number, rows_per_thread> value[n][held * BC];
+          const auto                    decode = load_columns(count, column);
 #pragma unroll
           for (int k = 0; k < n; ++k)
 #pragma unroll
             for (int e = 0; e < held * BC; ++e)
               loads::stream(value[k][e], v + (k * BR * BC + e) * 32);
+          decode();
 #pragma unroll
           for (int k = 0; k < n; ++k)
 #pragma unroll
@@ -86,14 +112,42 @@ namespace PatchFEM
                   sums[r][a] += static_cast<Sum>(value[k][a * BC + b][r]) * x_b;
               }
             }
-          c += n * 32;
           v += n * BR * BC * 32;
         };
-        int k = 0;
-        for (; k + unroll <= width; k += unroll)
-          blocks(std::integral_constant<int, unroll>());
-        for (; k < width; ++k)
-          blocks(std::integral_constant<int, 1>());
+        // What is left behind the last full group goes in groups of half as many, and so on: rows may be short.
+        const auto all_blocks = [&](const auto &load_columns) {
+          using std::integral_constant;
+          int k = 0;
+          for (; k + unroll <= width; k += unroll)
+            blocks(integral_constant<int, unroll>(), load_columns);
+          if (unroll > 4 && k + 4 <= width)
+          {
+            blocks(integral_constant<int, (unroll > 4 ? 4 : 1)>(), load_columns);
+            k += 4;
+          }
+          if (unroll > 2 && k + 2 <= width)
+          {
+            blocks(integral_constant<int, (unroll > 2 ? 2 : 1)>(), load_columns);
+            k += 2;
+          }
+          if (unroll > 1 && k < width)
+            blocks(integral_constant<int, 1>(), load_columns);
+        };
+        bool stepwise = false;
+        if constexpr (BR == 1 && BC == 1)
+          if (A.column_steps != nullptr && width > 0)
+          {
+            steps    = A.column_steps + begin + r_0;
+            stepwise = *steps == 1;
+            loads::stream(last, c);
+#pragma unroll
+            for (int r = 0; r < rows_per_thread; ++r)
+              --last[r];
+          }
+        if (stepwise)
+          all_blocks(by_steps);
+        else
+          all_blocks(plain);
 
 #pragma unroll
         for (int r = 0; r < rows_per_thread; ++r)
@@ -107,6 +161,7 @@ namespace PatchFEM
 
     /**
      * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
+     * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
      */
     template <int block_size, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size, 4)
@@ -127,10 +182,10 @@ namespace PatchFEM
       {
         const std::int64_t h     = A.slice_height;
         const std::int64_t begin = A.slice_offsets[slice];
-        const int          width = A.slice_width(static_cast<int>(slice));
-        const int         *c     = A.columns + begin + r;
-        const Number      *v     = A.values + (begin * A.block_rows + a * h) * bc + r;
-        Sum                sum   = 0;
+        const int     width = A.row_lengths != nullptr ? A.row_lengths[row] : A.slice_width(static_cast<int>(slice));
+        const int    *c     = A.columns + begin + r;
+        const Number *v     = A.values + (begin * A.block_rows + a * h) * bc + r;
+        Sum           sum   = 0;
         for (int k = 0; k < width; ++k, c += h, v += h * A.block_rows * bc)
         {
           const Number *source = x + std::int64_t(loads::stream(c)) * bc;
@@ -189,7 +244,7 @@ namespace PatchFEM
             where, A, x, target);
       };
       using std::integral_constant;
-      switch (A.slice_height == 32 ? A.block_rows * 16 + A.block_columns : 0)
+      switch (A.slice_height == 32 && A.row_lengths == nullptr ? A.block_rows * 16 + A.block_columns : 0)
       {
       case 0x11:
         return tuned(integral_constant<int, 1>(), integral_constant<int, 1>());

@@ -50,16 +50,14 @@ namespace PatchFEM
 
   std::size_t MemoryForecast::peak() const
   {
-    return batches + std::max(structure, plan + matrix + solver + multigrid);
+    return batches + std::max(structure, plan + matrix + solver + preconditioner);
   }
 
-  MemoryForecast forecast_memory(const ElementTables &tables,
-                                 const bool           csr,
-                                 const int            n_coefficients_per_point,
-                                 const std::size_t    number_size,
-                                 const int            n_modes,
-                                 const std::size_t    level_number_size,
-                                 const bool           on_patches)
+  MemoryForecast forecast_memory(const ElementTables          &tables,
+                                 const bool                    csr,
+                                 const int                     n_coefficients_per_point,
+                                 const std::size_t             number_size,
+                                 const PreconditionerForecast &preconditioner)
   {
     const RowLengths  lengths  = sample_row_lengths(tables);
     const std::size_t n_nodes  = tables.n_nodes;
@@ -114,32 +112,46 @@ namespace PatchFEM
     result.plan += columns;
     result.solver = (n_dofs * 7 + n_nodes * n_comp * (n_comp + 1) / 2) * number_size;
 
-    if (n_modes > 0)
+    using Kind                   = PreconditionerForecast::Kind;
+    const std::size_t inner_size = preconditioner.number_size;
+    const bool        mixed      = inner_size < number_size;
+    const auto        in_blocks  = [&](const std::size_t size) {
+      return static_cast<std::size_t>(padding * (n_values * size + n_blocks * sizeof(int)));
+    };
+    const auto in_scalars = [&](const std::size_t size) {
+      return static_cast<std::size_t>(padding * n_values * (size + sizeof(int)));
+    };
+    // The copy of a sliced matrix has values alone.
+    const std::size_t copy = csr ? in_blocks(inner_size) : static_cast<std::size_t>(padding * n_values * inner_size);
+    // Beside the copy in single precision: vectors to work with, or the two triangles, which are made of a sliced matrix.
+    const std::size_t work = (mixed ? copy : 0) + n_dofs * (4 * inner_size + 2 * number_size);
+    if (preconditioner.kind == Kind::polynomial)
+      result.preconditioner = work;
+    if (preconditioner.kind == Kind::ssor)
+      result.preconditioner = work + (csr ? 2 : 1) * in_blocks(inner_size) + n_blocks * 2 * sizeof(int) + n_nodes * 64;
+    // Of the lower triangle there are A and R in double and columns, while its scalar rows are taken from a copy.
+    if (preconditioner.kind == Kind::cholesky)
+      result.preconditioner = work + 2 * in_scalars(inner_size) + static_cast<std::size_t>(14 * n_values) + n_dofs * 64;
+    if (preconditioner.kind == Kind::multigrid)
     {
       // Rows of the prolongator have six or seven blocks, and it is stored with its transpose; those of its product with
       // the matrix up to twenty, whose values are there in stretches, beside a second copy of the prolongator's. Before
       // that there is the graph of the nodes, then rows of the patterns before their lengths are known. Coarser levels add
       // a few per cent.
-      const std::size_t block   = n_comp * n_modes * level_number_size + sizeof(int);
-      const std::size_t stretch = std::max<std::size_t>(n_values * level_number_size / 8, std::size_t(64) << 20);
+      const std::size_t n_modes = preconditioner.n_modes;
+      const std::size_t block   = n_comp * n_modes * inner_size + sizeof(int);
+      const std::size_t stretch = std::max<std::size_t>(n_values * inner_size / 8, std::size_t(64) << 20);
       const std::size_t product = std::min(20 * n_nodes * block, stretch) + 7 * n_nodes * block;
       const std::size_t graph = n_blocks * 12, rows = 32 * n_nodes * sizeof(int);
-      const std::size_t pattern   = n_nodes * (27 * sizeof(int) + 2 * sizeof(std::int64_t));
-      const auto        in_blocks = [&](const std::size_t size) {
-        return static_cast<std::size_t>(padding * (n_values * size + n_blocks * sizeof(int)));
-      };
+      const std::size_t pattern = n_nodes * (27 * sizeof(int) + 2 * sizeof(std::int64_t));
       // Patches of large blocks have few nodes, so that much of their slices is padding.
       const std::size_t patches =
-          static_cast<std::size_t>((n_comp > 1 ? 1.6 : 1.1) * in_blocks(level_number_size)) + n_nodes * 32;
-      const bool        mixed  = level_number_size < number_size;
+          static_cast<std::size_t>((n_comp > 1 ? 1.6 : 1.1) * in_blocks(inner_size)) + n_nodes * 32;
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
-                                 4 * n_dofs * level_number_size + pattern + std::max({product, graph, rows}) +
-                                 (on_patches ? patches : 0);
-      // The copy of a sliced matrix has values alone.
-      const std::size_t copy =
-          csr ? in_blocks(level_number_size) : static_cast<std::size_t>(padding * n_values * level_number_size);
-      result.multigrid = (mixed ? copy : 0) + (csr && mixed ? std::max(in_blocks(number_size), levels)
-                                                            : (csr ? in_blocks(number_size) : 0) + levels);
+                                 4 * n_dofs * inner_size + pattern + std::max({product, graph, rows}) +
+                                 (preconditioner.on_patches ? patches : 0);
+      result.preconditioner = (mixed ? copy : 0) + (csr && mixed ? std::max(in_blocks(number_size), levels)
+                                                                 : (csr ? in_blocks(number_size) : 0) + levels);
     }
     return result;
   }

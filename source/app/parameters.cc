@@ -22,9 +22,11 @@ namespace PatchFEM
                       "by deal.II and Trilinos, which is the only one for several MPI ranks.");
     prm.declare_entry(
         "Precision", "auto", Patterns::Selection("auto|double|single|mixed"),
-        "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the levels of "
-        "Solver/Preconditioner = amg, which are in single precision: a cycle moves half as much, the solution is as "
-        "accurate as with double. auto is mixed with amg and double with everything else. single halves the memory of "
+        "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the "
+        "preconditioner (amg, the polynomials, ssor and incomplete_cholesky), which is in single precision: it moves "
+        "half "
+        "as much, the solution is as accurate as with double. auto is mixed with amg and double with everything else. "
+        "single halves the memory of "
         "all values, but not "
         "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
         "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
@@ -127,88 +129,6 @@ namespace PatchFEM
     smoothness_threshold = prm.get_double("Smoothness threshold");
     require(refine_fraction + coarsen_fraction <= 1.,
             "Refinement: Refine fraction and Coarsen fraction add up to more than 1.");
-    prm.leave_subsection();
-  }
-
-  void SolverParameters::declare_parameters(ParameterHandler &prm)
-  {
-    prm.enter_subsection("Solver");
-    prm.declare_entry("Tolerance", "1e-8", Patterns::Double(1e-15, 1.),
-                      "Stop when |b - A x| is at most this times |b|.");
-    prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1),
-                      "Give up with an error after so many steps.");
-    prm.declare_entry(
-        "Preconditioner", "jacobi", Patterns::Selection("none|jacobi|block_jacobi|amg|ml"),
-        "Of the conjugate gradient method. block_jacobi (blocks of a node's unknowns) and amg (multigrid by smoothed "
-        "aggregation, whose number of iterations hardly depends on the mesh) are for PatchFEM's own back ends, ml "
-        "(smoothed aggregation of Trilinos) for the back end trilinos.");
-    prm.declare_entry(
-        "Null space", "refuse", Patterns::Selection("refuse|project"),
-        "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
-        "refuse ends with an error that names the motion; project takes from the loads what has no solution, and of "
-        "all "
-        "solutions finds the one that is orthogonal to the motion in L2.");
-
-    // One sentence each; what an entry means for the method is with AMGParameters.
-    prm.enter_subsection("AMG");
-    const AMGParameters amg;
-    prm.declare_entry(
-        "Smoother", "chebyshev", Patterns::Selection("chebyshev|block_jacobi|l1_jacobi|patch"),
-        "On all levels but the coarsest: Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, "
-        "damped Jacobi with D, Jacobi with D and the sums of the rest of each row, or block Jacobi on patches of "
-        "some hundred nodes, inexact by a few sweeps of Jacobi inside of them, which needs another copy of the "
-        "matrix.");
-    prm.declare_entry("Sweeps", std::to_string(amg.smoother_sweeps), Patterns::Integer(1, 20),
-                      "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
-                      "correction.");
-    prm.declare_entry("Inner sweeps", std::to_string(amg.inner_sweeps), Patterns::Integer(1, 20),
-                      "Sweeps inside of the patches in each sweep of the smoother patch.");
-    prm.declare_entry(
-        "Smoothing range", "6", Patterns::Double(1.),
-        "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
-        "this, more than 1.");
-    prm.declare_entry("Cycle", "v", Patterns::Selection("v|w"),
-                      "How often the next level is visited per visit of a level, once (v) or twice (w).");
-    prm.declare_entry("Coarse size", std::to_string(amg.coarse_size), Patterns::Integer(1, 20000),
-                      "A level of at most so many unknowns is the last one; it is solved by its dense inverse.");
-    prm.declare_entry(
-        "Maximum levels", std::to_string(amg.max_levels), Patterns::Integer(1, 100),
-        "Levels at most; the last of them is solved by its dense inverse however large it is, up to 20000 "
-        "unknowns.");
-    prm.declare_entry(
-        "Strength threshold", "0", Patterns::Double(0., 1.),
-        "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), in "
-        "Frobenius norms of blocks; with 0 all that share a cell may. Flat cells want about 0.4, so that aggregates "
-        "lie "
-        "across them; cells of good shape have no couplings so strong, and with too large a threshold there are no "
-        "aggregates, "
-        "which is an error.");
-    prm.leave_subsection();
-    prm.leave_subsection();
-  }
-
-  void SolverParameters::parse_parameters(ParameterHandler &prm)
-  {
-    prm.enter_subsection("Solver");
-    tolerance          = prm.get_double("Tolerance");
-    max_iterations     = prm.get_integer("Maximum iterations");
-    preconditioner     = prm.get("Preconditioner");
-    project_null_space = prm.get("Null space") == "project";
-    prm.enter_subsection("AMG");
-    const std::string smoother = prm.get("Smoother");
-    amg.smoother               = smoother == "chebyshev"      ? AMGSmoother::chebyshev
-                                 : smoother == "block_jacobi" ? AMGSmoother::block_jacobi
-                                 : smoother == "patch"        ? AMGSmoother::patch
-                                                              : AMGSmoother::l1_jacobi;
-    amg.smoother_sweeps        = prm.get_integer("Sweeps");
-    amg.inner_sweeps           = prm.get_integer("Inner sweeps");
-    amg.smoothing_range        = prm.get_double("Smoothing range");
-    amg.cycle                  = prm.get("Cycle") == "w" ? AMGCycle::w : AMGCycle::v;
-    amg.coarse_size            = prm.get_integer("Coarse size");
-    amg.max_levels             = prm.get_integer("Maximum levels");
-    strength_threshold         = prm.get_double("Strength threshold");
-    require(amg.smoothing_range > 1., "The entry Solver/AMG/Smoothing range must be more than 1.");
-    prm.leave_subsection();
     prm.leave_subsection();
   }
 

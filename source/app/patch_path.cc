@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/patch_path.h>
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/system_export.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/mis_aggregation.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/precondition_jacobi.h>
 
 #include <algorithm>
 #include <limits>
@@ -44,102 +42,6 @@ namespace PatchFEM
           result[batch.active_index[cell]] = first / patches.rows_per_patch();
         }
       return result;
-    }
-
-    /** The modes of no energy at the nodes of @p batches. */
-    template <int dim>
-    NearNullSpace modes_at_nodes(const ElementBatches &batches, const Physics<dim> &physics)
-    {
-      const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
-      if (n_modes == n_components)
-        return NearNullSpace::constants(batches.backend(), batches.n_nodes(), n_components);
-      require(n_components == dim && n_modes == dim * (dim + 1) / 2,
-              "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
-                  " modes of this equation; choose block_jacobi.");
-      return NearNullSpace::rigid_body_modes(dim, batches.node_points());
-    }
-
-    /** Where each node of the mesh is on every level: level by level, an aggregate is a node of the next. */
-    std::vector<AMGReport::Groups> groups_of_nodes(const MISAggregation &aggregation)
-    {
-      std::vector<AMGReport::Groups> result;
-      for (const Aggregation &level : aggregation.levels())
-      {
-        const std::vector<int> aggregate_of_node  = level.aggregate_of_node().to_vector();
-        const std::vector<int> patch_of_aggregate = level.patch_of_aggregate().to_vector();
-        AMGReport::Groups      groups;
-        groups.aggregate = result.empty() ? aggregate_of_node : result.back().aggregate;
-        if (!result.empty())
-          for (int &aggregate : groups.aggregate)
-            aggregate = aggregate < 0 ? -1 : aggregate_of_node[aggregate];
-        for (const int aggregate : groups.aggregate)
-          if (!patch_of_aggregate.empty())
-            groups.patch.push_back(aggregate < 0 ? -1 : patch_of_aggregate[aggregate]);
-        result.push_back(std::move(groups));
-      }
-      return result;
-    }
-
-    template <int dim, typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
-                                                                  const bool                mixed,
-                                                                  const MatrixBase<Number> &matrix,
-                                                                  const NullSpace<Number>  &null_space,
-                                                                  const ElementBatches     &batches,
-                                                                  const Physics<dim>       &physics,
-                                                                  const bool                keep_aggregates,
-                                                                  PathReport               &report)
-    {
-      if (solver.preconditioner == "amg")
-      {
-        typename PreconditionAMG<Number>::AdditionalData data;
-        static_cast<AMGParameters &>(data) = solver.amg;
-        data.single_precision              = mixed;
-        Aggregation::AdditionalData aggregates;
-        aggregates.patches            = keep_aggregates; // a smoother on patches asks for them itself
-        aggregates.strength_threshold = solver.strength_threshold;
-        MISAggregation aggregation(aggregates);
-        auto           result = std::make_unique<PreconditionAMG<Number>>();
-        try
-        {
-          result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data, null_space);
-        }
-        catch (const Error &error)
-        {
-          const bool single = mixed || std::is_same_v<Number, float>;
-          throw Error(std::string(error.what()) +
-                      (single
-                           ? " The levels are in single precision, which may be too little: choose Precision = double."
-                           : ""));
-        }
-        report.amg.emplace();
-        report.amg->levels              = result->statistics();
-        report.amg->operator_complexity = result->operator_complexity();
-        report.amg->grid_complexity     = result->grid_complexity();
-        for (const Aggregation &level : aggregation.levels())
-          report.amg->aggregation.push_back(level.statistics());
-        if (keep_aggregates)
-        {
-          report.amg->groups                   = groups_of_nodes(aggregation);
-          const std::vector<unsigned int> dofs = batches.dof_indices().to_vector();
-          for (std::size_t i = 0; i < dofs.size(); i += physics.n_components())
-            report.amg->node_dofs.push_back(dofs[i]);
-        }
-        return result;
-      }
-      if (solver.preconditioner == "block_jacobi")
-      {
-        auto result = std::make_unique<PreconditionBlockJacobi<Number>>();
-        result->initialize(matrix);
-        return result;
-      }
-      if (solver.preconditioner == "jacobi")
-      {
-        auto result = std::make_unique<PreconditionJacobi<Number>>();
-        result->initialize(matrix);
-        return result;
-      }
-      return std::make_unique<PreconditionIdentity<Number>>();
     }
 
     /** The free modes of @p discretisation at the unknowns of the matrix that are not constrained. */
@@ -196,6 +98,17 @@ namespace PatchFEM
       result.columns     = std::move(matrix.columns);
       result.values      = to_double(matrix.values);
       return result;
+    }
+
+    PreconditionerForecast::Kind memory_kind(const std::string &preconditioner)
+    {
+      using Kind = PreconditionerForecast::Kind;
+      if (preconditioner == "neumann" || preconditioner == "least_squares" || preconditioner == "chebyshev")
+        return Kind::polynomial;
+      return preconditioner == "ssor"                  ? Kind::ssor
+             : preconditioner == "incomplete_cholesky" ? Kind::cholesky
+             : preconditioner == "amg"                 ? Kind::multigrid
+                                                       : Kind::diagonal;
     }
 
     /** What a user may do about a solve that failed. */
@@ -322,10 +235,14 @@ namespace PatchFEM
       const auto per_point = [](const CoefficientField &field) {
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
-      MemoryForecast forecast = forecast_memory(
-          tables, assembly.format == "csr", per_point(fields.coefficients) + per_point(fields.body_load),
-          sizeof(Number), solver.preconditioner == "amg" ? static_cast<int>(physics.mode_names().size()) : 0,
-          precision == "mixed" ? sizeof(float) : sizeof(Number), solver.amg.smoother == AMGSmoother::patch);
+      PreconditionerForecast preconditioner;
+      preconditioner.kind        = memory_kind(solver.preconditioner);
+      preconditioner.number_size = precision == "mixed" ? sizeof(float) : sizeof(Number);
+      preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
+      preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
+      MemoryForecast forecast =
+          forecast_memory(tables, assembly.format == "csr",
+                          per_point(fields.coefficients) + per_point(fields.body_load), sizeof(Number), preconditioner);
       if (!discretisation.free_modes.empty())
         forecast.solver +=
             (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);

@@ -3,6 +3,7 @@
 #include <patchfem/app/output.h>
 #include <patchfem/app/patch_path.h>
 #include <patchfem/app/petsc_path.h>
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/problem.h>
 #include <patchfem/app/trilinos_path.h>
 #include <patchfem/assembly/extraction_dealii.h>
@@ -117,7 +118,7 @@ namespace PatchFEM
     solver.preconditioner   = preconditioner;
     if (backend == "trilinos")
     {
-      require(preconditioner != "block_jacobi" && preconditioner != "amg",
+      require(preconditioner == "none" || preconditioner == "jacobi" || preconditioner == "ml",
               "Solver/Preconditioner " + preconditioner +
                   " does not exist with Backend = trilinos; choose none, jacobi or ml.");
       return std::make_unique<TrilinosPath<dim>>(solver, parameters.assembly.n_repetitions, progress);
@@ -125,17 +126,27 @@ namespace PatchFEM
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
     require(preconditioner != "ml",
-            "Solver/Preconditioner ml is Trilinos'; choose none, jacobi, block_jacobi or amg, or Backend = trilinos.");
+            "Solver/Preconditioner ml is Trilinos'; choose another, such as amg, or Backend = trilinos.");
     std::string precision = parameters.general.precision;
     if (precision == "auto")
       precision = preconditioner == "amg" ? "mixed" : "double";
-    require(precision != "mixed" || preconditioner == "amg",
-            "Precision = mixed is for Solver/Preconditioner amg, whose levels it keeps in single precision; with " +
-                preconditioner + " choose double or single.");
+    require(precision != "mixed" || has_mixed_form(preconditioner),
+            "Precision = mixed keeps the preconditioner in single precision, which there is not for " + preconditioner +
+                "; choose double or single.");
+    const bool natural = preconditioner == "ssor" && !solver.ssor.multicolour;
+    const auto refuse  = [&](const bool on_a_device) {
+      require(
+           !natural || !on_a_device,
+           "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
+            "= host.");
+    };
+    refuse(backend == "cuda"); // also where there is no device
+    const Backend place(backend);
+    refuse(place.kind() == BackendKind::cuda);
     std::string export_file = parameters.general.export_system;
     if (!export_file.empty())
       export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
-    return std::make_unique<PatchPath<dim>>(Backend(backend), precision, solver, parameters.assembly, export_file,
+    return std::make_unique<PatchPath<dim>>(place, precision, solver, parameters.assembly, export_file,
                                             parameters.output.aggregates, progress);
   }
 

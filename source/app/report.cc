@@ -101,6 +101,7 @@ namespace PatchFEM
               {"precision", path.precision},
               {"preconditioner", path.preconditioner},
               {"amg", amg_to_json(path.amg)},
+              {"factorisation_shift", value_or_null(path.factorisation_shift)},
               {"null_space", null_space_to_json(path.null_space)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},

@@ -58,6 +58,7 @@ namespace PatchFEM
     cols            = other.cols;
     n_block_rows    = other.n_block_rows;
     n_block_columns = other.n_block_columns;
+    kernel          = other.kernel;
     pattern         = other.pattern;
     values.reinit(other.backend(), other.values.size());
     copy_values_from(other);
@@ -83,7 +84,7 @@ namespace PatchFEM
   template <typename Number>
   CSRView<Number> CSRMatrix<Number>::view() const
   {
-    return {rows, cols, pattern->row_offsets.data(), pattern->columns.data(), values.data()};
+    return {rows, cols, pattern->row_offsets.data(), pattern->columns.data(), values.data(), kernel};
   }
 
   template <typename Number>

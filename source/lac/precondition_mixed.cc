@@ -14,11 +14,17 @@ namespace PatchFEM
     single_dst.reinit(place, matrix.n_rows(), true);
     norm.reinit(place, kernels::reduction::max_parts + 1);
     csr    = CSRMatrix<float>();
+    mdia   = MDIAMatrix<float>();
     sliced = SlicedEllpackMatrix<float>();
     if (const auto *rows = dynamic_cast<const CSRMatrix<double> *>(&matrix))
     {
       csr.copy_from(*rows);
       return csr;
+    }
+    if (const auto *diagonal = dynamic_cast<const MDIAMatrix<double> *>(&matrix))
+    {
+      mdia.copy_from(*diagonal);
+      return mdia;
     }
     const auto *slices = dynamic_cast<const SlicedEllpackMatrix<double> *>(&matrix);
     require(slices != nullptr, "A preconditioner in single precision is not available for matrices of the format " +
@@ -44,7 +50,7 @@ namespace PatchFEM
 
   std::size_t SinglePrecision::memory_consumption() const
   {
-    return csr.values_memory_consumption() + sliced.values_memory_consumption() + single_src.memory_consumption() +
-           single_dst.memory_consumption() + norm.memory_consumption();
+    return csr.values_memory_consumption() + mdia.values_memory_consumption() + sliced.values_memory_consumption() +
+           single_src.memory_consumption() + single_dst.memory_consumption() + norm.memory_consumption();
   }
 } // namespace PatchFEM

@@ -6,6 +6,7 @@
 
 #include <patchfem/kernels/triangular_bodies.h>
 #include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/mdia_matrix.h>
 
 namespace PatchFEM
 {
@@ -39,6 +40,11 @@ namespace PatchFEM
     if (sliced != nullptr)
     {
       expand(*sliced, scalar);
+      return in_blocks(scalar, block_size, copy);
+    }
+    if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
+    {
+      mdia->copy_to(scalar);
       return in_blocks(scalar, block_size, copy);
     }
     const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);

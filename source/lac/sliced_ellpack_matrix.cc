@@ -4,6 +4,7 @@
 #include <patchfem/kernels/csr.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
+#include "../assembly/structure_tools.h"
 #include "block_pattern.h"
 
 #include <algorithm>
@@ -18,6 +19,9 @@ namespace PatchFEM
                                            const AdditionalData &additional_data)
   {
     check_block_pattern(blocks, block_rows, block_columns);
+    require(!additional_data.short_columns ||
+                (block_rows == 1 && block_columns == 1 && additional_data.slice_height == 32),
+            "Columns of 16 bits are available for blocks of 1 x 1 in slices of 32.");
     require(additional_data.slice_height >= 1,
             "The slice height must be at least 1, not " + std::to_string(additional_data.slice_height) + ".");
     n_row_blocks    = blocks.n_rows;
@@ -26,6 +30,7 @@ namespace PatchFEM
     n_block_columns = block_columns;
     // A slice never needs to be higher than the matrix.
     height             = std::min(additional_data.slice_height, std::max(32, n_row_blocks));
+    skip_padding       = additional_data.skip_padding;
     n_blocks           = read_offset(backend, blocks.row_offsets, blocks.n_rows);
     const int n_slices = PatchFEM::n_slices(n_row_blocks, height);
 
@@ -42,6 +47,12 @@ namespace PatchFEM
     dispatch(backend, [&](auto where) {
       kernels::fill_columns(where, blocks, height, made->slice_offsets.data(), made->columns.data());
     });
+    if (additional_data.short_columns)
+    {
+      made->column_steps.reinit(backend, n_stored_blocks);
+      run(backend, n_slices,
+          kernels::ColumnStepsBody{made->slice_offsets.data(), made->columns.data(), made->column_steps.data()});
+    }
     pattern = made;
     *this   = Number(0);
   }
@@ -97,6 +108,7 @@ namespace PatchFEM
     n_block_rows    = other.n_block_rows;
     n_block_columns = other.n_block_columns;
     height          = other.height;
+    skip_padding    = other.skip_padding;
     n_blocks        = other.n_blocks;
     pattern         = other.pattern;
     values.reinit(other.backend(), other.values.size());
@@ -131,20 +143,36 @@ namespace PatchFEM
             height,
             pattern->slice_offsets.data(),
             pattern->columns.data(),
-            values.data()};
+            values.data(),
+            pattern->column_steps.empty() ? nullptr : pattern->column_steps.data(),
+            skip_padding ? pattern->lengths.data() : nullptr};
   }
 
   template <typename Number>
   std::size_t SlicedEllpackMatrix<Number>::memory_consumption() const
   {
     return pattern->slice_offsets.memory_consumption() + pattern->columns.memory_consumption() +
-           pattern->lengths.memory_consumption() + values.memory_consumption();
+           pattern->lengths.memory_consumption() + pattern->column_steps.memory_consumption() +
+           values.memory_consumption();
+  }
+
+  template <typename Number>
+  int SlicedEllpackMatrix<Number>::n_short_slices() const
+  {
+    if (pattern->column_steps.empty())
+      return 0;
+    Array<int> count(backend(), 1);
+    count.set_zero();
+    run(backend(), n_slices(n_row_blocks, height),
+        kernels::CountShortSlicesBody{pattern->slice_offsets.data(), pattern->column_steps.data(), count.data()});
+    return count.read(0);
   }
 
   template <typename Number>
   std::string SlicedEllpackMatrix<Number>::format() const
   {
-    return "sliced ellpack " + std::to_string(n_block_rows) + "x" + std::to_string(n_block_columns);
+    return "sliced ellpack " + std::to_string(n_block_rows) + "x" + std::to_string(n_block_columns) +
+           (pattern->column_steps.empty() ? "" : " with 16-bit columns");
   }
 
   template <typename Number>

@@ -137,7 +137,11 @@ namespace PatchFEM
                                             " has an entry whose transpose is missing.");
     y.reinit(place, std::size_t(n) * b, true);
     if (n_sweeps > 1)
-      w.reinit(place, std::size_t(n) * b, true);
+    {
+      require(b == 1, "Jacobi sweeps are for triangles of scalars.");
+      w.reinit(place, n, true);
+      sweep_step.copy_from(place, std::vector<double>{-1., 1.});
+    }
   }
 
   /** y = y - R y for the rows of one phase. */
@@ -171,27 +175,29 @@ namespace PatchFEM
   template <typename Number>
   void TriangularFactors<Number>::sweep(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    // to = r - R from, n_sweeps - 1 times, the first from = r; returns the last of the two vectors that take turns.
     const Backend &place = src.backend();
-    const auto     walk  = [&](const SlicedEllpackMatrix<Number> &R, const Number *r, Number *one, Number *other) {
+    if (n_sweeps == 1)
+    {
+      dispatch(place, [&](auto where) { kernels::vmult(where, D_inverse, src.data(), dst.data()); });
+      return;
+    }
+    // to = r - R from, n times and each time the other of two vectors; returns where the last one is.
+    const auto walk = [&](const SlicedEllpackMatrix<Number> &R, const int n, const Number *r, Number *one,
+                          Number *other) {
       const Number *from = r;
-      for (int k = 1; k < n_sweeps; ++k, std::swap(one, other))
+      for (int k = 0; k < n; ++k, std::swap(one, other))
       {
         dispatch(place, [&](auto where) { kernels::residual(where, R.view(), from, r, one); });
         from = one;
       }
       return from;
     };
-    if (n_sweeps == 1)
-    {
-      dispatch(place, [&](auto where) { kernels::vmult(where, D_inverse, src.data(), dst.data()); });
-      return;
-    }
-    // Forward in dst and w, so that y is free for D^-1 times the result; back so that the last one is dst.
-    const Number *forward = walk(lower, src.data(), dst.data(), w.data());
-    dispatch(place, [&](auto where) { kernels::vmult(where, D_inverse, forward, y.data()); });
+    // The last sweep forward and D^-1 in one kernel: of a polynomial's step with c_0 = -1, c_1 = 1 and y_{k-1} = 0 there
+    // is left D^-1 (r - R y).
+    const Number *forward = walk(lower, n_sweeps - 2, src.data(), dst.data(), w.data());
+    lower.polynomial_step({sweep_step.data(), D_inverse.values, src.data(), forward, y.data(), true});
     const bool even = n_sweeps % 2 == 0;
-    walk(upper, y.data(), even ? dst.data() : w.data(), even ? w.data() : dst.data());
+    walk(upper, n_sweeps - 1, y.data(), even ? dst.data() : w.data(), even ? w.data() : dst.data());
   }
 
   template <typename Number>

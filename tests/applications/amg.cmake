@@ -49,7 +49,7 @@ patchfem_run_case(bad.amg_of_trilinos laplace ${parameter_files}/laplace/converg
                   ERROR "amg does not exist with Backend = trilinos; choose none, jacobi or ml")
 patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoother=ilu" ERROR "Solver/AMG/Smoother the value 'ilu'")
 patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoothing range=1" ERROR "Smoothing range must be more than 1")
-patchfem_run_case(bad.mixed_without_amg laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" ERROR "mixed is for Solver/Preconditioner amg")
+patchfem_run_case(bad.mixed_jacobi laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" ERROR "mixed keeps the preconditioner in single precision, which there is not for jacobi")
 patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"
                   ERROR "Precision = mixed does not exist with Backend = trilinos")
 patchfem_run_case(bad.inner_sweeps laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Inner sweeps=0" ERROR "Solver/AMG/Inner sweeps the value '0'")

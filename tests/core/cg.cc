@@ -3,7 +3,8 @@
 #include "lac_cases.h"
 
 #include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/coordinate_matrix.h>
+#include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/precondition_jacobi.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
@@ -144,11 +145,21 @@ TEST_P(CGTest, FollowsTheTextbook)
   const SlicedEllpackMatrix<double> sell(backend(), A);
   const CSRMatrix<double>           csr(backend(), A);
   const PlainMatrix                 plain(backend(), A);
-  PreconditionJacobi<double>        jacobi;
-  UnfusedJacobi<double>             unfused;
+  SlicedEllpackMatrix<double>       short_columns, to_the_end;
+  short_columns.reinit(backend(), A, 1, 1, {32, true});
+  to_the_end.reinit(backend(), A, 1, 1, {1000, false, true});
+  CSRMatrix<double> scalar(backend(), A), vector(backend(), A);
+  scalar.use_kernel(CSRKernel::scalar);
+  vector.use_kernel(CSRKernel::vector);
+  const MDIAMatrix<double>       mdia(backend(), A);
+  const CoordinateMatrix<double> coordinate(backend(), A);
+  const HybridMatrix<double>     hybrid(backend(), A);
+  PreconditionJacobi<double>     jacobi;
+  UnfusedJacobi<double>          unfused;
   jacobi.initialize(csr);
   unfused.initialize(csr);
-  for (const MatrixBase<double> *matrix : std::vector<const MatrixBase<double> *>{&sell, &csr, &plain})
+  for (const MatrixBase<double> *matrix : std::vector<const MatrixBase<double> *>{
+           &sell, &csr, &plain, &short_columns, &to_the_end, &scalar, &vector, &mdia, &coordinate, &hybrid})
     for (const PreconditionBase<double> *preconditioner :
          std::vector<const PreconditionBase<double> *>{&jacobi, &unfused})
     {

@@ -2,7 +2,7 @@
 #include "backend_names.h"
 #include "lac_cases.h"
 
-#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/coordinate_matrix.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
 #include <omp.h>
@@ -61,6 +61,26 @@ namespace
     EXPECT_EQ(a.values, b.values);
   }
 
+  /** Coordinate form, and hybrids of several widths; all must give @p A back. */
+  template <typename Number>
+  void check_coordinates(const Backend &backend, const HostCSR<Number> &A, const std::string &what)
+  {
+    const CSRMatrix<Number>  csr(backend, A);
+    CoordinateMatrix<Number> coordinate;
+    coordinate.reinit(csr);
+    check_products<Number>(coordinate, A, what + " coordinate");
+    expect_equal(coordinate.to_csr_host(), A);
+    for (const int width : {0, 1, 5, 1000})
+      for (const int height : {32, 1 << 20})
+      {
+        HybridMatrix<Number> hybrid;
+        hybrid.reinit(csr, {width, height});
+        check_products<Number>(hybrid, A, what + " hybrid of width " + std::to_string(width));
+        expect_equal(hybrid.to_csr_host(), A);
+        EXPECT_EQ(hybrid.n_nonzero_elements(), std::int64_t(A.values.size()));
+      }
+  }
+
   /** A pattern on a back end, as Sparsity would hand it over. */
   struct DevicePattern
   {
@@ -113,6 +133,7 @@ TEST_P(MatrixTest, TinyLayout)
 TEST_P(MatrixTest, OneByOneAndDiagonal)
 {
   const HostCSR<double> one{1, 1, {0, 1}, {0}, {3.}};
+  check_coordinates<double>(backend(), one, "one");
   check_products<double>(CSRMatrix<double>(backend(), one), one, "csr");
   check_products<double>(SlicedEllpackMatrix<double>(backend(), one), one, "sell");
   HostCSR<double> diagonal{101, 101, {0}, {}, cases::random_values(101, 9)};
@@ -124,6 +145,7 @@ TEST_P(MatrixTest, OneByOneAndDiagonal)
   check_products<double>(CSRMatrix<double>(backend(), diagonal), diagonal, "csr");
   const SlicedEllpackMatrix<double> sell(backend(), diagonal);
   check_products<double>(sell, diagonal, "sell");
+  check_coordinates<double>(backend(), diagonal, "diagonal");
   EXPECT_EQ(sell.n_stored_elements(), 128);
 }
 
@@ -136,6 +158,7 @@ TEST_P(MatrixTest, EmptyMatrices)
     check_products<double>(CSRMatrix<double>(backend(), A), A, "csr");
     const SlicedEllpackMatrix<double> sell(backend(), A);
     check_products<double>(sell, A, "sell");
+    check_coordinates<double>(backend(), A, "empty");
     expect_equal(sell.to_csr_host(), A);
   }
 }
@@ -157,9 +180,16 @@ TEST_P(MatrixTest, ProductsOfAllBlockSizes)
       check_products<double>(matrix, A, name + " double, height " + std::to_string(height));
       if (height == 32)
         expect_equal(matrix.to_csr_host(), A);
+      matrix.reinit(backend(), A, size.first, size.second, {height, false, true});
+      check_products<double>(matrix, A, name + " to the ends of rows, height " + std::to_string(height));
       SlicedEllpackMatrix<float> single;
       single.reinit(backend(), f, size.first, size.second, {height});
       check_products<float>(single, f, name + " float, height " + std::to_string(height));
+    }
+    if (size.first <= 3 && size.second <= 3)
+    {
+      check_coordinates<double>(backend(), A, name + " double");
+      check_coordinates<float>(backend(), f, name + " float");
     }
     check_products<double>(CSRMatrix<double>(backend(), A), A, name + " csr double");
     check_products<float>(CSRMatrix<float>(backend(), f), f, name + " csr float");
@@ -169,7 +199,7 @@ TEST_P(MatrixTest, ProductsOfAllBlockSizes)
 TEST_P(MatrixTest, LongAndShortRows)
 {
   // One full row among short ones: pieces of the CSR product that begin and end inside a row.
-  for (const int n : {31, 32, 33, 1000, 3001})
+  for (const int n : {31, 32, 33, 1000, 3001, 9001})
   {
     HostCSR<double> A;
     A.n_rows = A.n_columns = n;
@@ -184,9 +214,85 @@ TEST_P(MatrixTest, LongAndShortRows)
       A.row_offsets.push_back(A.columns.size());
     }
     A.values = cases::random_values(A.columns.size(), 13);
-    check_products<double>(CSRMatrix<double>(backend(), A), A, "csr");
-    check_products<double>(SlicedEllpackMatrix<double>(backend(), A), A, "sell");
+    for (const CSRKernel kernel : {CSRKernel::pieces, CSRKernel::scalar, CSRKernel::vector})
+    {
+      CSRMatrix<double> csr(backend(), A);
+      csr.use_kernel(kernel);
+      check_products<double>(csr, A, "csr");
+    }
+    if (n < 5000) // a slice of SELL is as wide as its longest row
+      check_products<double>(SlicedEllpackMatrix<double>(backend(), A), A, "sell");
+    CoordinateMatrix<double> coordinate;
+    coordinate.reinit(CSRMatrix<double>(backend(), A));
+    check_products<double>(coordinate, A, "coordinate");
+    HybridMatrix<double> hybrid(backend(), A);
+    check_products<double>(hybrid, A, "hybrid");
+    EXPECT_LE(hybrid.n_stored_elements(), 2 * n + 32);
   }
+}
+
+TEST_P(MatrixTest, HybridTakesWhatAThirdOfTheRowsHave)
+{
+  // Rows of 1, 2 and 6 entries, a third each: a third of them have 6.
+  HostCSR<double> A;
+  A.n_rows = A.n_columns = 30;
+  A.row_offsets.push_back(0);
+  for (int i = 0; i < 30; ++i)
+  {
+    for (int k = 0; k < (i % 3 == 2 ? 6 : i % 3 + 1); ++k)
+      A.columns.push_back(3 * k + i % 5);
+    A.row_offsets.push_back(A.columns.size());
+  }
+  A.values = cases::random_values(A.columns.size(), 13);
+  const HybridMatrix<double> hybrid(backend(), A);
+  EXPECT_EQ(hybrid.ellpack().n_nonzero_elements(), 10 + 20 + 60);
+  EXPECT_EQ(hybrid.coordinate().n_nonzero_elements(), 0);
+  HybridMatrix<double> narrow;
+  narrow.reinit(CSRMatrix<double>(backend(), A), {2});
+  EXPECT_EQ(narrow.ellpack().n_nonzero_elements(), 10 + 20 + 20);
+  EXPECT_EQ(narrow.coordinate().n_nonzero_elements(), 40);
+}
+
+TEST_P(MatrixTest, ShortColumns)
+{
+  // Rows with few entries and with many, and one that is full.
+  for (const int length : {1, 2, 3, 5, 7, 8, 13, 40})
+  {
+    const auto                  A = cases::expand<double>(cases::random_pattern(331, 157, length, 11), 1, 1, 12);
+    SlicedEllpackMatrix<double> matrix;
+    matrix.reinit(backend(), A, 1, 1, {32, true});
+    EXPECT_EQ(matrix.n_short_slices(), 11);
+    check_products<double>(matrix, A, "double, length " + std::to_string(length));
+    expect_equal(matrix.to_csr_host(), A);
+    SlicedEllpackMatrix<float> single;
+    single.copy_from(matrix);
+    check_products<float>(single, {A.n_rows, A.n_columns, A.row_offsets, A.columns, cases::to<float>(A.values)},
+                          "float, length " + std::to_string(length));
+    EXPECT_EQ(single.format(), "sliced ellpack 1x1 with 16-bit columns");
+  }
+
+  // Steps of up to 69999: too long in the first 4465 rows and in the last ones but not between.
+  HostCSR<double> A;
+  A.n_rows = A.n_columns = 70000;
+  A.row_offsets.push_back(0);
+  for (int i = 0; i < A.n_rows; ++i)
+  {
+    std::vector<int> row = {i};
+    if (i < 40000)
+      row.push_back(69999);
+    else
+      row.insert(row.begin(), i % 3);
+    A.columns.insert(A.columns.end(), row.begin(), row.end());
+    A.row_offsets.push_back(A.columns.size());
+  }
+  A.values = cases::random_values(A.columns.size(), 13);
+  SlicedEllpackMatrix<double> matrix;
+  matrix.reinit(backend(), A, 1, 1, {32, true});
+  const int first = (4463 + 31) / 32, last = (65536 + 2) / 32; // slices before the first have a longer step, and behind
+  EXPECT_NEAR(matrix.n_short_slices(), last - first, 1);
+  check_products<double>(matrix, A, "long steps");
+  EXPECT_THROW(matrix.reinit(backend(), A, 2, 2, {32, true}), Error);
+  EXPECT_THROW(matrix.reinit(backend(), A, 1, 1, {64, true}), Error);
 }
 
 TEST_P(MatrixTest, FromPatternOnTheBackend)
@@ -269,6 +375,15 @@ TEST_P(MatrixTest, BlockDiagonals)
       matrix->extract_diagonal(d);
       EXPECT_EQ(d.copy_to_host(), diagonal) << matrix->format();
     }
+    CoordinateMatrix<double> coordinate;
+    coordinate.reinit(csr);
+    HybridMatrix<double> hybrid;
+    hybrid.reinit(csr, {1});
+    Vector<double> d;
+    coordinate.extract_diagonal(d);
+    EXPECT_EQ(d.copy_to_host(), diagonal);
+    hybrid.extract_diagonal(d);
+    EXPECT_EQ(d.copy_to_host(), diagonal);
   }
 }
 

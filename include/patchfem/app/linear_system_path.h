@@ -98,13 +98,14 @@ namespace PatchFEM
     std::string                    preconditioner;
     std::optional<AMGReport>       amg;        ///< of PatchFEM's own
     std::optional<NullSpaceReport> null_space; ///< of a singular system
-    unsigned int                   n_iterations = 0;
-    double                    relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
-    StageSeconds              seconds;
-    std::optional<double>     repeated_assembly; ///< seconds, median over the repetitions that were asked for
-    std::optional<double>     device_forecast, device_peak; ///< bytes
-    std::vector<unsigned int> cell_patches;                 ///< by active cell; empty if there are none
-    std::optional<double>     assembly_redundancy;          ///< cells integrated per cell
+    std::optional<double> factorisation_shift; ///< of incomplete_cholesky: part of the diagonal that was added to it
+    unsigned int          n_iterations      = 0;
+    double                relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
+    StageSeconds          seconds;
+    std::optional<double> repeated_assembly;            ///< seconds, median over the repetitions that were asked for
+    std::optional<double> device_forecast, device_peak; ///< bytes
+    std::vector<unsigned int> cell_patches;             ///< by active cell; empty if there are none
+    std::optional<double>     assembly_redundancy;      ///< cells integrated per cell
   };
 
   /**

@@ -19,10 +19,27 @@ namespace PatchFEM
     std::size_t matrix    = 0; ///< values and columns
     std::size_t solver    = 0; ///< right-hand side, solution, vectors of the iteration and a diagonal preconditioner
 
-    std::size_t multigrid = 0; ///< what the preconditioner amg takes beyond that, most while it is made
+    std::size_t preconditioner = 0; ///< what another preconditioner takes beyond that, most while it is made
 
     /** The largest sum at any time: first structure beside the batches, then what stays. */
     std::size_t peak() const;
+  };
+
+  /** What matters for memory about a preconditioner. */
+  struct PreconditionerForecast
+  {
+    enum class Kind
+    {
+      diagonal,   ///< counted with the vectors
+      polynomial, ///< products with the matrix
+      ssor,       ///< both triangles, in blocks
+      cholesky,   ///< both triangles, by scalar entries
+      multigrid
+    };
+    Kind        kind        = Kind::diagonal;
+    std::size_t number_size = sizeof(double); ///< bytes of a value
+    int         n_modes     = 0;              ///< of multigrid's near-null space
+    bool        on_patches  = false;          ///< whether its smoother takes another copy of each level
   };
 
   /**
@@ -33,17 +50,12 @@ namespace PatchFEM
    * @param csr Whether the matrix is stored in scalar rows, with one column per entry, instead of blocks.
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
    * @param number_size Bytes of a value of matrix, vectors and coefficients.
-   * @param n_modes Modes of the near-null space for the preconditioner amg; 0 for any other preconditioner.
-   * @param level_number_size Bytes of a value on its levels.
-   * @param on_patches Whether its smoother works on patches, which takes another copy of each level.
    */
-  MemoryForecast forecast_memory(const ElementTables &tables,
-                                 bool                 csr,
-                                 int                  n_coefficients_per_point,
-                                 std::size_t          number_size,
-                                 int                  n_modes           = 0,
-                                 std::size_t          level_number_size = 0,
-                                 bool                 on_patches        = false);
+  MemoryForecast forecast_memory(const ElementTables          &tables,
+                                 bool                          csr,
+                                 int                           n_coefficients_per_point,
+                                 std::size_t                   number_size,
+                                 const PreconditionerForecast &preconditioner = PreconditionerForecast());
 
   /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
   void require_memory(const MemoryForecast &forecast, const Backend &backend);

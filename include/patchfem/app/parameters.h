@@ -72,6 +72,28 @@ namespace PatchFEM
     std::string  preconditioner;
     bool         project_null_space = false; ///< of a singular problem, which is an error else
 
+    /** Subsection `Polynomial`, for neumann, least_squares and chebyshev: see PreconditionPolynomial. */
+    struct Polynomial
+    {
+      unsigned int order            = 6;
+      unsigned int lanczos_steps    = 20;
+      double       eigenvalue_ratio = 0.; ///< 0: as found
+    } polynomial;
+
+    /** Subsection `SSOR`: see PreconditionSSOR. */
+    struct SSOR
+    {
+      bool   multicolour = true; ///< or in the order of rows
+      double relaxation  = 1.;
+    } ssor;
+
+    /** Subsection `Incomplete Cholesky`: see PreconditionIC. */
+    struct IncompleteCholesky
+    {
+      unsigned int n_sweeps = 4; ///< 0: exact
+      double       shift    = 0.;
+    } incomplete_cholesky;
+
     /** Subsection `AMG`, for the preconditioner of that name. */
     AMGParameters amg;
     double        strength_threshold = 0.; ///< of Aggregation

@@ -16,8 +16,8 @@ namespace PatchFEM
   {
   public:
     /**
-     * Throws Error if there is no such back end. @p precision is double, single or, for amg, mixed.
-     * @p solver.preconditioner is none, jacobi, block_jacobi or amg. A system is written to @p export_file unless that
+     * Throws Error if there is no such back end. @p precision is double, single or, where the preconditioner has
+     * that form, mixed. @p solver.preconditioner is any but ml. A system is written to @p export_file unless that
      * is empty. With @p aggregates the report holds the aggregates of multigrid.
      */
     PatchPath(const Backend            &backend,

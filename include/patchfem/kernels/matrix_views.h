@@ -25,6 +25,17 @@ namespace PatchFEM
     const int          *columns;     ///< [row_offsets[n_rows]]
   };
 
+  /**
+   * How a product in compressed rows shares out its work on the device. All give each row to one sum in a fixed order,
+   * though not the same one.
+   */
+  enum class CSRKernel
+  {
+    pieces, ///< a warp streams the entries of 32 rows in pieces of equal length, whatever row they belong to
+    scalar, ///< one thread per row (P2, figure 5)
+    vector  ///< one warp per row (P0, section 3)
+  };
+
   /** Scalar compressed rows; columns of a row are sorted. */
   template <typename Number>
   struct CSRView
@@ -34,6 +45,8 @@ namespace PatchFEM
     const std::int64_t *row_offsets; ///< [n_rows + 1]
     const int          *columns;     ///< [row_offsets[n_rows]]
     Number             *values;      ///< [row_offsets[n_rows]]
+
+    CSRKernel kernel = CSRKernel::pieces;
   };
 
   /** How many slices of @p slice_height rows hold @p n_rows rows; no step exceeds what int holds. */
@@ -53,6 +66,10 @@ namespace PatchFEM
    *
    * with slot(s, k) = slice_offsets[s] + k * slice_height. Padding has value 0 and a column that exists.
    * Block size 1 is SELL; slice_height >= n_rows is ELLPACK or BELL; slice_height 1 is BCSR.
+   *
+   * Where column_steps is given, columns of rows may be read as 16-bit steps from one to the next: in slices whose
+   * column_steps[slot(s, 0) + r] is 1 the k-th column of row r is columns[slot(s, 0) + r] - 1 plus the steps at
+   * slot(s, 0) + r to slot(s, k) + r; in slices where it is 0 a step is too long for 16 bits.
    */
   template <typename Number>
   struct SlicedEllpackView
@@ -65,6 +82,9 @@ namespace PatchFEM
     const std::int64_t *slice_offsets; ///< [n_slices + 1], in stored blocks
     const int          *columns;       ///< [slice_offsets[n_slices]], block columns
     Number             *values;        ///< [slice_offsets[n_slices] * block_rows * block_columns]
+
+    const std::uint16_t *column_steps = nullptr; ///< like columns
+    const int           *row_lengths  = nullptr; ///< [n_rows]: products on the device stop there, before the padding
 
     PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
 
@@ -85,6 +105,33 @@ namespace PatchFEM
     {
       return (slice_offsets[row / slice_height] + std::int64_t(k) * slice_height) * block_rows * block_columns +
              std::int64_t(a * block_columns + b) * slice_height + row % slice_height;
+    }
+  };
+
+  /**
+   * Square matrices whose entries off the diagonal are one constant (mDIA, P2, section 3.3): the diagonal and the
+   * columns of the others, in slices of 32 rows as wide as the longest,
+   *
+   *   columns[slice_offsets[s] + k * 32 + r],
+   *
+   * ascending in each row; -1 behind the end of a row. P2 has compressed rows; slices need no offsets of rows.
+   */
+  template <typename Number>
+  struct MDIAView
+  {
+    static constexpr int slice_height = 32;
+
+    int                 n_rows;
+    Number              constant;
+    const std::int64_t *slice_offsets; ///< [n_slices + 1], in columns
+    const int          *columns;       ///< [slice_offsets[n_slices]]
+    Number             *diagonal;      ///< [n_rows]
+
+    PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
+
+    PATCHFEM_INLINE int slice_width(const int s) const
+    {
+      return static_cast<int>((slice_offsets[s + 1] - slice_offsets[s]) / slice_height);
     }
   };
 

@@ -4,6 +4,7 @@
 
 #include <patchfem/base/backend.h>
 #include <patchfem/kernels/matrix_views.h>
+#include <patchfem/kernels/parallel_for.h>
 
 /**
  * @file
@@ -46,6 +47,41 @@ namespace PatchFEM
      */
     void fill_columns(Host, const SparsityView &pattern, int slice_height, const std::int64_t *offsets, int *columns);
     void fill_columns(Cuda, const SparsityView &pattern, int slice_height, const std::int64_t *offsets, int *columns);
+
+    /** The column_steps of one slice of 32 rows (see SlicedEllpackView), from its columns. */
+    struct ColumnStepsBody
+    {
+      const std::int64_t *slice_offsets;
+      const int          *columns;
+      std::uint16_t      *steps;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t slice) const
+      {
+        const std::int64_t begin = slice_offsets[slice], end = slice_offsets[slice + 1];
+        bool               all_short = true;
+        for (std::int64_t e = begin + 32; e < end; ++e)
+        {
+          const int step = columns[e] - columns[e - 32];
+          all_short      = all_short && step >= 0 && step < 65536;
+          steps[e]       = static_cast<std::uint16_t>(step);
+        }
+        for (std::int64_t e = begin; e < begin + 32 && e < end; ++e)
+          steps[e] = all_short;
+      }
+    };
+
+    struct CountShortSlicesBody
+    {
+      const std::int64_t  *slice_offsets;
+      const std::uint16_t *steps;
+      int                 *count; ///< starts at 0
+
+      PATCHFEM_INLINE void operator()(const std::int64_t slice) const
+      {
+        if (slice_offsets[slice] < slice_offsets[slice + 1] && steps[slice_offsets[slice]] == 1)
+          atomic_increment(count);
+      }
+    };
 
     /** Writes the entries of @p source, each of which must lie in a block of @p A, into its place. */
     template <typename Number>

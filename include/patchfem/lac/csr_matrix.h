@@ -47,6 +47,9 @@ namespace PatchFEM
     template <typename OtherNumber>
     void copy_values_from(const CSRMatrix<OtherNumber> &other);
 
+    /** Which kernel products on `cuda` use; for comparisons, as the first is the fastest. */
+    void use_kernel(const CSRKernel new_kernel) { kernel = new_kernel; }
+
     /** All values become @p value. */
     CSRMatrix &operator=(Number value);
 
@@ -87,6 +90,7 @@ namespace PatchFEM
     int                   cols            = 0;
     int                   n_block_rows    = 1;
     int                   n_block_columns = 1;
+    CSRKernel             kernel          = CSRKernel::pieces;
     mutable Array<Number> values;
 
     std::shared_ptr<const internal::CSRPatternArrays> pattern = std::make_shared<const internal::CSRPatternArrays>();

@@ -2,7 +2,7 @@
 #ifndef patchfem_lac_precondition_mixed_h
 #define patchfem_lac_precondition_mixed_h
 
-#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/precondition_base.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
@@ -21,13 +21,14 @@ namespace PatchFEM
     std::size_t memory_consumption() const override;
 
   protected:
-    /** The copy of @p matrix, which must be a CSRMatrix or a SlicedEllpackMatrix. */
+    /** The copy of @p matrix, which must be of one of the library's formats. */
     const MatrixBase<float> &copy(const MatrixBase<double> &matrix);
 
     virtual const PreconditionBase<float> &single() const = 0;
 
   private:
     CSRMatrix<float>           csr;
+    MDIAMatrix<float>          mdia;
     SlicedEllpackMatrix<float> sliced;
     mutable Vector<float>      single_src, single_dst;
     mutable Array<double>      norm; ///< partial sums and, behind them, |src|^2

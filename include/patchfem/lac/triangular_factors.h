@@ -56,7 +56,7 @@ namespace PatchFEM
    *   triangles are read once, and each phase is a kernel: fast for few colours, slow for many levels.
    * - by s Jacobi sweeps y <- r - R y from y = 0 (P2, section 3.4), and as many for R^T: the inverse of I + R becomes the
    *   polynomial P = sum_{k < s} (-R)^k and that of its transpose P^T, so that P^T D^-1 P is symmetric and positive
-   *   definite for every s. The triangles are read s - 1 times each, by kernels over all rows.
+   *   definite for every s. The triangles, which must be of scalars, are read s - 1 times each, by kernels over all rows.
    */
   template <typename Number>
   class TriangularFactors : public PreconditionBase<Number>
@@ -86,6 +86,7 @@ namespace PatchFEM
 
   private:
     mutable Vector<Number> y, w;
+    Array<double>          sweep_step; ///< coefficients of a PolynomialStep
 
     void solve_by_phases(Vector<Number> &dst, const Vector<Number> &src) const;
     void sweep(Vector<Number> &dst, const Vector<Number> &src) const;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_preconditioner_factory_h
+#define patchfem_app_preconditioner_factory_h
+
+#include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/physics.h>
+#include <patchfem/assembly/element_batches.h>
+#include <patchfem/lac/null_space.h>
+#include <patchfem/lac/precondition_base.h>
+
+#include <memory>
+#include <string>
+
+namespace PatchFEM
+{
+  /** Whether the preconditioner of that name in a parameter file can be in single precision under double. */
+  bool has_mixed_form(const std::string &preconditioner);
+
+  /**
+   * The preconditioner that @p solver names, ready to be applied. @p mixed: in single precision, for a matrix in double.
+   * @p null_space, the modes of @p physics and @p keep_aggregates are for multigrid, whose levels go to @p report. Throws
+   * Error with the cause where @p matrix does not allow it.
+   */
+  template <int dim, typename Number>
+  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
+                                                                bool                      mixed,
+                                                                const MatrixBase<Number> &matrix,
+                                                                const NullSpace<Number>  &null_space,
+                                                                const ElementBatches     &batches,
+                                                                const Physics<dim>       &physics,
+                                                                bool                      keep_aggregates,
+                                                                PathReport               &report);
+} // namespace PatchFEM
+
+#endif

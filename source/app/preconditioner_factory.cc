@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/preconditioner_factory.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/lac/mis_aggregation.h>
+#include <patchfem/lac/precondition_amg.h>
+#include <patchfem/lac/precondition_ic.h>
+#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/precondition_mixed.h>
+#include <patchfem/lac/precondition_polynomial.h>
+#include <patchfem/lac/precondition_ssor.h>
+
+#include <type_traits>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** The modes of no energy at the nodes of @p batches. */
+    template <int dim>
+    NearNullSpace modes_at_nodes(const ElementBatches &batches, const Physics<dim> &physics)
+    {
+      const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
+      if (n_modes == n_components)
+        return NearNullSpace::constants(batches.backend(), batches.n_nodes(), n_components);
+      require(n_components == dim && n_modes == dim * (dim + 1) / 2,
+              "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
+                  " modes of this equation; choose block_jacobi.");
+      return NearNullSpace::rigid_body_modes(dim, batches.node_points());
+    }
+
+    /** Where each node of the mesh is on every level: level by level, an aggregate is a node of the next. */
+    std::vector<AMGReport::Groups> groups_of_nodes(const MISAggregation &aggregation)
+    {
+      std::vector<AMGReport::Groups> result;
+      for (const Aggregation &level : aggregation.levels())
+      {
+        const std::vector<int> aggregate_of_node  = level.aggregate_of_node().to_vector();
+        const std::vector<int> patch_of_aggregate = level.patch_of_aggregate().to_vector();
+        AMGReport::Groups      groups;
+        groups.aggregate = result.empty() ? aggregate_of_node : result.back().aggregate;
+        if (!result.empty())
+          for (int &aggregate : groups.aggregate)
+            aggregate = aggregate < 0 ? -1 : aggregate_of_node[aggregate];
+        for (const int aggregate : groups.aggregate)
+          if (!patch_of_aggregate.empty())
+            groups.patch.push_back(aggregate < 0 ? -1 : patch_of_aggregate[aggregate]);
+        result.push_back(std::move(groups));
+      }
+      return result;
+    }
+
+    template <int dim, typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_multigrid(const SolverParameters   &solver,
+                                                             const bool                mixed,
+                                                             const MatrixBase<Number> &matrix,
+                                                             const NullSpace<Number>  &null_space,
+                                                             const ElementBatches     &batches,
+                                                             const Physics<dim>       &physics,
+                                                             const bool                keep_aggregates,
+                                                             PathReport               &report)
+    {
+      typename PreconditionAMG<Number>::AdditionalData data;
+      static_cast<AMGParameters &>(data) = solver.amg;
+      data.single_precision              = mixed;
+      Aggregation::AdditionalData aggregates;
+      aggregates.patches            = keep_aggregates; // a smoother on patches asks for them itself
+      aggregates.strength_threshold = solver.strength_threshold;
+      MISAggregation aggregation(aggregates);
+      auto           result = std::make_unique<PreconditionAMG<Number>>();
+      try
+      {
+        result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data, null_space);
+      }
+      catch (const Error &error)
+      {
+        const bool single = mixed || std::is_same_v<Number, float>;
+        throw Error(
+            std::string(error.what()) +
+            (single ? " The levels are in single precision, which may be too little: choose Precision = double." : ""));
+      }
+      report.amg.emplace();
+      report.amg->levels              = result->statistics();
+      report.amg->operator_complexity = result->operator_complexity();
+      report.amg->grid_complexity     = result->grid_complexity();
+      for (const Aggregation &level : aggregation.levels())
+        report.amg->aggregation.push_back(level.statistics());
+      if (keep_aggregates)
+      {
+        report.amg->groups                   = groups_of_nodes(aggregation);
+        const std::vector<unsigned int> dofs = batches.dof_indices().to_vector();
+        for (std::size_t i = 0; i < dofs.size(); i += physics.n_components())
+          report.amg->node_dofs.push_back(dofs[i]);
+      }
+      return result;
+    }
+
+    /**
+     * One whose AdditionalData @p set fills, in single precision under double if it is to be @p mixed; @p look sees it
+     * when it is made.
+     */
+    template <template <typename> class Precondition, typename Number, typename Set, typename Look>
+    std::unique_ptr<PreconditionBase<Number>>
+    make(const MatrixBase<Number> &matrix, const bool mixed, const Set &set, const Look &look)
+    {
+      const auto initialize = [&](auto &preconditioner) {
+        typename std::decay_t<decltype(preconditioner)>::AdditionalData data;
+        set(data);
+        preconditioner.initialize(matrix, data);
+      };
+      if constexpr (std::is_same_v<Number, double>)
+        if (mixed)
+        {
+          auto result = std::make_unique<PreconditionMixed<Precondition>>();
+          initialize(*result);
+          look(result->inner());
+          return result;
+        }
+      auto result = std::make_unique<Precondition<Number>>();
+      initialize(*result);
+      look(*result);
+      return result;
+    }
+  } // namespace
+
+  bool has_mixed_form(const std::string &preconditioner)
+  {
+    return preconditioner != "none" && preconditioner != "jacobi" && preconditioner != "block_jacobi";
+  }
+
+  template <int dim, typename Number>
+  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
+                                                                const bool                mixed,
+                                                                const MatrixBase<Number> &matrix,
+                                                                const NullSpace<Number>  &null_space,
+                                                                const ElementBatches     &batches,
+                                                                const Physics<dim>       &physics,
+                                                                const bool                keep_aggregates,
+                                                                PathReport               &report)
+  {
+    const std::string &name = solver.preconditioner;
+    if (name == "amg")
+      return make_multigrid<dim, Number>(solver, mixed, matrix, null_space, batches, physics, keep_aggregates, report);
+    const auto nothing = [](const auto &) {};
+    if (name == "neumann" || name == "least_squares" || name == "chebyshev")
+      return make<PreconditionPolynomial>(
+          matrix, mixed,
+          [&](auto &data) {
+            data.kind             = name == "neumann"         ? PolynomialKind::neumann
+                                    : name == "least_squares" ? PolynomialKind::least_squares
+                                                              : PolynomialKind::chebyshev;
+            data.order            = solver.polynomial.order;
+            data.lanczos_steps    = solver.polynomial.lanczos_steps;
+            data.eigenvalue_ratio = solver.polynomial.eigenvalue_ratio;
+          },
+          nothing);
+    if (name == "ssor")
+      return make<PreconditionSSOR>(
+          matrix, mixed,
+          [&](auto &data) {
+            using Ordering  = decltype(data.ordering);
+            data.ordering   = solver.ssor.multicolour ? Ordering::multicolour : Ordering::natural;
+            data.relaxation = solver.ssor.relaxation;
+          },
+          nothing);
+    if (name == "incomplete_cholesky")
+      return make<PreconditionIC>(
+          matrix, mixed,
+          [&](auto &data) {
+            data.n_sweeps = solver.incomplete_cholesky.n_sweeps;
+            data.shift    = solver.incomplete_cholesky.shift;
+          },
+          [&](const auto &factors) { report.factorisation_shift = factors.shift(); });
+    if (name == "block_jacobi")
+      return make<PreconditionBlockJacobi>(
+          matrix, false, [](auto &) {}, nothing);
+    if (name == "jacobi")
+      return make<PreconditionJacobi>(
+          matrix, false, [](auto &) {}, nothing);
+    return std::make_unique<PreconditionIdentity<Number>>();
+  }
+
+#define PATCHFEM_INSTANTIATE(dim, Number)                                                                            \
+  template std::unique_ptr<PreconditionBase<Number>> make_preconditioner(                                            \
+      const SolverParameters &, bool, const MatrixBase<Number> &, const NullSpace<Number> &, const ElementBatches &, \
+      const Physics<dim> &, bool, PathReport &)
+  PATCHFEM_INSTANTIATE(2, double);
+  PATCHFEM_INSTANTIATE(3, double);
+  PATCHFEM_INSTANTIATE(2, float);
+  PATCHFEM_INSTANTIATE(3, float);
+#undef PATCHFEM_INSTANTIATE
+} // namespace PatchFEM

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/parameters.h>
+#include <patchfem/base/exceptions.h>
+
+namespace PatchFEM
+{
+  using dealii::ParameterHandler;
+  namespace Patterns = dealii::Patterns;
+
+  void SolverParameters::declare_parameters(ParameterHandler &prm)
+  {
+    prm.enter_subsection("Solver");
+    prm.declare_entry("Tolerance", "1e-8", Patterns::Double(1e-15, 1.),
+                      "Stop when |b - A x| is at most this times |b|.");
+    prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1),
+                      "Give up with an error after so many steps.");
+    prm.declare_entry(
+        "Preconditioner", "jacobi",
+        Patterns::Selection("none|jacobi|block_jacobi|neumann|least_squares|chebyshev|ssor|incomplete_cholesky|amg|ml"),
+        "Of the conjugate gradient method. PatchFEM's own back ends have block_jacobi (blocks of a node's unknowns), "
+        "polynomials of the matrix (neumann, least_squares, chebyshev), ssor, incomplete_cholesky, and amg (multigrid "
+        "by "
+        "smoothed aggregation, whose number of iterations hardly depends on the mesh); the back end trilinos has ml "
+        "(smoothed aggregation of Trilinos).");
+    prm.declare_entry(
+        "Null space", "refuse", Patterns::Selection("refuse|project"),
+        "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
+        "refuse ends with an error that names the motion; project takes from the loads what has no solution, and of "
+        "all "
+        "solutions finds the one that is orthogonal to the motion in L2.");
+
+    prm.enter_subsection("Polynomial");
+    const Polynomial polynomial;
+    prm.declare_entry("Order", std::to_string(polynomial.order), Patterns::Integer(1, 12),
+                      "Of neumann, least_squares and chebyshev: products with the matrix in each application.");
+    prm.declare_entry("Lanczos steps", std::to_string(polynomial.lanczos_steps), Patterns::Integer(2, 64),
+                      "Products with the matrix that find the ends of its spectrum.");
+    prm.declare_entry(
+        "Eigenvalue ratio", "0", Patterns::Double(0.),
+        "Upper over lower end of the interval in which the polynomial approximates the inverse, above 1; with "
+        "0 the lower end is the smallest eigenvalue that was found.");
+    prm.leave_subsection();
+
+    prm.enter_subsection("SSOR");
+    prm.declare_entry(
+        "Ordering", "multicolour", Patterns::Selection("multicolour|natural"),
+        "multicolour relaxes unknowns that do not depend on each other at the same time, in the same colours "
+        "on every back end; natural goes through them in their order, on the host only.");
+    prm.declare_entry("Relaxation", "1", Patterns::Double(0., 2.), "Above 0 and below 2.");
+    prm.leave_subsection();
+
+    prm.enter_subsection("Incomplete Cholesky");
+    const IncompleteCholesky incomplete_cholesky;
+    prm.declare_entry(
+        "Solution", "sweeps", Patterns::Selection("sweeps|exact"),
+        "Of the triangular systems: a few sweeps of Jacobi, or exact, level by level, which is slow on a GPU.");
+    prm.declare_entry("Sweeps", std::to_string(incomplete_cholesky.n_sweeps), Patterns::Integer(1, 100),
+                      "Of each triangular system.");
+    prm.declare_entry(
+        "Shift", "0", Patterns::Double(0.),
+        "Part of the diagonal that is added to it at first. Where the factorisation breaks down, more is, and "
+        "report.json says how much.");
+    prm.leave_subsection();
+
+    // One sentence each; what an entry means for the method is with AMGParameters.
+    prm.enter_subsection("AMG");
+    const AMGParameters amg;
+    prm.declare_entry(
+        "Smoother", "chebyshev", Patterns::Selection("chebyshev|block_jacobi|l1_jacobi|patch"),
+        "On all levels but the coarsest: Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, "
+        "damped Jacobi with D, Jacobi with D and the sums of the rest of each row, or block Jacobi on patches of "
+        "some hundred nodes, inexact by a few sweeps of Jacobi inside of them, which needs another copy of the "
+        "matrix.");
+    prm.declare_entry("Sweeps", std::to_string(amg.smoother_sweeps), Patterns::Integer(1, 20),
+                      "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
+                      "correction.");
+    prm.declare_entry("Inner sweeps", std::to_string(amg.inner_sweeps), Patterns::Integer(1, 20),
+                      "Sweeps inside of the patches in each sweep of the smoother patch.");
+    prm.declare_entry(
+        "Smoothing range", "6", Patterns::Double(1.),
+        "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
+        "this, more than 1.");
+    prm.declare_entry("Cycle", "v", Patterns::Selection("v|w"),
+                      "How often the next level is visited per visit of a level, once (v) or twice (w).");
+    prm.declare_entry("Coarse size", std::to_string(amg.coarse_size), Patterns::Integer(1, 20000),
+                      "A level of at most so many unknowns is the last one; it is solved by its dense inverse.");
+    prm.declare_entry(
+        "Maximum levels", std::to_string(amg.max_levels), Patterns::Integer(1, 100),
+        "Levels at most; the last of them is solved by its dense inverse however large it is, up to 20000 "
+        "unknowns.");
+    prm.declare_entry(
+        "Strength threshold", "0", Patterns::Double(0., 1.),
+        "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), in "
+        "Frobenius norms of blocks; with 0 all that share a cell may. Flat cells want about 0.4, so that aggregates "
+        "lie "
+        "across them; cells of good shape have no couplings so strong, and with too large a threshold there are no "
+        "aggregates, "
+        "which is an error.");
+    prm.leave_subsection();
+    prm.leave_subsection();
+  }
+
+  void SolverParameters::parse_parameters(ParameterHandler &prm)
+  {
+    prm.enter_subsection("Solver");
+    tolerance          = prm.get_double("Tolerance");
+    max_iterations     = prm.get_integer("Maximum iterations");
+    preconditioner     = prm.get("Preconditioner");
+    project_null_space = prm.get("Null space") == "project";
+    prm.enter_subsection("Polynomial");
+    polynomial.order            = prm.get_integer("Order");
+    polynomial.lanczos_steps    = prm.get_integer("Lanczos steps");
+    polynomial.eigenvalue_ratio = prm.get_double("Eigenvalue ratio");
+    require(polynomial.eigenvalue_ratio == 0. || polynomial.eigenvalue_ratio > 1.,
+            "The entry Solver/Polynomial/Eigenvalue ratio must be 0 or more than 1.");
+    prm.leave_subsection();
+
+    prm.enter_subsection("SSOR");
+    ssor.multicolour = prm.get("Ordering") == "multicolour";
+    ssor.relaxation  = prm.get_double("Relaxation");
+    require(ssor.relaxation > 0. && ssor.relaxation < 2.,
+            "The entry Solver/SSOR/Relaxation must be above 0 and below 2.");
+    prm.leave_subsection();
+
+    prm.enter_subsection("Incomplete Cholesky");
+    incomplete_cholesky.n_sweeps = prm.get("Solution") == "exact" ? 0 : prm.get_integer("Sweeps");
+    incomplete_cholesky.shift    = prm.get_double("Shift");
+    prm.leave_subsection();
+
+    prm.enter_subsection("AMG");
+    const std::string smoother = prm.get("Smoother");
+    amg.smoother               = smoother == "chebyshev"      ? AMGSmoother::chebyshev
+                                 : smoother == "block_jacobi" ? AMGSmoother::block_jacobi
+                                 : smoother == "patch"        ? AMGSmoother::patch
+                                                              : AMGSmoother::l1_jacobi;
+    amg.smoother_sweeps        = prm.get_integer("Sweeps");
+    amg.inner_sweeps           = prm.get_integer("Inner sweeps");
+    amg.smoothing_range        = prm.get_double("Smoothing range");
+    amg.cycle                  = prm.get("Cycle") == "w" ? AMGCycle::w : AMGCycle::v;
+    amg.coarse_size            = prm.get_integer("Coarse size");
+    amg.max_levels             = prm.get_integer("Maximum levels");
+    strength_threshold         = prm.get_double("Strength threshold");
+    require(amg.smoothing_range > 1., "The entry Solver/AMG/Smoothing range must be more than 1.");
+    prm.leave_subsection();
+    prm.leave_subsection();
+  }
+} // namespace PatchFEM
