@@ -175,8 +175,7 @@ namespace PatchFEM
         const int          stride  = n_q * point_size;
         Number            *records = static_cast<Number *>(scratch.workers) + warp * cells_per_warp * stride;
         const int          n_cells = static_cast<int>(p.cell_offsets[patch + 1] - p.cell_offsets[patch]);
-        LevelBarrier       barrier{n_warps * 32};
-        PatchLevels        levels(n_cells, scratch.level_ends, barrier);
+        PatchLevels        levels(n_cells, scratch.level_ends, n_warps * 32);
         for (int begin = 0; begin < n_cells; begin += n_warps * cells_per_warp)
         {
           __syncwarp(); // the warp has read the records that are overwritten now
@@ -196,10 +195,10 @@ namespace PatchFEM
               Blocks blocks;
               if (mine < stop)
                 form(mine, records + k * stride, blocks);
-              levels.template commit<1>(mine, stop, [&](int) { add(blocks); });
+              levels.commit(mine, stop, [&]() { add(blocks); });
             }
             else
-              levels.template commit<1>(mine, stop, [&](int) { add(mine, records + k * stride); });
+              levels.commit(mine, stop, [&]() { add(mine, records + k * stride); });
           }
         }
       }

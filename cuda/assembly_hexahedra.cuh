@@ -52,8 +52,9 @@ namespace PatchFEM
       static constexpr int  n_comp = Form::n_components;
 
       // Some warps map cells, eight at a time, ahead of the others, which form and add the matrices.
-      static constexpr int n_mapping    = outer ? 3 : 5; // 16 warps of 128 registers, or twice 10 of 96
-      static constexpr int n_adding     = outer ? 13 : 5;
+      // 16 warps of 128 registers, or twice 10 of 96. Those that add numbers of four bytes are faster.
+      static constexpr int n_mapping    = outer ? (sizeof(Number) == 4 ? 4 : 3) : 5;
+      static constexpr int n_adding     = outer ? 16 - n_mapping : 5;
       static constexpr int n_threads    = (n_mapping + n_adding) * 32;
       static constexpr int residency    = outer ? 1 : 2; ///< blocks on a multiprocessor
       static constexpr int cells_a_warp = outer ? 1 : 2; ///< whose matrices a warp forms at once

@@ -82,48 +82,30 @@ namespace PatchFEM
       std::uint64_t state;
     };
 
-    /** Between levels all workers meet. */
-    struct LevelBarrier
-    {
-      int n_threads; ///< of the block, whole warps, that take part
-
-      __device__ void wait() {}
-      __device__ void pass() { barrier_of(n_threads); }
-    };
-
     /**
-     * The levels of a patch's computed cells. Cells come in groups of consecutive ones, whose workers all call
-     * commit(): it adds each cell once all cells of earlier levels are added. Workers are kept in step between levels
-     * alone, by @p Between, so that they compute the cells of the next group while others still add.
+     * The levels of a patch's computed cells, where warps take turns: cells come in groups of consecutive ones, and all
+     * call commit() for each group; it adds each cell once all cells of earlier levels are added. All meet between
+     * levels alone, so that they compute the cells of the next group while others still add.
      */
-    template <typename Between>
     class PatchLevels
     {
     public:
-      /** @p ends in fast memory. */
-      __device__ PatchLevels(const int n_cells, const int *ends, Between &between)
-          : between(between), ends(ends), n_cells(n_cells), end(n_cells > 0 ? *ends : 0)
+      /** @p ends in fast memory; @p n_threads of the block, whole warps, take part. */
+      __device__ PatchLevels(const int n_cells, const int *ends, const int n_threads)
+          : ends(ends), n_threads(n_threads), n_cells(n_cells), end(n_cells > 0 ? *ends : 0)
       {}
 
-      /**
-       * Calls @p add(k) in its turn for each cell @p mine + k of the patch before @p stop that this worker has in the
-       * group which ends there, k < @p n. All threads that take part must call it for all groups.
-       */
-      template <int n, typename Function>
+      /** Calls @p add() in its turn if cell @p mine of the patch is one of the group that ends before @p stop. */
+      template <typename Function>
       __device__ void commit(const int mine, const int stop, const Function &add)
       {
         for (;;)
         {
-          PATCHFEM_UNROLL
-          for (int k = 0; k < n; ++k)
-            if (mine + k >= begin && mine + k < min(end, stop))
-            {
-              between.wait();
-              add(k);
-            }
+          if (mine >= begin && mine < min(end, stop))
+            add();
           if (end > stop || end == n_cells)
             return;
-          between.pass();
+          barrier_of(n_threads);
           begin = end;
           end   = *++ends;
           if (begin == stop)
@@ -132,9 +114,8 @@ namespace PatchFEM
       }
 
     private:
-      Between   &between;
       const int *ends;
-      int        n_cells, begin = 0, end;
+      int        n_threads, n_cells, begin = 0, end;
     };
 
     /**
