@@ -56,6 +56,12 @@ namespace PatchFEM
           return std::int64_t(node) * size() + first + a;
         }
 
+        /** Of the patch, the first of the slice's stored blocks. */
+        __device__ __forceinline__ int first_block() const
+        {
+          return static_cast<int>(A.inner_offsets[slice] - A.inner_offsets[first_slice]);
+        }
+
         /**
          * Rows of A_P z, in the order of their blocks; @p columns and @p values are those of the patch, in shared
          * memory if @p staged.
@@ -64,10 +70,7 @@ namespace PatchFEM
         __device__ __forceinline__ void
         product(const std::uint16_t *columns, const Number *values, const Number *z, Number (&sums)[static_held]) const
         {
-          const int          b = size(), h = height<static_size>(A);
-          const std::int64_t begin = A.inner_offsets[slice];
-          const int          width = static_cast<int>(A.inner_offsets[slice + 1] - begin) / h;
-          const int          base  = static_cast<int>(begin - A.inner_offsets[first_slice]);
+          const int b = size(), h = height<static_size>(A), base = first_block(), width = A.inner_width(slice);
           columns += base + r;
           values += (base * b + first * h) * b + r;
 #pragma unroll
@@ -87,6 +90,110 @@ namespace PatchFEM
                 const Number *entry = values + ((k * b + a) * b + c) * h;
                 sums[a] += (staged ? *entry : __ldg(entry)) * z_c;
               }
+            }
+          }
+        }
+
+        /**
+         * The part of product() of the kept blocks, and mirror(place, column, products) for each but the diagonal: its
+         * place in the patch, its column and the rows of its transpose times z of the row.
+         */
+        template <bool staged, typename Mirror>
+        __device__ __forceinline__ void kept_product(const std::uint16_t *columns,
+                                                     const Number        *values,
+                                                     const Number        *z,
+                                                     Number (&sums)[static_held],
+                                                     const Mirror &mirror) const
+        {
+          const int b = size(), h = height<static_size>(A), base = first_block(), width = A.inner_width(slice);
+          columns += base + r;
+          values += base * b * b + r;
+          const auto entry = [&](const int k, const int a, const int c) {
+            const Number *const place = values + ((k * b + a) * b + c) * h;
+            return staged ? *place : __ldg(place);
+          };
+#pragma unroll
+          for (int a = 0; a < static_held; ++a)
+            sums[a] = 0;
+#pragma unroll
+          for (int c = 0; c < b && width > 0; ++c)
+#pragma unroll
+            for (int a = 0; a < static_held; ++a)
+              sums[a] += entry(0, first + a, c) * z[c * n_slots + slot];
+#pragma unroll(static_size == 1 ? 8 : 2)
+          for (int k = 1; k < width; ++k)
+          {
+            const int column = staged ? columns[k * h] : __ldg(columns + k * h);
+            Number    products[static_held];
+#pragma unroll
+            for (int a = 0; a < static_held; ++a)
+              products[a] = 0;
+#pragma unroll
+            for (int c = 0; c < b; ++c)
+            {
+              const Number z_c = z[c * n_slots + column];
+              if (static_held == static_size)
+              {
+#pragma unroll
+                for (int a = 0; a < static_held; ++a)
+                {
+                  const Number value = entry(k, a, c);
+                  sums[a] += value * z_c;
+                  products[c % static_held] += value * z[a * n_slots + slot];
+                }
+              }
+              else
+              {
+                sums[0] += entry(k, first, c) * z_c;
+                products[0] += entry(k, c, first) * z[c * n_slots + slot];
+              }
+            }
+            mirror(base + k * h + r, column, products);
+          }
+        }
+
+        /** Adds what kept_product() left in @p buffer, [component][block]. */
+        __device__ __forceinline__ void add_mirrored(const std::uint16_t *mirrors,
+                                                     const Number        *buffer,
+                                                     const int            n_blocks,
+                                                     Number (&sums)[static_held]) const
+        {
+          const int h = height<static_size>(A), width = A.mirror_width(slice);
+          mirrors += static_cast<int>(A.mirror_offsets[slice] - A.mirror_offsets[first_slice]) + r;
+#pragma unroll(static_size == 1 ? 8 : 4)
+          for (int k = 0; k < width; ++k)
+          {
+            const int place = mirrors[k * h];
+#pragma unroll
+            for (int a = 0; a < static_held; ++a)
+              sums[a] += buffer[(first + a) * n_blocks + place];
+          }
+        }
+
+        /** The same without a buffer: transposed blocks times z, from the patch's @p values in memory. */
+        __device__ __forceinline__ void
+        add_transposed(const std::uint16_t *mirrors, const Number *values, const Number *z, Number (&sums)[static_held])
+            const
+        {
+          const int           b = size(), h = height<static_size>(A), width = A.mirror_width(slice);
+          const std::int64_t *offsets = A.inner_offsets + first_slice;
+          mirrors += A.mirror_offsets[slice] - A.mirror_offsets[first_slice] + r;
+          for (int k = 0; k < width; ++k)
+          {
+            const int place = __ldg(mirrors + k * h);
+            if (place == first_block() + r) // padding
+              continue;
+            int keeper = 0;
+            while (offsets[keeper + 1] - offsets[0] <= place)
+              ++keeper;
+            const int     begin = static_cast<int>(offsets[keeper] - offsets[0]), lane = (place - begin) % h;
+            const Number *block = values + ((begin + (place - begin) / h * h) * b + 0) * b + lane;
+            for (int c = 0; c < b; ++c)
+            {
+              const Number z_c = z[c * n_slots + keeper * h + lane];
+#pragma unroll
+              for (int a = 0; a < static_held; ++a)
+                sums[a] += __ldg(block + (c * b + first + a) * h) * z_c;
             }
           }
         }
@@ -116,18 +223,30 @@ namespace PatchFEM
         __syncthreads();
       }
 
+      /** A_P of a patch, in shared memory if staged. */
+      template <typename Number>
+      struct Inner
+      {
+        const std::uint16_t *columns, *mirrors;
+        const Number        *values;
+        Number              *buffer; ///< half storage, staged: [component][block], see PatchMatrixView
+        int                  n_blocks;
+      };
+
       /** The work of a block of threads on its patch; A_P may still be on its way to shared memory. */
-      template <bool staged, int static_size, int held, typename Number>
+      template <bool staged, PatchStorage storage, int static_size, int held, typename Number>
       __device__ __forceinline__ void relax_patch(const PatchMatrixView<Number> &A,
                                                   const double *const            weight,
                                                   const Number *const            b,
                                                   const Number *const            r,
                                                   Number *const                  x,
                                                   Number *const                  r_out,
-                                                  const std::uint16_t *const     columns,
-                                                  const Number *const            values,
+                                                  const Inner<Number>           &inner,
                                                   Number *const                  z)
       {
+        // Where the last phase of a product reads nothing of z, threads with whole nodes go on to z there.
+        constexpr bool in_place = (storage == PatchStorage::half && staged) || storage == PatchStorage::half_atomic;
+        constexpr bool fused    = in_place && held == static_size;
         const int     first_slice = A.patch_slices[blockIdx.x];
         const int     nc          = static_size > 0 ? static_size : A.block_size;
         const int     n_slots     = (A.patch_slices[blockIdx.x + 1] - first_slice) * height<static_size>(A);
@@ -140,6 +259,61 @@ namespace PatchFEM
             work(Rows<static_size, held, Number>(A, first_slice, n_slots, item));
           __syncthreads();
         };
+        /** use(rows, sums) for A_P z; t is overwritten. */
+        const auto product = [&](const auto &use) {
+          if constexpr (storage == PatchStorage::both)
+            for_each_item([&](const auto &rows) {
+              Number sums[held];
+              rows.template product<staged>(inner.columns, inner.values, z, sums);
+              use(rows, sums);
+            });
+          else
+          {
+            if (storage == PatchStorage::half_atomic)
+              for_each_item([&](const auto &rows) {
+#pragma unroll
+                for (int a = 0; a < held; ++a)
+                  t[rows.place(a)] = 0;
+              });
+            for_each_item([&](const auto &rows) {
+              Number sums[held];
+              rows.template kept_product<staged>(
+                  inner.columns, inner.values, z, sums,
+                  [&](const int place, const int column, const Number(&products)[held]) {
+#pragma unroll
+                    for (int a = 0; a < held; ++a)
+                      if (storage == PatchStorage::half_atomic)
+                        atomicAdd(t + (rows.first + a) * n_slots + column, products[a]);
+                      else if (staged)
+                        inner.buffer[(rows.first + a) * inner.n_blocks + place] = products[a];
+                  });
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                if (storage == PatchStorage::half_atomic)
+                  atomicAdd(t + rows.place(a), sums[a]);
+                else
+                  t[rows.place(a)] = sums[a];
+            });
+            for_each_item([&](const auto &rows) {
+              Number sums[held];
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                sums[a] = t[rows.place(a)];
+              if (storage == PatchStorage::half && staged)
+                rows.add_mirrored(inner.mirrors, inner.buffer, inner.n_blocks, sums);
+              else if (storage == PatchStorage::half)
+                rows.add_transposed(inner.mirrors, inner.values, z, sums);
+              use(rows, sums);
+            });
+          }
+        };
+        if (staged && storage == PatchStorage::half) // what padding of the mirrors reads
+          for (int item = threadIdx.x; item < n_slots * nc; item += blockDim.x)
+          {
+            const int h = height<static_size>(A), slot = item % n_slots, slice = slot / h;
+            inner.buffer[item / n_slots * inner.n_blocks + slot % h +
+                         static_cast<int>(A.inner_offsets[first_slice + slice] - A.inner_offsets[first_slice])] = 0;
+          }
         for_each_item([&](const auto &rows) {
           const Number *const source = r != nullptr ? r : b;
 #pragma unroll
@@ -154,9 +328,7 @@ namespace PatchFEM
         {
           if (staged)
             arrive();
-          for_each_item([&](const auto &rows) {
-            Number sums[held];
-            rows.template product<staged>(columns, values, z, sums);
+          product([&](const auto &rows, const Number(&sums)[held]) {
 #pragma unroll
             for (int a = 0; a < held; ++a)
               rhs[rows.place(a)] -= sums[a];
@@ -175,14 +347,21 @@ namespace PatchFEM
           arrive();
         for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
         {
-          for_each_item([&](const auto &rows) {
-            Number sums[held];
-            rows.template product<staged>(columns, values, z, sums);
+          omega = static_cast<Number>(A.weights[sweep]);
+          product([&](const auto &rows, const Number(&sums)[held]) {
 #pragma unroll
             for (int a = 0; a < held; ++a)
               t[rows.place(a)] = rhs[rows.place(a)] - sums[a];
+            if (!fused)
+              return;
+            Number steps[held];
+            rows.diagonal(t, steps);
+#pragma unroll
+            for (int a = 0; a < held; ++a)
+              z[rows.place(a)] += omega * steps[a];
           });
-          omega = static_cast<Number>(A.weights[sweep]);
+          if (fused)
+            continue;
           for_each_item([&](const auto &rows) {
             Number sums[held];
             rows.diagonal(t, sums);
@@ -206,9 +385,7 @@ namespace PatchFEM
           }
         });
         if (r_out != nullptr)
-          for_each_item([&](const auto &rows) {
-            Number sums[held];
-            rows.template product<staged>(columns, values, z, sums);
+          product([&](const auto &rows, const Number(&sums)[held]) {
             if (rows.node < 0)
               return;
 #pragma unroll
@@ -217,15 +394,25 @@ namespace PatchFEM
           });
       }
 
+      /** Bytes that A_P of a patch takes in shared memory. */
+      template <typename Number>
+      PATCHFEM_INLINE std::size_t
+      inner_bytes(const PatchStorage storage, const int nc, const std::size_t n_blocks, const std::size_t n_mirrors)
+      {
+        const std::size_t buffer = storage == PatchStorage::half ? nc * sizeof(Number) : 0;
+        return n_blocks * (nc * nc * sizeof(Number) + sizeof(std::uint16_t) + buffer) +
+               n_mirrors * sizeof(std::uint16_t);
+      }
+
       /**
-       * One block of threads per patch; see patch_relaxation() and, without @p weight, patch_inverse(). Patches of
-       * @p room blocks at most have A_P copied to shared memory, on its way while the vectors are gathered; larger ones
-       * read it from memory in every sweep.
+       * One block of threads per patch; see patch_relaxation() and, without @p weight, patch_inverse(). If A_P fits
+       * @p room bytes, it is copied to shared memory, on its way while the vectors are gathered; else it is read from
+       * memory in every sweep.
        */
-      template <int static_size, int held, typename Number>
+      template <PatchStorage storage, int static_size, int held, typename Number>
       __global__ void __launch_bounds__(max_threads)
           relaxation_kernel(const __grid_constant__ PatchMatrixView<Number> A,
-                            const int                                       room,
+                            const std::size_t                               room,
                             const double *const                             weight,
                             const Number *const                             b,
                             const Number *const                             r,
@@ -237,23 +424,37 @@ namespace PatchFEM
         const int            nc       = static_size > 0 ? static_size : A.block_size;
         const std::int64_t   begin    = A.inner_offsets[first_slice];
         const std::int64_t   n_blocks = A.inner_offsets[last_slice] - begin;
-        const std::uint16_t *columns  = A.inner_columns + begin;
-        const Number        *values   = A.inner_values + begin * nc * nc;
-        Number *const        vectors  = reinterpret_cast<Number *>(memory);
-        if (n_blocks > room)
-          return relax_patch<false, static_size, held>(A, weight, b, r, x, r_out, columns, values, vectors);
+        Inner<Number>        inner{A.inner_columns + begin, nullptr, A.inner_values + begin * nc * nc, nullptr,
+                            static_cast<int>(n_blocks)};
+        std::int64_t         n_mirrors = 0;
+        if (storage == PatchStorage::half)
+        {
+          inner.mirrors = A.mirrors + A.mirror_offsets[first_slice];
+          n_mirrors     = A.mirror_offsets[last_slice] - A.mirror_offsets[first_slice];
+        }
+        Number *const vectors = reinterpret_cast<Number *>(memory);
+        if (inner_bytes<Number>(storage, nc, n_blocks, n_mirrors) > room)
+          return relax_patch<false, storage, static_size, held>(A, weight, b, r, x, r_out, inner, vectors);
 
         // Slices begin at multiples of 16 bytes in each of the arrays.
-        Number *const        staged_values  = vectors + 3 * (last_slice - first_slice) * height<static_size>(A) * nc;
-        std::uint16_t *const staged_columns = reinterpret_cast<std::uint16_t *>(staged_values + n_blocks * nc * nc);
+        Number *const staged_values = vectors + 3 * (last_slice - first_slice) * height<static_size>(A) * nc;
+        Number *const buffer        = staged_values + n_blocks * nc * nc;
+        std::uint16_t *const staged_columns =
+            reinterpret_cast<std::uint16_t *>(buffer + (storage == PatchStorage::half ? n_blocks * nc : 0));
+        std::uint16_t *const staged_mirrors = staged_columns + n_blocks;
         const auto           copy           = [&](void *to, const void *from, const int n_bytes) {
           for (int i = threadIdx.x * 16; i < n_bytes; i += blockDim.x * 16)
             __pipeline_memcpy_async(static_cast<char *>(to) + i, static_cast<const char *>(from) + i, 16);
         };
-        copy(staged_values, values, static_cast<int>(n_blocks * nc * nc * sizeof(Number)));
-        copy(staged_columns, columns, static_cast<int>(n_blocks * sizeof(std::uint16_t)));
+        copy(staged_values, inner.values, static_cast<int>(n_blocks * nc * nc * sizeof(Number)));
+        copy(staged_columns, inner.columns, static_cast<int>(n_blocks * sizeof(std::uint16_t)));
+        copy(staged_mirrors, inner.mirrors, static_cast<int>(n_mirrors * sizeof(std::uint16_t)));
         __pipeline_commit();
-        relax_patch<true, static_size, held>(A, weight, b, r, x, r_out, staged_columns, staged_values, vectors);
+        inner.values  = staged_values;
+        inner.buffer  = buffer;
+        inner.columns = staged_columns;
+        inner.mirrors = staged_mirrors;
+        relax_patch<true, storage, static_size, held>(A, weight, b, r, x, r_out, inner, vectors);
       }
 
       /** One thread per held rows of a node; r = b - A_B x. */
@@ -307,9 +508,11 @@ namespace PatchFEM
        * unknown of a solution).
        */
       template <typename Number>
-      constexpr int rows_held(const int static_size)
+      constexpr int rows_held(const int static_size, const PatchStorage storage)
       {
-        return static_size > 0 && static_size <= 3 && sizeof(Number) == 4 ? static_size : 1;
+        return static_size > 0 && static_size <= 3 && (sizeof(Number) == 4 || storage != PatchStorage::both)
+                   ? static_size
+                   : 1;
       }
 
       template <typename Number>
@@ -323,25 +526,38 @@ namespace PatchFEM
       {
         if (A.n_patches == 0)
           return;
-        with_block_size(A.block_size, [&](auto static_size) {
-          constexpr int     size = decltype(static_size)::value, held = rows_held<Number>(size);
-          const std::size_t most    = cuda_runtime::shared_memory_per_block();
-          const std::size_t vectors = std::size_t(3) * A.largest_patch * A.block_size * sizeof(Number);
-          const std::size_t block   = std::size_t(A.block_size) * A.block_size * sizeof(Number) + sizeof(std::uint16_t);
+        const auto run = [&](auto static_size, auto static_storage) {
+          constexpr int          size    = decltype(static_size)::value;
+          constexpr PatchStorage storage = decltype(static_storage)::value;
+          constexpr int          held    = rows_held<Number>(size, storage);
+          const std::size_t      most    = cuda_runtime::shared_memory_per_block();
+          const std::size_t      vectors = std::size_t(3) * A.largest_patch * A.block_size * sizeof(Number);
           require(vectors <= most, "A patch of " + std::to_string(A.largest_patch) + " nodes with " +
                                        std::to_string(A.block_size) + " unknowns each does not fit the " +
                                        std::to_string(most) + " bytes of shared memory.");
           // Two patches at least share a multiprocessor, so that one is read while the other is worked on.
           const std::size_t half    = most / 2 - 1024;
-          const std::size_t room    = vectors < half ? std::min((half - vectors) / block, A.largest_inner) : 0;
-          const std::size_t bytes   = vectors + room * block;
+          const std::size_t inner   = inner_bytes<Number>(storage, A.block_size, A.largest_inner, A.largest_mirror);
+          const std::size_t room    = vectors < half ? std::min(half - vectors, inner) : 0;
+          const std::size_t bytes   = vectors + room;
           const int         threads = std::min(max_threads, (A.largest_patch * (A.block_size / held) + 31) / 32 * 32);
-          const auto        kernel  = relaxation_kernel<size, held, Number>;
+          const auto        kernel  = relaxation_kernel<storage, size, held, Number>;
           if (bytes > 49152)
             PATCHFEM_CUDA_CHECK(
                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-          kernel<<<A.n_patches, threads, bytes, stream_of(where)>>>(A, static_cast<int>(room), weight, b, r, x, r_out);
+          kernel<<<A.n_patches, threads, bytes, stream_of(where)>>>(A, room, weight, b, r, x, r_out);
           PATCHFEM_CUDA_CHECK_LAUNCH();
+        };
+        with_block_size(A.block_size, [&](auto size) {
+          switch (A.storage)
+          {
+          case PatchStorage::both:
+            return run(size, std::integral_constant<PatchStorage, PatchStorage::both>());
+          case PatchStorage::half:
+            return run(size, std::integral_constant<PatchStorage, PatchStorage::half>());
+          case PatchStorage::half_atomic:
+            return run(size, std::integral_constant<PatchStorage, PatchStorage::half_atomic>());
+          }
         });
       }
     } // namespace
@@ -371,7 +587,7 @@ namespace PatchFEM
       if (A.n_slices == 0)
         return;
       with_block_size(A.block_size, [&](auto static_size) {
-        constexpr int      size = decltype(static_size)::value, held = rows_held<Number>(size);
+        constexpr int      size = decltype(static_size)::value, held = rows_held<Number>(size, PatchStorage::both);
         const std::int64_t n_threads = std::int64_t(A.n_slices) * A.slice_height * (A.block_size / held);
         outer_residual_kernel<size, held>
             <<<static_cast<unsigned int>((n_threads + 255) / 256), 256, 0, stream_of(where)>>>(A, x, b, r);
@@ -389,10 +605,10 @@ namespace PatchFEM
     INSTANTIATE_BODY(NarrowBody);
     INSTANTIATE_BODY(SlotBody);
     INSTANTIATE_BODY(PatchSliceSizesBody);
-
 #define INSTANTIATE(Number)                                                                             \
   INSTANTIATE_BODY(CountInnerBody<Number>);                                                             \
   INSTANTIATE_BODY(FillPatchMatrixBody<Number>);                                                        \
+  INSTANTIATE_BODY(MirrorsBody<Number>);                                                                \
   INSTANTIATE_BODY(PatchDiagonalBody<Number>);                                                          \
   template void patch_relaxation(Cuda, const PatchMatrixView<Number> &, const double *, const Number *, \
                                  const Number *, Number *, Number *);                                   \

@@ -163,6 +163,10 @@ namespace PatchFEM
                       "correction.");
     prm.declare_entry("Inner sweeps", std::to_string(amg.inner_sweeps), Patterns::Integer(1, 20),
                       "Sweeps inside of the patches in each sweep of the smoother patch.");
+    prm.declare_entry("Patch storage", "both", Patterns::Selection("both|half|half_atomic"),
+                      "Of the symmetric matrices of patches: both halves; one half, applied in a fixed order; or one "
+                      "half, applied by atomic additions, with which results of the back end cuda do not repeat bit by "
+                      "bit.");
     prm.declare_entry(
         "Smoothing range", "6", Patterns::Double(1.),
         "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
@@ -202,6 +206,7 @@ namespace PatchFEM
                                                               : AMGSmoother::l1_jacobi;
     amg.smoother_sweeps        = prm.get_integer("Sweeps");
     amg.inner_sweeps           = prm.get_integer("Inner sweeps");
+    amg.patch_storage          = patch_storage(prm.get("Patch storage"));
     amg.smoothing_range        = prm.get_double("Smoothing range");
     amg.cycle                  = prm.get("Cycle") == "w" ? AMGCycle::w : AMGCycle::v;
     amg.coarse_size            = prm.get_integer("Coarse size");

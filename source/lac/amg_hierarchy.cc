@@ -224,7 +224,7 @@ namespace PatchFEM
     case AMGSmoother::patch:
       return std::make_unique<PatchSmoother<Number>>(level.aggregates, parameters.smoother_sweeps,
                                                      parameters.smoothing_range, parameters.inner_sweeps,
-                                                     parameters.eigenvalue_steps);
+                                                     parameters.eigenvalue_steps, parameters.patch_storage);
     }
     throw Error("An unknown smoother was asked for.");
   }
