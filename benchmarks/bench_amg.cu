@@ -4,7 +4,7 @@
 // set-up again for new values on the same pattern, phase by phase as well, and a verified solution to 1e-8.
 //   bench_amg [--n NODES] [--laplace NODES] [--tetrahedra NODES] [--only elasticity|laplace|tetrahedra]
 //             [--precision fp32|fp64] [--smoother chebyshev|patch] [--sweeps N] [--inner-sweeps N]
-//             [--patch-storage both|half|half_atomic] [--patch-bytes N] [--repetitions N] [--json FILE]
+//             [--patch-storage automatic|both|half|half_atomic] [--patch-bytes N] [--repetitions N] [--json FILE]
 #include "grid_matrices.cuh"
 #include "helmholtz_tetrahedra.h"
 
@@ -194,12 +194,12 @@ namespace
   }
 
   template <int n_c>
-  void measure_grid(Report                  &report,
-                    const Backend           &backend,
-                    const int                n,
-                    const int                n_repetitions,
-                    const std::vector<bool> &precisions,
-                    const AMGParameters     &parameters,
+  void measure_grid(Report                            &report,
+                    const Backend                     &backend,
+                    const int                          n,
+                    const int                          n_repetitions,
+                    const std::vector<bool>           &precisions,
+                    const AMGParameters               &parameters,
                     const Aggregation::AdditionalData &aggregates)
   {
     SlicedEllpackMatrix<double> matrix;
@@ -225,12 +225,12 @@ namespace
    * sigma = lambda = 1, b_i = 1. Nodes come in random numbering; ElementBatches renumbers them along a curve, as it does
    * with every mesh, before there is a matrix.
    */
-  void measure_tetrahedra(Report                  &report,
-                          const Backend           &backend,
-                          const int                n,
-                          const int                n_repetitions,
-                          const std::vector<bool> &precisions,
-                          const AMGParameters     &parameters,
+  void measure_tetrahedra(Report                            &report,
+                          const Backend                     &backend,
+                          const int                          n,
+                          const int                          n_repetitions,
+                          const std::vector<bool>           &precisions,
+                          const AMGParameters               &parameters,
                           const Aggregation::AdditionalData &aggregates)
   {
     const ElementTables         tables  = synthetic::cube_of_tetrahedra(n - 1, 1, true);
@@ -274,7 +274,7 @@ namespace
                      {"smoother", "chebyshev"},
                      {"sweeps", "2"},
                      {"inner-sweeps", "3"},
-                     {"patch-storage", "both"},
+                     {"patch-storage", "automatic"},
                      {"patch-bytes", "65536"},
                      {"repetitions", "3"}},
                     {});
@@ -308,7 +308,8 @@ namespace
     if (wanted("laplace"))
       measure_grid<1>(report, backend, options.get_int("laplace"), n_repetitions, precisions, parameters, aggregates);
     if (wanted("tetrahedra"))
-      measure_tetrahedra(report, backend, options.get_int("tetrahedra"), n_repetitions, precisions, parameters, aggregates);
+      measure_tetrahedra(report, backend, options.get_int("tetrahedra"), n_repetitions, precisions, parameters,
+                         aggregates);
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   }

@@ -3,7 +3,7 @@
 // with multigrid whose smoother is Chebyshev's polynomial or works on patches, by steps and inner sweeps, for V- and
 // W-cycles, patches of half and double the size, and two materials. Aggregates of k hops and patches can be chosen.
 //   bench_helmholtz [--n CUBES] [--backend NAME] [--distance K] [--patch-bytes N]
-//             [--patch-storage both|half|half_atomic] [--quick] [--json FILE]
+//             [--patch-storage automatic|both|half|half_atomic] [--quick] [--json FILE]
 #include "benchmark.h"
 #include "helmholtz_system.h"
 
@@ -130,7 +130,7 @@ namespace
                                                {"backend", "auto"},
                                                {"distance", std::to_string(defaults.aggregate_distance)},
                                                {"patch-bytes", std::to_string(defaults.patch_bytes)},
-                                               {"patch-storage", "both"}},
+                                               {"patch-storage", "automatic"}},
                                               {"quick"});
     options.parse(argc, argv);
     const Backend backend(options.get("backend"));

@@ -163,10 +163,12 @@ namespace PatchFEM
                       "correction.");
     prm.declare_entry("Inner sweeps", std::to_string(amg.inner_sweeps), Patterns::Integer(1, 20),
                       "Sweeps inside of the patches in each sweep of the smoother patch.");
-    prm.declare_entry("Patch storage", "both", Patterns::Selection("both|half|half_atomic"),
-                      "Of the symmetric matrices of patches: both halves; one half, applied in a fixed order; or one "
-                      "half, applied by atomic additions, with which results of the back end cuda do not repeat bit by "
-                      "bit.");
+    prm.declare_entry(
+        "Patch storage", "automatic", Patterns::Selection("automatic|both|half|half_atomic"),
+        "Of the symmetric matrices of patches: both halves; one half, applied in a fixed order; one half, "
+        "applied by atomic additions, with which results of the back end cuda do not repeat bit by bit "
+        "and which is slower; or automatic, which is half for vector fields and both for scalar "
+        "problems.");
     prm.declare_entry(
         "Smoothing range", "6", Patterns::Double(1.),
         "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "

@@ -71,7 +71,7 @@ namespace PatchFEM
       {
         constexpr int      storage = static_size > 0 ? static_size : max_block_size;
         const int          b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
-        const std::int64_t begin                  = A.inner_offsets[slice];
+        const std::int64_t begin = A.inner_offsets[slice];
         const int          width = A.inner_width(slice), slot = (slice - first_slice) * h;
         const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
         const Number *__restrict__ values         = A.inner_values + begin * b * b;

@@ -61,7 +61,7 @@ namespace PatchFEM
                                                       std::to_string(A.n_rows()) + " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     levels.clear();
-    aggregation.want_patches(parameters.smoother == AMGSmoother::patch);
+    aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_vectors = std::move(null_basis);
     null_scale.release();
     compute_null_scale(A);

@@ -13,6 +13,8 @@ namespace PatchFEM
 
   PatchStorage patch_storage(const std::string &name)
   {
+    if (name == "automatic")
+      return PatchStorage::automatic;
     if (name == "both")
       return PatchStorage::both;
     if (name == "half")
@@ -27,7 +29,7 @@ namespace PatchFEM
                                    const PatchStorage                 patch_storage)
   {
     const Backend &place = A.backend();
-    storage              = patch_storage;
+    storage              = kernels::chosen_storage(patch_storage, A.block_rows());
     const bool half      = storage != PatchStorage::both;
     block_size           = A.block_rows();
     slice_height         = kernels::patch_slice_height(block_size);
@@ -138,8 +140,8 @@ namespace PatchFEM
                                     const int                              sweeps,
                                     const double                          *all_weights)
   {
-    n_sweeps             = sweeps;
-    weights              = all_weights;
+    n_sweeps = sweeps;
+    weights  = all_weights;
     fill(A, inner_values.data(), outer_values.data(), nullptr, nullptr);
     run(A.backend(), static_cast<std::int64_t>(nodes.size()),
         kernels::PatchDiagonalBody<Number>{*D_inverse.block_diagonal(), nodes.data(), slice_height, diagonal.data()});

@@ -274,14 +274,15 @@ TEST_P(PatchSmootherTest, RelaxationByEye)
     patches.reinit(A, lists, storage);
     patches.compute(A, D, 2, weights.data());
     EXPECT_EQ(patches.n_patches(), 2);
-    Vector<double>       x(backend(), cases::not_a_number<double>(4)), r(backend(), cases::not_a_number<double>(4));
+    Vector<double> x(backend(), cases::not_a_number<double>(4)), r(backend(), cases::not_a_number<double>(4));
     patches.vmult(x, b);
     EXPECT_LT(cases::difference(x.copy_to_host(), (std::vector<double>{0.5, 0.25, 0.5, 1.})), 1e-15);
     const PatchMatrixView<double> view    = patches.view();
     const double *const           weight  = weights.data() + 2;
     const double *const           nothing = nullptr;
-    dispatch(backend(),
-             [&](auto where) { kernels::patch_relaxation(where, view, weight, b.data(), nothing, x.data(), r.data()); });
+    dispatch(backend(), [&](auto where) {
+      kernels::patch_relaxation(where, view, weight, b.data(), nothing, x.data(), r.data());
+    });
     EXPECT_LT(cases::difference(x.copy_to_host(), (std::vector<double>{0.25, 0.125, 0.25, 0.5})), 1e-15);
     EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{0.625, 0., 0., 1.25})), 1e-15);
     dispatch(backend(), [&](auto where) { kernels::patch_outer_residual(where, view, x.data(), r.data(), r.data()); });
@@ -460,6 +461,44 @@ TEST_P(PatchSmootherTest, RepeatsBitByBit)
     }
   }
   omp_set_num_threads(before);
+}
+
+TEST_P(PatchSmootherTest, AutomaticStorageAndWhatPatchesTake)
+{
+  // A block of 3 in fp32 with its column takes 38 bytes. A half adds 12 for the product and 2 for the other row's place.
+  EXPECT_EQ(kernels::patch_block_bytes(PatchStorage::both, 3, 4), 38);
+  EXPECT_EQ(kernels::patch_pair_bytes(PatchStorage::both, 3, 4), 76);
+  EXPECT_EQ(kernels::patch_block_bytes(PatchStorage::half, 3, 4), 50);
+  EXPECT_EQ(kernels::patch_pair_bytes(PatchStorage::automatic, 3, 4), 52);
+  EXPECT_EQ(kernels::patch_pair_bytes(PatchStorage::automatic, 1, 4), 12);
+  const int n = 13;
+  for (const int b : {1, 3})
+  {
+    const SlicedEllpackMatrix<double> A(backend(), b == 1 ? cases::grid_matrix<1>(n) : cases::grid_matrix<3>(n), b);
+    std::vector<double>               nodes;
+    for (const PatchStorage storage : {PatchStorage::both, PatchStorage::half, PatchStorage::automatic})
+    {
+      Aggregation                 aggregation;
+      Aggregation::AdditionalData data;
+      data.patch_storage = storage;
+      aggregation.reinit(A, data);
+      EXPECT_LE(aggregation.statistics().largest_patch_bytes, int(data.patch_bytes));
+      nodes.push_back(aggregation.statistics().nodes_per_patch.mean);
+      AggregateLists lists;
+      lists.set_patches(Array<int>(backend(), aggregation.patch_offsets().to_vector()),
+                        Array<int>(backend(), aggregation.permutation().to_vector()));
+      PatchMatrix<double> patches;
+      patches.reinit(A, lists, storage);
+      EXPECT_EQ(patches.n_mirrors() > 0, storage == PatchStorage::half || (b == 3 && storage != PatchStorage::both));
+    }
+    if (b == 3)
+    {
+      EXPECT_GT(nodes[1], 1.2 * nodes[0]);
+    }
+    EXPECT_EQ(nodes[2], nodes[b == 3 ? 1 : 0]);
+  }
+  EXPECT_EQ(patch_storage("half_atomic"), PatchStorage::half_atomic);
+  EXPECT_THROW(patch_storage("upper"), Error);
 }
 
 TEST_P(PatchSmootherTest, CyclesAreSymmetricAndPositiveDefinite)

@@ -167,9 +167,9 @@ namespace PatchFEM
           if (node < 0)
             continue;
           const int outer = lengths[node] - inner[node], mirrored = inner[node] - kept[node];
-          inner_width     = kept[node] > inner_width ? kept[node] : inner_width;
-          mirror_width    = mirrored > mirror_width ? mirrored : mirror_width;
-          outer_width     = outer > outer_width ? outer : outer_width;
+          inner_width  = kept[node] > inner_width ? kept[node] : inner_width;
+          mirror_width = mirrored > mirror_width ? mirrored : mirror_width;
+          outer_width  = outer > outer_width ? outer : outer_width;
         }
         inner_sizes[slice]  = inner_width * slice_height;
         mirror_sizes[slice] = mirror_width * slice_height;
@@ -210,11 +210,11 @@ namespace PatchFEM
       {
         const std::int64_t slice = slot / slice_height, inner_begin = inner_offsets[slice],
                            outer_begin = outer_offsets[slice];
-        const int r                    = static_cast<int>(slot % slice_height);
-        const int inner_width          = static_cast<int>((inner_offsets[slice + 1] - inner_begin) / slice_height);
-        const int outer_width          = static_cast<int>((outer_offsets[slice + 1] - outer_begin) / slice_height);
-        const int row                  = nodes[slot];
-        const auto inner = [&](const int place, const int column, const int k) {
+        const int  r                   = static_cast<int>(slot % slice_height);
+        const int  inner_width         = static_cast<int>((inner_offsets[slice + 1] - inner_begin) / slice_height);
+        const int  outer_width         = static_cast<int>((outer_offsets[slice + 1] - outer_begin) / slice_height);
+        const int  row                 = nodes[slot];
+        const auto inner               = [&](const int place, const int column, const int k) {
           if (inner_columns != nullptr)
             inner_columns[inner_begin + std::int64_t(place) * slice_height + r] = static_cast<std::uint16_t>(column);
           write(inner_values, inner_begin, place, r, row, k);

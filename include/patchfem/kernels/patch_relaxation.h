@@ -24,6 +24,7 @@ namespace PatchFEM
   /** What is stored of the symmetric blocks A_kk: see PatchMatrixView. */
   enum class PatchStorage
   {
+    automatic,  ///< half for blocks, both for scalars
     both,       ///< all entries, by rows
     half,       ///< one of A_ij and A_ji, and for the other row where it stands: rows are summed in a fixed order
     half_atomic ///< one of them, whose product with the other row is added atomically, so that results do not repeat
@@ -65,9 +66,9 @@ namespace PatchFEM
     int                  n_sweeps;
     const double        *weights; ///< omega of the sweeps, [n_sweeps]
 
-    PatchStorage         storage        = PatchStorage::both;
-    std::size_t          largest_mirror = 0;       ///< mirrors of a patch, padding included
-    const std::int64_t  *mirror_offsets = nullptr; ///< [slice + 1]; with half storage in a fixed order
+    PatchStorage        storage        = PatchStorage::both; ///< not automatic
+    std::size_t         largest_mirror = 0;                  ///< mirrors of a patch, padding included
+    const std::int64_t *mirror_offsets = nullptr;            ///< [slice + 1]; with half storage in a fixed order
     /// Sliced as columns: a kept block of another row of the patch, counted from the patch's first. Padding: the diagonal.
     const std::uint16_t *mirrors = nullptr;
 
@@ -97,6 +98,31 @@ namespace PatchFEM
     PATCHFEM_INLINE constexpr bool keeps_block(const int i, const int j)
     {
       return ((i ^ j) & 1) == (i < j ? 1 : 0);
+    }
+
+    /**
+     * The storage that automatic stands for. Both halves of a pair of scalars take 12 bytes of fast memory in fp32, and so
+     * does one half with its buffer and places, while its sums take an additional phase.
+     */
+    PATCHFEM_INLINE constexpr PatchStorage chosen_storage(const PatchStorage storage, const int block_size)
+    {
+      return storage != PatchStorage::automatic ? storage : block_size == 1 ? PatchStorage::both : PatchStorage::half;
+    }
+
+    /** Bytes of fast memory for a stored block of A_kk: its values and column and, of a half, its place in the buffer. */
+    PATCHFEM_INLINE constexpr std::int64_t
+    patch_block_bytes(const PatchStorage storage, const int block_size, const int bytes_per_value)
+    {
+      const bool both = chosen_storage(storage, block_size) == PatchStorage::both;
+      return (std::int64_t(block_size) + (both ? 0 : 1)) * block_size * bytes_per_value + 2;
+    }
+
+    /** The same for what couples a pair of nodes, the same whether or not half storage needs mirrors. */
+    PATCHFEM_INLINE constexpr std::int64_t
+    patch_pair_bytes(const PatchStorage storage, const int block_size, const int bytes_per_value)
+    {
+      const std::int64_t block = patch_block_bytes(storage, block_size, bytes_per_value);
+      return chosen_storage(storage, block_size) == PatchStorage::both ? 2 * block : block + 2;
     }
 
     /** Blocks of six make patches of few nodes: slices of 32 would be padding for the most part. */

@@ -14,7 +14,7 @@ namespace PatchFEM
    *
    * P3 keeps the upper half of the inner part in coordinates and adds to both rows by atomics. Here a row is summed by
    * one thread in a fixed order, from both halves or from one and the places of the other: see PatchMatrixView. Adding
-   * by atomics is an option, of which results do not repeat bit by bit.
+   * by atomics is an option, with which results do not repeat bit by bit.
    */
   template <typename Number>
   class PatchMatrix : public PreconditionBase<Number>
