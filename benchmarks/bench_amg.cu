@@ -3,8 +3,8 @@
 // on Helmholtz' equation on linear tetrahedra whose nodes come in random numbering, about 10 M unknowns each: set-up,
 // set-up again for new values on the same pattern, phase by phase as well, and a verified solution to 1e-8.
 //   bench_amg [--n NODES] [--laplace NODES] [--tetrahedra NODES] [--only elasticity|laplace|tetrahedra]
-//             [--precision fp32|fp64] [--smoother chebyshev|patch] [--sweeps N] [--inner-sweeps N] [--repetitions N]
-//             [--json FILE]
+//             [--precision fp32|fp64] [--smoother chebyshev|patch] [--sweeps N] [--inner-sweeps N]
+//             [--patch-storage automatic|both|half|half_atomic] [--patch-bytes N] [--repetitions N] [--json FILE]
 #include "grid_matrices.cuh"
 #include "helmholtz_tetrahedra.h"
 
@@ -25,6 +25,7 @@ namespace
     std::vector<double>                                              load;
     std::function<std::vector<double>(const std::vector<double> &x)> product; ///< A x on the host, by other means
     AMGParameters                                                    parameters;
+    Aggregation::AdditionalData                                      aggregates;
   };
 
   /** Seconds of each phase of @p work by level, in the order of the first call. */
@@ -102,7 +103,7 @@ namespace
     IterationResult result;
 
     const auto set_up = [&]() {
-      MISAggregation aggregation;
+      MISAggregation aggregation(problem.aggregates);
       amg.initialize(problem.matrix, problem.modes, aggregation, data);
     };
     const auto solve = [&]() {
@@ -193,12 +194,13 @@ namespace
   }
 
   template <int n_c>
-  void measure_grid(Report                  &report,
-                    const Backend           &backend,
-                    const int                n,
-                    const int                n_repetitions,
-                    const std::vector<bool> &precisions,
-                    const AMGParameters     &parameters)
+  void measure_grid(Report                            &report,
+                    const Backend                     &backend,
+                    const int                          n,
+                    const int                          n_repetitions,
+                    const std::vector<bool>           &precisions,
+                    const AMGParameters               &parameters,
+                    const Aggregation::AdditionalData &aggregates)
   {
     SlicedEllpackMatrix<double> matrix;
     GridSystem<n_c>             system(n);
@@ -215,7 +217,7 @@ namespace
     for (const bool single : precisions)
       measure(report, backend,
               {n_c == 1 ? "Q1 Laplace 3D" : "Q1 elasticity 3D", matrix, modes, load,
-               [&](const std::vector<double> &x) { return system.product(x); }, parameters},
+               [&](const std::vector<double> &x) { return system.product(x); }, parameters, aggregates},
               n_repetitions, single);
   }
 
@@ -223,12 +225,13 @@ namespace
    * sigma = lambda = 1, b_i = 1. Nodes come in random numbering; ElementBatches renumbers them along a curve, as it does
    * with every mesh, before there is a matrix.
    */
-  void measure_tetrahedra(Report                  &report,
-                          const Backend           &backend,
-                          const int                n,
-                          const int                n_repetitions,
-                          const std::vector<bool> &precisions,
-                          const AMGParameters     &parameters)
+  void measure_tetrahedra(Report                            &report,
+                          const Backend                     &backend,
+                          const int                          n,
+                          const int                          n_repetitions,
+                          const std::vector<bool>           &precisions,
+                          const AMGParameters               &parameters,
+                          const Aggregation::AdditionalData &aggregates)
   {
     const ElementTables         tables  = synthetic::cube_of_tetrahedra(n - 1, 1, true);
     auto                        batches = std::make_shared<ElementBatches>();
@@ -257,7 +260,7 @@ namespace
     for (const bool single : precisions)
       measure(report, backend,
               {"P1 Helmholtz, tetrahedra, random numbering", matrix, modes, std::vector<double>(tables.n_nodes, 1.),
-               product, parameters},
+               product, parameters, aggregates},
               n_repetitions, single);
   }
 
@@ -271,6 +274,8 @@ namespace
                      {"smoother", "chebyshev"},
                      {"sweeps", "2"},
                      {"inner-sweeps", "3"},
+                     {"patch-storage", "automatic"},
+                     {"patch-bytes", "65536"},
                      {"repetitions", "3"}},
                     {});
     options.parse(argc, argv);
@@ -294,12 +299,17 @@ namespace
     parameters.smoother        = options.get("smoother") == "patch" ? AMGSmoother::patch : AMGSmoother::chebyshev;
     parameters.smoother_sweeps = options.get_int("sweeps");
     parameters.inner_sweeps    = options.get_int("inner-sweeps");
+    parameters.patch_storage   = patch_storage(options.get("patch-storage"));
+    Aggregation::AdditionalData aggregates;
+    aggregates.patches     = false; // unless the smoother works on them
+    aggregates.patch_bytes = options.get_int("patch-bytes");
     if (wanted("elasticity"))
-      measure_grid<3>(report, backend, options.get_int("n"), n_repetitions, precisions, parameters);
+      measure_grid<3>(report, backend, options.get_int("n"), n_repetitions, precisions, parameters, aggregates);
     if (wanted("laplace"))
-      measure_grid<1>(report, backend, options.get_int("laplace"), n_repetitions, precisions, parameters);
+      measure_grid<1>(report, backend, options.get_int("laplace"), n_repetitions, precisions, parameters, aggregates);
     if (wanted("tetrahedra"))
-      measure_tetrahedra(report, backend, options.get_int("tetrahedra"), n_repetitions, precisions, parameters);
+      measure_tetrahedra(report, backend, options.get_int("tetrahedra"), n_repetitions, precisions, parameters,
+                         aggregates);
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   }

@@ -2,7 +2,8 @@
 // P3's Helmholtz problem on a cube cut into tetrahedra, b_i = 1, to 1e-8: iterations of conjugate gradients alone and
 // with multigrid whose smoother is Chebyshev's polynomial or works on patches, by steps and inner sweeps, for V- and
 // W-cycles, patches of half and double the size, and two materials. Aggregates of k hops and patches can be chosen.
-//   bench_helmholtz [--n CUBES] [--backend NAME] [--distance K] [--patch-bytes N] [--quick] [--json FILE]
+//   bench_helmholtz [--n CUBES] [--backend NAME] [--distance K] [--patch-bytes N]
+//             [--patch-storage automatic|both|half|half_atomic] [--quick] [--json FILE]
 #include "benchmark.h"
 #include "helmholtz_system.h"
 
@@ -57,12 +58,15 @@ namespace
       aggregates.aggregate_distance = options.get_int("distance");
       aggregates.patch_bytes        = options.get_int("patch-bytes");
       aggregates.patches            = false; // unless the smoother works on them
+      storage                       = patch_storage(options.get("patch-storage"));
     }
 
     Aggregation::AdditionalData aggregates;
+    PatchStorage                storage;
 
-    void add(const Problem &problem, const std::string &what, const Data &data)
+    void add(const Problem &problem, const std::string &what, Data data)
     {
+      data.patch_storage = storage;
       MISAggregation          aggregation(aggregates);
       PreconditionAMG<double> amg;
       amg.initialize(problem.A, NearNullSpace::constants(problem.A.backend(), problem.A.n_rows(), 1), aggregation,
@@ -87,8 +91,9 @@ namespace
         SlicedEllpackMatrix<float> single;
         single.copy_from(problem.A);
         PatchMatrix<float> patches;
-        patches.reinit(single, lists);
-        bytes = 2. * data.smoother_sweeps * (6. * patches.n_inner_blocks() + 8. * patches.n_outer_blocks());
+        patches.reinit(single, lists, data.patch_storage);
+        bytes = 2. * data.smoother_sweeps *
+                (6. * patches.n_inner_blocks() + 2. * patches.n_mirrors() + 8. * patches.n_outer_blocks());
       }
       further["smoother B/DoF"] = bytes / problem.A.n_rows();
       report.add({problem.name + ", " + what, "steps", double(result.n_iterations), "", 0., result.success(), further});
@@ -124,7 +129,8 @@ namespace
     Options                           options({{"n", "64"},
                                                {"backend", "auto"},
                                                {"distance", std::to_string(defaults.aggregate_distance)},
-                                               {"patch-bytes", std::to_string(defaults.patch_bytes)}},
+                                               {"patch-bytes", std::to_string(defaults.patch_bytes)},
+                                               {"patch-storage", "automatic"}},
                                               {"quick"});
     options.parse(argc, argv);
     const Backend backend(options.get("backend"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "check.cuh"
 #include "parallel_for.cuh"
+#include "patch_rows.cuh"
 
 #include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/patch_matrix_bodies.h>
@@ -19,95 +20,9 @@ namespace PatchFEM
     {
       constexpr int max_threads = 512;
 
-      template <int static_size, typename Number>
-      __device__ __forceinline__ int height(const PatchMatrixView<Number> &A)
-      {
-        return static_size > 0 ? patch_slice_height(static_size) : A.slice_height;
-      }
-
-      /**
-       * What a thread does for the rows [first, first + held) of one node of a patch. Vectors of the patch are
-       * [component][slot] in shared memory.
-       */
-      template <int static_size, int static_held, typename Number>
-      struct Rows
-      {
-        const PatchMatrixView<Number> &A;
-        std::int64_t                   slice; ///< of A
-        int                            first_slice, r, first, slot, n_slots, node;
-
-        __device__ __forceinline__
-        Rows(const PatchMatrixView<Number> &A, const int first_slice, const int n_slots, const int item)
-            : A(A), first_slice(first_slice), n_slots(n_slots)
-        {
-          const int h = height<static_size>(A), parts = size() / static_held;
-          const int in_patch = item / (h * parts);
-          slice              = first_slice + in_patch;
-          r                  = item % h;
-          first              = item / h % parts * static_held;
-          slot               = in_patch * h + r;
-          node               = A.nodes[slice * h + r];
-        }
-
-        __device__ __forceinline__ int size() const { return static_size > 0 ? static_size : A.block_size; }
-        __device__ __forceinline__ int place(const int a) const { return (first + a) * n_slots + slot; }
-        __device__ __forceinline__ std::int64_t unknown(const int a) const
-        {
-          return std::int64_t(node) * size() + first + a;
-        }
-
-        /**
-         * Rows of A_P z, in the order of their blocks; @p columns and @p values are those of the patch, in shared
-         * memory if @p staged.
-         */
-        template <bool staged>
-        __device__ __forceinline__ void
-        product(const std::uint16_t *columns, const Number *values, const Number *z, Number (&sums)[static_held]) const
-        {
-          const int          b = size(), h = height<static_size>(A);
-          const std::int64_t begin = A.inner_offsets[slice];
-          const int          width = static_cast<int>(A.inner_offsets[slice + 1] - begin) / h;
-          const int          base  = static_cast<int>(begin - A.inner_offsets[first_slice]);
-          columns += base + r;
-          values += (base * b + first * h) * b + r;
-#pragma unroll
-          for (int a = 0; a < static_held; ++a)
-            sums[a] = 0;
-#pragma unroll(static_size == 1 ? 8 : 2)
-          for (int k = 0; k < width; ++k)
-          {
-            const int column = staged ? columns[k * h] : __ldg(columns + k * h);
-#pragma unroll
-            for (int c = 0; c < b; ++c)
-            {
-              const Number z_c = z[c * n_slots + column];
-#pragma unroll
-              for (int a = 0; a < static_held; ++a)
-              {
-                const Number *entry = values + ((k * b + a) * b + c) * h;
-                sums[a] += (staged ? *entry : __ldg(entry)) * z_c;
-              }
-            }
-          }
-        }
-
-        /** Rows of D^-1 t. */
-        __device__ __forceinline__ void diagonal(const Number *t, Number (&sums)[static_held]) const
-        {
-          const int     b = size(), h = height<static_size>(A);
-          const Number *D = A.diagonal + slice * (b * (b + 1) / 2) * h + r;
-#pragma unroll
-          for (int a = 0; a < static_held; ++a)
-          {
-            const int row = first + a;
-            sums[a]       = 0;
-#pragma unroll
-            for (int c = 0; c < b; ++c)
-              sums[a] +=
-                  __ldg(D + (row > c ? row * (row + 1) / 2 + c : c * (c + 1) / 2 + row) * h) * t[c * n_slots + slot];
-          }
-        }
-      };
+      /// Where two threads share a node, of which each takes 64 registers: three blocks of threads fit a multiprocessor
+      /// (H200, blocks of 3 in fp32, 126 nodes to a patch: 307 us with 320 threads, 321 with 384, 330 with 256).
+      constexpr int max_threads_of_nodes = 320;
 
       /** Waits for what all threads have copied. */
       __device__ __forceinline__ void arrive()
@@ -116,116 +31,274 @@ namespace PatchFEM
         __syncthreads();
       }
 
+      /** A_P of a patch, in shared memory if staged. */
+      template <typename Number>
+      struct Inner
+      {
+        const std::uint16_t *columns, *mirrors;
+        const Number        *values;
+        Number              *buffer; ///< half storage, staged: [component][block], see PatchMatrixView
+        int                  n_blocks;
+      };
+
       /** The work of a block of threads on its patch; A_P may still be on its way to shared memory. */
-      template <bool staged, int static_size, int held, typename Number>
+      template <bool staged, PatchStorage storage, int static_size, int held, typename Number>
       __device__ __forceinline__ void relax_patch(const PatchMatrixView<Number> &A,
                                                   const double *const            weight,
                                                   const Number *const            b,
                                                   const Number *const            r,
                                                   Number *const                  x,
                                                   Number *const                  r_out,
-                                                  const std::uint16_t *const     columns,
-                                                  const Number *const            values,
+                                                  const Inner<Number>           &inner,
+                                                  const Slices                  &slices,
                                                   Number *const                  z)
       {
-        const int     first_slice = A.patch_slices[blockIdx.x];
-        const int     nc          = static_size > 0 ? static_size : A.block_size;
-        const int     n_slots     = (A.patch_slices[blockIdx.x + 1] - first_slice) * height<static_size>(A);
-        const int     n_items     = n_slots * (nc / held);
-        Number *const t           = z + n_slots * nc;
-        Number *const rhs         = t + n_slots * nc;
+        // Threads that hold all rows of a node go from one step to the next as long as they need nothing of other nodes:
+        // after the last phase of a product too, unless that reads z of others.
+        constexpr bool whole = held == static_size;
+        constexpr bool fused =
+            whole && ((storage == PatchStorage::half && staged) || storage == PatchStorage::half_atomic);
+        const int     nc       = static_size > 0 ? static_size : A.block_size;
+        const int     n_slots  = slices.n_slots;
+        const int     n_items  = n_slots * (nc / held);
+        Number *const t        = z + n_slots * nc;
+        Number *const rhs      = t + n_slots * nc;
+        Number *const second_t = rhs + n_slots * nc;
+        // Two threads to a node if there are as many.
+        const int parts =
+            n_vectors(storage, static_size, held) == 4 && staged && 2 * n_items <= static_cast<int>(blockDim.x) ? 2 : 1;
 
+        const auto rows_of       = [&](const int item) { return Rows<static_size, held, Number>(A, slices, item); };
         const auto for_each_item = [&](const auto &work) {
           for (int item = threadIdx.x; item < n_items; item += blockDim.x)
-            work(Rows<static_size, held, Number>(A, first_slice, n_slots, item));
+            work(rows_of(item));
           __syncthreads();
         };
-        for_each_item([&](const auto &rows) {
-          const Number *const source = r != nullptr ? r : b;
-#pragma unroll
-          for (int a = 0; a < held; ++a)
+        /** use(rows, sums, prepare(rows)) for A_P z, what is prepared being read ahead; t is overwritten. */
+        const auto product = [&](const auto &prepare, const auto &use) {
+          if constexpr (storage == PatchStorage::both)
+            for_each_item([&](const auto &rows) {
+              Number sums[held];
+              rows.template product<staged>(inner.columns, inner.values, z, sums);
+              use(rows, sums, prepare(rows));
+            });
+          else
           {
-            rhs[rows.place(a)] = rows.node >= 0 ? source[rows.unknown(a)] : Number(0);
-            if (r != nullptr)
-              z[rows.place(a)] = rows.node >= 0 ? x[rows.unknown(a)] : Number(0);
-          }
-        });
-        if (r != nullptr)
-        {
-          if (staged)
-            arrive();
-          for_each_item([&](const auto &rows) {
-            Number sums[held];
-            rows.template product<staged>(columns, values, z, sums);
+            if (storage == PatchStorage::half_atomic)
+              for_each_item([&](const auto &rows) {
 #pragma unroll
-            for (int a = 0; a < held; ++a)
-              rhs[rows.place(a)] -= sums[a];
-          });
-        }
+                for (int a = 0; a < held; ++a)
+                  t[rows.place(a)] = 0;
+              });
+            for (int item = threadIdx.x; item < parts * n_items; item += blockDim.x)
+            {
+              const int     part = item < n_items ? 0 : 1;
+              const auto    rows = rows_of(item - part * n_items);
+              Number *const to   = part == 0 ? t : second_t;
+              Number        sums[held];
+              rows.template kept_product<staged>(inner.columns, inner.values, z, part, parts, sums,
+                                                 [&](const int place, const int column, const Number(&products)[held]) {
+#pragma unroll
+                                                   for (int a = 0; a < held; ++a)
+                                                     if (storage == PatchStorage::half_atomic)
+                                                       atomicAdd(t + (rows.first + a) * n_slots + column, products[a]);
+                                                     else if (staged)
+                                                       inner.buffer[(rows.first + a) * inner.n_blocks + place] =
+                                                           products[a];
+                                                 });
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                if (storage == PatchStorage::half_atomic)
+                  atomicAdd(t + rows.place(a), sums[a]);
+                else
+                  to[rows.place(a)] = sums[a];
+            }
+            __syncthreads();
+            // The two threads of a node are neighbours here, and add up what they have.
+            for (int item = threadIdx.x; item < parts * n_items; item += blockDim.x)
+            {
+              const int           part     = parts == 2 ? item & 1 : 0;
+              const auto          rows     = rows_of(parts == 2 ? item >> 1 : item);
+              const auto          prepared = prepare(rows);
+              const Number *const from     = part == 0 ? t : second_t;
+              Number              sums[held];
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                sums[a] = from[rows.place(a)];
+              if (storage == PatchStorage::half && staged)
+                rows.add_mirrored(inner.mirrors, inner.buffer, inner.n_blocks, part, parts, sums);
+              else if (storage == PatchStorage::half)
+                rows.add_transposed(inner.mirrors, inner.values, z, sums);
+              if (parts == 2)
+              {
+#pragma unroll
+                for (int a = 0; a < held; ++a)
+                  sums[a] += __shfl_xor_sync(0xffffffffu, sums[a], 1);
+              }
+              if (part == 0)
+                use(rows, sums, prepared);
+            }
+            __syncthreads();
+          }
+        };
+        const auto nothing  = [](const auto &) { return 0; };
+        const auto diagonal = [](const auto &rows) {
+          if constexpr (whole)
+            return rows.node_diagonal();
+          else
+            return 0;
+        };
 
         Number omega = static_cast<Number>(A.weights[0]);
         for_each_item([&](const auto &rows) {
-          Number sums[held];
-          rows.diagonal(rhs, sums);
+          const Number *const source = r != nullptr ? r : b;
+          const int           node   = rows.node();
+          const auto          D      = diagonal(rows);
+          Number              values[held];
 #pragma unroll
           for (int a = 0; a < held; ++a)
-            z[rows.place(a)] = omega * sums[a];
+          {
+            values[a]          = node >= 0 ? source[rows.unknown(node, a)] : Number(0);
+            rhs[rows.place(a)] = values[a];
+            if (r != nullptr)
+              z[rows.place(a)] = node >= 0 ? x[rows.unknown(node, a)] : Number(0);
+          }
+          if constexpr (whole)
+            if (r == nullptr)
+            {
+              Number steps[held];
+              D.multiply(values, steps);
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                z[rows.place(a)] = omega * steps[a];
+            }
         });
-        if (staged && r == nullptr)
+        if (staged)
           arrive();
-        for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
-        {
-          for_each_item([&](const auto &rows) {
-            Number sums[held];
-            rows.template product<staged>(columns, values, z, sums);
+        if (staged && storage == PatchStorage::half) // what padding of the mirrors reads
+          for (int slot = threadIdx.x; slot < n_slots; slot += blockDim.x)
+            for (int c = 0; c < nc; ++c)
+            {
+              const int h                                                           = height<static_size>(A);
+              inner.buffer[c * inner.n_blocks + slices.blocks[slot / h] + slot % h] = 0;
+            }
+        if (r != nullptr)
+          product(diagonal, [&](const auto &rows, const Number(&sums)[held], const auto &D) {
+            Number values[held];
 #pragma unroll
             for (int a = 0; a < held; ++a)
-              t[rows.place(a)] = rhs[rows.place(a)] - sums[a];
+            {
+              values[a]          = rhs[rows.place(a)] - sums[a];
+              rhs[rows.place(a)] = values[a];
+            }
+            if constexpr (fused)
+            {
+              Number steps[held];
+              D.multiply(values, steps);
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                z[rows.place(a)] = omega * steps[a];
+            }
           });
-          omega = static_cast<Number>(A.weights[sweep]);
+        if (!(r == nullptr ? whole : fused))
           for_each_item([&](const auto &rows) {
-            Number sums[held];
-            rows.diagonal(t, sums);
+            Number steps[held];
+            rows.diagonal(rhs, steps);
 #pragma unroll
             for (int a = 0; a < held; ++a)
-              z[rows.place(a)] += omega * sums[a];
+              z[rows.place(a)] = omega * steps[a];
           });
-        }
 
+        // x and z = x + factor z
         const Number factor = weight != nullptr ? static_cast<Number>(*weight) : Number(1);
-        for_each_item([&](const auto &rows) {
-          if (rows.node < 0)
+        const auto   step_x = [&](const auto &rows, const Number(&z_new)[held]) {
+          const int node = rows.node();
+          if (node < 0)
             return;
 #pragma unroll
           for (int a = 0; a < held; ++a)
           {
-            const std::int64_t i    = rows.unknown(a);
-            const Number       next = (r != nullptr ? x[i] : Number(0)) + factor * z[rows.place(a)];
+            const std::int64_t i    = rows.unknown(node, a);
+            const Number       next = (r != nullptr ? x[i] : Number(0)) + factor * z_new[a];
             x[i]                    = next;
             z[rows.place(a)]        = next;
           }
-        });
-        if (r_out != nullptr)
+        };
+        for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
+        {
+          omega = static_cast<Number>(A.weights[sweep]);
+          product(diagonal, [&](const auto &rows, const Number(&sums)[held], const auto &D) {
+            Number values[held];
+#pragma unroll
+            for (int a = 0; a < held; ++a)
+              values[a] = rhs[rows.place(a)] - sums[a];
+            if constexpr (fused)
+            {
+              Number steps[held];
+              D.multiply(values, steps);
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+              {
+                steps[a]         = z[rows.place(a)] + omega * steps[a];
+                z[rows.place(a)] = steps[a];
+              }
+              if (sweep + 1 == A.n_sweeps)
+                step_x(rows, steps);
+            }
+            else
+            {
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                t[rows.place(a)] = values[a];
+            }
+          });
+          if (!fused)
+            for_each_item([&](const auto &rows) {
+              Number steps[held];
+              rows.diagonal(t, steps);
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                z[rows.place(a)] += omega * steps[a];
+            });
+        }
+        if (!fused || A.n_sweeps == 1)
           for_each_item([&](const auto &rows) {
-            Number sums[held];
-            rows.template product<staged>(columns, values, z, sums);
-            if (rows.node < 0)
+            Number z_new[held];
+#pragma unroll
+            for (int a = 0; a < held; ++a)
+              z_new[a] = z[rows.place(a)];
+            step_x(rows, z_new);
+          });
+        if (r_out != nullptr)
+          product(nothing, [&](const auto &rows, const Number(&sums)[held], int) {
+            const int node = rows.node();
+            if (node < 0)
               return;
 #pragma unroll
             for (int a = 0; a < held; ++a)
-              r_out[rows.unknown(a)] = b[rows.unknown(a)] - sums[a];
+              r_out[rows.unknown(node, a)] = b[rows.unknown(node, a)] - sums[a];
           });
       }
 
+      /** Bytes that A_P of a patch takes in shared memory. */
+      template <typename Number>
+      PATCHFEM_INLINE std::size_t
+      inner_bytes(const PatchStorage storage, const int nc, const std::size_t n_blocks, const std::size_t n_mirrors)
+      {
+        const std::size_t buffer = storage == PatchStorage::half ? nc * sizeof(Number) : 0;
+        return n_blocks * (nc * nc * sizeof(Number) + sizeof(std::uint16_t) + buffer) +
+               n_mirrors * sizeof(std::uint16_t);
+      }
+
       /**
-       * One block of threads per patch; see patch_relaxation() and, without @p weight, patch_inverse(). Patches of
-       * @p room blocks at most have A_P copied to shared memory, on its way while the vectors are gathered; larger ones
-       * read it from memory in every sweep.
+       * One block of threads per patch; see patch_relaxation() and, without @p weight, patch_inverse(). If A_P fits
+       * @p room bytes with the vectors, it is copied to shared memory, on its way while the vectors are gathered; else
+       * it is read from memory in every sweep.
        */
-      template <int static_size, int held, typename Number>
+      template <PatchStorage storage, int static_size, int held, typename Number>
       __global__ void __launch_bounds__(max_threads)
           relaxation_kernel(const __grid_constant__ PatchMatrixView<Number> A,
-                            const int                                       room,
+                            const std::size_t                               room,
                             const double *const                             weight,
                             const Number *const                             b,
                             const Number *const                             r,
@@ -233,27 +306,54 @@ namespace PatchFEM
                             Number *const                                   r_out)
       {
         extern __shared__ __align__(16) unsigned char memory[];
-        const int            first_slice = A.patch_slices[blockIdx.x], last_slice = A.patch_slices[blockIdx.x + 1];
-        const int            nc       = static_size > 0 ? static_size : A.block_size;
-        const std::int64_t   begin    = A.inner_offsets[first_slice];
-        const std::int64_t   n_blocks = A.inner_offsets[last_slice] - begin;
-        const std::uint16_t *columns  = A.inner_columns + begin;
-        const Number        *values   = A.inner_values + begin * nc * nc;
-        Number *const        vectors  = reinterpret_cast<Number *>(memory);
-        if (n_blocks > room)
-          return relax_patch<false, static_size, held>(A, weight, b, r, x, r_out, columns, values, vectors);
+        const int          first_slice = A.patch_slices[blockIdx.x], last_slice = A.patch_slices[blockIdx.x + 1];
+        const int          nc       = static_size > 0 ? static_size : A.block_size;
+        const std::int64_t begin    = A.inner_offsets[first_slice];
+        const std::int64_t n_blocks = A.inner_offsets[last_slice] - begin;
+        Inner<Number>      inner{A.inner_columns + begin, nullptr, A.inner_values + begin * nc * nc, nullptr,
+                            static_cast<int>(n_blocks)};
+        std::int64_t       n_mirrors = 0;
+        if (storage == PatchStorage::half)
+        {
+          inner.mirrors = A.mirrors + A.mirror_offsets[first_slice];
+          n_mirrors     = A.mirror_offsets[last_slice] - A.mirror_offsets[first_slice];
+        }
+        const int    n_slices = last_slice - first_slice;
+        int *const   offsets  = reinterpret_cast<int *>(memory);
+        const Slices slices{first_slice, n_slices * height<static_size>(A), offsets, offsets + n_slices + 1};
+        for (int i = threadIdx.x; i <= n_slices; i += blockDim.x)
+        {
+          offsets[i] = static_cast<int>(A.inner_offsets[first_slice + i] - begin);
+          if (storage == PatchStorage::half)
+            offsets[n_slices + 1 + i] =
+                static_cast<int>(A.mirror_offsets[first_slice + i] - A.mirror_offsets[first_slice]);
+        }
+        Number *const vectors  = reinterpret_cast<Number *>(offsets + slice_ints(n_slices));
+        const int     n_vector = n_vectors(storage, static_size, held) * slices.n_slots * nc;
+        if (slice_ints(n_slices) * sizeof(int) + n_vector * sizeof(Number) +
+                inner_bytes<Number>(storage, nc, n_blocks, n_mirrors) >
+            room)
+          return relax_patch<false, storage, static_size, held>(A, weight, b, r, x, r_out, inner, slices, vectors);
 
         // Slices begin at multiples of 16 bytes in each of the arrays.
-        Number *const        staged_values  = vectors + 3 * (last_slice - first_slice) * height<static_size>(A) * nc;
-        std::uint16_t *const staged_columns = reinterpret_cast<std::uint16_t *>(staged_values + n_blocks * nc * nc);
+        Number *const        staged_values = vectors + n_vector;
+        Number *const        buffer        = staged_values + n_blocks * nc * nc;
+        std::uint16_t *const staged_columns =
+            reinterpret_cast<std::uint16_t *>(buffer + (storage == PatchStorage::half ? n_blocks * nc : 0));
+        std::uint16_t *const staged_mirrors = staged_columns + n_blocks;
         const auto           copy           = [&](void *to, const void *from, const int n_bytes) {
           for (int i = threadIdx.x * 16; i < n_bytes; i += blockDim.x * 16)
             __pipeline_memcpy_async(static_cast<char *>(to) + i, static_cast<const char *>(from) + i, 16);
         };
-        copy(staged_values, values, static_cast<int>(n_blocks * nc * nc * sizeof(Number)));
-        copy(staged_columns, columns, static_cast<int>(n_blocks * sizeof(std::uint16_t)));
+        copy(staged_values, inner.values, static_cast<int>(n_blocks * nc * nc * sizeof(Number)));
+        copy(staged_columns, inner.columns, static_cast<int>(n_blocks * sizeof(std::uint16_t)));
+        copy(staged_mirrors, inner.mirrors, static_cast<int>(n_mirrors * sizeof(std::uint16_t)));
         __pipeline_commit();
-        relax_patch<true, static_size, held>(A, weight, b, r, x, r_out, staged_columns, staged_values, vectors);
+        inner.values  = staged_values;
+        inner.buffer  = buffer;
+        inner.columns = staged_columns;
+        inner.mirrors = staged_mirrors;
+        relax_patch<true, storage, static_size, held>(A, weight, b, r, x, r_out, inner, slices, vectors);
       }
 
       /** One thread per held rows of a node; r = b - A_B x. */
@@ -304,12 +404,14 @@ namespace PatchFEM
       /**
        * Rows of a block that one thread holds. All of them share what is read of z; but in double, and for large blocks
        * in small patches, more threads with a row each are faster (H200, blocks of 3 in fp64: 38 against 51 ns for each
-       * unknown of a solution).
+       * unknown of a solution). With half storage all rows share what is read of a block as well.
        */
       template <typename Number>
-      constexpr int rows_held(const int static_size)
+      constexpr int rows_held(const int static_size, const PatchStorage storage)
       {
-        return static_size > 0 && static_size <= 3 && sizeof(Number) == 4 ? static_size : 1;
+        return static_size > 0 && static_size <= 3 && (sizeof(Number) == 4 || storage != PatchStorage::both)
+                   ? static_size
+                   : 1;
       }
 
       template <typename Number>
@@ -323,25 +425,38 @@ namespace PatchFEM
       {
         if (A.n_patches == 0)
           return;
-        with_block_size(A.block_size, [&](auto static_size) {
-          constexpr int     size = decltype(static_size)::value, held = rows_held<Number>(size);
-          const std::size_t most    = cuda_runtime::shared_memory_per_block();
-          const std::size_t vectors = std::size_t(3) * A.largest_patch * A.block_size * sizeof(Number);
-          const std::size_t block   = std::size_t(A.block_size) * A.block_size * sizeof(Number) + sizeof(std::uint16_t);
+        const auto run = [&](auto static_size, auto static_storage) {
+          constexpr int          size    = decltype(static_size)::value;
+          constexpr PatchStorage storage = decltype(static_storage)::value;
+          constexpr int          held    = rows_held<Number>(size, storage);
+          const std::size_t      most    = cuda_runtime::shared_memory_per_block();
+          const std::size_t      slices  = slice_ints(A.largest_patch / A.slice_height) * sizeof(int);
+          const std::size_t      vectors = std::size_t(3) * A.largest_patch * A.block_size * sizeof(Number) + slices;
           require(vectors <= most, "A patch of " + std::to_string(A.largest_patch) + " nodes with " +
                                        std::to_string(A.block_size) + " unknowns each does not fit the " +
                                        std::to_string(most) + " bytes of shared memory.");
           // Two patches at least share a multiprocessor, so that one is read while the other is worked on.
-          const std::size_t half    = most / 2 - 1024;
-          const std::size_t room    = vectors < half ? std::min((half - vectors) / block, A.largest_inner) : 0;
-          const std::size_t bytes   = vectors + room * block;
-          const int         threads = std::min(max_threads, (A.largest_patch * (A.block_size / held) + 31) / 32 * 32);
-          const auto        kernel  = relaxation_kernel<size, held, Number>;
+          const std::size_t staged =
+              slices + std::size_t(n_vectors(storage, size, held)) * A.largest_patch * A.block_size * sizeof(Number) +
+              inner_bytes<Number>(storage, A.block_size, A.largest_inner, A.largest_mirror);
+          const std::size_t bytes        = std::max(vectors, std::min(staged, most / 2 - 1024));
+          const bool        shared_nodes = n_vectors(storage, size, held) == 4;
+          const int         n_items      = A.largest_patch * (A.block_size / held) * (shared_nodes ? 2 : 1);
+          const int  threads = std::min(shared_nodes ? max_threads_of_nodes : max_threads, (n_items + 31) / 32 * 32);
+          const auto kernel  = relaxation_kernel<storage, size, held, Number>;
           if (bytes > 49152)
             PATCHFEM_CUDA_CHECK(
                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-          kernel<<<A.n_patches, threads, bytes, stream_of(where)>>>(A, static_cast<int>(room), weight, b, r, x, r_out);
+          kernel<<<A.n_patches, threads, bytes, stream_of(where)>>>(A, bytes, weight, b, r, x, r_out);
           PATCHFEM_CUDA_CHECK_LAUNCH();
+        };
+        with_block_size(A.block_size, [&](auto size) {
+          if (A.storage == PatchStorage::half)
+            run(size, std::integral_constant<PatchStorage, PatchStorage::half>());
+          else if (A.storage == PatchStorage::half_atomic)
+            run(size, std::integral_constant<PatchStorage, PatchStorage::half_atomic>());
+          else
+            run(size, std::integral_constant<PatchStorage, PatchStorage::both>());
         });
       }
     } // namespace
@@ -371,7 +486,7 @@ namespace PatchFEM
       if (A.n_slices == 0)
         return;
       with_block_size(A.block_size, [&](auto static_size) {
-        constexpr int      size = decltype(static_size)::value, held = rows_held<Number>(size);
+        constexpr int      size = decltype(static_size)::value, held = rows_held<Number>(size, PatchStorage::both);
         const std::int64_t n_threads = std::int64_t(A.n_slices) * A.slice_height * (A.block_size / held);
         outer_residual_kernel<size, held>
             <<<static_cast<unsigned int>((n_threads + 255) / 256), 256, 0, stream_of(where)>>>(A, x, b, r);
@@ -393,6 +508,7 @@ namespace PatchFEM
 #define INSTANTIATE(Number)                                                                             \
   INSTANTIATE_BODY(CountInnerBody<Number>);                                                             \
   INSTANTIATE_BODY(FillPatchMatrixBody<Number>);                                                        \
+  INSTANTIATE_BODY(MirrorsBody<Number>);                                                                \
   INSTANTIATE_BODY(PatchDiagonalBody<Number>);                                                          \
   template void patch_relaxation(Cuda, const PatchMatrixView<Number> &, const double *, const Number *, \
                                  const Number *, Number *, Number *);                                   \

@@ -82,6 +82,12 @@ namespace PatchFEM
     prm.declare_entry("Inner sweeps", std::to_string(amg.inner_sweeps), Patterns::Integer(1, 20),
                       "Sweeps inside of the patches in each sweep of the smoother patch.");
     prm.declare_entry(
+        "Patch storage", "automatic", Patterns::Selection("automatic|both|half|half_atomic"),
+        "Of the symmetric matrices of patches: both halves; one half, applied in a fixed order; one half, "
+        "applied by atomic additions, with which results of the back end cuda do not repeat bit by bit "
+        "and which is slower; or automatic, which is half for vector fields and both for scalar "
+        "problems.");
+    prm.declare_entry(
         "Smoothing range", "6", Patterns::Double(1.),
         "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
         "this, more than 1.");
@@ -141,6 +147,7 @@ namespace PatchFEM
                                                               : AMGSmoother::l1_jacobi;
     amg.smoother_sweeps        = prm.get_integer("Sweeps");
     amg.inner_sweeps           = prm.get_integer("Inner sweeps");
+    amg.patch_storage          = patch_storage(prm.get("Patch storage"));
     amg.smoothing_range        = prm.get_double("Smoothing range");
     amg.cycle                  = prm.get("Cycle") == "w" ? AMGCycle::w : AMGCycle::v;
     amg.coarse_size            = prm.get_integer("Coarse size");

@@ -56,12 +56,65 @@ namespace PatchFEM
             use(a, (slice - first_slice) * h + r, sums[a][r]);
       }
 
+      /**
+       * Half storage: use(a, slot, sum) for the kept blocks of the rows of a slice, and mirror(c, k, slot, r, product) for
+       * the k-th kept block of a row, but the diagonal, with component c of its transpose times z of the row.
+       */
+      template <int static_size, typename Number, typename Use, typename Mirror>
+      inline void kept_product(const PatchMatrixView<Number> &A,
+                               const int                      slice,
+                               const int                      first_slice,
+                               const int                      n_slots,
+                               const Number *__restrict__ z,
+                               const Use    &use,
+                               const Mirror &mirror)
+      {
+        constexpr int      storage = static_size > 0 ? static_size : max_block_size;
+        const int          b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
+        const std::int64_t begin = A.inner_offsets[slice];
+        const int          width = A.inner_width(slice), slot = (slice - first_slice) * h;
+        const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
+        const Number *__restrict__ values         = A.inner_values + begin * b * b;
+        Number sums[storage][max_slice_height], transposed[max_slice_height], gathered[max_slice_height];
+        for (int a = 0; a < b; ++a)
+          for (int r = 0; r < h; ++r)
+            sums[a][r] = 0;
+        for (int k = 0; k < width; ++k, columns += h, values += std::int64_t(b) * b * h)
+          for (int c = 0; c < b; ++c)
+          {
+            const Number *__restrict__ z_c = z + std::int64_t(c) * n_slots;
+#pragma omp simd
+            for (int r = 0; r < h; ++r)
+            {
+              gathered[r]   = z_c[columns[r]];
+              transposed[r] = 0;
+            }
+            for (int a = 0; a < b; ++a)
+            {
+              const Number *__restrict__ entry = values + (a * b + c) * h;
+              const Number *__restrict__ z_a   = z + std::int64_t(a) * n_slots + slot;
+#pragma omp simd
+              for (int r = 0; r < h; ++r)
+              {
+                sums[a][r] += entry[r] * gathered[r];
+                transposed[r] += entry[r] * z_a[r];
+              }
+            }
+            if (k > 0)
+              mirror(c, k, columns, transposed);
+          }
+        for (int a = 0; a < b; ++a)
+          for (int r = 0; r < h; ++r)
+            use(a, slot + r, sums[a][r]);
+      }
+
       /** One patch: its vectors, [component][slot], and the steps of the relaxation on them. */
       template <int static_size, typename Number>
       struct PatchWork
       {
         const PatchMatrixView<Number> &A;
-        std::vector<Number>            rhs, z, t;
+        std::vector<Number>            rhs, z, t, sums;
+        std::vector<Number>            mirrored; ///< products of kept blocks for the other row, [component][block]
         int                            first_slice = 0, last_slice = 0, n_slots = 0;
 
         explicit PatchWork(const PatchMatrixView<Number> &A) : A(A)
@@ -70,6 +123,10 @@ namespace PatchFEM
           rhs.resize(n);
           z.resize(n);
           t.resize(n);
+          if (A.storage != PatchStorage::both)
+            sums.resize(n);
+          if (A.storage == PatchStorage::half)
+            mirrored.resize(A.largest_inner * A.block_size);
         }
 
         int size() const { return static_size > 0 ? static_size : A.block_size; }
@@ -99,13 +156,72 @@ namespace PatchFEM
           for_each_unknown([&](const std::int64_t i, const std::int64_t place) { to[place] = from[i]; });
         }
 
+        /** use(place, sum) for A_P z */
         template <typename Use>
-        void product(const Use &use) const
+        void product(const Use &use)
         {
+          if (A.storage == PatchStorage::half)
+            return mirrored_product(use);
+          if (A.storage == PatchStorage::half_atomic)
+            return scattered_product(use);
           for (int slice = first_slice; slice < last_slice; ++slice)
             inner_product<static_size>(A, slice, first_slice, n_slots, z.data(), [&](int a, int slot, Number sum) {
               use(std::int64_t(a) * n_slots + slot, sum);
             });
+        }
+
+        template <typename Use>
+        void mirrored_product(const Use &use)
+        {
+          const int          b = size(), h = A.slice_height;
+          const std::int64_t begin = A.inner_offsets[first_slice], n_blocks = A.inner_offsets[last_slice] - begin;
+          for (int slice = first_slice; slice < last_slice; ++slice)
+          {
+            Number *const place = mirrored.data() + (A.inner_offsets[slice] - begin);
+            for (int c = 0; c < b; ++c)
+              std::fill_n(place + c * n_blocks, A.inner_width(slice) > 0 ? h : 0, Number(0));
+            kept_product<static_size>(
+                A, slice, first_slice, n_slots, z.data(),
+                [&](int a, int slot, Number sum) { sums[std::int64_t(a) * n_slots + slot] = sum; },
+                [&](int c, int k, const std::uint16_t *, const Number *product) {
+                  std::copy_n(product, h, place + c * n_blocks + std::int64_t(k) * h);
+                });
+          }
+          for (int slice = first_slice; slice < last_slice; ++slice)
+          {
+            const std::uint16_t *const mirrors = A.mirrors + A.mirror_offsets[slice];
+            const int                  width   = A.mirror_width(slice);
+            for (int c = 0; c < b; ++c)
+            {
+              const std::int64_t  place  = std::int64_t(c) * n_slots + (slice - first_slice) * h;
+              const Number *const source = mirrored.data() + c * n_blocks;
+              Number             *sum    = sums.data() + place;
+              for (int k = 0; k < width; ++k)
+#pragma omp simd
+                for (int r = 0; r < h; ++r)
+                  sum[r] += source[mirrors[k * h + r]];
+              for (int r = 0; r < h; ++r)
+                use(place + r, sum[r]);
+            }
+          }
+        }
+
+        /** On the host a patch belongs to one thread, which needs no atomics and repeats its results. */
+        template <typename Use>
+        void scattered_product(const Use &use)
+        {
+          const std::int64_t n = std::int64_t(n_slots) * size();
+          std::fill_n(sums.begin(), n, Number(0));
+          for (int slice = first_slice; slice < last_slice; ++slice)
+            kept_product<static_size>(
+                A, slice, first_slice, n_slots, z.data(),
+                [&](int a, int slot, Number sum) { sums[std::int64_t(a) * n_slots + slot] += sum; },
+                [&](int c, int, const std::uint16_t *columns, const Number *product) {
+                  for (int r = 0; r < A.slice_height; ++r)
+                    sums[std::int64_t(c) * n_slots + columns[r]] += product[r];
+                });
+          for (std::int64_t place = 0; place < n; ++place)
+            use(place, sums[place]);
         }
 
         /** z = omega D^-1 from or z = z + omega D^-1 from. */

@@ -169,9 +169,9 @@ namespace PatchFEM
     const GroupGraph &graph        = same ? strong_graph : pattern_graph;
     const int         n_aggregates = aggregates.n_groups;
 
-    // A block and its 16-bit column; two of them for each pair of neighbours.
-    const std::int64_t  block_bytes = std::int64_t(block_size) * block_size * data.bytes_per_value + 2;
-    const std::int64_t  edge_bytes = 2 * block_bytes, limit = static_cast<std::int64_t>(data.patch_bytes);
+    const std::int64_t block_bytes = kernels::patch_block_bytes(data.patch_storage, block_size, data.bytes_per_value);
+    const std::int64_t edge_bytes  = kernels::patch_pair_bytes(data.patch_storage, block_size, data.bytes_per_value),
+                       limit       = static_cast<std::int64_t>(data.patch_bytes);
     Array<std::int64_t> own, bytes;
     graph_tools::measure_groups({nullptr, block_bytes, edge_bytes}, aggregates, graph, own);
     const kernels::PatchBytes measure{graph.graph.view(), own.data(), edge_bytes, limit};

@@ -61,7 +61,7 @@ namespace PatchFEM
                                                       std::to_string(A.n_rows()) + " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     levels.clear();
-    aggregation.want_patches(parameters.smoother == AMGSmoother::patch);
+    aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_vectors = std::move(null_basis);
     null_scale.release();
     compute_null_scale(A);
@@ -224,7 +224,7 @@ namespace PatchFEM
     case AMGSmoother::patch:
       return std::make_unique<PatchSmoother<Number>>(level.aggregates, parameters.smoother_sweeps,
                                                      parameters.smoothing_range, parameters.inner_sweeps,
-                                                     parameters.eigenvalue_steps);
+                                                     parameters.eigenvalue_steps, parameters.patch_storage);
     }
     throw Error("An unknown smoother was asked for.");
   }

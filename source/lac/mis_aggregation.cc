@@ -22,6 +22,8 @@ namespace PatchFEM
     Aggregation::AdditionalData parameters = data;
     parameters.patches                     = data.patches || patches_wanted;
     parameters.bytes_per_value             = sizeof(Number);
+    if (patches_wanted)
+      parameters.patch_storage = patch_storage;
     Aggregation next;
     if (level == 0)
     {

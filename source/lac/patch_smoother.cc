@@ -3,6 +3,7 @@
 
 #include <patchfem/kernels/patch_matrix_bodies.h>
 #include <patchfem/kernels/smoother_bodies.h>
+#include <patchfem/lac/amg_parameters.h>
 #include <patchfem/lac/patch_smoother.h>
 
 namespace PatchFEM
@@ -10,10 +11,26 @@ namespace PatchFEM
   using graph_tools::maximum;
   using graph_tools::scan;
 
+  PatchStorage patch_storage(const std::string &name)
+  {
+    if (name == "automatic")
+      return PatchStorage::automatic;
+    if (name == "both")
+      return PatchStorage::both;
+    if (name == "half")
+      return PatchStorage::half;
+    require(name == "half_atomic", "There is no storage of patches called " + name + ".");
+    return PatchStorage::half_atomic;
+  }
+
   template <typename Number>
-  void PatchMatrix<Number>::reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates)
+  void PatchMatrix<Number>::reinit(const SlicedEllpackMatrix<Number> &A,
+                                   const AggregateLists              &aggregates,
+                                   const PatchStorage                 patch_storage)
   {
     const Backend &place = A.backend();
+    storage              = kernels::chosen_storage(patch_storage, A.block_rows());
+    const bool half      = storage != PatchStorage::both;
     block_size           = A.block_rows();
     slice_height         = kernels::patch_slice_height(block_size);
     const int n_nodes    = A.n_rows() / block_size;
@@ -26,14 +43,16 @@ namespace PatchFEM
     const int     n_given        = static_cast<int>(aggregates.patch_offsets().size()) - 1;
     const int     n_others       = n_nodes - aggregates.patch_offsets().read(n_given);
     const int     n_patches      = n_given + (n_others + size_of_others - 1) / size_of_others;
-    Array<int>    offsets(place, std::size_t(n_patches) + 1), inner(place, n_nodes);
+    Array<int>    offsets(place, std::size_t(n_patches) + 1), inner(place, n_nodes), kept(place, n_nodes);
     patch_of_node.reinit(place, n_nodes);
     run(place, std::int64_t(n_patches) + 1,
         kernels::AllPatchOffsetsBody{aggregates.patch_offsets().data(), n_given, size_of_others, n_nodes,
                                      offsets.data()});
     run(place, n_patches,
         kernels::PatchOfNodeBody{offsets.data(), aggregates.patch_nodes().data(), patch_of_node.data()});
-    run(place, n_nodes, kernels::CountInnerBody<Number>{A.view(), A.row_lengths(), patch_of_node.data(), inner.data()});
+    run(place, n_nodes,
+        kernels::CountInnerBody<Number>{A.view(), A.row_lengths(), patch_of_node.data(), half, inner.data(),
+                                        kept.data()});
 
     Array<int> sorted;
     sorted.copy_from(place, aggregates.patch_nodes());
@@ -41,9 +60,11 @@ namespace PatchFEM
       const int            longest = maximum(inner), bits = bits_for(std::int64_t(longest) + 1);
       Array<std::uint64_t> keys(place, n_nodes);
       run(place, n_nodes,
-          kernels::PatchRowKeyBody{sorted.data(), patch_of_node.data(), inner.data(), bits, longest, keys.data()});
+          kernels::PatchRowKeyBody{sorted.data(), patch_of_node.data(), inner.data(), kept.data(), bits, longest, half,
+                                   keys.data()});
       dispatch(place, [&](auto where) {
-        kernels::stable_sort_by_key(where, n_nodes, keys.data(), sorted.data(), bits + bits_for(n_patches));
+        kernels::stable_sort_by_key(where, n_nodes, keys.data(), sorted.data(),
+                                    (half ? 2 : 1) * bits + bits_for(n_patches));
       });
     }
 
@@ -67,10 +88,10 @@ namespace PatchFEM
         kernels::SlotBody{sorted.data(), patch_of_node.data(), offsets.data(), patch_slices.data(), slice_height,
                           nodes.data(), slot_of_node.data()});
 
-    Array<int> inner_sizes(place, n_slices), outer_sizes(place, n_slices);
+    Array<int> inner_sizes(place, n_slices), mirror_sizes(place, n_slices), outer_sizes(place, n_slices);
     run(place, n_slices,
-        kernels::PatchSliceSizesBody{nodes.data(), A.row_lengths(), inner.data(), slice_height, inner_sizes.data(),
-                                     outer_sizes.data()});
+        kernels::PatchSliceSizesBody{nodes.data(), A.row_lengths(), inner.data(), kept.data(), slice_height,
+                                     inner_sizes.data(), mirror_sizes.data(), outer_sizes.data()});
     const std::int64_t n_inner = scan(inner_sizes, inner_offsets), n_outer = scan(outer_sizes, outer_offsets);
     const std::int64_t entries = std::int64_t(block_size) * block_size;
     Array<int>         n_blocks(place, n_patches);
@@ -81,6 +102,36 @@ namespace PatchFEM
     inner_values.reinit(place, n_inner * entries);
     outer_values.reinit(place, n_outer * entries);
     diagonal.reinit(place, n_slots * (block_size * (block_size + 1) / 2));
+    fill(A, nullptr, nullptr, inner_columns.data(), outer_columns.data());
+
+    mirrors.reinit(place, 0);
+    largest_mirror = 0;
+    if (storage != PatchStorage::half)
+      return;
+    require(largest_inner <= 65536, "A patch of " + std::to_string(largest_inner) +
+                                        " blocks is too large for half storage, which numbers them by 16 bits; store "
+                                        "both halves.");
+    mirrors.reinit(place, scan(mirror_sizes, mirror_offsets));
+    run(place, n_patches, kernels::PatchBlocksBody{patch_slices.data(), mirror_offsets.data(), n_blocks.data()});
+    largest_mirror = maximum(n_blocks);
+    run(place, n_slots,
+        kernels::MirrorsBody<Number>{A.view(), A.row_lengths(), nodes.data(), patch_of_node.data(), slot_of_node.data(),
+                                     patch_slices.data(), inner_offsets.data(), mirror_offsets.data(),
+                                     inner_columns.data(), slice_height, mirrors.data()});
+  }
+
+  template <typename Number>
+  void PatchMatrix<Number>::fill(const SlicedEllpackMatrix<Number> &A,
+                                 Number                            *to_inner,
+                                 Number                            *to_outer,
+                                 std::uint16_t                     *to_inner_columns,
+                                 int                               *to_outer_columns)
+  {
+    run(A.backend(), static_cast<std::int64_t>(nodes.size()),
+        kernels::FillPatchMatrixBody<Number>{A.view(), A.row_lengths(), nodes.data(), patch_of_node.data(),
+                                             slot_of_node.data(), inner_offsets.data(), outer_offsets.data(),
+                                             slice_height, storage != PatchStorage::both, to_inner_columns,
+                                             to_outer_columns, to_inner, to_outer});
   }
 
   template <typename Number>
@@ -89,16 +140,10 @@ namespace PatchFEM
                                     const int                              sweeps,
                                     const double                          *all_weights)
   {
-    n_sweeps             = sweeps;
-    weights              = all_weights;
-    const Backend &place = A.backend();
-    const auto     slots = static_cast<std::int64_t>(nodes.size());
-    run(place, slots,
-        kernels::FillPatchMatrixBody<Number>{A.view(), A.row_lengths(), nodes.data(), patch_of_node.data(),
-                                             slot_of_node.data(), inner_offsets.data(), outer_offsets.data(),
-                                             slice_height, inner_columns.data(), outer_columns.data(),
-                                             inner_values.data(), outer_values.data()});
-    run(place, slots,
+    n_sweeps = sweeps;
+    weights  = all_weights;
+    fill(A, inner_values.data(), outer_values.data(), nullptr, nullptr);
+    run(A.backend(), static_cast<std::int64_t>(nodes.size()),
         kernels::PatchDiagonalBody<Number>{*D_inverse.block_diagonal(), nodes.data(), slice_height, diagonal.data()});
   }
 
@@ -127,14 +172,19 @@ namespace PatchFEM
             diagonal.data(),
             static_cast<int>(nodes.size()) / slice_height,
             n_sweeps,
-            weights};
+            weights,
+            storage,
+            static_cast<std::size_t>(largest_mirror),
+            mirror_offsets.data(),
+            mirrors.data()};
   }
 
   template <typename Number>
   std::size_t PatchMatrix<Number>::memory_consumption() const
   {
-    std::size_t bytes =
-        inner_offsets.memory_consumption() + outer_offsets.memory_consumption() + inner_columns.memory_consumption();
+    std::size_t bytes = inner_columns.memory_consumption() + mirrors.memory_consumption();
+    for (const Array<std::int64_t> *array : {&inner_offsets, &mirror_offsets, &outer_offsets})
+      bytes += array->memory_consumption();
     for (const Array<int> *array : {&patch_slices, &nodes, &patch_of_node, &slot_of_node, &outer_columns})
       bytes += array->memory_consumption();
     for (const Array<Number> *array : {&inner_values, &outer_values, &diagonal})
@@ -147,9 +197,10 @@ namespace PatchFEM
                                        const int             n_steps,
                                        const double          eigenvalue_ratio,
                                        const int             n_sweeps,
-                                       const int             eigenvalue_steps)
+                                       const int             eigenvalue_steps,
+                                       const PatchStorage    storage)
       : aggregates(&aggregates), n_steps(n_steps), eigenvalue_ratio(eigenvalue_ratio), n_sweeps(n_sweeps),
-        eigenvalue_steps(eigenvalue_steps)
+        eigenvalue_steps(eigenvalue_steps), storage(storage)
   {
     require(n_steps >= 1, "A smoother needs at least one sweep, not " + std::to_string(n_steps) + ".");
     require(eigenvalue_ratio > 1., "The interval of a patch smoother is empty: its ratio must be above 1.");
@@ -164,7 +215,7 @@ namespace PatchFEM
     const Backend &place = A.backend();
     if (weights.empty())
     {
-      patches.reinit(A, *aggregates);
+      patches.reinit(A, *aggregates, storage);
       weights.reinit(place, std::size_t(n_sweeps) + n_steps);
     }
     run(place, n_sweeps, kernels::OmegaBody{lambda_of_diagonal.scalars(), 4. / 3., weights.data()});

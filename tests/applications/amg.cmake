@@ -39,6 +39,8 @@ patchfem_amg(cantilever_w elasticity cantilever 1e-12 ${beam} "Mesh/Global refin
 patchfem_amg(cantilever_strong elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Strength threshold=0.02"
              "Solver/AMG/Smoother=block_jacobi" CHECKS max_iterations=25)
 patchfem_amg(cantilever_patch elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Solver/AMG/Smoother=patch" CHECKS max_iterations=19 min_levels=2)
+patchfem_amg(cantilever_patch_both elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Solver/AMG/Smoother=patch" "Solver/AMG/Patch storage=both"
+             CHECKS max_iterations=19 min_levels=2)
 patchfem_amg(tetrahedra_patch laplace convergence_3d_tetrahedra 1e-8 ${exact} ${small} "Refinement/Cycles=2" "Solver/AMG/Smoother=patch"
              "Solver/AMG/Sweeps=1" "Solver/AMG/Inner sweeps=3" CHECKS max_iterations=19)
 patchfem_amg(hanging_nodes_patch laplace l_shape 1e-8 ${exact} ${small} "Refinement/Cycles=6" "Solver/AMG/Smoother=patch" CHECKS max_iterations=13)
@@ -53,6 +55,7 @@ patchfem_run_case(bad.mixed_jacobi laplace ${parameter_files}/laplace/convergenc
 patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"
                   ERROR "Precision = mixed does not exist with Backend = trilinos")
 patchfem_run_case(bad.inner_sweeps laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Inner sweeps=0" ERROR "Solver/AMG/Inner sweeps the value '0'")
+patchfem_run_case(bad.patch_storage laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Patch storage=upper" ERROR "Solver/AMG/Patch storage the value 'upper'")
 # Two levels whose coarser one is too large to be inverted.
 patchfem_run_case(bad.amg_levels laplace ${parameter_files}/laplace/convergence_2d.prm ERROR "Multigrid level 0 .* too large to be inverted; allow more levels"
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Maximum levels=1" "Mesh/Global refinements=7" "Refinement/Cycles=1")

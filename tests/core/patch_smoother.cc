@@ -69,12 +69,13 @@ namespace
              const int                            b,
              const std::vector<std::vector<int>> &patches,
              const int                            n_steps,
-             const int                            n_sweeps)
+             const int                            n_sweeps,
+             const PatchStorage                   storage = PatchStorage::both)
         : A(backend,
             HostCSR<Number>{matrix.n_rows, matrix.n_columns, matrix.row_offsets, matrix.columns,
                             cases::to<Number>(matrix.values)},
             b),
-          lists(patches_of(backend, matrix.n_rows / b, patches)), smoother(lists, n_steps, 6., n_sweeps, 10)
+          lists(patches_of(backend, matrix.n_rows / b, patches)), smoother(lists, n_steps, 6., n_sweeps, 10, storage)
     {
       D.initialize(A);
       lambda.compute(A, D, 10);
@@ -155,8 +156,10 @@ namespace
     }
   };
 
+  constexpr PatchStorage all_storages[] = {PatchStorage::both, PatchStorage::half, PatchStorage::half_atomic};
+
   template <typename Number>
-  void compare_with_dense(const Backend &backend, const double tolerance)
+  void compare_with_dense(const Backend &backend, const double tolerance, const PatchStorage storage)
   {
     for (const int b : {1, 2, 3, 4, 6})
       for (const int n_nodes : {3, 90, 420})
@@ -170,7 +173,7 @@ namespace
             const HostCSR<double>               matrix  = n_nodes > 3 ? cases::spd_blocks(n_nodes, b, 7 * b)
                                                                       : cases::spd_blocks(4, b, 3); // every node couples with each
             const std::vector<std::vector<int>> patches = scattered_patches(matrix.n_rows / b);
-            const Smoother<Number>              s(backend, matrix, b, patches, n_steps, n_sweeps);
+            const Smoother<Number>              s(backend, matrix, b, patches, n_steps, n_sweeps, storage);
             const Dense                         A(s.A.to_csr_host());
             const DenseSmoother expected(A, b, patches, s.lambda.value(), s.smoother.largest_eigenvalue(), n_steps,
                                          n_sweeps);
@@ -262,36 +265,126 @@ TEST_P(PatchSmootherTest, RelaxationByEye)
   const SlicedEllpackMatrix<double> A(backend(), cases::laplacian<double>(4, 1));
   PreconditionBlockJacobi<double>   D;
   D.initialize(A);
-  PatchMatrix<double>  patches;
   const Array<double>  weights(backend(), std::vector<double>{1., 1., 0.5});
   const AggregateLists lists = patches_of(backend(), 4, {{0, 1}, {2, 3}});
-  patches.reinit(A, lists);
-  patches.compute(A, D, 2, weights.data());
-  EXPECT_EQ(patches.n_patches(), 2);
-
   const Vector<double> b(backend(), std::vector<double>{1., 0., 0., 2.});
-  Vector<double>       x(backend(), cases::not_a_number<double>(4)), r(backend(), cases::not_a_number<double>(4));
-  patches.vmult(x, b);
-  EXPECT_LT(cases::difference(x.copy_to_host(), (std::vector<double>{0.5, 0.25, 0.5, 1.})), 1e-15);
-  const PatchMatrixView<double> view    = patches.view();
-  const double *const           weight  = weights.data() + 2;
-  const double *const           nothing = nullptr;
-  dispatch(backend(),
-           [&](auto where) { kernels::patch_relaxation(where, view, weight, b.data(), nothing, x.data(), r.data()); });
-  EXPECT_LT(cases::difference(x.copy_to_host(), (std::vector<double>{0.25, 0.125, 0.25, 0.5})), 1e-15);
-  EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{0.625, 0., 0., 1.25})), 1e-15);
-  dispatch(backend(), [&](auto where) { kernels::patch_outer_residual(where, view, x.data(), r.data(), r.data()); });
-  EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{0.625, 0.25, 0.125, 1.25})), 1e-15);
+  for (const PatchStorage storage : all_storages)
+  {
+    PatchMatrix<double> patches;
+    patches.reinit(A, lists, storage);
+    patches.compute(A, D, 2, weights.data());
+    EXPECT_EQ(patches.n_patches(), 2);
+    Vector<double> x(backend(), cases::not_a_number<double>(4)), r(backend(), cases::not_a_number<double>(4));
+    patches.vmult(x, b);
+    EXPECT_LT(cases::difference(x.copy_to_host(), (std::vector<double>{0.5, 0.25, 0.5, 1.})), 1e-15);
+    const PatchMatrixView<double> view    = patches.view();
+    const double *const           weight  = weights.data() + 2;
+    const double *const           nothing = nullptr;
+    dispatch(backend(), [&](auto where) {
+      kernels::patch_relaxation(where, view, weight, b.data(), nothing, x.data(), r.data());
+    });
+    EXPECT_LT(cases::difference(x.copy_to_host(), (std::vector<double>{0.25, 0.125, 0.25, 0.5})), 1e-15);
+    EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{0.625, 0., 0., 1.25})), 1e-15);
+    dispatch(backend(), [&](auto where) { kernels::patch_outer_residual(where, view, x.data(), r.data(), r.data()); });
+    EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{0.625, 0.25, 0.125, 1.25})), 1e-15);
+  }
 }
 
 TEST_P(PatchSmootherTest, AgreesWithDenseAlgebra)
 {
-  compare_with_dense<double>(backend(), 1e-12);
+  for (const PatchStorage storage : all_storages)
+    compare_with_dense<double>(backend(), 1e-12, storage);
 }
 
 TEST_P(PatchSmootherTest, AgreesWithDenseAlgebraInSinglePrecision)
 {
-  compare_with_dense<float>(backend(), 2e-5);
+  for (const PatchStorage storage : all_storages)
+    compare_with_dense<float>(backend(), 2e-5, storage);
+}
+
+TEST_P(PatchSmootherTest, HalfStorageByEye)
+{
+  // Three nodes, all coupled, in one patch. Row 0 keeps the pair with 1, row 1 that with 2, row 2 that with 0.
+  const SlicedEllpackMatrix<double> A(
+      backend(),
+      HostCSR<double>{3, 3, {0, 3, 6, 9}, {0, 1, 2, 0, 1, 2, 0, 1, 2}, {4., -1., -2., -1., 5., -3., -2., -3., 6.}}, 1);
+  PreconditionBlockJacobi<double> D;
+  D.initialize(A);
+  const Array<double>  weights(backend(), std::vector<double>{1.});
+  const AggregateLists lists = patches_of(backend(), 3, {{0, 1, 2}});
+  const Vector<double> x(backend(), std::vector<double>{4., 10., 18.});
+  for (const PatchStorage storage : {PatchStorage::half, PatchStorage::half_atomic})
+  {
+    PatchMatrix<double> patches;
+    patches.reinit(A, lists, storage);
+    patches.compute(A, D, 1, weights.data());
+    EXPECT_EQ(patches.n_inner_blocks(), 2 * 32);
+    EXPECT_EQ(patches.n_mirrors(), storage == PatchStorage::half ? 32 : 0);
+    const PatchMatrixView<double> view = patches.view();
+    ASSERT_EQ(view.largest_inner, 64u);
+    std::vector<std::uint16_t> columns(64), mirrors(4);
+    std::vector<double>        values(64);
+    memory::copy(Backend("host"), columns.data(), backend(), view.inner_columns, 64 * sizeof(std::uint16_t));
+    memory::copy(Backend("host"), values.data(), backend(), view.inner_values, 64 * sizeof(double));
+    const std::uint16_t expected_columns[] = {0, 1, 2, 1, 2, 0};
+    const double        expected_values[]  = {4., 5., 6., -1., -3., -2.};
+    for (int k = 0; k < 2; ++k)
+      for (int r = 0; r < 3; ++r)
+      {
+        EXPECT_EQ(columns[32 * k + r], expected_columns[3 * k + r]);
+        EXPECT_EQ(values[32 * k + r], expected_values[3 * k + r]);
+      }
+    // Rows 0, 1 and 2 find what rows 2, 0 and 1 keep; padding its own diagonal.
+    if (storage == PatchStorage::half)
+    {
+      memory::copy(Backend("host"), mirrors.data(), backend(), view.mirrors, 4 * sizeof(std::uint16_t));
+      const std::uint16_t expected_mirrors[] = {32 + 2, 32 + 0, 32 + 1, 3};
+      for (int r = 0; r < 4; ++r)
+        EXPECT_EQ(mirrors[r], expected_mirrors[r]);
+    }
+    // x = D^-1 b, r = b - A x
+    Vector<double>      y(backend(), cases::not_a_number<double>(3)), r(backend(), cases::not_a_number<double>(3));
+    const Array<double> one(backend(), std::vector<double>{1.});
+    const double *const nothing = nullptr;
+    dispatch(backend(), [&](auto where) {
+      kernels::patch_relaxation(where, view, one.data(), x.data(), nothing, y.data(), r.data());
+    });
+    EXPECT_LT(cases::difference(y.copy_to_host(), (std::vector<double>{1., 2., 3.})), 1e-15);
+    EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{8., 10., 8.})), 1e-14);
+  }
+}
+
+TEST_P(PatchSmootherTest, PatchesTooLargeForFastMemory)
+{
+  // Nodes by hundreds, each coupled with each, in patches of 300 nodes: on a device they stay in memory.
+  for (const int b : {1, 3, 4})
+  {
+    const int       n_nodes = 900 / (b > 1 ? 2 : 1), n = n_nodes * b;
+    HostCSR<double> matrix{n, n, {0}, {}, {}};
+    for (int i = 0; i < n; ++i)
+    {
+      for (int j = i / b / 100 * 100 * b; j < std::min(n, (i / b / 100 + 1) * 100 * b); ++j)
+      {
+        matrix.columns.push_back(j);
+        matrix.values.push_back(i == j ? 100. * b : std::cos(0.3 * i + 0.3 * j));
+      }
+      matrix.row_offsets.push_back(matrix.columns.size());
+    }
+    std::vector<std::vector<int>> patches((n_nodes + 299) / 300);
+    for (int i = 0; i < n_nodes; ++i)
+      patches[i % patches.size()].push_back(i);
+    const std::vector<double> f    = cases::random_values(n, 5);
+    const Smoother<double>    both = Smoother<double>(Backend("host"), matrix, b, patches, 2, 3);
+    std::vector<double>       r, expected_r;
+    const std::vector<double> expected = both.pre(f, &expected_r);
+    for (const PatchStorage storage : all_storages)
+    {
+      const Smoother<double> s(backend(), matrix, b, patches, 2, 3, storage);
+      ASSERT_LT(cases::difference(s.pre(f, &r), expected), 1e-13);
+      ASSERT_LT(cases::difference(r, expected_r), 1e-12);
+      ASSERT_LT(cases::difference(s.post(f, f), both.post(f, f)), 1e-12);
+    }
+  }
 }
 
 TEST_P(PatchSmootherTest, IsSymmetricPositiveAndConverges)
@@ -306,7 +399,8 @@ TEST_P(PatchSmootherTest, IsSymmetricPositiveAndConverges)
   for (const int n_steps : {1, 2, 3})
     for (const int n_sweeps : {1, 2, 3, 6})
     {
-      const Smoother<double> s(backend(), matrix, 3, patches, n_steps, n_sweeps);
+      const PatchStorage     storage = all_storages[(n_steps + n_sweeps) % 3];
+      const Smoother<double> s(backend(), matrix, 3, patches, n_steps, n_sweeps, storage);
       const Dense            A(matrix);
       Dense                  S(A.n_rows, A.n_rows);
       for (int j = 0; j < A.n_rows; ++j)
@@ -352,18 +446,59 @@ TEST_P(PatchSmootherTest, RepeatsBitByBit)
   const HostCSR<double>     matrix = cases::grid_matrix<3>(9);
   const std::vector<double> b      = cases::random_values(matrix.n_rows, 3);
   const int                 before = omp_get_max_threads();
-  std::vector<double>       first;
-  for (const int threads : {1, 2, 5})
+  for (const PatchStorage storage : {PatchStorage::both, PatchStorage::half})
   {
-    omp_set_num_threads(threads);
-    const Smoother<float>     s(backend(), matrix, 3, scattered_patches(9 * 9 * 9), 2, 3);
-    const std::vector<double> x = s.post(s.pre(b), b);
-    if (first.empty())
-      first = x;
-    EXPECT_EQ(x, first);
-    EXPECT_EQ(s.post(s.pre(b), b), first);
+    std::vector<double> first;
+    for (const int threads : {1, 2, 5})
+    {
+      omp_set_num_threads(threads);
+      const Smoother<float>     s(backend(), matrix, 3, scattered_patches(9 * 9 * 9), 2, 3, storage);
+      const std::vector<double> x = s.post(s.pre(b), b);
+      if (first.empty())
+        first = x;
+      EXPECT_EQ(x, first);
+      EXPECT_EQ(s.post(s.pre(b), b), first);
+    }
   }
   omp_set_num_threads(before);
+}
+
+TEST_P(PatchSmootherTest, AutomaticStorageAndWhatPatchesTake)
+{
+  // A block of 3 in fp32 with its column takes 38 bytes. A half adds 12 for the product and 2 for the other row's place.
+  EXPECT_EQ(kernels::patch_block_bytes(PatchStorage::both, 3, 4), 38);
+  EXPECT_EQ(kernels::patch_pair_bytes(PatchStorage::both, 3, 4), 76);
+  EXPECT_EQ(kernels::patch_block_bytes(PatchStorage::half, 3, 4), 50);
+  EXPECT_EQ(kernels::patch_pair_bytes(PatchStorage::automatic, 3, 4), 52);
+  EXPECT_EQ(kernels::patch_pair_bytes(PatchStorage::automatic, 1, 4), 12);
+  const int n = 13;
+  for (const int b : {1, 3})
+  {
+    const SlicedEllpackMatrix<double> A(backend(), b == 1 ? cases::grid_matrix<1>(n) : cases::grid_matrix<3>(n), b);
+    std::vector<double>               nodes;
+    for (const PatchStorage storage : {PatchStorage::both, PatchStorage::half, PatchStorage::automatic})
+    {
+      Aggregation                 aggregation;
+      Aggregation::AdditionalData data;
+      data.patch_storage = storage;
+      aggregation.reinit(A, data);
+      EXPECT_LE(aggregation.statistics().largest_patch_bytes, int(data.patch_bytes));
+      nodes.push_back(aggregation.statistics().nodes_per_patch.mean);
+      AggregateLists lists;
+      lists.set_patches(Array<int>(backend(), aggregation.patch_offsets().to_vector()),
+                        Array<int>(backend(), aggregation.permutation().to_vector()));
+      PatchMatrix<double> patches;
+      patches.reinit(A, lists, storage);
+      EXPECT_EQ(patches.n_mirrors() > 0, storage == PatchStorage::half || (b == 3 && storage != PatchStorage::both));
+    }
+    if (b == 3)
+    {
+      EXPECT_GT(nodes[1], 1.2 * nodes[0]);
+    }
+    EXPECT_EQ(nodes[2], nodes[b == 3 ? 1 : 0]);
+  }
+  EXPECT_EQ(patch_storage("half_atomic"), PatchStorage::half_atomic);
+  EXPECT_THROW(patch_storage("upper"), Error);
 }
 
 TEST_P(PatchSmootherTest, CyclesAreSymmetricAndPositiveDefinite)

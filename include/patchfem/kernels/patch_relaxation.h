@@ -21,12 +21,29 @@
  */
 namespace PatchFEM
 {
+  /** What is stored of the symmetric blocks A_kk: see PatchMatrixView. */
+  enum class PatchStorage
+  {
+    automatic,  ///< half for blocks, both for scalars
+    both,       ///< all entries, by rows
+    half,       ///< one of A_ij and A_ji, and for the other row where it stands: rows are summed in a fixed order
+    half_atomic ///< one of them, whose product with the other row is added atomically, so that results do not repeat
+  };
+
   /**
    * A in patches. Nodes are numbered in slots: those of patch p stand in the slices
    * [patch_slices[p], patch_slices[p + 1]) of slice_height slots each, the last one padded. Both parts of A are sliced
    * block ELLPACK in that order, laid out as SlicedEllpackView: the inner one holds the diagonal and the columns of the
    * patch as slots counted from its first, the outer one all others as block columns of A. Rows of a patch are sorted
    * by falling number of inner blocks, which leaves little padding in either part.
+   *
+   * With half storage the inner part holds one block of each pair {i, j} of nodes of a patch, in the row that
+   * kernels::keeps_block() names, and in every row the diagonal first. The kept blocks of a row give
+   *   y_i = sum A_ij x_j   and products   A_ij^T x_i,
+   * which row j adds to y_j: they go to a buffer at the place of A_ij, where row j finds them by its *mirrors*. So a
+   * block is read once for both rows, sums have a fixed order, and what is scattered is n_c numbers, not n_c^2. A pair in
+   * fp32 takes 40 bytes for blocks of 3 and 8 for scalars; with both halves 76 and 12. The buffer adds 12 and 4 bytes
+   * in fast memory alone.
    */
   template <typename Number>
   struct PatchMatrixView
@@ -49,6 +66,12 @@ namespace PatchFEM
     int                  n_sweeps;
     const double        *weights; ///< omega of the sweeps, [n_sweeps]
 
+    PatchStorage        storage        = PatchStorage::both; ///< not automatic
+    std::size_t         largest_mirror = 0;                  ///< mirrors of a patch, padding included
+    const std::int64_t *mirror_offsets = nullptr;            ///< [slice + 1]; with half storage in a fixed order
+    /// Sliced as columns: a kept block of another row of the patch, counted from the patch's first. Padding: the diagonal.
+    const std::uint16_t *mirrors = nullptr;
+
     /** Entries of a symmetric block. */
     PATCHFEM_INLINE int packed() const { return block_size * (block_size + 1) / 2; }
 
@@ -60,10 +83,48 @@ namespace PatchFEM
     {
       return static_cast<int>((outer_offsets[slice + 1] - outer_offsets[slice]) / slice_height);
     }
+    PATCHFEM_INLINE int mirror_width(const std::int64_t slice) const
+    {
+      return static_cast<int>((mirror_offsets[slice + 1] - mirror_offsets[slice]) / slice_height);
+    }
   };
 
   namespace kernels
   {
+    /**
+     * Whether row @p i keeps its block of the pair {i, j}, i != j; else row j does. On a structured mesh neighbours come
+     * in pairs i - d, i + d, of which this gives one, so that rows keep about half of their blocks each.
+     */
+    PATCHFEM_INLINE constexpr bool keeps_block(const int i, const int j)
+    {
+      return ((i ^ j) & 1) == (i < j ? 1 : 0);
+    }
+
+    /**
+     * The storage that automatic stands for. Both halves of a pair of scalars take 12 bytes of fast memory in fp32, and so
+     * does one half with its buffer and places, while its sums take an additional phase.
+     */
+    PATCHFEM_INLINE constexpr PatchStorage chosen_storage(const PatchStorage storage, const int block_size)
+    {
+      return storage != PatchStorage::automatic ? storage : block_size == 1 ? PatchStorage::both : PatchStorage::half;
+    }
+
+    /** Bytes of fast memory for a stored block of A_kk: its values and column and, of a half, its place in the buffer. */
+    PATCHFEM_INLINE constexpr std::int64_t
+    patch_block_bytes(const PatchStorage storage, const int block_size, const int bytes_per_value)
+    {
+      const bool both = chosen_storage(storage, block_size) == PatchStorage::both;
+      return (std::int64_t(block_size) + (both ? 0 : 1)) * block_size * bytes_per_value + 2;
+    }
+
+    /** The same for what couples a pair of nodes, the same whether or not half storage needs mirrors. */
+    PATCHFEM_INLINE constexpr std::int64_t
+    patch_pair_bytes(const PatchStorage storage, const int block_size, const int bytes_per_value)
+    {
+      const std::int64_t block = patch_block_bytes(storage, block_size, bytes_per_value);
+      return chosen_storage(storage, block_size) == PatchStorage::both ? 2 * block : block + 2;
+    }
+
     /** Blocks of six make patches of few nodes: slices of 32 would be padding for the most part. */
     PATCHFEM_INLINE constexpr int patch_slice_height(const int block_size)
     {

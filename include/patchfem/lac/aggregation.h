@@ -2,6 +2,7 @@
 #ifndef patchfem_lac_aggregation_h
 #define patchfem_lac_aggregation_h
 
+#include <patchfem/kernels/patch_relaxation.h>
 #include <patchfem/lac/adjacency.h>
 
 namespace PatchFEM
@@ -45,13 +46,16 @@ namespace PatchFEM
       double strength_threshold = 0.;
       /// Aggregates of fewer nodes are dissolved.
       int min_aggregate_size = 9;
-      /// Largest A_kk, in bytes. The same on every back end, so that all build the same hierarchy; with this default
-      /// three patches share the 227 KiB of an H200's multiprocessor, vectors included (P3: 48 KiB, of half of A_kk).
+      /// Fast memory that A_kk takes at most, in bytes, without padding. The same on every back end, so that all build the
+      /// same hierarchy; with this default two or three patches share the 227 KiB of an H200's multiprocessor, vectors
+      /// included (P3: 48 KiB).
       std::size_t patch_bytes = 65536;
       /// Patches with an A_kk of less than this share of patch_bytes are dissolved before the exchange.
       double min_patch_share = 0.25;
       /// Bytes of a value in A_kk. MISAggregation knows it from the matrix.
       int bytes_per_value = 4;
+      /// What is stored of A_kk. MISAggregation is told by the hierarchy.
+      PatchStorage patch_storage = PatchStorage::both;
     };
 
     struct Sizes

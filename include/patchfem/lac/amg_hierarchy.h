@@ -30,10 +30,10 @@ namespace PatchFEM
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A)  = 0;
 
     /**
-     * Whether the smoother works on patches, so that the lists must have some: said before the finest level is asked
-     * for. An aggregation that makes none need not listen; the hierarchy finds out.
+     * Whether the smoother works on patches, so that the lists must have some, and what it stores of them: said before
+     * the finest level is asked for. An aggregation that makes none need not listen; the hierarchy finds out.
      */
-    virtual void want_patches(bool) {}
+    virtual void want_patches(bool, PatchStorage) {}
   };
 
   /**

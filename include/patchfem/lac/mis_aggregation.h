@@ -29,7 +29,11 @@ namespace PatchFEM
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override;
     AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override;
 
-    void want_patches(const bool wanted) override { patches_wanted = wanted; }
+    void want_patches(const bool wanted, const PatchStorage storage) override
+    {
+      patches_wanted = wanted;
+      patch_storage  = storage;
+    }
 
     /** What was made for each level so far. */
     const std::vector<Aggregation> &levels() const { return aggregations; }
@@ -37,6 +41,7 @@ namespace PatchFEM
   private:
     Aggregation::AdditionalData data;
     bool                        patches_wanted = false;
+    PatchStorage                patch_storage  = PatchStorage::both;
     std::vector<Aggregation>    aggregations;
 
     template <typename Number>

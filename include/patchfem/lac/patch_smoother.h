@@ -12,10 +12,9 @@ namespace PatchFEM
    * A matrix split into what lies inside of patches and what couples them (P3's patchSPM), with the inexact inverse of
    * the inner part as a preconditioner. See kernels/patch_relaxation.h for layout and operators.
    *
-   * P3 keeps the upper half of the inner part in coordinates and adds to both rows by atomics. Here both halves are
-   * stored, by rows with 16-bit columns, so that a row is summed by one thread in a fixed order. For a scalar matrix in
-   * fp32 that takes 6 bytes an entry, against 8 a pair and the lists for a fixed order in the other form (about 5 an
-   * entry); for blocks of 3 x 3 38 against about 21.
+   * P3 keeps the upper half of the inner part in coordinates and adds to both rows by atomics. Here a row is summed by
+   * one thread in a fixed order, from both halves or from one and the places of the other: see PatchMatrixView. Adding
+   * by atomics is an option, with which results do not repeat bit by bit.
    */
   template <typename Number>
   class PatchMatrix : public PreconditionBase<Number>
@@ -23,9 +22,10 @@ namespace PatchFEM
   public:
     /**
      * The pattern of @p A in the patches of @p aggregates. Nodes without a patch share further ones. Throws Error if
-     * there are no patches, if they do not fit the matrix, or if a patch has more than 65536 nodes.
+     * there are no patches, if they do not fit the matrix, or if a patch has more than 65536 nodes or, with half
+     * storage, kept blocks.
      */
-    void reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates);
+    void reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, PatchStorage storage);
 
     /** The values of @p A, and M^-1 of @p n_sweeps sweeps with the @p weights of PatchMatrixView, which stay theirs. */
     void compute(const SlicedEllpackMatrix<Number>     &A,
@@ -44,15 +44,25 @@ namespace PatchFEM
 
     /** Blocks stored, padding included. */
     std::int64_t n_inner_blocks() const { return inner_columns.size(); }
+    std::int64_t n_mirrors() const { return mirrors.size(); }
     std::int64_t n_outer_blocks() const { return outer_columns.size(); }
 
   private:
-    int                  block_size = 1, slice_height = 32, largest_patch = 0, largest_inner = 0, n_sweeps = 1;
+    PatchStorage         storage    = PatchStorage::both;
+    int                  block_size = 1, slice_height = 32, n_sweeps = 1;
+    int                  largest_patch = 0, largest_inner = 0, largest_mirror = 0;
     Array<int>           patch_slices, nodes, patch_of_node, slot_of_node, outer_columns;
-    Array<std::int64_t>  inner_offsets, outer_offsets;
-    Array<std::uint16_t> inner_columns;
+    Array<std::int64_t>  inner_offsets, mirror_offsets, outer_offsets;
+    Array<std::uint16_t> inner_columns, mirrors;
     Array<Number>        inner_values, outer_values, diagonal;
     const double        *weights = nullptr;
+
+    /** Brings what is not null of @p A into patches. */
+    void fill(const SlicedEllpackMatrix<Number> &A,
+              Number                            *to_inner,
+              Number                            *to_outer,
+              std::uint16_t                     *to_inner_columns,
+              int                               *to_outer_columns);
   };
 
   /**
@@ -70,8 +80,12 @@ namespace PatchFEM
   {
   public:
     /** Keeps a reference to @p aggregates, whose patches the first initialize() reads. */
-    PatchSmoother(
-        const AggregateLists &aggregates, int n_steps, double eigenvalue_ratio, int n_sweeps, int eigenvalue_steps);
+    PatchSmoother(const AggregateLists &aggregates,
+                  int                   n_steps,
+                  double                eigenvalue_ratio,
+                  int                   n_sweeps,
+                  int                   eigenvalue_steps,
+                  PatchStorage          storage);
 
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
@@ -90,6 +104,7 @@ namespace PatchFEM
     int                       n_steps;
     double                    eigenvalue_ratio;
     int                       n_sweeps, eigenvalue_steps;
+    PatchStorage              storage;
     PatchMatrix<Number>       patches;
     LargestEigenvalue<Number> lambda;
     Array<double>             weights; ///< see PatchMatrixView
