@@ -121,7 +121,7 @@ namespace PatchFEM
       // that there is the graph of the nodes, then rows of the patterns before their lengths are known. Coarser levels add
       // a few per cent.
       const std::size_t block   = n_comp * n_modes * level_number_size + sizeof(int);
-      const std::size_t stretch = std::max<std::size_t>(n_values * level_number_size / 8, std::size_t(64) << 20);
+      const std::size_t stretch = std::max<std::size_t>(n_values * level_number_size / 3, std::size_t(64) << 20);
       const std::size_t product = std::min(20 * n_nodes * block, stretch) + 7 * n_nodes * block;
       const std::size_t graph = n_blocks * 12, rows = 32 * n_nodes * sizeof(int);
       const std::size_t pattern   = n_nodes * (27 * sizeof(int) + 2 * sizeof(std::int64_t));
