@@ -20,7 +20,7 @@ namespace PatchFEM
     void prolongator(Cuda                             where,
                      const CoarseningView<Number>    &view,
                      const int                       *aggregate_of_node,
-                     const double                    *tentative,
+                     const Number                    *tentative,
                      const BlockDiagonalView<Number> &D,
                      const double                    *omega,
                      Number                          *P_values)
@@ -53,7 +53,7 @@ namespace PatchFEM
     }
 
 #define INSTANTIATE_COARSENING(Number)                                                                             \
-  template void prolongator(Cuda, const CoarseningView<Number> &, const int *, const double *,                     \
+  template void prolongator(Cuda, const CoarseningView<Number> &, const int *, const Number *,                     \
                             const BlockDiagonalView<Number> &, const double *, Number *);                          \
   template void matrix_prolongator(Cuda, const CoarseningView<Number> &, const Number *, int, int, Number *);      \
   template void coarse_matrix(Cuda, const CoarseningView<Number> &, const Number *, int, int, const Number *, int, \

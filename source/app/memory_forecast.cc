@@ -140,7 +140,7 @@ namespace PatchFEM
       // a few per cent.
       const std::size_t n_modes = preconditioner.n_modes;
       const std::size_t block   = n_comp * n_modes * inner_size + sizeof(int);
-      const std::size_t stretch = std::max<std::size_t>(n_values * inner_size / 8, std::size_t(64) << 20);
+      const std::size_t stretch = std::max<std::size_t>(n_values * inner_size / 3, std::size_t(64) << 20);
       const std::size_t product = std::min(20 * n_nodes * block, stretch) + 7 * n_nodes * block;
       const std::size_t graph = n_blocks * 12, rows = 32 * n_nodes * sizeof(int);
       const std::size_t pattern = n_nodes * (27 * sizeof(int) + 2 * sizeof(std::int64_t));

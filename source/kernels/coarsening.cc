@@ -40,7 +40,7 @@ namespace PatchFEM
       template <int static_nc, int static_nm, typename Number>
       void prolongator(const CoarseningView<Number>    &view,
                        const int                       *aggregate_of_node,
-                       const double                    *tentative,
+                       const Number                    *tentative,
                        const BlockDiagonalView<Number> &D,
                        const double                     omega,
                        Number                          *P_values)
@@ -67,23 +67,23 @@ namespace PatchFEM
               if (aggregate < 0)
                 continue;
               double                                   *sum = work.sums.data() + work.position[aggregate] * nc * nm;
-              const double                             *Q   = tentative + std::int64_t(j) * nc * nm;
+              const Number                             *Q   = tentative + std::int64_t(j) * nc * nm;
               const Block<static_nc, static_nc, Number> A_ij(A, i, k, nc, nc);
               for (int a = 0; a < nc; ++a)
                 for (int m = 0; m < nm; ++m)
                 {
-                  double product = 0.;
+                  double value = sum[a * nm + m];
                   for (int b = 0; b < nc; ++b)
-                    product += A_ij.values[a * nc + b] * Q[b * nm + m];
-                  sum[a * nm + m] += product;
+                    value += A_ij.values[a * nc + b] * static_cast<double>(Q[b * nm + m]);
+                  sum[a * nm + m] = value;
                 }
             }
-            const double *Q   = tentative + std::int64_t(i) * nc * nm;
+            const Number *Q   = tentative + std::int64_t(i) * nc * nm;
             const int     own = aggregate_of_node[i];
             for (int p = 0; p < length; ++p)
             {
               const double *sum = work.sums.data() + p * nc * nm;
-              Number       *out = P_values + (begin + p) * nc * nm;
+              Number       *out = P_values + begin * (nc * nm) + p * nm;
               for (int a = 0; a < nc; ++a)
                 for (int m = 0; m < nm; ++m)
                 {
@@ -94,7 +94,8 @@ namespace PatchFEM
                     scaled +=
                         static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]) * sum[c * nm + m];
                   }
-                  out[a * nm + m] = static_cast<Number>((columns[p] == own ? Q[a * nm + m] : 0.) - omega * scaled);
+                  out[a * length * nm + m] = static_cast<Number>(
+                      (columns[p] == own ? static_cast<double>(Q[a * nm + m]) : 0.) - omega * scaled);
                 }
             }
           }
@@ -128,25 +129,28 @@ namespace PatchFEM
             {
               const int                                 j = A.columns[A.block_index(i, k)];
               const Block<static_nc, static_nc, Number> A_ij(A, i, k, nc, nc);
-              for (std::int64_t e = P.row_offsets[j]; e < P.row_offsets[j + 1]; ++e)
+              const std::int64_t                        P_begin = P.row_offsets[j], P_end = P.row_offsets[j + 1];
+              for (std::int64_t e = P_begin; e < P_end; ++e)
               {
                 if (P.columns[e] < lowest)
                   continue;
                 double       *sum   = sums + work.position[P.columns[e]] * nc * nm;
-                const Number *block = P_values + e * nc * nm;
+                const Number *block = P_values + P_begin * (nc * nm) + (e - P_begin) * nm;
                 for (int a = 0; a < nc; ++a)
                   for (int m = 0; m < nm; ++m)
                   {
-                    double product = 0.;
+                    double value = sum[a * nm + m];
                     for (int b = 0; b < nc; ++b)
-                      product += A_ij.values[a * nc + b] * static_cast<double>(block[b * nm + m]);
-                    sum[a * nm + m] += product;
+                      value += A_ij.values[a * nc + b] * static_cast<double>(block[b * (P_end - P_begin) * nm + m]);
+                    sum[a * nm + m] = value;
                   }
               }
             }
             Number *out = values + (view.AP.row_offsets[i] - view.AP.row_offsets[first]) * nc * nm;
-            for (int e = start * nc * nm; e < length * nc * nm; ++e)
-              out[e] = static_cast<Number>(sums[e]);
+            for (int p = start; p < length; ++p)
+              for (int a = 0; a < nc; ++a)
+                for (int m = 0; m < nm; ++m)
+                  out[(a * length + p) * nm + m] = static_cast<Number>(sums[(p * nc + a) * nm + m]);
           }
         }
       }
@@ -185,22 +189,25 @@ namespace PatchFEM
               const int j = view.R.column(i, k);
               if (j >= last)
                 break;
-              const int *const    P_end  = P.columns + P.row_offsets[j + 1];
-              const std::int64_t  at     = std::lower_bound(P.columns + P.row_offsets[j], P_end, i) - P.columns;
-              const Number *const P_ji   = P_values + at * nc * nm;
-              const int *const    end    = AP.columns + AP.row_offsets[j + 1];
-              const int          *column = std::lower_bound(AP.columns + AP.row_offsets[j], end, i);
-              const Number       *block  = values + (column - AP.columns - AP.row_offsets[first]) * nc * nm;
-              for (; column != end; ++column, block += nc * nm)
+              const int *const     P_begin = P.columns + P.row_offsets[j], *P_end = P.columns + P.row_offsets[j + 1];
+              const int *const     AP_begin = AP.columns + AP.row_offsets[j], *end = AP.columns + AP.row_offsets[j + 1];
+              const std::ptrdiff_t P_pitch = (P_end - P_begin) * nm, AP_pitch = (end - AP_begin) * nm;
+              const Number *const  P_ji =
+                  P_values + P.row_offsets[j] * (nc * nm) + (std::lower_bound(P_begin, P_end, i) - P_begin) * nm;
+              const int    *column = std::lower_bound(AP_begin, end, i);
+              const Number *block =
+                  values + (AP.row_offsets[j] - AP.row_offsets[first]) * (nc * nm) + (column - AP_begin) * nm;
+              for (; column != end; ++column, block += nm)
               {
                 double *sum = work.sums.data() + work.position[*column] * nm * nm;
                 for (int m = 0; m < nm; ++m)
                   for (int c = 0; c < nm; ++c)
                   {
-                    double product = 0.;
+                    double value = sum[m * nm + c];
                     for (int b = 0; b < nc; ++b)
-                      product += static_cast<double>(P_ji[b * nm + m]) * static_cast<double>(block[b * nm + c]);
-                    sum[m * nm + c] += product;
+                      value +=
+                          static_cast<double>(P_ji[b * P_pitch + m]) * static_cast<double>(block[b * AP_pitch + c]);
+                    sum[m * nm + c] = value;
                   }
               }
             }
@@ -222,7 +229,7 @@ namespace PatchFEM
     void prolongator(Host,
                      const CoarseningView<Number>    &view,
                      const int                       *aggregate_of_node,
-                     const double                    *tentative,
+                     const Number                    *tentative,
                      const BlockDiagonalView<Number> &D,
                      const double                    *omega,
                      Number                          *P_values)
@@ -262,7 +269,7 @@ namespace PatchFEM
     }
 
 #define INSTANTIATE(Number)                                                                                        \
-  template void prolongator(Host, const CoarseningView<Number> &, const int *, const double *,                     \
+  template void prolongator(Host, const CoarseningView<Number> &, const int *, const Number *,                     \
                             const BlockDiagonalView<Number> &, const double *, Number *);                          \
   template void matrix_prolongator(Host, const CoarseningView<Number> &, const Number *, int, int, Number *);      \
   template void coarse_matrix(Host, const CoarseningView<Number> &, const Number *, int, int, const Number *, int, \

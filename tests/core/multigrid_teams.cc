@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <set>
 
@@ -54,11 +55,12 @@ namespace
     }
   };
 
-  std::vector<int> aggregates_of(const int n_nodes)
+  std::vector<int> aggregates_of(const int n_nodes, const int per_aggregate)
   {
     std::vector<int> result;
+    int              next = 0;
     for (int i = 0; i < n_nodes; ++i)
-      result.push_back(i % 11 == 7 ? -1 : i / 5);
+      result.push_back(i % 11 == 7 ? -1 : next++ / per_aggregate);
     return result;
   }
 } // namespace
@@ -140,11 +142,22 @@ TEST(Teams, TentativeProlongatorIsThatOfOneThread)
 
 TEST(Teams, CoarseningIsThatOfTheHost)
 {
-  for (const auto &sizes : {std::pair<int, int>{1, 1}, {2, 2}, {2, 3}, {3, 3}, {3, 6}, {6, 6}, {3, 1}, {5, 7}})
+  // Rows over aggregates of one node have more blocks than a team of blocks of any size sums up at once.
+  for (const auto &sizes : {std::array<int, 3>{1, 1, 5},
+                            {2, 2, 5},
+                            {2, 3, 5},
+                            {3, 3, 5},
+                            {3, 6, 5},
+                            {6, 6, 5},
+                            {3, 1, 5},
+                            {5, 7, 5},
+                            {3, 3, 1},
+                            {3, 1, 1},
+                            {7, 5, 1}})
   {
     constexpr int                   stretch = 13;
-    const int                       nc = sizes.first, nm = sizes.second, n_nodes = 31;
-    const std::vector<int>          of_node = aggregates_of(n_nodes);
+    const int                       nc = sizes[0], nm = sizes[1], n_nodes = 31;
+    const std::vector<int>          of_node = aggregates_of(n_nodes, sizes[2]);
     const std::vector<double>       modes   = cases::random_values(std::size_t(n_nodes) * nc * nm, 8);
     const Backend                   host("host");
     SlicedEllpackMatrix<double>     A;

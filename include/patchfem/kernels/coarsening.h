@@ -7,8 +7,11 @@
 /**
  * @file
  * The three numeric steps of smoothed aggregation that cost something. The device gives every row of a result to a team
- * (coarsening_bodies.h). The host walks along rows and knows the place of each column from a table. Both add in the
- * same order. P and A P are rows of blocks, values[entry of the pattern][n_c][n_m].
+ * (coarsening_bodies.h). The host walks along rows and knows the place of each column from a table; it sums up in
+ * double, the device in Number, both in the same order.
+ *
+ * P and A P are scalar rows, block row by block row: value (a, m) of block p of a block row of n blocks, before which
+ * there are `begin` blocks, is values[(begin * n_c + a * n + p) * n_m + m].
  */
 namespace PatchFEM
 {
@@ -33,7 +36,7 @@ namespace PatchFEM
     void prolongator_by_teams(const Where                      where,
                               const CoarseningView<Number>    &view,
                               const int                       *aggregate_of_node,
-                              const double                    *tentative,
+                              const Number                    *tentative,
                               const BlockDiagonalView<Number> &D,
                               const double                    *omega,
                               Number                          *P_values)
@@ -99,7 +102,7 @@ namespace PatchFEM
     void prolongator(Host,
                      const CoarseningView<Number>    &view,
                      const int                       *aggregate_of_node,
-                     const double                    *tentative,
+                     const Number                    *tentative,
                      const BlockDiagonalView<Number> &D,
                      const double                    *omega,
                      Number                          *P_values);
@@ -107,7 +110,7 @@ namespace PatchFEM
     void prolongator(Cuda,
                      const CoarseningView<Number>    &view,
                      const int                       *aggregate_of_node,
-                     const double                    *tentative,
+                     const Number                    *tentative,
                      const BlockDiagonalView<Number> &D,
                      const double                    *omega,
                      Number                          *P_values);

@@ -51,17 +51,16 @@ namespace PatchFEM
     };
 
     /** Row i of the product of two patterns: the columns of B in the rows that are columns of A's row i. */
-    struct ProductRows
+    template <int width> ///< members that walk along a row of B together
+    struct ProductOfPatterns
     {
-      static constexpr int team_size = 32, table_size = 128, n_kept = 32;
-
       SlicedPattern A;
       SparsityView  B;
 
       template <typename Emit>
       PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
       {
-        const RowShare share(rank, size);
+        const RowShare share(rank, size, width);
         for (int k = share.row; k < A.length(i); k += share.n_rows)
         {
           const int          j   = A.column(i, k);
@@ -72,10 +71,16 @@ namespace PatchFEM
       }
     };
 
-    /** The same for R and A P, whose rows have more distinct columns. */
-    struct CoarseRows : ProductRows
+    /** A P: 27 rows of four blocks for trilinear elements, of which ten are distinct. */
+    struct ProductRows : ProductOfPatterns<1>
     {
-      static constexpr int table_size = 512, n_kept = 64;
+      static constexpr int team_size = 16, table_size = 128, n_kept = 32;
+    };
+
+    /** R (A P), whose rows have more of both. */
+    struct CoarseRows : ProductOfPatterns<8>
+    {
+      static constexpr int team_size = 32, table_size = 512, n_kept = 64;
     };
 
     /** The block columns of b scalar rows of compressed columns: how a scalar matrix is cut into blocks. */

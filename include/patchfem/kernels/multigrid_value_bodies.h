@@ -43,7 +43,7 @@ namespace PatchFEM
     };
 
     /**
-     * The blocks of P from rows of blocks, @p values[entry][n_c][n_m], to sliced storage. Index
+     * The blocks of P from scalar rows (see coarsening.h) to sliced storage. Index
      * (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours.
      */
     template <typename Number>
@@ -61,11 +61,14 @@ namespace PatchFEM
         const int          p = static_cast<int>(index / P.slice_height % width);
         if (i >= P.n_rows || p >= pattern.row_offsets[i + 1] - pattern.row_offsets[i])
           return;
-        const int     size  = P.block_rows * P.block_columns;
-        const Number *block = values + (pattern.row_offsets[i] + p) * size;
-        const auto    to    = P.value_index(static_cast<int>(i), p, 0, 0);
-        for (int e = 0; e < size; ++e)
-          P.values[to + std::int64_t(e) * P.slice_height] = block[e];
+        const int          nc = P.block_rows, nm = P.block_columns;
+        const std::int64_t begin = pattern.row_offsets[i];
+        const int          pitch = static_cast<int>(pattern.row_offsets[i + 1] - begin) * nm;
+        const Number      *block = values + begin * (nc * nm) + p * nm;
+        Number            *to    = P.values + P.value_index(static_cast<int>(i), p, 0, 0);
+        for (int a = 0; a < nc; ++a)
+          for (int m = 0; m < nm; ++m, to += P.slice_height)
+            *to = block[a * pitch + m];
       }
     };
 
@@ -86,14 +89,14 @@ namespace PatchFEM
         const int          p = static_cast<int>(index / R.slice_height % width);
         if (i >= R.n_rows || p >= R_lengths[i])
           return;
-        const int     row = static_cast<int>(i), j = R.columns[R.block_index(row, p)];
-        const int    *end = pattern.columns + pattern.row_offsets[j + 1];
-        const int    *at  = lower_bound(pattern.columns + pattern.row_offsets[j], end, row);
-        const int     nm = R.block_rows, nc = R.block_columns;
-        const Number *block = values + (at - pattern.columns) * nc * nm;
+        const int          row = static_cast<int>(i), j = R.columns[R.block_index(row, p)];
+        const std::int64_t begin = pattern.row_offsets[j];
+        const int         *first = pattern.columns + begin, *end = pattern.columns + pattern.row_offsets[j + 1];
+        const int          nm = R.block_rows, nc = R.block_columns, pitch = static_cast<int>(end - first) * nm;
+        const Number      *block = values + begin * (nc * nm) + (lower_bound(first, end, row) - first) * nm;
         for (int m = 0; m < nm; ++m)
           for (int a = 0; a < nc; ++a)
-            R.values[R.value_index(row, p, m, a)] = block[a * nm + m];
+            R.values[R.value_index(row, p, m, a)] = block[a * pitch + m];
       }
     };
 

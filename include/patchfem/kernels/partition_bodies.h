@@ -166,7 +166,7 @@ namespace PatchFEM
       template <typename Call>
       PATCHFEM_INLINE void for_each_edge(const int i, const int rank, const int size, const Call &call) const
       {
-        const RowShare share(rank, size);
+        const RowShare share(rank, size, 8);
         for (int k = offsets[i] + share.row; k < offsets[i + 1]; k += share.n_rows)
           for (std::int64_t e = graph.offsets[nodes[k]] + share.entry; e < graph.offsets[nodes[k] + 1];
                e += share.width)

@@ -93,13 +93,13 @@ namespace PatchFEM
       } while (!window.complete);
     }
 
-    /** The share of @p rank in a list of lists: eight members walk along one of them together. */
+    /** The share of @p rank in a list of lists: @p most members walk along one of them together. */
     struct RowShare
     {
       int width, row, n_rows, entry;
 
-      PATCHFEM_INLINE RowShare(const int rank, const int size)
-          : width(size < 8 ? size : 8), row(rank / width), n_rows(size / width), entry(rank % width)
+      PATCHFEM_INLINE RowShare(const int rank, const int size, const int most)
+          : width(size < most ? size : most), row(rank / width), n_rows(size / width), entry(rank % width)
       {}
     };
 

@@ -49,9 +49,9 @@ namespace PatchFEM
    * patterns and allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the
    * upper half is computed and copied to the lower one.
    *
-   * A P is never stored whole: its rows are computed in stretches whose values take about an eighth of A's memory (or
-   * 64 MB), and each stretch is added to the coarse matrix before the next. While compute() runs there is a second
-   * copy of P's values, row by row, which is what products read.
+   * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or
+   * 64 MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less well. While
+   * compute() runs there is a second copy of P's values, row by row, which is what products read.
    */
   template <typename Number>
   class SmoothedAggregation
