@@ -6,6 +6,7 @@
 #include "assembly_hexahedra.cuh"
 #include "assembly_simplices.cuh"
 #include "check.cuh"
+#include "gathered_hexahedra.cuh"
 #include "staged_cells.cuh"
 
 #include <patchfem/kernels/assembly_extents.h>
@@ -165,6 +166,25 @@ namespace PatchFEM
       }
 
       template <typename Form>
+      __global__ void __launch_bounds__(GatheredHexahedra<Form>::n_threads, GatheredHexahedra<Form>::residency)
+          gathered_hexahedra_kernel(const __grid_constant__ PatchBody<1, double> body)
+      {
+        extern __shared__ __align__(16) unsigned char memory[];
+        using Cells                   = GatheredHexahedra<Form>;
+        const int                patch = body.a.first_patch + blockIdx.x;
+        const auto               scratch = body.scratch(memory);
+        const Cells              cells{body, reinterpret_cast<double2 *>(memory),
+                                       reinterpret_cast<double *>(memory + Cells::first_bytes(body)), patch};
+        cells.tabulate();
+        __syncthreads();
+        cells.stage();
+        __syncthreads();
+        body.set_starts(patch, threadIdx.x, Cells::n_threads, scratch);
+        cells.gather(scratch);
+        finish_patch(body, scratch, patch, threadIdx.x, Cells::n_threads, []() { __syncthreads(); });
+      }
+
+      template <typename Form>
       __global__ void __launch_bounds__(StagedHexahedra<Form>::n_threads, StagedHexahedra<Form>::residency)
           stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
       {
@@ -207,10 +227,18 @@ namespace PatchFEM
       const std::size_t least = Cells::shape(r.n_shape, r.n_quadrature, 0).bytes();
       if constexpr (internal::by_matrix_instructions<Form, Number>())
         if (r.n_shape == 8 && r.n_quadrature == 8)
-          return {available(Hexahedra<Form>::residency),
-                  std::max(least,
-                           Hexahedra<Form>::least_slots * Hexahedra<Form>::slot_bytes + Hexahedra<Form>::barrier_bytes),
-                  internal::staged_by_matrix_instructions<Form, Number>() ? 1. : usual};
+        {
+          PatchRoom room{available(Hexahedra<Form>::residency),
+                         std::max(least, Hexahedra<Form>::least_slots * Hexahedra<Form>::slot_bytes +
+                                             Hexahedra<Form>::barrier_bytes),
+                         internal::staged_by_matrix_instructions<Form, Number>() ? 1. : usual};
+          if constexpr (stages_octets<Form, Number>())
+          {
+            room.staged_cell_bytes = StagedOctet::size * sizeof(double);
+            room.staging_bytes     = GatheredHexahedra<Form>::table_bytes;
+          }
+          return room;
+        }
       if constexpr (Form::n_components == 1 && IsSymmetric<Form>::value)
         if (one_point && r.n_shape == Form::dimension + 1)
         {
@@ -253,8 +281,7 @@ namespace PatchFEM
       if constexpr (internal::staged_by_matrix_instructions<Form, Number>())
       {
         const ReferenceView &r = arguments.batches.batch[arguments.computed_batch].reference;
-        if (arguments.n_staged > 0 && arguments.isoparametric && r.n_shape == 8 && r.n_quadrature == 8 &&
-            !arguments.coefficients.varies_inside_cells())
+        if (arguments.n_staged > 0 && arguments.isoparametric && r.n_shape == 8 && r.n_quadrature == 8)
         {
           using Cells            = StagedHexahedra<Form>;
           constexpr int a_block  = Cells::n_threads / 32 * Cells::cells_a_warp;
@@ -287,6 +314,10 @@ namespace PatchFEM
           kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(body, rest...);
           PATCHFEM_CUDA_CHECK_LAUNCH();
         };
+        if constexpr (stages_octets<Form, Number>())
+          if (arguments.patches.gather.items != nullptr)
+            return launch(gathered_hexahedra_kernel<Form>, n_patches, GatheredHexahedra<Form>::n_threads,
+                          GatheredHexahedra<Form>::bytes(body));
         if (arguments.patches.staged_offsets != nullptr)
         {
           const auto gather = [&](const auto kernel, const int n_threads) {

@@ -2,7 +2,7 @@
 #ifndef patchfem_cuda_staged_cells_cuh
 #define patchfem_cuda_staged_cells_cuh
 
-#include "assembly_hexahedra.cuh"
+#include "hexahedra_tile.cuh"
 
 /**
  * @file
@@ -17,17 +17,18 @@ namespace PatchFEM
     /**
      * Trilinear hexahedra of forms whose moments are inner products, in double precision. With M = w J^-1 J^-T,
      *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
-     * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64. A warp takes sixteen cells;
-     * each lane computes M at two points of each of two cells, which is how the matrix instruction wants its left side.
+     * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64; see HexahedraTile.
      */
     template <typename Form>
     struct StagedHexahedra
     {
       static constexpr int n_threads = 256, residency = 2, cells_a_warp = 16;
-      static constexpr int n_products = 6 * 8 * 32;
+      static constexpr int n_products = (6 * 8 + 3) * 32;
+
+      using Tile = HexahedraTile<Form>;
 
       const AssemblyArguments<double> &a;
-      double2                         *products; ///< [bc][i][lane], for points 2 (lane % 4) and the next, j = lane / 4
+      double2 *products; ///< [bc][i][lane], for points 2 (lane % 4) and the next, j = lane / 4; then Tile::gradient()
 
       __device__ const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
       static __device__ int       lane() { return threadIdx.x % 32; }
@@ -37,74 +38,9 @@ namespace PatchFEM
       {
         for (int e = threadIdx.x; e < n_products; e += n_threads)
         {
-          const int l = e % 32, i = e / 32 % 8, j = l / 4, bc = e / 256;
-          const int b = bc < 3 ? 0 : (bc < 5 ? 1 : 2), c = bc < 3 ? bc : (bc < 5 ? bc - 2 : 2);
-          double    result[2];
-          for (int h = 0; h < 2; ++h)
-          {
-            const double *g = batch().reference.shape_gradients + (2 * (l % 4) + h) * 24;
-            const double  p = __dmul_rn(g[i * 3 + b], g[j * 3 + c]);
-            result[h]       = b == c ? p : __dadd_rn(p, __dmul_rn(g[i * 3 + c], g[j * 3 + b]));
-          }
-          products[e] = make_double2(result[0], result[1]);
-        }
-      }
-
-      /** Where this lane's corners lane % 4 and lane % 4 + 4 of a cell are. */
-      __device__ void load_corners(const int local, int (&corners)[2]) const
-      {
-        const int *geometry = batch().geometry + std::int64_t(local) * 8 + lane() % 4;
-        corners[0]          = geometry[0];
-        corners[1]          = geometry[4];
-      }
-
-      /** M at points 2 (lane % 4) and the next of the cell with these corners, [bc][point], and the weights there. */
-      __device__ void map(const int (&corners)[2], double (&M)[6][2], double (&weight)[2]) const
-      {
-        const ReferenceView &r         = batch().reference;
-        const double        *gradients = r.geometry_gradients + (lane() / 4 * 8 + lane() % 4) * 3; // of the corners
-        double               x[2][3];
-        PATCHFEM_UNROLL
-        for (int h = 0; h < 2; ++h)
-        {
-          const double *from = a.batches.points + std::int64_t(corners[h]) * 3;
-          PATCHFEM_UNROLL
-          for (int d = 0; d < 3; ++d)
-            x[h][d] = from[d];
-        }
-        PATCHFEM_UNROLL
-        for (int d = 0; d < 3; ++d)
-        {
-          const double origin = __shfl_sync(WarpTeam::all, x[0][d], lane() & 28);
-          x[0][d] -= origin;
-          x[1][d] -= origin;
-        }
-        double J[2][3][4] = {}; // directions 0 and 1, then 2, at the two points
-        PATCHFEM_UNROLL
-        for (int b = 0; b < 3; ++b)
-        {
-          const double two[2] = {gradients[b], gradients[12 + b]};
-          multiply_add(J[0][b], {x[0][0], x[0][1], x[1][0], x[1][1]}, two);
-          multiply_add(J[1][b], {x[0][2], 0., x[1][2], 0.}, two);
-        }
-        PATCHFEM_UNROLL
-        for (int t = 0; t < 2; ++t)
-        {
-          SmallMatrix<3, 3, double> jacobian;
-          PATCHFEM_UNROLL
-          for (int d = 0; d < 3; ++d)
-            PATCHFEM_UNROLL
-          for (int b = 0; b < 3; ++b)
-            jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
-          const double w = r.weights[2 * (lane() % 4) + t], det = determinant(jacobian), factor = w / det;
-          const auto   adj = adjugate(jacobian);
-          weight[t]        = w * det;
-          int e            = 0;
-          PATCHFEM_UNROLL
-          for (int b = 0; b < 3; ++b)
-            PATCHFEM_UNROLL
-          for (int c = b; c < 3; ++c)
-            M[e++][t] = factor * (adj(b, 0) * adj(c, 0) + adj(b, 1) * adj(c, 1) + adj(b, 2) * adj(c, 2));
+          const int l = e % 32, row = e / 32;
+          products[e] = row < 48 ? Tile::product(batch().reference, row / 8, row % 8, l / 4, l)
+                                 : Tile::gradient(batch().reference, row - 48, l);
         }
       }
 
@@ -115,21 +51,16 @@ namespace PatchFEM
       }
 
       /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
-      __device__ void store_matrices(const double (&M)[2][6][2], const int (&local)[2], const int tile) const
+      __device__ void store_matrices(const double (&M)[2][6][2], const int tile) const
       {
-        double  k[2][Form::n_coefficients];
         double *out[2];
         bool    exists[2];
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
-          const int slot     = tile + 8 * half + lane() / 4;
-          exists[half]       = slot < a.n_staged;
-          out[half]          = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * 64 + 2 * (lane() % 4);
-          const double *from = a.coefficients.at(a.batches, a.computed_batch, local[half], 0);
-          PATCHFEM_UNROLL
-          for (int c = 0; c < Form::n_coefficients; ++c)
-            k[half][c] = from[c];
+          const int slot = tile + 8 * half + lane() / 4;
+          exists[half]   = slot < a.n_staged;
+          out[half]      = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * 64 + 2 * (lane() % 4);
         }
 #pragma unroll 1
         for (int i = 0; i < 8; ++i)
@@ -145,8 +76,7 @@ namespace PatchFEM
           for (int half = 0; half < 2; ++half)
             if (exists[half])
               *reinterpret_cast<double2 *>(out[half] + i * 8) =
-                  make_double2(Form::finish(k[half], SmallMatrix<1, 1, double>{{{K[2 * half]}}})(0, 0),
-                               Form::finish(k[half], SmallMatrix<1, 1, double>{{{K[2 * half + 1]}}})(0, 0));
+                  make_double2(K[2 * half], K[2 * half + 1]);
         }
       }
 
@@ -154,14 +84,8 @@ namespace PatchFEM
       __device__ void store_loads(const double (&weight)[2][2], const int (&local)[2], const int tile) const
       {
         const double *shape = batch().reference.shape_values + 2 * (lane() % 4) * 8 + lane() / 4;
-        double        left[4], f[4] = {};
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
-          PATCHFEM_UNROLL
-        for (int h = 0; h < 2; ++h)
-          left[half + 2 * h] =
-              weight[half][h] * a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0];
-        multiply_add(f, left, {shape[0], shape[8]});
+        double        f[4];
+        Tile{a}.integrate_loads(weight, local, make_double2(shape[0], shape[8]), f);
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
@@ -188,19 +112,17 @@ namespace PatchFEM
         {
           local[half] = load_number(tile, half);
           next[half]  = load_number(tile + step, half);
-          load_corners(local[half], corners[half]);
+          Tile{a}.load_corners(local[half], corners[half]);
         }
         for (; tile < a.n_staged; tile += step)
         {
           double M[2][6][2], weight[2][2];
+          Tile{a}.map(corners, local, products + 48 * 32, M, weight);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
-            map(corners[half], M[half], weight[half]);
-          PATCHFEM_UNROLL
-          for (int half = 0; half < 2; ++half)
-            load_corners(next[half], corners[half]);
+            Tile{a}.load_corners(next[half], corners[half]);
           if (with_matrix)
-            store_matrices(M, local, tile);
+            store_matrices(M, tile);
           if (loaded)
             store_loads(weight, local, tile);
           PATCHFEM_UNROLL

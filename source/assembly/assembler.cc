@@ -36,7 +36,8 @@ namespace PatchFEM
     const auto middle = now();
     plan.reinit(*elements, row_cells, pattern,
                 {room.worker_bytes, sizeof(Number), room.available, total, room.most_redundant, room.bytes_per_row,
-                 room.bytes_per_level, room.symmetric},
+                 room.bytes_per_level, room.symmetric, is_isoparametric ? room.staged_cell_bytes : 0,
+                 room.staging_bytes},
                 data);
 
     const int    n_comp   = elements->n_components();
@@ -145,6 +146,7 @@ namespace PatchFEM
     a.fast_memory    = fast_memory;
     a.most_blocks    = plan.most_blocks();
     a.most_levels    = plan.most_levels();
+    a.most_cells     = plan.most_cells();
     a.computed_batch = Patches::computed_batch(*elements);
     a.isoparametric  = is_isoparametric;
     // A load that varies inside cells, and coefficients that do, need all points.

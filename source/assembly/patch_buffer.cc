@@ -85,7 +85,7 @@ namespace PatchFEM
     fed_rows.release();
     fed_places.release();
     integrations += static_cast<double>(n_unique) / batches.n_cells();
-    if (chosen == AssemblyStrategy::patches)
+    if (chosen != AssemblyStrategy::gather)
       integrations += static_cast<double>(static_cast<std::int64_t>(cells.size()) - n_buffered) / batches.n_cells();
     if (n_buffered == 0)
       return;

@@ -28,6 +28,9 @@ namespace PatchFEM
       dispatch(place, [&](auto where) { most = kernels::maximum(where, n, counts.data()); });
       return most;
     }
+
+    /// A patch with more rows has fewer cells for each, but leaves no room for another one beside it.
+    constexpr int most_rows_of_gathering_patch = 128;
   } // namespace
 
   void Patches::reinit(const ElementBatches &batches,
@@ -55,10 +58,33 @@ namespace PatchFEM
       return std::any_of(patch_sizes.begin(), patch_sizes.end(), acceptable);
     };
 
+    const Array<unsigned char> buffered = mark_buffered(batches);
+    if (chosen == AssemblyStrategy::automatic || chosen == AssemblyStrategy::gather_in_patches)
+    {
+      // Positions of staged numbers have 16 bits, places of entries 8.
+      const auto staged_fits = [&](const int rows) {
+        n_rows_per_patch         = rows;
+        const std::size_t before = std::max(row_bytes(rows), memory.staging_bytes) + 1024;
+        if (before + rows * memory.staged_cell_bytes > memory.available)
+          return false; // a patch has about as many cells as rows, or more
+        cut(row_cells, rows);
+        most_cells_of_patch = most_in_patch(cell_offsets, 1);
+        return before + most_cells_of_patch * memory.staged_cell_bytes <= memory.available &&
+               StagedOctet::begin(most_cells_of_patch) <= 65536;
+      };
+      const bool fits = memory.staged_cell_bytes > 0 && sparsity.longest_row() < GatherItem::no_place &&
+                        find_size([&](const int rows) {
+                          return (data.rows_per_patch > 0 || rows <= most_rows_of_gathering_patch) && staged_fits(rows);
+                        });
+      require(fits || chosen == AssemblyStrategy::automatic,
+              "Patches gather in fast memory where it holds the matrices of their cells, and only scalar equations with "
+              "symmetric matrices on trilinear hexahedra; use another strategy.");
+      if (fits)
+        chosen = AssemblyStrategy::gather_in_patches;
+    }
     if (chosen == AssemblyStrategy::automatic && memory.most_redundant <= 1.)
       chosen = AssemblyStrategy::gather;
-    const Array<unsigned char> buffered = mark_buffered(batches);
-    if (chosen != AssemblyStrategy::gather)
+    if (chosen == AssemblyStrategy::automatic || chosen == AssemblyStrategy::patches)
     {
       const bool fits = find_size([&](const int rows) {
         n_rows_per_patch = rows;
@@ -101,6 +127,17 @@ namespace PatchFEM
     place_width        = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
     diagonal_places.reinit(place, upper || compact_places ? n_rows : 0);
     plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
+    gather_offsets.release();
+    gather_items.release();
+    gather_sources.release();
+    gather_places.release();
+    if (chosen == AssemblyStrategy::gather_in_patches)
+    {
+      plan_gather(batches, row_cells, sparsity, buffered);
+      place.synchronize();
+      return;
+    }
+    most_cells_of_patch = 0;
     plan_computed(batches, sparsity, buffered);
     place.synchronize();
     if (most_levels_of_patch > expected_levels)
@@ -351,14 +388,17 @@ namespace PatchFEM
             fed_pairs.data(),
             fed_place_offsets.data(),
             {fed_places.data(), place_width},
-            sparsity.row_offsets().data()};
+            sparsity.row_offsets().data(),
+            {gather_offsets.data(), gather_items.data(), gather_sources.data(), gather_places.data()}};
   }
 
   std::size_t Patches::memory_consumption() const
   {
     std::size_t bytes = buffered_cells.memory_consumption() + diagonal_places.memory_consumption() +
                         staged_cells.memory_consumption() + staged_offsets.memory_consumption() +
-                        staged_pairs.memory_consumption();
+                        staged_pairs.memory_consumption() + gather_offsets.memory_consumption() +
+                        gather_items.memory_consumption() + gather_sources.memory_consumption() +
+                        gather_places.memory_consumption();
     for (const Array<std::int64_t> *array : {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets,
                                              &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
       bytes += array->memory_consumption();

@@ -90,7 +90,8 @@ PATCHFEM_INSTANTIATE_BACKENDS(AssemblyTest);
 /** One unit cube: the stiffness of the trilinear hexahedron, whose entries are 1/3, 0, -1/12, -1/12 by distance. */
 TEST_P(AssemblyTest, OneCubeByEye)
 {
-  for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
+  for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather,
+                              AssemblyStrategy::gather_in_patches})
   {
     const System system = assemble<Laplace<3>>(backend(), synthetic::cube_of_hexahedra(1, 1), 8, {1.}, strategy);
     ASSERT_EQ(system.matrix.values.size(), 64u);
@@ -142,6 +143,11 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
         check([&](const int rows) { return assemble<Laplace<3>>(backend(), *tables, rows, {1.3}, strategy); }, 150);
     check(
         [&](const int rows) {
+          return assemble<Laplace<3>>(backend(), laplace, rows, {1.3}, AssemblyStrategy::gather_in_patches);
+        },
+        150);
+    check(
+        [&](const int rows) {
           return assemble<Diffusion<3>>(backend(), laplace, rows, {2., 0.1, 0.2, 3., 0.3, 4., 0.7});
         },
         150);
@@ -150,11 +156,12 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
 
 TEST_P(AssemblyTest, StrategiesAgree)
 {
-  const auto check = [&](const auto &assemble_with, const int most_rows) {
-    const System patches = assemble_with(32, AssemblyStrategy::patches);
+  const auto check = [&](const auto &assemble_with, const int most_rows, const bool in_patches = false) {
+    const System patches  = assemble_with(32, AssemblyStrategy::patches);
+    const auto   strategy = in_patches ? AssemblyStrategy::gather_in_patches : AssemblyStrategy::gather;
     for (const int rows : {16, most_rows})
     {
-      const System gather = assemble_with(rows, AssemblyStrategy::gather);
+      const System gather = assemble_with(rows, strategy);
       EXPECT_EQ(patches.matrix.columns, gather.matrix.columns);
       EXPECT_LE(largest_difference(patches.matrix.values, gather.matrix.values), 1e-13) << rows << " rows a patch";
       EXPECT_LE(largest_difference(patches.rhs, gather.rhs), 1e-13) << rows << " rows a patch";
@@ -172,11 +179,12 @@ TEST_P(AssemblyTest, StrategiesAgree)
           return assemble<Diffusion<3>>(backend(), tetrahedra, rows, {2., 0.1, 0.2, 3., 0.3, 4., 0.7}, strategy);
         },
         150);
-    check(
-        [&](const int rows, const AssemblyStrategy strategy) {
-          return assemble<Laplace<3>>(backend(), hexahedra, rows, {1.3}, strategy);
-        },
-        150);
+    for (const bool in_patches : {false, true})
+      check(
+          [&](const int rows, const AssemblyStrategy strategy) {
+            return assemble<Laplace<3>>(backend(), hexahedra, rows, {1.3}, strategy);
+          },
+          150, in_patches);
     check(
         [&](const int rows, const AssemblyStrategy strategy) {
           return assemble<Elasticity<3>>(backend(), elasticity, rows, {1.5, 0.8}, strategy);

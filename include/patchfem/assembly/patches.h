@@ -17,7 +17,9 @@ namespace PatchFEM
     /// A patch integrates every cell that touches one of its rows, in fast memory.
     patches,
     /// The matrices of a chunk's cells are staged in a buffer, each once, and rows gather from it.
-    gather
+    gather,
+    /// A patch stages the matrices of all cells that touch one of its rows in fast memory, and its rows gather from there.
+    gather_in_patches
   };
 
   /**
@@ -26,7 +28,8 @@ namespace PatchFEM
    * the mesh and lets cells that share no row follow each other, so that they are added at the same time and sums do
    * not depend on the cut. Then it adds the cells with constraints or boundary terms, which are resolved in a buffer
    * first, chunk by chunk of consecutive patches. With the gather strategy the matrices of the other cells are put
-   * into that buffer too, and rows add them in the order of the cells.
+   * into that buffer too, and rows add them in the order of the cells. Patches that gather hold the matrices of all of
+   * their cells at once, and their rows add those in the same order; each entry is written once, by one worker.
    */
   class Patches
   {
@@ -52,6 +55,8 @@ namespace PatchFEM
       std::size_t worker_bytes_per_row   = 0;
       std::size_t worker_bytes_per_level = 0;
       bool        symmetric              = false; ///< entry (i, j) of a matrix is entry (j, i), and a number
+      std::size_t staged_cell_bytes      = 0;     ///< of a cell that a patch stages; 0: patches do not stage cells
+      std::size_t staging_bytes          = 0;     ///< least that lies before those, rows included
     };
 
     void reinit(const ElementBatches &batches,
@@ -81,6 +86,7 @@ namespace PatchFEM
     int              rows_per_patch() const { return n_rows_per_patch; }
     int              most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
     int              most_levels() const { return most_levels_of_patch; }
+    int              most_cells() const { return most_cells_of_patch; } ///< of a patch that stages its cells
     AssemblyStrategy strategy() const { return chosen; }
 
     /** How often a cell is integrated on average, buffered cells included. */
@@ -120,11 +126,16 @@ namespace PatchFEM
                                      const Array<int>           &chunk_of_patch);
     void plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered);
     void plan_places(const ElementBatches &batches, const Sparsity &sparsity);
+    void plan_gather(const ElementBatches       &batches,
+                     const RowCells             &row_cells,
+                     const Sparsity             &sparsity,
+                     const Array<unsigned char> &buffered);
 
     /// Levels that room is kept for: mostly there are a few more than cells at a node.
     int expected_levels = 128;
 
-    int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
+    int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0,
+                         most_cells_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
     double               integrations = 1.;
     Array<int>           cell_order, cell_ranks; ///< while the plan is made: the order of sums and its inverse
@@ -142,6 +153,10 @@ namespace PatchFEM
     Array<int>           staged_cells;
     Array<std::int64_t>  staged_offsets;
     Array<unsigned int>  staged_pairs;
+    Array<std::int64_t>  gather_offsets;
+    Array<GatherItem>    gather_items;
+    Array<std::uint16_t> gather_sources;
+    Array<std::uint8_t>  gather_places;
   };
 } // namespace PatchFEM
 

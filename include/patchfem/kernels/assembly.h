@@ -66,6 +66,7 @@ namespace PatchFEM
     std::size_t         fast_memory;                  ///< bytes a patch may use
     int                 most_blocks;                  ///< blocks of the rows of the largest patch
     int                 most_levels;                  ///< levels of the patch with the most of them
+    int                 most_cells;                   ///< of a patch that stages its cells
     int                 computed_batch;
     bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
     bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
@@ -73,6 +74,14 @@ namespace PatchFEM
 
   namespace kernels
   {
+    /** Whether patches can stage trilinear hexahedra of @p Form: a cell's matrix is linear in inner products. */
+    template <typename Form, typename Number>
+    constexpr bool stages_octets()
+    {
+      return std::is_same<Number, double>::value && Form::dimension == 3 && Form::n_components == 1 &&
+             IsSymmetric<Form>::value && MomentsOf<Form>::kind == MomentKind::inner_product;
+    }
+
     /** What a back end makes of a kind of cell. */
     struct PatchRoom
     {
@@ -81,6 +90,8 @@ namespace PatchFEM
       double      most_redundant; ///< integrations of a cell above which rows gather sooner than patches compute
       std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< what workers want for each row and each level of cells
       bool        symmetric = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
+      /// Of a cell that a patch stages, and the least that lies before it; 0: patches do not stage cells.
+      std::size_t staged_cell_bytes = 0, staging_bytes = 0;
     };
 
     /**

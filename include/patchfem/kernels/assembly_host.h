@@ -4,7 +4,7 @@
 
 #include <patchfem/kernels/assembly_extents.h>
 #include <patchfem/kernels/element_bodies.h>
-#include <patchfem/kernels/patch_bodies.h>
+#include <patchfem/kernels/gathered_rows.h>
 
 #include <vector>
 
@@ -30,7 +30,10 @@ namespace PatchFEM
     patch_room(Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
     {
       const int n = CellRecords<Form, Number, AnyExtents>::record_size(reference.n_shape, reference.n_quadrature);
-      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
+      PatchRoom room{total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
+      if (stages_octets<Form, Number>() && reference.n_shape == 8 && reference.n_quadrature == 8)
+        room.staged_cell_bytes = StagedOctet::size * sizeof(Number);
+      return room;
     }
 
     template <typename Form, typename Number>
@@ -93,6 +96,57 @@ namespace PatchFEM
       }
     }
 
+    /** The cells of a patch in the order of their slots, after zeros. */
+    template <typename Form, typename Number, typename Extents>
+    void stage_octets(const CellRecords<Form, Number, Extents> &cells, const int patch, std::vector<Number> &staged)
+    {
+      const PatchesView  &p       = cells.a.patches;
+      const std::int64_t  first   = p.cell_offsets[patch];
+      const int           n_cells = static_cast<int>(p.cell_offsets[patch + 1] - first);
+      const bool with_matrix      = cells.a.matrix.format != MatrixTarget<Number>::none,
+                 loaded           = cells.a.load.kind != CoefficientView<Number>::none;
+      std::vector<Number> record(CellRecords<Form, Number, Extents>::record_size(cells.n_shape(), cells.n_quadrature()));
+      staged.assign(StagedOctet::begin(n_cells), Number(0));
+      for (int slot = 0; slot < n_cells; ++slot)
+      {
+        const int local = p.cells[first + slot] - cells.batch().first_cell;
+        Number   *to    = staged.data() + StagedOctet::begin(slot);
+        for (int q = 0; q < cells.n_quadrature(); ++q)
+          cells.stage(local, q, record.data() + q * cells.point_size(cells.n_shape()));
+        for (int i = 0; i < StagedOctet::n_nodes; ++i)
+        {
+          for (int j = i; j < StagedOctet::n_nodes && with_matrix; ++j)
+            to[StagedOctet::position(i, j)] = cells.block(record.data(), local, i, j)(0, 0);
+          if (loaded)
+            to[StagedOctet::load + i] = cells.load(record.data(), local, i, 0);
+        }
+      }
+    }
+
+    template <typename Number>
+    void gather_rows(const PatchBody<1, Number>                   &body,
+                     const int                                     patch,
+                     const Number                                 *staged,
+                     const typename PatchBody<1, Number>::Scratch &s)
+    {
+      const GatheredRows<Number> rows{body, s, patch, staged};
+      for (std::int64_t item = rows.first_item(); item < rows.end_item(); ++item)
+        for (int lane = 0; lane < GatherItem::n_rows; ++lane)
+          rows.sum(rows.fetch(body.a.patches.gather.items[item], lane), lane);
+    }
+
+    template <int n_comp, typename Number>
+    void finish_patch(const PatchBody<n_comp, Number>                   &body,
+                      const int                                          patch,
+                      const typename PatchBody<n_comp, Number>::Scratch &s)
+    {
+      const PatchesView &p = body.a.patches;
+      if (p.fed_offsets != nullptr)
+        for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
+          body.add_buffered(patch, fed, SerialTeam(), s);
+      body.write(patch, 0, 1, s);
+    }
+
     template <typename Form, typename Number>
     void patch_rows(Host, const AssemblyArguments<Number> &arguments)
     {
@@ -105,10 +159,20 @@ namespace PatchFEM
 #pragma omp parallel
         {
           std::vector<double> memory(bytes / sizeof(double) + 1);
+          std::vector<Number> staged;
           const auto          scratch = body.scratch(memory.data());
 #pragma omp for schedule(static)
           for (int patch = arguments.first_patch; patch < arguments.end_patch; ++patch)
           {
+            if constexpr (stages_octets<Form, Number>())
+              if (p.gather.items != nullptr)
+              {
+                body.set_starts(patch, 0, 1, scratch);
+                stage_octets(cells, patch, staged);
+                gather_rows(body, patch, staged.data(), scratch);
+                finish_patch(body, patch, scratch);
+                continue;
+              }
             body.clear(patch, 0, 1, scratch);
             for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
               add_cell(body, cells, patch, entry, scratch);
@@ -117,10 +181,7 @@ namespace PatchFEM
             if (p.staged_offsets != nullptr)
               for (int row = 0; row < p.end_row(patch) - p.first_row(patch); ++row)
                 body.add_staged(patch, row, SerialTeam(), scratch);
-            if (p.fed_offsets != nullptr)
-              for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
-                body.add_buffered(patch, fed, SerialTeam(), scratch);
-            body.write(patch, 0, 1, scratch);
+            finish_patch(body, patch, scratch);
           }
         }
       });

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "structure_tools.h"
+
+#include <patchfem/assembly/patches.h>
+#include <patchfem/kernels/gather_plan_bodies.h>
+#include <patchfem/kernels/primitives.h>
+
+#include <climits>
+
+namespace PatchFEM
+{
+  /** Of each patch the cells that are not buffered, and where its rows find the summands of their entries. */
+  void Patches::plan_gather(const ElementBatches       &batches,
+                            const RowCells             &row_cells,
+                            const Sparsity             &sparsity,
+                            const Array<unsigned char> &buffered)
+  {
+    const Backend           &place    = batches.backend();
+    const int                n        = n_patches();
+    const kernels::RowSlices slices   = {n_rows_per_patch, n_rows};
+    const std::int64_t       n_slices = std::int64_t(n) * slices.per_patch();
+    const auto               scan     = [&](const Array<int> &counts) {
+      Array<std::int64_t> offsets(place, counts.size() + 1);
+      dispatch(place, [&](auto where) { kernels::exclusive_scan(where, counts.size(), counts.data(), offsets.data()); });
+      return offsets;
+    };
+
+    Array<int> counts(place, n);
+    run(place, n, kernels::CountStagedCellsBody{cell_offsets.data(), cells.data(), buffered.data(), counts.data()});
+    Array<std::int64_t> staged_offsets_of_patches = scan(counts);
+    Array<int>          kept(place, staged_offsets_of_patches.read(n));
+    run(place, n,
+        kernels::KeepStagedCellsBody{cell_offsets.data(), staged_offsets_of_patches.data(), cells.data(),
+                                     buffered.data(), kept.data()});
+    cells.swap(kept);
+    kept.release();
+    cell_offsets.swap(staged_offsets_of_patches);
+    level_offsets.reinit(place, n + 1);
+    level_offsets.set_zero();
+    level_ends.release();
+    most_levels_of_patch = 0;
+    pair_offsets.release();
+    for (Array<char> *array : {&cell_pairs, &places, &sums})
+      array->release();
+
+    Array<int> n_ranks(place, n_slices), n_items(place, n_slices), n_quads(place, n_slices);
+    run(place, n_slices, kernels::CountRanksBody{slices, sparsity.row_offsets().data(), n_ranks.data()});
+    const Array<std::int64_t> rank_offsets  = scan(n_ranks);
+    const std::int64_t        n_all_ranks   = rank_offsets.read(n_slices);
+    const kernels::StagedCellsOfRows rows   = {batches.view().batch[computed_batch(batches)], sparsity.view(),
+                                               row_cells.offsets().data(), row_cells.pairs().data(), buffered.data()};
+    Array<std::uint16_t>             widths(place, n_all_ranks * GatherItem::n_rows);
+    gather_places.reinit(place, n_all_ranks * GatherItem::n_rows);
+    run(place, n_slices * GatherItem::n_rows,
+        kernels::RankPlacesBody{slices, rows, rank_offsets.data(), gather_places.data(), widths.data()});
+    const kernels::ItemsOfSlices items = {rank_offsets.data(), widths.data()};
+    run(place, n_slices, kernels::CountItemsBody{items, n_items.data(), n_quads.data()});
+    gather_offsets                         = scan(n_items);
+    const Array<std::int64_t> quad_offsets = scan(n_quads);
+    const std::int64_t        n_all_quads  = quad_offsets.read(n_slices);
+    require(n_all_ranks <= INT_MAX && n_all_quads <= INT_MAX, "The mesh is too large for one device.");
+    Array<std::int64_t> starts(place, n_all_ranks);
+    gather_items.reinit(place, gather_offsets.read(n_slices));
+    run(place, n_slices,
+        kernels::WriteItemsBody{slices, items, gather_offsets.data(), quad_offsets.data(), gather_items.data(),
+                                starts.data()});
+    gather_sources.reinit(place, n_all_quads * GatherItem::n_rows * 4);
+    gather_sources.set_zero();
+    run(place, n_slices * GatherItem::n_rows,
+        kernels::WriteSourcesBody{slices, rows, rank_offsets.data(), gather_places.data(), starts.data(),
+                                  cell_offsets.data(), cells.data(), gather_sources.data()});
+  }
+} // namespace PatchFEM
