@@ -172,14 +172,14 @@ namespace PatchFEM
         extern __shared__ __align__(16) unsigned char memory[];
         using Cells                   = GatheredHexahedra<Form>;
         const int                patch = body.a.first_patch + blockIdx.x;
-        const auto               scratch = body.scratch(memory);
-        const Cells              cells{body, reinterpret_cast<double2 *>(memory),
-                                       reinterpret_cast<double *>(memory + Cells::first_bytes(body)), patch};
-        cells.tabulate();
-        __syncthreads();
-        cells.stage();
-        __syncthreads();
+        auto                     scratch = body.scratch(memory);
+        scratch.start = reinterpret_cast<int *>(memory + Cells::shared_bytes(body));
+        const Cells cells{body, reinterpret_cast<double2 *>(memory),
+                          reinterpret_cast<double *>(memory + Cells::first_bytes(body)), patch};
+        if (threadIdx.x == 0)
+          cells.prefetch();
         body.set_starts(patch, threadIdx.x, Cells::n_threads, scratch);
+        cells.stage();
         cells.gather(scratch);
         finish_patch(body, scratch, patch, threadIdx.x, Cells::n_threads, []() { __syncthreads(); });
       }

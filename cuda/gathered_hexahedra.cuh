@@ -19,7 +19,7 @@ namespace PatchFEM
     struct GatheredHexahedra
     {
       static constexpr int n_threads = 256, residency = 2, n_columns = 5, cells_a_warp = 16;
-      /// Products [bc][column of eight][lane], then Tile::gradient(), then values of shape functions.
+      /// Products [bc][eight columns][lane], then Tile::gradient(), then values of shape functions.
       static constexpr int n_constants = (6 * n_columns + 3 + 1) * 32;
       static constexpr std::size_t table_bytes = n_constants * sizeof(double2);
 
@@ -34,10 +34,15 @@ namespace PatchFEM
       static __device__ int lane() { return threadIdx.x % 32; }
       static __device__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
 
-      /** Bytes before the staged cells. */
+      /** Bytes that sums share with the constants, and those before the staged cells. */
+      static __host__ __device__ std::size_t shared_bytes(const Body &body)
+      {
+        const std::size_t sums = (body.a.most_blocks + body.a.patches.rows_per_patch) * sizeof(double);
+        return sums > table_bytes ? sums : table_bytes;
+      }
       static __host__ __device__ std::size_t first_bytes(const Body &body)
       {
-        return body.row_bytes() > table_bytes ? body.row_bytes() : table_bytes;
+        return (shared_bytes(body) + (body.a.patches.rows_per_patch + 1) * sizeof(int) + 15) / 16 * 16;
       }
 
       static std::size_t bytes(const Body &body)
@@ -54,38 +59,41 @@ namespace PatchFEM
       /** All threads of the block. */
       __device__ void tabulate() const
       {
-        const ReferenceView &r = Tile{body.a}.batch().reference;
-        for (int e = threadIdx.x; e < n_constants; e += n_threads)
+        static_assert(n_threads == (n_columns + 3) * 32, "A warp for each column of products and each direction.");
+        const ReferenceView &r  = Tile{body.a}.batch().reference;
+        const int            at = position(lane() / 4);
+        if (warp() < n_columns)
         {
-          const int l = e % 32, row = e / 32, at = position(l / 4);
-          double2   two = make_double2(0., 0.);
-          if (row < 6 * n_columns)
+          const int number = warp() * 8 + at;
+          int       i = number - StagedOctet::diagonal, j = i;
+          if (number < StagedOctet::diagonal)
           {
-            const int number = row % n_columns * 8 + at;
-            int       i = number - StagedOctet::diagonal, j = i;
-            if (number < StagedOctet::diagonal)
-            {
-              i = 0;
-              while (PlacesView::pair_number(8, i + 1, i + 2) <= number)
-                ++i;
-              j = number - PlacesView::pair_number(8, i, i + 1) + i + 1;
-            }
-            if (number < StagedOctet::load)
-              two = Tile::product(r, row / n_columns, i, j, l);
+            i = 0;
+            PATCHFEM_UNROLL
+            for (int k = 1; k < 7; ++k)
+              i += number >= PlacesView::pair_number(8, k, k + 1);
+            j = number - PlacesView::pair_number(8, i, i + 1) + i + 1;
           }
-          else if (row < 6 * n_columns + 3)
-            two = Tile::gradient(r, row - 6 * n_columns, l);
-          else
-          {
-            const double *shape = r.shape_values + 2 * (l % 4) * 8 + at;
-            two                 = make_double2(shape[0], shape[8]);
-          }
-          constants[e] = two;
+          const bool exists = number < StagedOctet::load;
+          double     g[2][2][3];
+          Tile::load_gradients(r, exists ? i : 0, lane(), g[0]);
+          Tile::load_gradients(r, exists ? j : 0, lane(), g[1]);
+          PATCHFEM_UNROLL
+          for (int bc = 0; bc < 6; ++bc)
+            constants[(bc * n_columns + warp()) * 32 + lane()] = Tile::product(bc, g[0], g[1]);
+        }
+        else
+          constants[(5 * n_columns + warp()) * 32 + lane()] = Tile::gradient(r, warp() - n_columns, lane());
+        if (warp() == n_columns)
+        {
+          const double *shape = r.shape_values + 2 * (lane() % 4) * 8 + at;
+          constants[(6 * n_columns + 3) * 32 + lane()] = make_double2(shape[0], shape[8]);
         }
         if (threadIdx.x < StagedOctet::zeros)
           staged[threadIdx.x] = 0.;
       }
 
+      /** All threads of the block: the constants, then the cells. */
       __device__ void stage() const
       {
         const AssemblyArguments<double> &a = body.a;
@@ -96,23 +104,30 @@ namespace PatchFEM
         const auto                       number  = [&](const int slot) {
           return a.patches.cells[first + min(slot, n_cells - 1)] - cells.batch().first_cell;
         };
-        int tile = warp() * cells_a_warp;
-        if (tile >= n_cells)
-          return;
-        int local[2], next[2], corners[2][2];
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
+        // Numbers are loaded two tiles ahead, corners one, and points of the first tile while the constants are made.
+        int    tile = warp() * cells_a_warp, local[2], next[2], corners[2][2];
+        typename Tile::Cells data;
+        cells.load_constants(data);
+        if (n_cells > 0)
         {
-          local[half] = number(tile + 8 * half + lane() / 4);
-          next[half]  = number(tile + step + 8 * half + lane() / 4);
+          PATCHFEM_UNROLL
+          for (int half = 0; half < 2; ++half)
+          {
+            local[half] = number(tile + 8 * half + lane() / 4);
+            next[half]  = number(tile + step + 8 * half + lane() / 4);
+          }
+          PATCHFEM_UNROLL
+          for (int half = 0; half < 2; ++half)
+            cells.load_corners(local[half], corners[half]);
         }
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
-          cells.load_corners(local[half], corners[half]);
+        tabulate();
+        if (tile < n_cells)
+          cells.load_cells(corners, local, data);
+        __syncthreads();
         for (; tile < n_cells; tile += step)
         {
           double M[2][6][2], weight[2][2];
-          cells.map(corners, local, constants + 6 * n_columns * 32, M, weight);
+          cells.map(data, local, constants + 6 * n_columns * 32, M, weight);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
             cells.load_corners(next[half], corners[half]);
@@ -131,7 +146,7 @@ namespace PatchFEM
           {
             const double2 shapes = constants[(6 * n_columns + 3) * 32 + lane()];
             double        f[4];
-            cells.integrate_loads(weight, local, shapes, f);
+            cells.integrate_loads(data, weight, local, shapes, f);
             PATCHFEM_UNROLL
             for (int half = 0; half < 2; ++half)
               if (exists[half])
@@ -146,6 +161,8 @@ namespace PatchFEM
             local[half] = next[half];
             next[half]  = number(tile + 2 * step + 8 * half + lane() / 4);
           }
+          if (tile + step < n_cells)
+            cells.load_cells(corners, local, data);
         }
       }
 
@@ -172,25 +189,65 @@ namespace PatchFEM
             out[half][8 * u + 4 * h] = K[u][2 * half + h];
       }
 
-      /** Items to warps in turn; what the next one needs is under way while one is summed. */
+      /**
+       * All threads of the block, which wait until all cells are staged. Items go to warps in turn; what the next two need
+       * is under way while one is summed.
+       */
       __device__ void gather(const Body::Scratch &scratch) const
       {
-        const GatheredRows<double> rows{body, scratch, patch, staged};
+        const GatheredRows<double> rows(body, scratch, patch, staged);
         constexpr int              n_warps = n_threads / 32;
-        const GatherItem          *items   = body.a.patches.gather.items;
-        std::int64_t               item    = rows.first_item() + warp();
-        const std::int64_t         end     = rows.end_item();
-        if (item >= end)
-          return;
-        auto       now  = rows.fetch(items[item], lane());
-        GatherItem next = items[min(item + n_warps, end - 1)];
-        for (; item < end; item += n_warps)
+        const int                  n       = (rows.n_items - warp() + n_warps - 1) / n_warps; // of this warp
+        bool                       waiting = true;
+        for (int begin = 0; begin < n || waiting; begin += 32)
         {
-          const auto after = rows.fetch(next, lane());
-          next             = items[min(item + 2 * n_warps, end - 1)];
-          rows.sum(now, lane());
-          now = after;
+          const int                    n_now = min(n - begin, 32);
+          unsigned long long           mine  = 0;
+          GatheredRows<double>::Fetched now, next;
+          const auto                   fetch = [&](const int k) {
+            return rows.fetch(item(mine, min(k, n_now - 1)), lane());
+          };
+          if (n_now > 0)
+          {
+            mine = reinterpret_cast<const unsigned long long *>(rows.items)[warp() + n_warps * (begin + min(lane(), n_now - 1))];
+            now  = fetch(0);
+            next = fetch(1);
+          }
+          if (waiting)
+            __syncthreads();
+          waiting = false;
+          for (int k = 0; k < n_now; ++k)
+          {
+            const auto after = fetch(k + 2);
+            rows.sum(item(mine, k), now, lane());
+            now  = next;
+            next = after;
+          }
         }
+      }
+
+      static __device__ GatherItem item(const unsigned long long mine, const int k)
+      {
+        const unsigned long long word = __shfl_sync(0xffffffffu, mine, k);
+        return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16),
+                static_cast<std::uint16_t>(word >> 32), static_cast<std::uint8_t>(word >> 48),
+                static_cast<std::uint8_t>(word >> 56)};
+      }
+
+      /** One thread: what the rows gather comes to the second-level cache while cells are staged. */
+      __device__ void prefetch() const
+      {
+        const PatchesView &p     = body.a.patches;
+        const int          n     = GatherView::n_slices(p.rows_per_patch);
+        const std::int64_t slice = std::int64_t(patch) * n;
+        const auto         bring = [](const void *from, const std::int64_t bytes) {
+          if (bytes > 0)
+            asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)),
+                         "r"(static_cast<unsigned int>(bytes)));
+        };
+        const std::int64_t quads = p.gather.quad_offsets[slice], ranks = p.gather.rank_offsets[slice];
+        bring(p.gather.sources + quads * 64, (p.gather.quad_offsets[slice + n] - quads) * 256);
+        bring(p.gather.places + ranks * 32, (p.gather.rank_offsets[slice + n] - ranks) * 32);
       }
     };
   } // namespace kernels

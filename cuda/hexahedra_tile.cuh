@@ -21,19 +21,26 @@ namespace PatchFEM
       static __device__ int       lane() { return threadIdx.x % 32; }
       __device__ const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
 
+      /** Gradients of shape function @p i at points 2 (l % 4) and the next, [point][direction]. */
+      static __device__ void load_gradients(const ReferenceView &r, const int i, const int l, double (&g)[2][3])
+      {
+        for (int h = 0; h < 2; ++h)
+          for (int b = 0; b < 3; ++b)
+            g[h][b] = r.shape_gradients[((2 * (l % 4) + h) * 8 + i) * 3 + b];
+      }
+
       /**
-       * What M_bc contributes to entry (@p i, @p j), b <= c number @p bc of the six, at the two points of lane @p l:
-       * symmetric in i and j to the last bit.
+       * What M_bc, b <= c number @p bc of the six, contributes to entry (i, j) at two points where the functions have
+       * these gradients: symmetric in i and j to the last bit.
        */
-      static __device__ double2 product(const ReferenceView &r, const int bc, const int i, const int j, const int l)
+      static __device__ double2 product(const int bc, const double (&i)[2][3], const double (&j)[2][3])
       {
         const int b = bc < 3 ? 0 : (bc < 5 ? 1 : 2), c = bc < 3 ? bc : (bc < 5 ? bc - 2 : 2);
         double    result[2];
         for (int h = 0; h < 2; ++h)
         {
-          const double *g = r.shape_gradients + (2 * (l % 4) + h) * 24;
-          const double  p = __dmul_rn(g[i * 3 + b], g[j * 3 + c]);
-          result[h]       = b == c ? p : __dadd_rn(p, __dmul_rn(g[i * 3 + c], g[j * 3 + b]));
+          const double p = __dmul_rn(i[h][b], j[h][c]);
+          result[h]      = b == c ? p : __dadd_rn(p, __dmul_rn(i[h][c], j[h][b]));
         }
         return make_double2(result[0], result[1]);
       }
@@ -64,36 +71,84 @@ namespace PatchFEM
         return r;
       }
 
+      /** What a warp loads of its cells: positions of a lane's corners, [cell][corner], and data that are constant on cells. */
+      struct Cells
+      {
+        double x[2][2][3], k[2][Form::n_coefficients], f[2];
+      };
+
+      /** Data that are the same everywhere, once and for all. */
+      __device__ void load_constants(Cells &cells) const
+      {
+        PATCHFEM_UNROLL
+        for (int half = 0; half < 2; ++half)
+        {
+          if (a.coefficients.kind == CoefficientView<double>::constant)
+            PATCHFEM_UNROLL
+          for (int c = 0; c < Form::n_coefficients; ++c)
+            cells.k[half][c] = a.coefficients.values[a.computed_batch][c];
+          if (a.load.kind == CoefficientView<double>::constant)
+            cells.f[half] = a.load.values[a.computed_batch][0];
+        }
+      }
+
+      __device__ void load_cells(const int (&corners)[2][2], const int (&local)[2], Cells &cells) const
+      {
+        PATCHFEM_UNROLL
+        for (int half = 0; half < 2; ++half)
+        {
+          PATCHFEM_UNROLL
+          for (int h = 0; h < 2; ++h)
+            PATCHFEM_UNROLL
+          for (int d = 0; d < 3; ++d)
+            cells.x[half][h][d] = a.batches.points[std::int64_t(corners[half][h]) * 3 + d];
+          if (by_cell(a.coefficients))
+          {
+            const double *from = a.coefficients.at(a.batches, a.computed_batch, local[half], 0);
+            PATCHFEM_UNROLL
+            for (int c = 0; c < Form::n_coefficients; ++c)
+              cells.k[half][c] = from[c];
+          }
+          if (by_cell(a.load))
+            cells.f[half] = a.load.at(a.batches, a.computed_batch, local[half], 0)[0];
+        }
+      }
+
+      static __device__ bool by_cell(const CoefficientView<double> &view)
+      {
+        return view.kind == CoefficientView<double>::material || view.kind == CoefficientView<double>::cell;
+      }
+
+      /** a b - c d. Compilers choose which product of a sum is exact, and may do so otherwise for the next cell. */
+      static __device__ double minor(const double a, const double b, const double c, const double d)
+      {
+        return __fma_rn(a, b, -__dmul_rn(c, d));
+      }
+      static __device__ double dot(const double (&u)[3], const double (&v)[3])
+      {
+        return __fma_rn(u[2], v[2], __fma_rn(u[1], v[1], __dmul_rn(u[0], v[0])));
+      }
+
       /**
-       * M, [cell][bc][point], and the weights in real space, of cells with these corners, of which J is three products
-       * for each direction: two coordinates of one cell, two of the other, the third of both. @p gradients: gradient() of
-       * all lanes, [direction][lane].
+       * M, [cell][bc][point], and the weights in real space. Of J each direction is three products: two coordinates of one
+       * cell, two of the other, the third of both. @p gradients: gradient() of all lanes, [direction][lane].
        */
-      __device__ void map(const int (&corners)[2][2],
+      __device__ void map(const Cells &cells,
                           const int (&local)[2],
                           const double2 *gradients,
                           double (&M)[2][6][2],
                           double (&weight)[2][2]) const
       {
-        double x[2][2][3];
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
-          PATCHFEM_UNROLL
-        for (int h = 0; h < 2; ++h)
-        {
-          const double *from = a.batches.points + std::int64_t(corners[half][h]) * 3;
-          PATCHFEM_UNROLL
-          for (int d = 0; d < 3; ++d)
-            x[half][h][d] = from[d];
-        }
+        double x[2][2][3]; // relative to each cell's first corner
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
           PATCHFEM_UNROLL
         for (int d = 0; d < 3; ++d)
         {
-          const double origin = __shfl_sync(0xffffffffu, x[half][0][d], lane() & 28);
-          x[half][0][d] -= origin;
-          x[half][1][d] -= origin;
+          const double origin = __shfl_sync(0xffffffffu, cells.x[half][0][d], lane() & 28);
+          PATCHFEM_UNROLL
+          for (int h = 0; h < 2; ++h)
+            x[half][h][d] = cells.x[half][h][d] - origin;
         }
         double J[3][3][4] = {};
         PATCHFEM_UNROLL
@@ -111,42 +166,60 @@ namespace PatchFEM
           PATCHFEM_UNROLL
         for (int t = 0; t < 2; ++t)
         {
-          SmallMatrix<3, 3, double> jacobian;
+          double row[3][3], adj[3][3]; // of J by directions; of its adjugate
           PATCHFEM_UNROLL
           for (int b = 0; b < 3; ++b)
           {
-            jacobian(0, b) = J[half][b][t];
-            jacobian(1, b) = J[half][b][2 + t];
-            jacobian(2, b) = J[2][b][2 * half + t];
+            row[0][b] = J[half][b][t];
+            row[1][b] = J[half][b][2 + t];
+            row[2][b] = J[2][b][2 * half + t];
           }
-          const int     q = 2 * (lane() % 4) + t;
-          const double  w = batch().reference.weights[q], det = determinant(jacobian);
-          const double *k       = a.coefficients.at(a.batches, a.computed_batch, local[half], inside ? q : 0);
-          const double  factor  = Form::finish(k, SmallMatrix<1, 1, double>{{{w * reciprocal(det)}}})(0, 0);
-          const auto    adj     = adjugate(jacobian);
-          weight[half][t]       = w * det;
-          int e                 = 0;
+          PATCHFEM_UNROLL
+          for (int b = 0; b < 3; ++b)
+            PATCHFEM_UNROLL
+          for (int d = 0; d < 3; ++d)
+            adj[b][d] = minor(row[(d + 1) % 3][(b + 1) % 3], row[(d + 2) % 3][(b + 2) % 3],
+                              row[(d + 1) % 3][(b + 2) % 3], row[(d + 2) % 3][(b + 1) % 3]);
+          const int    q      = 2 * (lane() % 4) + t;
+          const double column[3] = {row[0][0], row[1][0], row[2][0]};
+          const double w = batch().reference.weights[q], det = dot(column, adj[0]);
+          double       factor = __dmul_rn(w, reciprocal(det));
+          if (inside)
+            factor = scaled(a.coefficients.at(a.batches, a.computed_batch, local[half], q), factor);
+          else
+            factor = scaled(cells.k[half], factor);
+          weight[half][t] = __dmul_rn(w, det);
+          int e           = 0;
           PATCHFEM_UNROLL
           for (int b = 0; b < 3; ++b)
             PATCHFEM_UNROLL
           for (int c = b; c < 3; ++c)
-            M[half][e++][t] = factor * (adj(b, 0) * adj(c, 0) + adj(b, 1) * adj(c, 1) + adj(b, 2) * adj(c, 2));
+            M[half][e++][t] = __dmul_rn(factor, dot(adj[b], adj[c]));
         }
       }
 
+      /** A multiple of a moment; the form is linear in it. */
+      static __device__ double scaled(const double *k, const double factor)
+      {
+        return Form::finish(k, SmallMatrix<1, 1, double>{{{factor}}})(0, 0);
+      }
+
       /** int f phi_i of the cells, [cell + 2 h], of the two functions of which @p shapes has values at this lane's points. */
-      __device__ void integrate_loads(const double (&weight)[2][2],
+      __device__ void integrate_loads(const Cells &cells,
+                                      const double (&weight)[2][2],
                                       const int (&local)[2],
                                       const double2 shapes,
                                       double (&f)[4]) const
       {
-        double left[4];
+        const bool inside = a.load.varies_inside_cells();
+        double     left[4];
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
           PATCHFEM_UNROLL
         for (int h = 0; h < 2; ++h)
           left[half + 2 * h] =
-              weight[half][h] * a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0];
+              weight[half][h] *
+              (inside ? a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0] : cells.f[half]);
         PATCHFEM_UNROLL
         for (int e = 0; e < 4; ++e)
           f[e] = 0.;

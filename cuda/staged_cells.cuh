@@ -39,8 +39,15 @@ namespace PatchFEM
         for (int e = threadIdx.x; e < n_products; e += n_threads)
         {
           const int l = e % 32, row = e / 32;
-          products[e] = row < 48 ? Tile::product(batch().reference, row / 8, row % 8, l / 4, l)
-                                 : Tile::gradient(batch().reference, row - 48, l);
+          if (row < 48)
+          {
+            double g[2][2][3];
+            Tile::load_gradients(batch().reference, row % 8, l, g[0]);
+            Tile::load_gradients(batch().reference, l / 4, l, g[1]);
+            products[e] = Tile::product(row / 8, g[0], g[1]);
+          }
+          else
+            products[e] = Tile::gradient(batch().reference, row - 48, l);
         }
       }
 
@@ -81,11 +88,11 @@ namespace PatchFEM
       }
 
       /** int f phi_i of the cells of a tile. */
-      __device__ void store_loads(const double (&weight)[2][2], const int (&local)[2], const int tile) const
+      __device__ void store_loads(const typename Tile::Cells &cells, const double (&weight)[2][2], const int (&local)[2], const int tile) const
       {
         const double *shape = batch().reference.shape_values + 2 * (lane() % 4) * 8 + lane() / 4;
         double        f[4];
-        Tile{a}.integrate_loads(weight, local, make_double2(shape[0], shape[8]), f);
+        Tile{a}.integrate_loads(cells, weight, local, make_double2(shape[0], shape[8]), f);
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
@@ -106,7 +113,9 @@ namespace PatchFEM
         if (tile >= a.n_staged)
           return;
         // Numbers are loaded two tiles ahead and corners one, so that a tile waits for its points alone.
-        int local[2], next[2], corners[2][2];
+        int                  local[2], next[2], corners[2][2];
+        typename Tile::Cells cells;
+        Tile{a}.load_constants(cells);
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
@@ -117,14 +126,15 @@ namespace PatchFEM
         for (; tile < a.n_staged; tile += step)
         {
           double M[2][6][2], weight[2][2];
-          Tile{a}.map(corners, local, products + 48 * 32, M, weight);
+          Tile{a}.load_cells(corners, local, cells);
+          Tile{a}.map(cells, local, products + 48 * 32, M, weight);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
             Tile{a}.load_corners(next[half], corners[half]);
           if (with_matrix)
             store_matrices(M, tile);
           if (loaded)
-            store_loads(weight, local, tile);
+            store_loads(cells, weight, local, tile);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
           {

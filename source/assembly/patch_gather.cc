@@ -5,7 +5,7 @@
 #include <patchfem/kernels/gather_plan_bodies.h>
 #include <patchfem/kernels/primitives.h>
 
-#include <climits>
+#include <algorithm>
 
 namespace PatchFEM
 {
@@ -45,29 +45,35 @@ namespace PatchFEM
 
     Array<int> n_ranks(place, n_slices), n_items(place, n_slices), n_quads(place, n_slices);
     run(place, n_slices, kernels::CountRanksBody{slices, sparsity.row_offsets().data(), n_ranks.data()});
-    const Array<std::int64_t> rank_offsets  = scan(n_ranks);
-    const std::int64_t        n_all_ranks   = rank_offsets.read(n_slices);
+    gather_ranks                            = scan(n_ranks);
+    const std::int64_t        n_all_ranks   = gather_ranks.read(n_slices);
     const kernels::StagedCellsOfRows rows   = {batches.view().batch[computed_batch(batches)], sparsity.view(),
                                                row_cells.offsets().data(), row_cells.pairs().data(), buffered.data()};
     Array<std::uint16_t>             widths(place, n_all_ranks * GatherItem::n_rows);
     gather_places.reinit(place, n_all_ranks * GatherItem::n_rows);
     run(place, n_slices * GatherItem::n_rows,
-        kernels::RankPlacesBody{slices, rows, rank_offsets.data(), gather_places.data(), widths.data()});
-    const kernels::ItemsOfSlices items = {rank_offsets.data(), widths.data()};
+        kernels::RankPlacesBody{slices, rows, gather_ranks.data(), gather_places.data(), widths.data()});
+    const kernels::ItemsOfSlices items = {gather_ranks.data(), widths.data()};
     run(place, n_slices, kernels::CountItemsBody{items, n_items.data(), n_quads.data()});
     gather_offsets                         = scan(n_items);
-    const Array<std::int64_t> quad_offsets = scan(n_quads);
-    const std::int64_t        n_all_quads  = quad_offsets.read(n_slices);
-    require(n_all_ranks <= INT_MAX && n_all_quads <= INT_MAX, "The mesh is too large for one device.");
+    gather_quads                           = scan(n_quads);
+    const std::int64_t        n_all_quads  = gather_quads.read(n_slices);
+    int most_ranks = 0, most_quads = 0;
+    dispatch(place, [&](auto where) {
+      most_ranks = kernels::maximum(where, static_cast<int>(n_slices), n_ranks.data());
+      most_quads = kernels::maximum(where, static_cast<int>(n_slices), n_quads.data());
+    });
+    require(std::max(most_ranks, most_quads) * slices.per_patch() <= 65536,
+            "A patch has too many entries; choose fewer rows per patch.");
     Array<std::int64_t> starts(place, n_all_ranks);
     gather_items.reinit(place, gather_offsets.read(n_slices));
     run(place, n_slices,
-        kernels::WriteItemsBody{slices, items, gather_offsets.data(), quad_offsets.data(), gather_items.data(),
+        kernels::WriteItemsBody{slices, items, gather_offsets.data(), gather_quads.data(), gather_items.data(),
                                 starts.data()});
-    gather_sources.reinit(place, n_all_quads * GatherItem::n_rows * 4);
+    gather_sources.reinit(place, n_all_quads * GatherItem::n_rows * 2);
     gather_sources.set_zero();
     run(place, n_slices * GatherItem::n_rows,
-        kernels::WriteSourcesBody{slices, rows, rank_offsets.data(), gather_places.data(), starts.data(),
+        kernels::WriteSourcesBody{slices, rows, gather_ranks.data(), gather_places.data(), starts.data(),
                                   cell_offsets.data(), cells.data(), gather_sources.data()});
   }
 } // namespace PatchFEM

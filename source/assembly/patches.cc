@@ -64,12 +64,13 @@ namespace PatchFEM
       // Positions of staged numbers have 16 bits, places of entries 8.
       const auto staged_fits = [&](const int rows) {
         n_rows_per_patch         = rows;
-        const std::size_t before = std::max(row_bytes(rows), memory.staging_bytes) + 1024;
+        const std::size_t before = std::max(row_bytes(rows), memory.staging_bytes + (rows + 1) * sizeof(int)) + 256;
         if (before + rows * memory.staged_cell_bytes > memory.available)
           return false; // a patch has about as many cells as rows, or more
         cut(row_cells, rows);
         most_cells_of_patch = most_in_patch(cell_offsets, 1);
         return before + most_cells_of_patch * memory.staged_cell_bytes <= memory.available &&
+               GatherView::n_slices(rows) <= GatherItem::most_slices &&
                StagedOctet::begin(most_cells_of_patch) <= 65536;
       };
       const bool fits = memory.staged_cell_bytes > 0 && sparsity.longest_row() < GatherItem::no_place &&
@@ -127,7 +128,8 @@ namespace PatchFEM
     place_width        = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
     diagonal_places.reinit(place, upper || compact_places ? n_rows : 0);
     plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
-    gather_offsets.release();
+    for (Array<std::int64_t> *array : {&gather_offsets, &gather_ranks, &gather_quads})
+      array->release();
     gather_items.release();
     gather_sources.release();
     gather_places.release();
@@ -389,18 +391,19 @@ namespace PatchFEM
             fed_place_offsets.data(),
             {fed_places.data(), place_width},
             sparsity.row_offsets().data(),
-            {gather_offsets.data(), gather_items.data(), gather_sources.data(), gather_places.data()}};
+            {gather_offsets.data(), gather_ranks.data(), gather_quads.data(), gather_items.data(), gather_sources.data(),
+             gather_places.data()}};
   }
 
   std::size_t Patches::memory_consumption() const
   {
     std::size_t bytes = buffered_cells.memory_consumption() + diagonal_places.memory_consumption() +
                         staged_cells.memory_consumption() + staged_offsets.memory_consumption() +
-                        staged_pairs.memory_consumption() + gather_offsets.memory_consumption() +
-                        gather_items.memory_consumption() + gather_sources.memory_consumption() +
+                        staged_pairs.memory_consumption() + gather_items.memory_consumption() + gather_sources.memory_consumption() +
                         gather_places.memory_consumption();
     for (const Array<std::int64_t> *array : {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets,
-                                             &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
+                                             &fed_pair_offsets, &fed_pairs, &fed_place_offsets, &gather_offsets,
+                                             &gather_ranks, &gather_quads})
       bytes += array->memory_consumption();
     for (const Array<int> *array : {&cells, &level_ends, &fed_rows})
       bytes += array->memory_consumption();

@@ -153,9 +153,9 @@ namespace PatchFEM
     Array<int>           staged_cells;
     Array<std::int64_t>  staged_offsets;
     Array<unsigned int>  staged_pairs;
-    Array<std::int64_t>  gather_offsets;
+    Array<std::int64_t>  gather_offsets, gather_ranks, gather_quads;
     Array<GatherItem>    gather_items;
-    Array<std::uint16_t> gather_sources;
+    Array<std::uint32_t> gather_sources;
     Array<std::uint8_t>  gather_places;
   };
 } // namespace PatchFEM

@@ -130,9 +130,9 @@ namespace PatchFEM
                      const typename PatchBody<1, Number>::Scratch &s)
     {
       const GatheredRows<Number> rows{body, s, patch, staged};
-      for (std::int64_t item = rows.first_item(); item < rows.end_item(); ++item)
+      for (int k = 0; k < rows.n_items; ++k)
         for (int lane = 0; lane < GatherItem::n_rows; ++lane)
-          rows.sum(rows.fetch(body.a.patches.gather.items[item], lane), lane);
+          rows.sum(rows.items[k], rows.fetch(rows.items[k], lane), lane);
     }
 
     template <int n_comp, typename Number>

@@ -16,7 +16,7 @@ namespace PatchFEM
 
       PATCHFEM_INLINE int per_patch() const { return GatherView::n_slices(rows_per_patch); }
       PATCHFEM_INLINE int patch(const std::int64_t slice) const { return static_cast<int>(slice / per_patch()); }
-      /** Of its patch. */
+      /** The first row of a slice, of its patch. */
       PATCHFEM_INLINE int first_row(const std::int64_t slice) const
       {
         return static_cast<int>(slice % per_patch()) * GatherItem::n_rows;
@@ -210,16 +210,15 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(const std::int64_t slice) const
       {
-        std::int64_t item = item_offsets[slice], quad = quad_offsets[slice];
+        const std::int64_t first = slice - slice % slices.per_patch();
+        std::int64_t       item = item_offsets[slice], quad = quad_offsets[slice];
         of.for_each(slice, [&](const std::int64_t rank, const int n_ranks, const int n) {
           GatherItem &to = items[item++];
-          to.quad        = static_cast<int>(quad);
-          to.rank        = static_cast<int>(rank);
-          to.row         = static_cast<std::uint16_t>(slices.first_row(slice));
+          to.quad        = static_cast<std::uint16_t>(quad - quad_offsets[first]);
+          to.rank        = static_cast<std::uint16_t>(rank - of.rank_offsets[first]);
           to.n_quads     = static_cast<std::uint16_t>(n);
-          to.n_ranks     = static_cast<std::uint8_t>(n_ranks);
-          to.is_diagonal = rank == of.rank_offsets[slice];
-          to.unused      = 0;
+          to.slice       = static_cast<std::uint8_t>(slice - first);
+          to.n_ranks     = static_cast<std::uint8_t>(rank == of.rank_offsets[slice] ? 0 : n_ranks);
           for (int k = 0; k < n_ranks; ++k)
             starts[rank + k] = 4 * quad + k * (n_ranks == 2 ? 2 : 1);
           quad += n;
@@ -237,7 +236,7 @@ namespace PatchFEM
       const std::int64_t *starts;       ///< [rank]
       const std::int64_t *cell_offsets; ///< [patch + 1]
       const int          *cells;
-      std::uint16_t      *sources; ///< starts at 0
+      std::uint32_t      *sources; ///< starts at 0
 
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
@@ -257,8 +256,8 @@ namespace PatchFEM
         rows.for_each(row, [&](const int cell, const int i, const int j, const int place) {
           const int          slot = static_cast<int>(lower_bound(first, end, cell) - first);
           const std::int64_t to   = next[place]++;
-          sources[(to / 4 * GatherItem::n_rows + lane) * 4 + to % 4] =
-              static_cast<std::uint16_t>(StagedOctet::begin(slot) + StagedOctet::position(i, j));
+          sources[(to / 4 * GatherItem::n_rows + lane) * 2 + to % 4 / 2] |=
+              static_cast<std::uint32_t>(StagedOctet::begin(slot) + StagedOctet::position(i, j)) << 16 * (to % 2);
         });
       }
     };

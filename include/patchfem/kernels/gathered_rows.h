@@ -15,111 +15,114 @@ namespace PatchFEM
     template <typename Number>
     struct GatheredRows
     {
-      const PatchBody<1, Number>                   &body;
-      const typename PatchBody<1, Number>::Scratch &scratch;
-      const int                                     patch;
-      const Number                                 *staged;
+      using Scratch = typename PatchBody<1, Number>::Scratch;
 
       struct alignas(8) Quad
       {
-        std::uint16_t position[4];
+        std::uint32_t words[2];
+
+        PATCHFEM_INLINE int operator[](const int u) const
+        {
+          return static_cast<int>(u % 2 == 0 ? words[u / 2] & 65535u : words[u / 2] >> 16);
+        }
       };
 
-      /** What a worker needs to know of an item. */
+      /** What a worker reads of an item from far memory. */
       struct Fetched
       {
-        GatherItem   item;
         Quad         quad;
         std::uint8_t places[4];
-        int          start; ///< of the row's blocks
       };
 
-      PATCHFEM_INLINE Quad quad(const std::int64_t number, const int lane) const
+      const PatchBody<1, Number> &body;
+      const Scratch              &scratch;
+      const Number               *staged;
+      int                         n_rows; ///< of the patch
+      const GatherItem           *items;  ///< and what follows: of the patch
+      int                         n_items;
+      const Quad                 *quads;
+      const std::uint8_t         *places;
+
+      PATCHFEM_INLINE
+      GatheredRows(const PatchBody<1, Number> &b, const Scratch &s, const int patch, const Number *matrices)
+        : body(b)
+        , scratch(s)
+        , staged(matrices)
+        , n_rows(b.a.patches.end_row(patch) - b.a.patches.first_row(patch))
       {
-        return reinterpret_cast<const Quad *>(body.a.patches.gather.sources)[number * GatherItem::n_rows + lane];
+        const GatherView  &g     = body.a.patches.gather;
+        const int          n     = GatherView::n_slices(body.a.patches.rows_per_patch);
+        const std::int64_t slice = std::int64_t(patch) * n;
+        items                    = g.items + g.item_offsets[slice];
+        n_items                  = static_cast<int>(g.item_offsets[slice + n] - g.item_offsets[slice]);
+        quads  = reinterpret_cast<const Quad *>(g.sources) + g.quad_offsets[slice] * GatherItem::n_rows;
+        places = g.places + g.rank_offsets[slice] * GatherItem::n_rows;
       }
 
       PATCHFEM_INLINE Fetched fetch(const GatherItem &item, const int lane) const
       {
-        const PatchesView &p = body.a.patches;
-        Fetched            f;
-        f.item = item;
-        f.quad = quad(item.quad, lane);
+        Fetched f;
+        f.quad        = quads[item.quad * GatherItem::n_rows + lane];
+        const int at  = item.rank * GatherItem::n_rows + lane;
+        f.places[0]   = places[at];
         PATCHFEM_UNROLL
-        for (int e = 0; e < 4; ++e)
-          f.places[e] = e < item.n_ranks
-                            ? p.gather.places[(std::int64_t(item.rank) + e) * GatherItem::n_rows + lane]
-                            : GatherItem::no_place;
-        const int first = p.first_row(patch), row = first + item.row + lane;
-        f.start = row < p.end_row(patch) ? static_cast<int>(p.row_offsets[row] - p.row_offsets[first]) : 0;
+        for (int e = 1; e < 4; ++e)
+          f.places[e] = e < item.n_ranks ? places[at + e * GatherItem::n_rows] : GatherItem::no_place;
         return f;
       }
 
-      PATCHFEM_INLINE void store(const Fetched &f, const int e, const Number value) const
+      PATCHFEM_INLINE void store(const int start, const int place, const Number value) const
       {
-        if (f.places[e] != GatherItem::no_place)
-          scratch.blocks[f.start + f.places[e]] = value;
+        if (place != GatherItem::no_place)
+          scratch.blocks[start + place] = value;
       }
 
-      PATCHFEM_INLINE void sum(const Fetched &f, const int lane) const
+      /** Adds the numbers @p distance after those of a quad. */
+      PATCHFEM_INLINE void add(Number &sum, const Quad &quad, const int distance) const
       {
-        const Quad &q = f.quad;
-        if (f.item.is_diagonal && body.a.rhs != nullptr)
+        PATCHFEM_UNROLL
+        for (int u = 0; u < 4; ++u)
+          sum += staged[quad[u] + distance];
+      }
+
+      PATCHFEM_INLINE void sum(const GatherItem &item, const Fetched &f, const int lane) const
+      {
+        const int row = item.slice * GatherItem::n_rows + lane;
+        if (item.n_ranks == 0 && body.a.rhs != nullptr)
         {
-          // Loads stand where the diagonal does, a few numbers on.
-          constexpr int distance = StagedOctet::load - StagedOctet::diagonal;
-          Number        load     = Number(0);
+          Number load = Number(0);
           if (body.loaded())
-            for (int k = 0; k < f.item.n_quads; ++k)
-            {
-              const Quad now = k == 0 ? q : quad(f.item.quad + k, lane);
-              PATCHFEM_UNROLL
-              for (int u = 0; u < 4; ++u)
-                load += staged[now.position[u] + distance];
-            }
-          const int row = f.item.row + lane;
-          if (row < body.a.patches.end_row(patch) - body.a.patches.first_row(patch))
+          {
+            constexpr int distance = StagedOctet::load - StagedOctet::diagonal;
+            add(load, f.quad, distance);
+            for (int k = 1; k < item.n_quads; ++k)
+              add(load, quads[(item.quad + k) * GatherItem::n_rows + lane], distance);
+          }
+          if (row < n_rows)
             scratch.rhs[row] = load;
         }
         if (!body.with_matrix())
           return;
-        Number value[4];
-        PATCHFEM_UNROLL
-        for (int u = 0; u < 4; ++u)
-          value[u] = Number(0) + staged[q.position[u]];
-        if (f.item.n_ranks == 1)
+        const int start = row < n_rows ? scratch.start[row] : 0;
+        if (item.n_ranks < 2)
         {
-          Number total = value[0] + staged[q.position[1]];
-          total += staged[q.position[2]];
-          total += staged[q.position[3]];
-          for (int k = 1; k < f.item.n_quads; ++k)
-          {
-            const Quad next = quad(f.item.quad + k, lane);
-            PATCHFEM_UNROLL
-            for (int u = 0; u < 4; ++u)
-              total += staged[next.position[u]];
-          }
-          store(f, 0, total);
+          Number total = Number(0);
+          add(total, f.quad, 0);
+          for (int k = 1; k < item.n_quads; ++k)
+            add(total, quads[(item.quad + k) * GatherItem::n_rows + lane], 0);
+          store(start, f.places[0], total);
         }
-        else if (f.item.n_ranks == 2)
+        else if (item.n_ranks == 2)
         {
-          store(f, 0, value[0] + staged[q.position[1]]);
-          store(f, 1, value[2] + staged[q.position[3]]);
+          store(start, f.places[0], Number(0) + staged[f.quad[0]] + staged[f.quad[1]]);
+          store(start, f.places[1], Number(0) + staged[f.quad[2]] + staged[f.quad[3]]);
         }
         else
         {
           PATCHFEM_UNROLL
           for (int e = 0; e < 4; ++e)
-            store(f, e, value[e]);
+            store(start, f.places[e], Number(0) + staged[f.quad[e]]);
         }
-      }
-
-      PATCHFEM_INLINE std::int64_t first_item() const { return item_of_patch(patch); }
-      PATCHFEM_INLINE std::int64_t end_item() const { return item_of_patch(patch + 1); }
-      PATCHFEM_INLINE std::int64_t item_of_patch(const int p) const
-      {
-        const PatchesView &v = body.a.patches;
-        return v.gather.item_offsets[std::int64_t(p) * GatherView::n_slices(v.rows_per_patch)];
       }
     };
   } // namespace kernels

@@ -135,26 +135,27 @@ namespace PatchFEM
    * other. Each worker reads its summands' positions in quads: those of one rank in one quad or more, of two ranks in
    * half a quad each, of three or four ranks in a quarter each.
    */
-  struct alignas(16) GatherItem
+  struct alignas(8) GatherItem
   {
-    static constexpr int n_rows   = 32;
-    static constexpr int no_place = 255;
+    static constexpr int n_rows      = 32;
+    static constexpr int no_place    = 255;
+    static constexpr int most_slices = 256; ///< of a patch
 
-    int            quad; ///< the first
-    int            rank; ///< the first, counted through all slices
-    std::uint16_t  row;  ///< of the patch, where the slice begins
-    std::uint16_t  n_quads;
-    std::uint8_t   n_ranks;
-    std::uint8_t   is_diagonal;
-    std::uint16_t  unused;
+    std::uint16_t quad; ///< the first, of the patch
+    std::uint16_t rank; ///< the first, of the patch
+    std::uint16_t n_quads;
+    std::uint8_t  slice;   ///< of the patch
+    std::uint8_t  n_ranks; ///< 0: the diagonal alone, whose summands' positions are also those of the loads
   };
 
   /** What patches gather that stage the matrices of their cells in fast memory, as StagedOctet. */
   struct GatherView
   {
-    const std::int64_t  *item_offsets; ///< [slice + 1]; each patch starts a slice
+    const std::int64_t  *item_offsets; ///< [slice + 1], items of slices before; each patch starts a slice
+    const std::int64_t  *rank_offsets; ///< [slice + 1]
+    const std::int64_t  *quad_offsets; ///< [slice + 1]
     const GatherItem    *items;
-    const std::uint16_t *sources; ///< [quad][row of the slice][4]
+    const std::uint32_t *sources; ///< [quad][row of the slice][2], two positions in each word, the lower half first
     const std::uint8_t  *places;  ///< [rank][row of the slice], of the entry in its row, or no_place
 
     static PATCHFEM_INLINE int n_slices(const int n_rows)
