@@ -6,7 +6,7 @@
 #include "assembly_hexahedra.cuh"
 #include "assembly_simplices.cuh"
 #include "check.cuh"
-#include "gathered_hexahedra.cuh"
+#include "gather_staged.cuh"
 #include "staged_cells.cuh"
 
 #include <patchfem/kernels/assembly_extents.h>
@@ -165,31 +165,28 @@ namespace PatchFEM
         finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
       }
 
-      template <typename Form>
-      __global__ void __launch_bounds__(GatheredHexahedra<Form>::n_threads, GatheredHexahedra<Form>::residency)
-          gathered_hexahedra_kernel(const __grid_constant__ PatchBody<1, double> body)
+      /** Patches that gather from the matrices of all their cells. */
+      template <typename Gather>
+      __global__ void __launch_bounds__(Gather::n_threads, Gather::residency)
+          gather_staged_kernel(const __grid_constant__ PatchBody<1, double> body)
       {
         extern __shared__ __align__(16) unsigned char memory[];
-        using Cells                   = GatheredHexahedra<Form>;
-        const int                patch = body.a.first_patch + blockIdx.x;
-        auto                     scratch = body.scratch(memory);
-        scratch.start = reinterpret_cast<int *>(memory + Cells::shared_bytes(body));
-        const Cells cells{body, reinterpret_cast<double2 *>(memory),
-                          reinterpret_cast<double *>(memory + Cells::first_bytes(body)), patch};
-        if (threadIdx.x == 0)
-          cells.prefetch();
-        body.set_starts(patch, threadIdx.x, Cells::n_threads, scratch);
-        cells.stage();
-        cells.gather(scratch);
-        finish_patch(body, scratch, patch, threadIdx.x, Cells::n_threads, []() { __syncthreads(); });
+        const int          patch   = body.a.first_patch + blockIdx.x;
+        const auto   scratch = body.scratch(memory);
+        const Gather rows{body, scratch, patch};
+        rows.bring();
+        body.set_starts(patch, threadIdx.x, Gather::n_threads, scratch);
+        rows.run();
+        finish_patch(body, scratch, patch, threadIdx.x, Gather::n_threads, []() { __syncthreads(); });
       }
 
-      template <typename Form>
-      __global__ void __launch_bounds__(StagedHexahedra<Form>::n_threads, StagedHexahedra<Form>::residency)
-          stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
+      template <typename Form, bool as_octets>
+      __global__ void
+          __launch_bounds__(StagedHexahedra<Form, as_octets>::n_threads, StagedHexahedra<Form, as_octets>::residency)
+              stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
       {
-        __shared__ double2          products[StagedHexahedra<Form>::n_products];
-        const StagedHexahedra<Form> cells{a, products};
+        __shared__ double2                     constants[StagedHexahedra<Form, as_octets>::n_constants];
+        const StagedHexahedra<Form, as_octets> cells{a, constants};
         cells.tabulate();
         __syncthreads();
         cells.run();
@@ -235,7 +232,7 @@ namespace PatchFEM
           if constexpr (stages_octets<Form, Number>())
           {
             room.staged_cell_bytes = StagedOctet::size * sizeof(double);
-            room.staging_bytes     = GatheredHexahedra<Form>::table_bytes;
+            room.available         = available(GatherStaged::residency);
           }
           return room;
         }
@@ -283,11 +280,14 @@ namespace PatchFEM
         const ReferenceView &r = arguments.batches.batch[arguments.computed_batch].reference;
         if (arguments.n_staged > 0 && arguments.isoparametric && r.n_shape == 8 && r.n_quadrature == 8)
         {
-          using Cells            = StagedHexahedra<Form>;
+          using Cells            = StagedHexahedra<Form, true>;
           constexpr int a_block  = Cells::n_threads / 32 * Cells::cells_a_warp;
           const int     n_blocks = std::min((arguments.n_staged + a_block - 1) / a_block,
                                             internal::multiprocessor_count() * Cells::residency);
-          internal::stage_hexahedra_kernel<Form><<<n_blocks, Cells::n_threads, 0, stream_of(where)>>>(arguments);
+          const auto    kernel   = arguments.patches.gather.items != nullptr
+                                       ? internal::stage_hexahedra_kernel<Form, true>
+                                       : internal::stage_hexahedra_kernel<Form, false>;
+          kernel<<<n_blocks, Cells::n_threads, 0, stream_of(where)>>>(arguments);
           PATCHFEM_CUDA_CHECK_LAUNCH();
           AssemblyArguments<Number> others = arguments;
           others.n_staged                  = 0;
@@ -316,8 +316,7 @@ namespace PatchFEM
         };
         if constexpr (stages_octets<Form, Number>())
           if (arguments.patches.gather.items != nullptr)
-            return launch(gathered_hexahedra_kernel<Form>, n_patches, GatheredHexahedra<Form>::n_threads,
-                          GatheredHexahedra<Form>::bytes(body));
+            return launch(gather_staged_kernel<GatherStaged>, n_patches, GatherStaged::n_threads, GatherStaged::bytes(body));
         if (arguments.patches.staged_offsets != nullptr)
         {
           const auto gather = [&](const auto kernel, const int n_threads) {

@@ -71,54 +71,6 @@ namespace PatchFEM
         return r;
       }
 
-      /** What a warp loads of its cells: positions of a lane's corners, [cell][corner], and data that are constant on cells. */
-      struct Cells
-      {
-        double x[2][2][3], k[2][Form::n_coefficients], f[2];
-      };
-
-      /** Data that are the same everywhere, once and for all. */
-      __device__ void load_constants(Cells &cells) const
-      {
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
-        {
-          if (a.coefficients.kind == CoefficientView<double>::constant)
-            PATCHFEM_UNROLL
-          for (int c = 0; c < Form::n_coefficients; ++c)
-            cells.k[half][c] = a.coefficients.values[a.computed_batch][c];
-          if (a.load.kind == CoefficientView<double>::constant)
-            cells.f[half] = a.load.values[a.computed_batch][0];
-        }
-      }
-
-      __device__ void load_cells(const int (&corners)[2][2], const int (&local)[2], Cells &cells) const
-      {
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
-        {
-          PATCHFEM_UNROLL
-          for (int h = 0; h < 2; ++h)
-            PATCHFEM_UNROLL
-          for (int d = 0; d < 3; ++d)
-            cells.x[half][h][d] = a.batches.points[std::int64_t(corners[half][h]) * 3 + d];
-          if (by_cell(a.coefficients))
-          {
-            const double *from = a.coefficients.at(a.batches, a.computed_batch, local[half], 0);
-            PATCHFEM_UNROLL
-            for (int c = 0; c < Form::n_coefficients; ++c)
-              cells.k[half][c] = from[c];
-          }
-          if (by_cell(a.load))
-            cells.f[half] = a.load.at(a.batches, a.computed_batch, local[half], 0)[0];
-        }
-      }
-
-      static __device__ bool by_cell(const CoefficientView<double> &view)
-      {
-        return view.kind == CoefficientView<double>::material || view.kind == CoefficientView<double>::cell;
-      }
-
       /** a b - c d. Compilers choose which product of a sum is exact, and may do so otherwise for the next cell. */
       static __device__ double minor(const double a, const double b, const double c, const double d)
       {
@@ -130,25 +82,33 @@ namespace PatchFEM
       }
 
       /**
-       * M, [cell][bc][point], and the weights in real space. Of J each direction is three products: two coordinates of one
-       * cell, two of the other, the third of both. @p gradients: gradient() of all lanes, [direction][lane].
+       * M, [cell][bc][point], and the weights in real space, of cells with these corners. Of J each direction is three
+       * products: two coordinates of one cell, two of the other, the third of both. @p gradients: gradient() of all lanes,
+       * [direction][lane].
        */
-      __device__ void map(const Cells &cells,
+      __device__ void map(const int (&corners)[2][2],
                           const int (&local)[2],
                           const double2 *gradients,
                           double (&M)[2][6][2],
                           double (&weight)[2][2]) const
       {
-        double x[2][2][3]; // relative to each cell's first corner
+        double x[2][2][3]; // [cell][corner]
+        PATCHFEM_UNROLL
+        for (int half = 0; half < 2; ++half)
+          PATCHFEM_UNROLL
+        for (int h = 0; h < 2; ++h)
+          PATCHFEM_UNROLL
+        for (int d = 0; d < 3; ++d)
+          x[half][h][d] = a.batches.points[std::int64_t(corners[half][h]) * 3 + d];
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
           PATCHFEM_UNROLL
         for (int d = 0; d < 3; ++d)
         {
-          const double origin = __shfl_sync(0xffffffffu, cells.x[half][0][d], lane() & 28);
-          PATCHFEM_UNROLL
-          for (int h = 0; h < 2; ++h)
-            x[half][h][d] = cells.x[half][h][d] - origin;
+          // Relative to each cell's first corner.
+          const double origin = __shfl_sync(0xffffffffu, x[half][0][d], lane() & 28);
+          x[half][0][d] -= origin;
+          x[half][1][d] -= origin;
         }
         double J[3][3][4] = {};
         PATCHFEM_UNROLL
@@ -180,16 +140,14 @@ namespace PatchFEM
           for (int d = 0; d < 3; ++d)
             adj[b][d] = minor(row[(d + 1) % 3][(b + 1) % 3], row[(d + 2) % 3][(b + 2) % 3],
                               row[(d + 1) % 3][(b + 2) % 3], row[(d + 2) % 3][(b + 1) % 3]);
-          const int    q      = 2 * (lane() % 4) + t;
-          const double column[3] = {row[0][0], row[1][0], row[2][0]};
-          const double w = batch().reference.weights[q], det = dot(column, adj[0]);
-          double       factor = __dmul_rn(w, reciprocal(det));
-          if (inside)
-            factor = scaled(a.coefficients.at(a.batches, a.computed_batch, local[half], q), factor);
-          else
-            factor = scaled(cells.k[half], factor);
-          weight[half][t] = __dmul_rn(w, det);
-          int e           = 0;
+          const int     q         = 2 * (lane() % 4) + t;
+          const double  column[3] = {row[0][0], row[1][0], row[2][0]};
+          const double  w = batch().reference.weights[q], det = dot(column, adj[0]);
+          const double *k = a.coefficients.at(a.batches, a.computed_batch, local[half], inside ? q : 0);
+          // The form is linear in a moment.
+          const double factor = Form::finish(k, SmallMatrix<1, 1, double>{{{__dmul_rn(w, reciprocal(det))}}})(0, 0);
+          weight[half][t]     = __dmul_rn(w, det);
+          int e               = 0;
           PATCHFEM_UNROLL
           for (int b = 0; b < 3; ++b)
             PATCHFEM_UNROLL
@@ -198,28 +156,19 @@ namespace PatchFEM
         }
       }
 
-      /** A multiple of a moment; the form is linear in it. */
-      static __device__ double scaled(const double *k, const double factor)
-      {
-        return Form::finish(k, SmallMatrix<1, 1, double>{{{factor}}})(0, 0);
-      }
-
       /** int f phi_i of the cells, [cell + 2 h], of the two functions of which @p shapes has values at this lane's points. */
-      __device__ void integrate_loads(const Cells &cells,
-                                      const double (&weight)[2][2],
+      __device__ void integrate_loads(const double (&weight)[2][2],
                                       const int (&local)[2],
                                       const double2 shapes,
                                       double (&f)[4]) const
       {
-        const bool inside = a.load.varies_inside_cells();
-        double     left[4];
+        double left[4];
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
           PATCHFEM_UNROLL
         for (int h = 0; h < 2; ++h)
           left[half + 2 * h] =
-              weight[half][h] *
-              (inside ? a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0] : cells.f[half]);
+              weight[half][h] * a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0];
         PATCHFEM_UNROLL
         for (int e = 0; e < 4; ++e)
           f[e] = 0.;

@@ -17,38 +17,66 @@ namespace PatchFEM
     /**
      * Trilinear hexahedra of forms whose moments are inner products, in double precision. With M = w J^-1 J^-T,
      *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
-     * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64; see HexahedraTile.
+     * a product of the cells' 48 numbers M_bc(q), b <= c, with constants; see HexahedraTile. Eight columns of it are one row
+     * of K; or, as StagedOctet, of the 36 different entries and 4 that nobody needs.
      */
-    template <typename Form>
+    template <typename Form, bool as_octets>
     struct StagedHexahedra
     {
       static constexpr int n_threads = 256, residency = 2, cells_a_warp = 16;
-      static constexpr int n_products = (6 * 8 + 3) * 32;
+      static constexpr int n_columns = as_octets ? 5 : 8;
+      /// Products [bc][eight columns][lane], then HexahedraTile::gradient(), then values of shape functions.
+      static constexpr int n_constants = (6 * n_columns + 3 + 1) * 32;
 
       using Tile = HexahedraTile<Form>;
 
       const AssemblyArguments<double> &a;
-      double2 *products; ///< [bc][i][lane], for points 2 (lane % 4) and the next, j = lane / 4; then Tile::gradient()
+      double2                         *constants;
 
       __device__ const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
       static __device__ int       lane() { return threadIdx.x % 32; }
 
-      /** All threads of the block: the right side, symmetric in i and j to the last bit. */
+      /**
+       * Which position among its eight neighbours column @p n of a product has: lane t of four holds columns 2 t and
+       * 2 t + 1. Of octets it stores them apart, so that four lanes store four neighbours, a whole sector.
+       */
+      static __device__ int position(const int n) { return as_octets ? n % 2 * 4 + n / 2 : n; }
+
+      /** All threads of the block. */
       __device__ void tabulate() const
       {
-        for (int e = threadIdx.x; e < n_products; e += n_threads)
-        {
-          const int l = e % 32, row = e / 32;
-          if (row < 48)
+        const ReferenceView &r  = batch().reference;
+        const int            at = position(lane() / 4);
+        for (int unit = threadIdx.x / 32; unit < n_columns + 4; unit += n_threads / 32)
+          if (unit < n_columns)
           {
+            int i = unit, j = at;
+            if (as_octets)
+            {
+              const int number = 8 * unit + at;
+              i = j = number < StagedOctet::load ? number - StagedOctet::diagonal : 0;
+              if (number < StagedOctet::diagonal)
+              {
+                i = 0;
+                while (number >= PlacesView::pair_number(8, i + 1, i + 2))
+                  ++i;
+                j = number - PlacesView::pair_number(8, i, i + 1) + i + 1;
+              }
+            }
             double g[2][2][3];
-            Tile::load_gradients(batch().reference, row % 8, l, g[0]);
-            Tile::load_gradients(batch().reference, l / 4, l, g[1]);
-            products[e] = Tile::product(row / 8, g[0], g[1]);
+            Tile::load_gradients(r, i, lane(), g[0]);
+            Tile::load_gradients(r, j, lane(), g[1]);
+            PATCHFEM_UNROLL
+            for (int bc = 0; bc < 6; ++bc)
+              constants[(bc * n_columns + unit) * 32 + lane()] = Tile::product(bc, g[0], g[1]);
           }
+          else if (unit < n_columns + 3)
+            constants[(5 * n_columns + unit) * 32 + lane()] = Tile::gradient(r, unit - n_columns, lane());
           else
-            products[e] = Tile::gradient(batch().reference, row - 48, l);
-        }
+          {
+            const double *shape                              = r.shape_values + 2 * (lane() % 4) * 8 + at;
+            constants[(5 * n_columns + unit) * 32 + lane()] = make_double2(shape[0], shape[8]);
+          }
       }
 
       /** Number in the batch of this lane's cell in one half of a tile; past the end the last one's. */
@@ -57,51 +85,59 @@ namespace PatchFEM
         return a.staged[min(tile + 8 * half + lane() / 4, a.n_staged - 1)] - batch().first_cell;
       }
 
-      /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
-      __device__ void store_matrices(const double (&M)[2][6][2], const int tile) const
+      /** Where the lane writes of a cell: two neighbours in each eight, or two numbers that are four apart. */
+      __device__ double *matrix(const int slot) const
       {
-        double *out[2];
-        bool    exists[2];
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
+        return a.buffer_matrix + a.staged_matrix +
+               std::int64_t(slot) * (as_octets ? int(StagedOctet::size) : 64) + (as_octets ? 1 : 2) * (lane() % 4);
+      }
+      static __device__ void store(double *to, const double first, const double second)
+      {
+        if (as_octets)
         {
-          const int slot = tile + 8 * half + lane() / 4;
-          exists[half]   = slot < a.n_staged;
-          out[half]      = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * 64 + 2 * (lane() % 4);
+          to[0] = first;
+          to[4] = second;
         }
+        else
+          *reinterpret_cast<double2 *>(to) = make_double2(first, second);
+      }
+
+      /** The products of one tile with the constants. */
+      __device__ void store_matrices(const double (&M)[2][6][2], const bool (&exists)[2], double *const (&out)[2]) const
+      {
 #pragma unroll 1
-        for (int i = 0; i < 8; ++i)
+        for (int u = 0; u < n_columns; ++u)
         {
           double K[4] = {};
           PATCHFEM_UNROLL
           for (int e = 0; e < 6; ++e)
           {
-            const double2 two = products[(e * 8 + i) * 32 + lane()];
+            const double2 two = constants[(e * n_columns + u) * 32 + lane()];
             multiply_add(K, {M[0][e][0], M[1][e][0], M[0][e][1], M[1][e][1]}, {two.x, two.y});
           }
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
             if (exists[half])
-              *reinterpret_cast<double2 *>(out[half] + i * 8) =
-                  make_double2(K[2 * half], K[2 * half + 1]);
+              store(out[half] + 8 * u, K[2 * half], K[2 * half + 1]);
         }
       }
 
-      /** int f phi_i of the cells of a tile. */
-      __device__ void store_loads(const typename Tile::Cells &cells, const double (&weight)[2][2], const int (&local)[2], const int tile) const
+      /** int f phi_i of the cells of a tile, of octets in the place of the entries that nobody needs and behind. */
+      __device__ void store_loads(const double (&weight)[2][2],
+                                  const int (&local)[2],
+                                  const int tile,
+                                  const bool (&exists)[2],
+                                  double *const (&out)[2]) const
       {
-        const double *shape = batch().reference.shape_values + 2 * (lane() % 4) * 8 + lane() / 4;
-        double        f[4];
-        Tile{a}.integrate_loads(cells, weight, local, make_double2(shape[0], shape[8]), f);
+        double f[4];
+        Tile{a}.integrate_loads(weight, local, constants[(6 * n_columns + 3) * 32 + lane()], f);
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
-        {
-          const int slot = tile + 8 * half + lane() / 4;
-          double   *out  = a.buffer_vector + a.staged_vector + std::int64_t(slot) * 8 + 2 * (lane() % 4);
-          if (slot < a.n_staged)
-            for (int h = 0; h < 2; ++h)
-              out[h] = f[2 * half + h];
-        }
+          if (exists[half])
+            store(as_octets ? out[half] + StagedOctet::load
+                            : a.buffer_vector + a.staged_vector + std::int64_t(tile + 8 * half + lane() / 4) * 8 +
+                                  2 * (lane() % 4),
+                  f[2 * half], f[2 * half + 1]);
       }
 
       __device__ void run() const
@@ -113,9 +149,7 @@ namespace PatchFEM
         if (tile >= a.n_staged)
           return;
         // Numbers are loaded two tiles ahead and corners one, so that a tile waits for its points alone.
-        int                  local[2], next[2], corners[2][2];
-        typename Tile::Cells cells;
-        Tile{a}.load_constants(cells);
+        int local[2], next[2], corners[2][2];
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
@@ -125,16 +159,21 @@ namespace PatchFEM
         }
         for (; tile < a.n_staged; tile += step)
         {
-          double M[2][6][2], weight[2][2];
-          Tile{a}.load_cells(corners, local, cells);
-          Tile{a}.map(cells, local, products + 48 * 32, M, weight);
+          double  M[2][6][2], weight[2][2], *out[2];
+          bool    exists[2];
+          Tile{a}.map(corners, local, constants + 6 * n_columns * 32, M, weight);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
+          {
             Tile{a}.load_corners(next[half], corners[half]);
+            const int slot = tile + 8 * half + lane() / 4;
+            exists[half]   = slot < a.n_staged;
+            out[half]      = matrix(slot);
+          }
           if (with_matrix)
-            store_matrices(M, tile);
+            store_matrices(M, exists, out);
           if (loaded)
-            store_loads(cells, weight, local, tile);
+            store_loads(weight, local, tile, exists, out);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
           {
@@ -286,12 +325,12 @@ namespace PatchFEM
         }
         if (body.loaded())
         {
-          Number sum = Number(0);
+          Number sum = row.n > 0 ? scratch.rhs[local] : Number(0);
           PATCHFEM_UNROLL
           for (int u = 0; u < team; ++u)
             sum += __shfl_sync(WarpTeam::all, four.load, u, team);
           if (row.n > 0 && lane() == 0)
-            scratch.rhs[local] += sum;
+            scratch.rhs[local] = sum;
         }
       }
     };

@@ -30,7 +30,7 @@ namespace PatchFEM
     Array<int> patch_sizes(place, n);
     run(place, n,
         kernels::PatchBufferBody{rows, n_comp, cell_offsets.data(), cells.data(), buffered.data(),
-                                 chosen == AssemblyStrategy::gather, patch_sizes.data()});
+                                 chosen != AssemblyStrategy::patches, patch_sizes.data()});
     const std::vector<int> sizes      = patch_sizes.to_vector();
     const auto             cut_chunks = [&](const double limit) {
       std::vector<int> chunk_of(n);
@@ -54,13 +54,14 @@ namespace PatchFEM
     staged_cells.release();
     staged_offsets.release();
     staged_pairs.release();
-    if (chosen == AssemblyStrategy::gather)
+    if (chosen != AssemblyStrategy::patches)
     {
       // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
       // sizes say, as long as what is found in them fits.
       const int n_shape   = batches.reference(computed_batch(batches)).n_shape,
-                a_cell    = n_shape * n_shape * n_comp * n_comp;
-      const double shared = static_cast<double>(cells.size()) / batches.n_cells();
+                a_matrix  = n_shape * n_shape * n_comp * n_comp,
+                a_cell    = chosen == AssemblyStrategy::gather ? a_matrix : int(StagedOctet::size);
+      const double shared = static_cast<double>(cells.size()) / batches.n_cells() * a_matrix / a_cell;
       for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
       {
         chunk_of_patch        = cut_chunks(factor * static_cast<double>(budget));
@@ -85,7 +86,7 @@ namespace PatchFEM
     fed_rows.release();
     fed_places.release();
     integrations += static_cast<double>(n_unique) / batches.n_cells();
-    if (chosen != AssemblyStrategy::gather)
+    if (chosen == AssemblyStrategy::patches)
       integrations += static_cast<double>(static_cast<std::int64_t>(cells.size()) - n_buffered) / batches.n_cells();
     if (n_buffered == 0)
       return;

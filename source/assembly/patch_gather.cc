@@ -75,5 +75,17 @@ namespace PatchFEM
     run(place, n_slices * GatherItem::n_rows,
         kernels::WriteSourcesBody{slices, rows, gather_ranks.data(), gather_places.data(), starts.data(),
                                   cell_offsets.data(), cells.data(), gather_sources.data()});
+
+    // From here on cells are known by their slots in the buffer.
+    std::vector<std::int64_t> begins(n), ends(n);
+    for (const Chunk &chunk : chunk_list)
+      for (int p = chunk.first_patch; p < chunk.end_patch; ++p)
+      {
+        begins[p] = chunk.first_staged;
+        ends[p]   = chunk.end_staged;
+      }
+    const Array<std::int64_t> first(place, begins), end(place, ends);
+    run(place, n,
+        kernels::FindSlotsBody{cell_offsets.data(), first.data(), end.data(), staged_cells.data(), cells.data()});
   }
 } // namespace PatchFEM

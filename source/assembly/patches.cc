@@ -64,7 +64,7 @@ namespace PatchFEM
       // Positions of staged numbers have 16 bits, places of entries 8.
       const auto staged_fits = [&](const int rows) {
         n_rows_per_patch         = rows;
-        const std::size_t before = std::max(row_bytes(rows), memory.staging_bytes + (rows + 1) * sizeof(int)) + 256;
+        const std::size_t before = row_bytes(rows) + 256;
         if (before + rows * memory.staged_cell_bytes > memory.available)
           return false; // a patch has about as many cells as rows, or more
         cut(row_cells, rows);
@@ -320,19 +320,15 @@ namespace PatchFEM
     const int           n_chunks = static_cast<int>(chunk_list.size());
     const CellsOfChunks found    = find_cells(buffered, 0, chunk_of_patch);
     const std::int64_t  n_staged = found.n_unique;
-    Array<int>          chunk_sizes(place, n_chunks), counts(place, n_rows);
+    Array<int>          chunk_sizes(place, n_chunks);
     Array<std::int64_t> chunk_offsets(place, n_chunks + 1);
     staged_cells.reinit(place, n_staged);
     chunk_sizes.set_zero();
     run(place, found.keys.size(),
         kernels::StagedListBody{found.keys.data(), found.first.data(), found.positions.data(), staged_cells.data(),
                                 chunk_sizes.data()});
-    run(place, n_rows,
-        kernels::CountStagedBody{row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), counts.data()});
-    staged_offsets.reinit(place, n_rows + 1);
     dispatch(place, [&](auto where) {
       kernels::exclusive_scan(where, n_chunks, chunk_sizes.data(), chunk_offsets.data());
-      kernels::exclusive_scan(where, n_rows, counts.data(), staged_offsets.data());
     });
     const std::vector<std::int64_t> ends = chunk_offsets.to_vector();
     for (int c = 0; c < n_chunks; ++c)
@@ -341,6 +337,14 @@ namespace PatchFEM
       chunk_list[c].end_staged   = ends[c + 1];
       require((ends[c + 1] - ends[c]) * batch.reference.n_shape <= UINT_MAX, "A chunk has too many cells.");
     }
+    if (chosen == AssemblyStrategy::gather_in_patches)
+      return; // plan_gather() follows
+    Array<int> counts(place, n_rows);
+    run(place, n_rows,
+        kernels::CountStagedBody{row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), counts.data()});
+    staged_offsets.reinit(place, n_rows + 1);
+    dispatch(place,
+             [&](auto where) { kernels::exclusive_scan(where, n_rows, counts.data(), staged_offsets.data()); });
     const std::int64_t n_pairs = staged_offsets.read(n_rows);
     staged_pairs.reinit(place, n_pairs);
     places.reinit(place, n_pairs * (compact_places ? 2 : batch.reference.n_shape * place_width));

@@ -18,7 +18,7 @@ namespace PatchFEM
     patches,
     /// The matrices of a chunk's cells are staged in a buffer, each once, and rows gather from it.
     gather,
-    /// A patch stages the matrices of all cells that touch one of its rows in fast memory, and its rows gather from there.
+    /// The same, but a patch brings the matrices of all of its cells to fast memory, and each entry is summed at once.
     gather_in_patches
   };
 
@@ -28,8 +28,7 @@ namespace PatchFEM
    * the mesh and lets cells that share no row follow each other, so that they are added at the same time and sums do
    * not depend on the cut. Then it adds the cells with constraints or boundary terms, which are resolved in a buffer
    * first, chunk by chunk of consecutive patches. With the gather strategy the matrices of the other cells are put
-   * into that buffer too, and rows add them in the order of the cells. Patches that gather hold the matrices of all of
-   * their cells at once, and their rows add those in the same order; each entry is written once, by one worker.
+   * into that buffer too, and rows add them in the order of the cells.
    */
   class Patches
   {
@@ -55,8 +54,7 @@ namespace PatchFEM
       std::size_t worker_bytes_per_row   = 0;
       std::size_t worker_bytes_per_level = 0;
       bool        symmetric              = false; ///< entry (i, j) of a matrix is entry (j, i), and a number
-      std::size_t staged_cell_bytes      = 0;     ///< of a cell that a patch stages; 0: patches do not stage cells
-      std::size_t staging_bytes          = 0;     ///< least that lies before those, rows included
+      std::size_t staged_cell_bytes      = 0;     ///< of a cell whose matrix a patch holds; 0: patches do not hold any
     };
 
     void reinit(const ElementBatches &batches,
@@ -86,7 +84,7 @@ namespace PatchFEM
     int              rows_per_patch() const { return n_rows_per_patch; }
     int              most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
     int              most_levels() const { return most_levels_of_patch; }
-    int              most_cells() const { return most_cells_of_patch; } ///< of a patch that stages its cells
+    int              most_cells() const { return most_cells_of_patch; } ///< of a patch that holds their matrices
     AssemblyStrategy strategy() const { return chosen; }
 
     /** How often a cell is integrated on average, buffered cells included. */

@@ -66,7 +66,7 @@ namespace PatchFEM
     std::size_t         fast_memory;                  ///< bytes a patch may use
     int                 most_blocks;                  ///< blocks of the rows of the largest patch
     int                 most_levels;                  ///< levels of the patch with the most of them
-    int                 most_cells;                   ///< of a patch that stages its cells
+    int                 most_cells;                   ///< of a patch that holds their matrices
     int                 computed_batch;
     bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
     bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
@@ -74,7 +74,7 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /** Whether patches can stage trilinear hexahedra of @p Form: a cell's matrix is linear in inner products. */
+    /** Whether trilinear hexahedra of @p Form are staged as StagedOctet. */
     template <typename Form, typename Number>
     constexpr bool stages_octets()
     {
@@ -90,8 +90,7 @@ namespace PatchFEM
       double      most_redundant; ///< integrations of a cell above which rows gather sooner than patches compute
       std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< what workers want for each row and each level of cells
       bool        symmetric = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
-      /// Of a cell that a patch stages, and the least that lies before it; 0: patches do not stage cells.
-      std::size_t staged_cell_bytes = 0, staging_bytes = 0;
+      std::size_t staged_cell_bytes = 0; ///< of a cell whose matrix a patch holds; 0: patches do not hold any
     };
 
     /**

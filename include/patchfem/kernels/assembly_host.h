@@ -6,6 +6,7 @@
 #include <patchfem/kernels/element_bodies.h>
 #include <patchfem/kernels/gathered_rows.h>
 
+#include <algorithm>
 #include <vector>
 
 /**
@@ -34,25 +35,6 @@ namespace PatchFEM
       if (stages_octets<Form, Number>() && reference.n_shape == 8 && reference.n_quadrature == 8)
         room.staged_cell_bytes = StagedOctet::size * sizeof(Number);
       return room;
-    }
-
-    template <typename Form, typename Number>
-    void element_matrices(Host, const AssemblyArguments<Number> &arguments)
-    {
-      const ElementBody<Form, Number> body{arguments};
-#pragma omp parallel
-      {
-        std::vector<Number> scratch(body.scratch_size(arguments.batches));
-#pragma omp for schedule(static)
-        for (int k = 0; k < body.n_cells(); ++k)
-        {
-          const BufferedCell cell = body.cell(k);
-          body.geometry(cell, 0, 1, scratch.data());
-          body.integrate(cell, 0, 1, scratch.data());
-          body.boundary(cell, 0, 1);
-          body.resolve(cell, 0, 1);
-        }
-      }
     }
 
     /** Adds computed cell number @p position of a patch to the patch's rows. */
@@ -96,30 +78,72 @@ namespace PatchFEM
       }
     }
 
-    /** The cells of a patch in the order of their slots, after zeros. */
-    template <typename Form, typename Number, typename Extents>
-    void stage_octets(const CellRecords<Form, Number, Extents> &cells, const int patch, std::vector<Number> &staged)
+    /** The staged cells of a chunk as StagedOctet. */
+    template <typename Form, typename Number>
+    void stage_octets(const AssemblyArguments<Number> &a)
     {
-      const PatchesView  &p       = cells.a.patches;
-      const std::int64_t  first   = p.cell_offsets[patch];
-      const int           n_cells = static_cast<int>(p.cell_offsets[patch + 1] - first);
-      const bool with_matrix      = cells.a.matrix.format != MatrixTarget<Number>::none,
-                 loaded           = cells.a.load.kind != CoefficientView<Number>::none;
-      std::vector<Number> record(CellRecords<Form, Number, Extents>::record_size(cells.n_shape(), cells.n_quadrature()));
-      staged.assign(StagedOctet::begin(n_cells), Number(0));
-      for (int slot = 0; slot < n_cells; ++slot)
-      {
-        const int local = p.cells[first + slot] - cells.batch().first_cell;
-        Number   *to    = staged.data() + StagedOctet::begin(slot);
-        for (int q = 0; q < cells.n_quadrature(); ++q)
-          cells.stage(local, q, record.data() + q * cells.point_size(cells.n_shape()));
-        for (int i = 0; i < StagedOctet::n_nodes; ++i)
+      with_extents<Form>(a, [&](auto extents) {
+        const CellRecords<Form, Number, decltype(extents)> cells{a};
+        const bool with_matrix = a.matrix.format != MatrixTarget<Number>::none,
+                   loaded      = a.load.kind != CoefficientView<Number>::none;
+        const int n_q = cells.n_quadrature(), size = cells.point_size(cells.n_shape());
+#pragma omp parallel
         {
-          for (int j = i; j < StagedOctet::n_nodes && with_matrix; ++j)
-            to[StagedOctet::position(i, j)] = cells.block(record.data(), local, i, j)(0, 0);
-          if (loaded)
-            to[StagedOctet::load + i] = cells.load(record.data(), local, i, 0);
+          std::vector<Number> record(n_q * size);
+#pragma omp for schedule(static)
+          for (int slot = 0; slot < a.n_staged; ++slot)
+          {
+            const int local = a.staged[slot] - cells.batch().first_cell;
+            Number   *to    = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * StagedOctet::size;
+            for (int q = 0; q < n_q; ++q)
+              cells.stage(local, q, record.data() + q * size);
+            for (int i = 0; i < StagedOctet::n_nodes; ++i)
+            {
+              for (int j = i; j < StagedOctet::n_nodes && with_matrix; ++j)
+                to[StagedOctet::position(i, j)] = cells.block(record.data(), local, i, j)(0, 0);
+              if (loaded)
+                to[StagedOctet::load + i] = cells.load(record.data(), local, i, 0);
+            }
+          }
         }
+      });
+    }
+
+    template <typename Form, typename Number>
+    void element_matrices(Host, const AssemblyArguments<Number> &arguments)
+    {
+      ElementBody<Form, Number> body{arguments};
+      if constexpr (stages_octets<Form, Number>())
+        if (arguments.patches.gather.items != nullptr)
+        {
+          stage_octets<Form>(arguments);
+          body.a.n_staged = 0;
+        }
+#pragma omp parallel
+      {
+        std::vector<Number> scratch(body.scratch_size(arguments.batches));
+#pragma omp for schedule(static)
+        for (int k = 0; k < body.n_cells(); ++k)
+        {
+          const BufferedCell cell = body.cell(k);
+          body.geometry(cell, 0, 1, scratch.data());
+          body.integrate(cell, 0, 1, scratch.data());
+          body.boundary(cell, 0, 1);
+          body.resolve(cell, 0, 1);
+        }
+      }
+    }
+
+    /** The matrices of a patch's cells, after zeros. */
+    template <typename Number>
+    void copy_octets(const AssemblyArguments<Number> &a, const int patch, std::vector<Number> &staged)
+    {
+      const std::int64_t first = a.patches.cell_offsets[patch], end = a.patches.cell_offsets[patch + 1];
+      staged.assign(StagedOctet::begin(static_cast<int>(end - first)), Number(0));
+      for (std::int64_t i = first; i < end; ++i)
+      {
+        const Number *from = a.buffer_matrix + a.staged_matrix + std::int64_t(a.patches.cells[i]) * StagedOctet::size;
+        std::copy(from, from + StagedOctet::size, staged.data() + StagedOctet::begin(static_cast<int>(i - first)));
       }
     }
 
@@ -168,7 +192,7 @@ namespace PatchFEM
               if (p.gather.items != nullptr)
               {
                 body.set_starts(patch, 0, 1, scratch);
-                stage_octets(cells, patch, staged);
+                copy_octets(arguments, patch, staged);
                 gather_rows(body, patch, staged.data(), scratch);
                 finish_patch(body, patch, scratch);
                 continue;

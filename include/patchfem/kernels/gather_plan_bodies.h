@@ -63,6 +63,22 @@ namespace PatchFEM
       }
     };
 
+    /** Replaces the numbers of a patch's cells by their slots in the chunk's buffer. */
+    struct FindSlotsBody
+    {
+      const std::int64_t *cell_offsets; ///< [patch + 1]
+      const std::int64_t *begin, *end;  ///< [patch], of the chunk's cells in staged
+      const int          *staged;
+      int                *cells;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t p) const
+      {
+        const int *first = staged + begin[p], *last = staged + end[p];
+        for (std::int64_t i = cell_offsets[p]; i < cell_offsets[p + 1]; ++i)
+          cells[i] = static_cast<int>(lower_bound(first, last, cells[i]) - first);
+      }
+    };
+
     /** The longest row of each slice. */
     struct CountRanksBody
     {

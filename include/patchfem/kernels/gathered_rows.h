@@ -30,8 +30,8 @@ namespace PatchFEM
       /** What a worker reads of an item from far memory. */
       struct Fetched
       {
-        Quad         quad;
-        std::uint8_t places[4];
+        Quad quad;
+        int  places[4];
       };
 
       const PatchBody<1, Number> &body;

@@ -148,7 +148,7 @@ namespace PatchFEM
     std::uint8_t  n_ranks; ///< 0: the diagonal alone, whose summands' positions are also those of the loads
   };
 
-  /** What patches gather that stage the matrices of their cells in fast memory, as StagedOctet. */
+  /** What patches gather that hold the matrices of all their cells, as StagedOctet. */
   struct GatherView
   {
     const std::int64_t  *item_offsets; ///< [slice + 1], items of slices before; each patch starts a slice
@@ -174,7 +174,8 @@ namespace PatchFEM
    * blocks in each slot of the buffer, are there before; a row adds its row of each of them, cell by cell. Pairs are
    * then those of a row with its staged cells.
    *
-   * Or it stages cells[cell_offsets[p]...], ascending, in fast memory, and gathers from there.
+   * Or a patch brings the matrices in slots cells[cell_offsets[p]...], those of all cells that touch its rows in the order
+   * of their numbers, to fast memory as StagedOctet, and each entry is summed from there.
    *
    * Rows that buffered cells feed ("fed" rows) then add those, in the order of the cells.
    */
@@ -201,7 +202,7 @@ namespace PatchFEM
     const std::int64_t *fed_place_offsets; ///< [fed row + 1]
     PackedView          fed_places;  ///< for each pair the places of the cell's n_free columns, or one for a diagonal
     const std::int64_t *row_offsets; ///< [row + 1], blocks of the sparsity
-    GatherView          gather;      ///< null pointers unless patches stage their cells
+    GatherView          gather;      ///< null pointers unless patches hold all matrices
 
     PATCHFEM_INLINE int first_row(const int p) const { return p * rows_per_patch; }
     PATCHFEM_INLINE int end_row(const int p) const
