@@ -133,8 +133,6 @@ namespace
         data.buffer_share = buffer_share;
       if (rows > 0)
         data.strategy = AssemblyStrategy::patches;
-      if (const char *st = std::getenv("LAP"))
-        data.strategy = st[0] == 'p' ? AssemblyStrategy::gather_in_patches : (st[0] == 'g' ? AssemblyStrategy::gather : data.strategy);
       memory::reset_peak(backend.kind());
       double       plan      = seconds([&]() { assembler.reinit(batches, data); });
       const double plan_cold = plan;

@@ -7,6 +7,7 @@
 #include "assembly_simplices.cuh"
 #include "check.cuh"
 #include "gather_staged.cuh"
+#include "overlap.cuh"
 #include "staged_cells.cuh"
 
 #include <patchfem/kernels/assembly_extents.h>
@@ -158,8 +159,10 @@ namespace PatchFEM
         const auto                                    scratch = body.scratch(memory);
         const int                                     patch   = body.a.first_patch + blockIdx.x;
         Gather                                        rows{body, scratch, patch};
+        let_next_begin();
         rows.prepare();
         body.clear(patch, threadIdx.x, blockDim.x, scratch);
+        wait_for_previous();
         __syncthreads();
         rows.run();
         finish_patch(body, scratch, patch, threadIdx.x, blockDim.x, []() { __syncthreads(); });
@@ -171,23 +174,29 @@ namespace PatchFEM
           gather_staged_kernel(const __grid_constant__ PatchBody<1, double> body)
       {
         extern __shared__ __align__(16) unsigned char memory[];
-        const int          patch   = body.a.first_patch + blockIdx.x;
-        const auto   scratch = body.scratch(memory);
-        const Gather rows{body, scratch, patch};
-        rows.bring();
+        const int                                     patch   = body.a.first_patch + blockIdx.x;
+        const auto                                    scratch = body.scratch(memory);
+        const Gather                                  rows{body, scratch, patch};
+        let_next_begin();
+        const int slots = rows.prepare();
         body.set_starts(patch, threadIdx.x, Gather::n_threads, scratch);
+        wait_for_previous();
+        __syncthreads();
+        rows.bring(slots);
         rows.run();
         finish_patch(body, scratch, patch, threadIdx.x, Gather::n_threads, []() { __syncthreads(); });
       }
 
       template <typename Form, bool as_octets>
-      __global__ void
-          __launch_bounds__(StagedHexahedra<Form, as_octets>::n_threads, StagedHexahedra<Form, as_octets>::residency)
-              stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
+      __global__ void __launch_bounds__(StagedHexahedra<Form, as_octets>::n_threads,
+                                        StagedHexahedra<Form, as_octets>::residency)
+          stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
       {
         __shared__ double2                     constants[StagedHexahedra<Form, as_octets>::n_constants];
         const StagedHexahedra<Form, as_octets> cells{a, constants};
+        let_next_begin();
         cells.tabulate();
+        wait_for_previous();
         __syncthreads();
         cells.run();
       }
@@ -284,11 +293,9 @@ namespace PatchFEM
           constexpr int a_block  = Cells::n_threads / 32 * Cells::cells_a_warp;
           const int     n_blocks = std::min((arguments.n_staged + a_block - 1) / a_block,
                                             internal::multiprocessor_count() * Cells::residency);
-          const auto    kernel   = arguments.patches.gather.items != nullptr
-                                       ? internal::stage_hexahedra_kernel<Form, true>
-                                       : internal::stage_hexahedra_kernel<Form, false>;
-          kernel<<<n_blocks, Cells::n_threads, 0, stream_of(where)>>>(arguments);
-          PATCHFEM_CUDA_CHECK_LAUNCH();
+          const auto kernel = arguments.patches.gather.items != nullptr ? internal::stage_hexahedra_kernel<Form, true>
+                                                                        : internal::stage_hexahedra_kernel<Form, false>;
+          launch_overlapping(kernel, n_blocks, Cells::n_threads, 0, stream_of(where), arguments);
           AssemblyArguments<Number> others = arguments;
           others.n_staged                  = 0;
           return internal::launch_elements<Form>(where, others);
@@ -314,20 +321,23 @@ namespace PatchFEM
           kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(body, rest...);
           PATCHFEM_CUDA_CHECK_LAUNCH();
         };
+        const auto gather = [&](const auto kernel, const int n_threads, const std::size_t bytes) {
+          PATCHFEM_CUDA_CHECK(
+              cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+          launch_overlapping(kernel, n_patches, n_threads, bytes, stream_of(where), body);
+        };
         if constexpr (stages_octets<Form, Number>())
           if (arguments.patches.gather.items != nullptr)
-            return launch(gather_staged_kernel<GatherStaged>, n_patches, GatherStaged::n_threads, GatherStaged::bytes(body));
+            return gather(gather_staged_kernel<GatherStaged>, GatherStaged::n_threads, GatherStaged::bytes(body));
         if (arguments.patches.staged_offsets != nullptr)
         {
-          const auto gather = [&](const auto kernel, const int n_threads) {
-            launch(kernel, n_patches, n_threads, body.row_bytes());
-          };
           if constexpr (Form::n_components == 1)
             if (arguments.batches.batch[arguments.computed_batch].reference.n_shape == 8 &&
                 arguments.patches.places.view.width == 1)
-              return gather(gather_kernel<GatherOctets<Number>, 1, Number>, GatherOctets<Number>::n_threads);
+              return gather(gather_kernel<GatherOctets<Number>, 1, Number>, GatherOctets<Number>::n_threads,
+                            body.row_bytes());
           using Rows = GatherRows<Form::n_components, Number>;
-          return gather(gather_kernel<Rows, Form::n_components, Number>, Rows::n_threads);
+          return gather(gather_kernel<Rows, Form::n_components, Number>, Rows::n_threads, body.row_bytes());
         }
         if (arguments.most_levels == 0) // all cells are buffered
           return launch(cells_kernel<Form, Number, AnyExtents>, n_patches,

@@ -15,7 +15,7 @@ namespace PatchFEM
      */
     struct GatherStaged
     {
-      static constexpr int n_threads = 256, residency = 2;
+      static constexpr int n_threads = 512, residency = 2;
 
       using Body    = PatchBody<1, double>;
       using Scratch = Body::Scratch;
@@ -29,55 +29,69 @@ namespace PatchFEM
 
       static std::size_t bytes(const Body &body)
       {
-        return body.row_bytes() + 16 + StagedOctet::begin(body.a.most_cells) * sizeof(double);
+        return body.row_bytes() + StagedOctet::begin(body.a.most_cells) * sizeof(double);
       }
 
-      /** A barrier, then the matrices. */
-      __device__ unsigned int barrier() const
-      {
-        return static_cast<unsigned int>(__cvta_generic_to_shared(scratch.workers));
-      }
-      __device__ double *staged() const { return static_cast<double *>(scratch.workers) + 2; }
+      __device__ double *staged() const { return static_cast<double *>(scratch.workers); }
 
-      /** All threads of the block start the copies. */
-      __device__ void bring() const
+      /**
+       * All threads of the block, before a barrier: zeros for entries that have less to sum than others. Returns the slot
+       * of this warp's cell number lane().
+       */
+      __device__ int prepare() const
       {
-        const AssemblyArguments<double> &a       = body.a;
-        const std::int64_t               first   = a.patches.cell_offsets[patch];
-        const int                        n_cells = static_cast<int>(a.patches.cell_offsets[patch + 1] - first);
-        constexpr unsigned int           size    = StagedOctet::size * sizeof(double);
-        if (threadIdx.x == 0)
-        {
-          asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier()) : "memory");
-          asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        }
         if (threadIdx.x < StagedOctet::zeros)
           staged()[threadIdx.x] = 0.;
-        __syncthreads();
-        if (threadIdx.x == 0)
-          asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier()), "r"(n_cells * size)
-                       : "memory");
-        const unsigned int to = static_cast<unsigned int>(__cvta_generic_to_shared(staged() + StagedOctet::begin(0)));
-        for (int slot = threadIdx.x; slot < n_cells; slot += n_threads)
+        return load_slot(0);
+      }
+
+      __device__ int n_cells() const
+      {
+        return static_cast<int>(body.a.patches.cell_offsets[patch + 1] - body.a.patches.cell_offsets[patch]);
+      }
+
+      /** Cells go to warps in turn. */
+      __device__ int load_slot(const int begin) const
+      {
+        const int k = begin + warp() + lane() * (n_threads / 32);
+        return k < n_cells() ? body.a.patches.cells[body.a.patches.cell_offsets[patch] + k] : 0;
+      }
+
+      /** All threads of the block start the copies, a warp those of a cell, 16 bytes to a lane. */
+      __device__ void bring(int slots) const
+      {
+        const double *buffer  = body.a.buffer_matrix + body.a.staged_matrix + 2 * lane();
+        constexpr int n_parts = StagedOctet::size / 2, n_warps = n_threads / 32;
+        static_assert(n_parts <= 32, "A lane copies one part of a cell.");
+        const int n = n_cells();
+        for (int begin = 0; begin < n; begin += n_threads)
         {
-          const double *from = a.buffer_matrix + a.staged_matrix +
-                               std::int64_t(a.patches.cells[first + slot]) * StagedOctet::size;
-          asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                           to + slot * size),
-                       "l"(__cvta_generic_to_global(from)), "r"(size), "r"(barrier())
-                       : "memory");
+          if (begin > 0)
+            slots = load_slot(begin);
+          for (int k = 0; k < 32 && begin + warp() + k * n_warps < n; ++k)
+          {
+            const int slot = __shfl_sync(0xffffffffu, slots, k);
+            if (lane() < n_parts)
+              copy(staged() + StagedOctet::begin(begin + warp() + k * n_warps) + 2 * lane(),
+                   buffer + std::int64_t(slot) * StagedOctet::size);
+          }
         }
       }
 
-      __device__ void wait() const
+      /** Starts to copy 16 bytes, past the first-level cache: other patches have what they share of it. */
+      static __device__ void copy(double *to, const double *from)
       {
-        asm volatile("{\n"
-                     ".reg .pred done;\n"
-                     "again:\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
-                     "@!done bra again;\n"
-                     "}" ::"r"(barrier())
-                     : "memory");
+        asm volatile(
+            "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned int>(__cvta_generic_to_shared(to))),
+            "l"(__cvta_generic_to_global(from))
+            : "memory");
+      }
+
+      /** All threads of the block wait for the copies of all. */
+      static __device__ void wait()
+      {
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        __syncthreads();
       }
 
       struct Work
@@ -119,10 +133,7 @@ namespace PatchFEM
             next        = fetch(1);
           }
           if (waiting)
-          {
-            __syncthreads(); // starts of rows
             wait();
-          }
           waiting = false;
           for (int k = 0; k < n_now; ++k)
           {

@@ -157,10 +157,8 @@ namespace PatchFEM
       }
 
       /** int f phi_i of the cells, [cell + 2 h], of the two functions of which @p shapes has values at this lane's points. */
-      __device__ void integrate_loads(const double (&weight)[2][2],
-                                      const int (&local)[2],
-                                      const double2 shapes,
-                                      double (&f)[4]) const
+      __device__ void
+      integrate_loads(const double (&weight)[2][2], const int (&local)[2], const double2 shapes, double (&f)[4]) const
       {
         double left[4];
         PATCHFEM_UNROLL

@@ -74,7 +74,7 @@ namespace PatchFEM
             constants[(5 * n_columns + unit) * 32 + lane()] = Tile::gradient(r, unit - n_columns, lane());
           else
           {
-            const double *shape                              = r.shape_values + 2 * (lane() % 4) * 8 + at;
+            const double *shape                             = r.shape_values + 2 * (lane() % 4) * 8 + at;
             constants[(5 * n_columns + unit) * 32 + lane()] = make_double2(shape[0], shape[8]);
           }
       }
@@ -88,8 +88,8 @@ namespace PatchFEM
       /** Where the lane writes of a cell: two neighbours in each eight, or two numbers that are four apart. */
       __device__ double *matrix(const int slot) const
       {
-        return a.buffer_matrix + a.staged_matrix +
-               std::int64_t(slot) * (as_octets ? int(StagedOctet::size) : 64) + (as_octets ? 1 : 2) * (lane() % 4);
+        return a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * (as_octets ? int(StagedOctet::size) : 64) +
+               (as_octets ? 1 : 2) * (lane() % 4);
       }
       static __device__ void store(double *to, const double first, const double second)
       {
@@ -159,8 +159,8 @@ namespace PatchFEM
         }
         for (; tile < a.n_staged; tile += step)
         {
-          double  M[2][6][2], weight[2][2], *out[2];
-          bool    exists[2];
+          double M[2][6][2], weight[2][2], *out[2];
+          bool   exists[2];
           Tile{a}.map(corners, local, constants + 6 * n_columns * 32, M, weight);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)

@@ -21,7 +21,8 @@ namespace PatchFEM
     const std::int64_t       n_slices = std::int64_t(n) * slices.per_patch();
     const auto               scan     = [&](const Array<int> &counts) {
       Array<std::int64_t> offsets(place, counts.size() + 1);
-      dispatch(place, [&](auto where) { kernels::exclusive_scan(where, counts.size(), counts.data(), offsets.data()); });
+      dispatch(place,
+                                 [&](auto where) { kernels::exclusive_scan(where, counts.size(), counts.data(), offsets.data()); });
       return offsets;
     };
 
@@ -45,20 +46,20 @@ namespace PatchFEM
 
     Array<int> n_ranks(place, n_slices), n_items(place, n_slices), n_quads(place, n_slices);
     run(place, n_slices, kernels::CountRanksBody{slices, sparsity.row_offsets().data(), n_ranks.data()});
-    gather_ranks                            = scan(n_ranks);
-    const std::int64_t        n_all_ranks   = gather_ranks.read(n_slices);
-    const kernels::StagedCellsOfRows rows   = {batches.view().batch[computed_batch(batches)], sparsity.view(),
-                                               row_cells.offsets().data(), row_cells.pairs().data(), buffered.data()};
+    gather_ranks                                 = scan(n_ranks);
+    const std::int64_t               n_all_ranks = gather_ranks.read(n_slices);
+    const kernels::StagedCellsOfRows rows        = {batches.view().batch[computed_batch(batches)], sparsity.view(),
+                                                    row_cells.offsets().data(), row_cells.pairs().data(), buffered.data()};
     Array<std::uint16_t>             widths(place, n_all_ranks * GatherItem::n_rows);
     gather_places.reinit(place, n_all_ranks * GatherItem::n_rows);
     run(place, n_slices * GatherItem::n_rows,
         kernels::RankPlacesBody{slices, rows, gather_ranks.data(), gather_places.data(), widths.data()});
     const kernels::ItemsOfSlices items = {gather_ranks.data(), widths.data()};
     run(place, n_slices, kernels::CountItemsBody{items, n_items.data(), n_quads.data()});
-    gather_offsets                         = scan(n_items);
-    gather_quads                           = scan(n_quads);
-    const std::int64_t        n_all_quads  = gather_quads.read(n_slices);
-    int most_ranks = 0, most_quads = 0;
+    gather_offsets                 = scan(n_items);
+    gather_quads                   = scan(n_quads);
+    const std::int64_t n_all_quads = gather_quads.read(n_slices);
+    int                most_ranks = 0, most_quads = 0;
     dispatch(place, [&](auto where) {
       most_ranks = kernels::maximum(where, static_cast<int>(n_slices), n_ranks.data());
       most_quads = kernels::maximum(where, static_cast<int>(n_slices), n_quads.data());

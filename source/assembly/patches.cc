@@ -77,9 +77,10 @@ namespace PatchFEM
                         find_size([&](const int rows) {
                           return (data.rows_per_patch > 0 || rows <= most_rows_of_gathering_patch) && staged_fits(rows);
                         });
-      require(fits || chosen == AssemblyStrategy::automatic,
-              "Patches gather in fast memory where it holds the matrices of their cells, and only scalar equations with "
-              "symmetric matrices on trilinear hexahedra; use another strategy.");
+      require(
+          fits || chosen == AssemblyStrategy::automatic,
+          "Patches gather in fast memory where it holds the matrices of their cells, and only scalar equations with "
+          "symmetric matrices on trilinear hexahedra; use another strategy.");
       if (fits)
         chosen = AssemblyStrategy::gather_in_patches;
     }
@@ -327,9 +328,8 @@ namespace PatchFEM
     run(place, found.keys.size(),
         kernels::StagedListBody{found.keys.data(), found.first.data(), found.positions.data(), staged_cells.data(),
                                 chunk_sizes.data()});
-    dispatch(place, [&](auto where) {
-      kernels::exclusive_scan(where, n_chunks, chunk_sizes.data(), chunk_offsets.data());
-    });
+    dispatch(place,
+             [&](auto where) { kernels::exclusive_scan(where, n_chunks, chunk_sizes.data(), chunk_offsets.data()); });
     const std::vector<std::int64_t> ends = chunk_offsets.to_vector();
     for (int c = 0; c < n_chunks; ++c)
     {
@@ -343,8 +343,7 @@ namespace PatchFEM
     run(place, n_rows,
         kernels::CountStagedBody{row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), counts.data()});
     staged_offsets.reinit(place, n_rows + 1);
-    dispatch(place,
-             [&](auto where) { kernels::exclusive_scan(where, n_rows, counts.data(), staged_offsets.data()); });
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n_rows, counts.data(), staged_offsets.data()); });
     const std::int64_t n_pairs = staged_offsets.read(n_rows);
     staged_pairs.reinit(place, n_pairs);
     places.reinit(place, n_pairs * (compact_places ? 2 : batch.reference.n_shape * place_width));
@@ -395,19 +394,19 @@ namespace PatchFEM
             fed_place_offsets.data(),
             {fed_places.data(), place_width},
             sparsity.row_offsets().data(),
-            {gather_offsets.data(), gather_ranks.data(), gather_quads.data(), gather_items.data(), gather_sources.data(),
-             gather_places.data()}};
+            {gather_offsets.data(), gather_ranks.data(), gather_quads.data(), gather_items.data(),
+             gather_sources.data(), gather_places.data()}};
   }
 
   std::size_t Patches::memory_consumption() const
   {
     std::size_t bytes = buffered_cells.memory_consumption() + diagonal_places.memory_consumption() +
                         staged_cells.memory_consumption() + staged_offsets.memory_consumption() +
-                        staged_pairs.memory_consumption() + gather_items.memory_consumption() + gather_sources.memory_consumption() +
-                        gather_places.memory_consumption();
-    for (const Array<std::int64_t> *array : {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets,
-                                             &fed_pair_offsets, &fed_pairs, &fed_place_offsets, &gather_offsets,
-                                             &gather_ranks, &gather_quads})
+                        staged_pairs.memory_consumption() + gather_items.memory_consumption() +
+                        gather_sources.memory_consumption() + gather_places.memory_consumption();
+    for (const Array<std::int64_t> *array :
+         {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets, &fed_pair_offsets, &fed_pairs, &fed_place_offsets,
+          &gather_offsets, &gather_ranks, &gather_quads})
       bytes += array->memory_consumption();
     for (const Array<int> *array : {&cells, &level_ends, &fed_rows})
       bytes += array->memory_consumption();

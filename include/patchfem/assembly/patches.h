@@ -132,8 +132,7 @@ namespace PatchFEM
     /// Levels that room is kept for: mostly there are a few more than cells at a node.
     int expected_levels = 128;
 
-    int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0,
-                         most_cells_of_patch = 0;
+    int n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0, most_cells_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
     double               integrations = 1.;
     Array<int>           cell_order, cell_ranks; ///< while the plan is made: the order of sums and its inverse

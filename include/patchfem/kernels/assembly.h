@@ -89,8 +89,8 @@ namespace PatchFEM
       std::size_t worker_bytes;   ///< what its workers want
       double      most_redundant; ///< integrations of a cell above which rows gather sooner than patches compute
       std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< what workers want for each row and each level of cells
-      bool        symmetric = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
-      std::size_t staged_cell_bytes = 0; ///< of a cell whose matrix a patch holds; 0: patches do not hold any
+      bool        symmetric         = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
+      std::size_t staged_cell_bytes = 0;     ///< of a cell whose matrix a patch holds; 0: patches do not hold any
     };
 
     /**

@@ -84,8 +84,8 @@ namespace PatchFEM
     {
       with_extents<Form>(a, [&](auto extents) {
         const CellRecords<Form, Number, decltype(extents)> cells{a};
-        const bool with_matrix = a.matrix.format != MatrixTarget<Number>::none,
-                   loaded      = a.load.kind != CoefficientView<Number>::none;
+        const bool                                         with_matrix = a.matrix.format != MatrixTarget<Number>::none,
+                   loaded                                              = a.load.kind != CoefficientView<Number>::none;
         const int n_q = cells.n_quadrature(), size = cells.point_size(cells.n_shape());
 #pragma omp parallel
         {

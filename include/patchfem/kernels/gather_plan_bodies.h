@@ -140,7 +140,7 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
         const std::int64_t slice = index / GatherItem::n_rows, begin = rank_offsets[slice];
-        const int lane = static_cast<int>(index % GatherItem::n_rows), row = slices.row(slice, lane),
+        const int          lane = static_cast<int>(index % GatherItem::n_rows), row = slices.row(slice, lane),
                   n_ranks = static_cast<int>(rank_offsets[slice + 1] - begin);
         std::uint16_t n_cells[GatherItem::no_place];
         int           length = 0, diagonal = -1;

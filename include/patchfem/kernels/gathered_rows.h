@@ -45,10 +45,7 @@ namespace PatchFEM
 
       PATCHFEM_INLINE
       GatheredRows(const PatchBody<1, Number> &b, const Scratch &s, const int patch, const Number *matrices)
-        : body(b)
-        , scratch(s)
-        , staged(matrices)
-        , n_rows(b.a.patches.end_row(patch) - b.a.patches.first_row(patch))
+          : body(b), scratch(s), staged(matrices), n_rows(b.a.patches.end_row(patch) - b.a.patches.first_row(patch))
       {
         const GatherView  &g     = body.a.patches.gather;
         const int          n     = GatherView::n_slices(body.a.patches.rows_per_patch);
@@ -62,9 +59,9 @@ namespace PatchFEM
       PATCHFEM_INLINE Fetched fetch(const GatherItem &item, const int lane) const
       {
         Fetched f;
-        f.quad        = quads[item.quad * GatherItem::n_rows + lane];
-        const int at  = item.rank * GatherItem::n_rows + lane;
-        f.places[0]   = places[at];
+        f.quad       = quads[item.quad * GatherItem::n_rows + lane];
+        const int at = item.rank * GatherItem::n_rows + lane;
+        f.places[0]  = places[at];
         PATCHFEM_UNROLL
         for (int e = 1; e < 4; ++e)
           f.places[e] = e < item.n_ranks ? places[at + e * GatherItem::n_rows] : GatherItem::no_place;

@@ -121,8 +121,7 @@ namespace PatchFEM
 
     static PATCHFEM_INLINE int position(const int i, const int j)
     {
-      return i == j ? diagonal + i
-                    : PlacesView::pair_number(n_nodes, i < j ? i : j, i < j ? j : i);
+      return i == j ? diagonal + i : PlacesView::pair_number(n_nodes, i < j ? i : j, i < j ? j : i);
     }
 
     /** Position of the first number of cell number @p slot of the patch. */
