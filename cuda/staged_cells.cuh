@@ -17,15 +17,14 @@ namespace PatchFEM
     /**
      * Trilinear hexahedra of forms whose moments are inner products, in double precision. With M = w J^-1 J^-T,
      *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
-     * a product of the cells' 48 numbers M_bc(q), b <= c, with constants; see HexahedraTile. Eight columns of it are one row
-     * of K; or, as StagedOctet, of the 36 different entries and 4 that nobody needs.
+     * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64; see HexahedraTile.
      */
-    template <typename Form, bool as_octets>
+    template <typename Form>
     struct StagedHexahedra
     {
       static constexpr int n_threads = 256, residency = 2, cells_a_warp = 16;
-      static constexpr int n_columns = as_octets ? 5 : 8;
-      /// Products [bc][eight columns][lane], then HexahedraTile::gradient(), then values of shape functions.
+      static constexpr int n_columns = 8; ///< of eight entries: the rows of K
+      /// Products [bc][row of K][lane], then HexahedraTile::gradient(), then values of shape functions.
       static constexpr int n_constants = (6 * n_columns + 3 + 1) * 32;
 
       using Tile = HexahedraTile<Form>;
@@ -36,36 +35,16 @@ namespace PatchFEM
       __device__ const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
       static __device__ int       lane() { return threadIdx.x % 32; }
 
-      /**
-       * Which position among its eight neighbours column @p n of a product has: lane t of four holds columns 2 t and
-       * 2 t + 1. Of octets it stores them apart, so that four lanes store four neighbours, a whole sector.
-       */
-      static __device__ int position(const int n) { return as_octets ? n % 2 * 4 + n / 2 : n; }
-
       /** All threads of the block. */
       __device__ void tabulate() const
       {
-        const ReferenceView &r  = batch().reference;
-        const int            at = position(lane() / 4);
+        const ReferenceView &r = batch().reference;
         for (int unit = threadIdx.x / 32; unit < n_columns + 4; unit += n_threads / 32)
           if (unit < n_columns)
           {
-            int i = unit, j = at;
-            if (as_octets)
-            {
-              const int number = 8 * unit + at;
-              i = j = number < StagedOctet::load ? number - StagedOctet::diagonal : 0;
-              if (number < StagedOctet::diagonal)
-              {
-                i = 0;
-                while (number >= PlacesView::pair_number(8, i + 1, i + 2))
-                  ++i;
-                j = number - PlacesView::pair_number(8, i, i + 1) + i + 1;
-              }
-            }
             double g[2][2][3];
-            Tile::load_gradients(r, i, lane(), g[0]);
-            Tile::load_gradients(r, j, lane(), g[1]);
+            Tile::load_gradients(r, unit, lane(), g[0]);
+            Tile::load_gradients(r, lane() / 4, lane(), g[1]);
             PATCHFEM_UNROLL
             for (int bc = 0; bc < 6; ++bc)
               constants[(bc * n_columns + unit) * 32 + lane()] = Tile::product(bc, g[0], g[1]);
@@ -74,7 +53,7 @@ namespace PatchFEM
             constants[(5 * n_columns + unit) * 32 + lane()] = Tile::gradient(r, unit - n_columns, lane());
           else
           {
-            const double *shape                             = r.shape_values + 2 * (lane() % 4) * 8 + at;
+            const double *shape                             = r.shape_values + 2 * (lane() % 4) * 8 + lane() / 4;
             constants[(5 * n_columns + unit) * 32 + lane()] = make_double2(shape[0], shape[8]);
           }
       }
@@ -85,59 +64,55 @@ namespace PatchFEM
         return a.staged[min(tile + 8 * half + lane() / 4, a.n_staged - 1)] - batch().first_cell;
       }
 
-      /** Where the lane writes of a cell: two neighbours in each eight, or two numbers that are four apart. */
-      __device__ double *matrix(const int slot) const
-      {
-        return a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * (as_octets ? int(StagedOctet::size) : 64) +
-               (as_octets ? 1 : 2) * (lane() % 4);
-      }
+      /** Entries of a row: two neighbours from each lane. */
       static __device__ void store(double *to, const double first, const double second)
       {
-        if (as_octets)
-        {
-          to[0] = first;
-          to[4] = second;
-        }
-        else
-          *reinterpret_cast<double2 *>(to) = make_double2(first, second);
+        *reinterpret_cast<double2 *>(to) = make_double2(first, second);
       }
 
-      /** The products of one tile with the constants. */
-      __device__ void store_matrices(const double (&M)[2][6][2], const bool (&exists)[2], double *const (&out)[2]) const
+      /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
+      __device__ void store_matrices(const double (&M)[2][6][2], const int tile) const
       {
+        double *out[2];
+        bool    exists[2];
+        PATCHFEM_UNROLL
+        for (int half = 0; half < 2; ++half)
+        {
+          const int slot = tile + 8 * half + lane() / 4;
+          exists[half]   = slot < a.n_staged;
+          out[half]      = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * 64 + 2 * (lane() % 4);
+        }
 #pragma unroll 1
-        for (int u = 0; u < n_columns; ++u)
+        for (int i = 0; i < n_columns; ++i)
         {
           double K[4] = {};
           PATCHFEM_UNROLL
           for (int e = 0; e < 6; ++e)
           {
-            const double2 two = constants[(e * n_columns + u) * 32 + lane()];
+            const double2 two = constants[(e * n_columns + i) * 32 + lane()];
             multiply_add(K, {M[0][e][0], M[1][e][0], M[0][e][1], M[1][e][1]}, {two.x, two.y});
           }
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
             if (exists[half])
-              store(out[half] + 8 * u, K[2 * half], K[2 * half + 1]);
+              store(out[half] + i * 8, K[2 * half], K[2 * half + 1]);
         }
       }
 
-      /** int f phi_i of the cells of a tile, of octets in the place of the entries that nobody needs and behind. */
-      __device__ void store_loads(const double (&weight)[2][2],
-                                  const int (&local)[2],
-                                  const int tile,
-                                  const bool (&exists)[2],
-                                  double *const (&out)[2]) const
+      /** int f phi_i of the cells of a tile. */
+      __device__ void store_loads(const double (&weight)[2][2], const int (&local)[2], const int tile) const
       {
         double f[4];
         Tile{a}.integrate_loads(weight, local, constants[(6 * n_columns + 3) * 32 + lane()], f);
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
-          if (exists[half])
-            store(as_octets ? out[half] + StagedOctet::load
-                            : a.buffer_vector + a.staged_vector + std::int64_t(tile + 8 * half + lane() / 4) * 8 +
-                                  2 * (lane() % 4),
-                  f[2 * half], f[2 * half + 1]);
+        {
+          const int slot = tile + 8 * half + lane() / 4;
+          double   *out  = a.buffer_vector + a.staged_vector + std::int64_t(slot) * 8 + 2 * (lane() % 4);
+          if (slot < a.n_staged)
+            for (int h = 0; h < 2; ++h)
+              out[h] = f[2 * half + h];
+        }
       }
 
       __device__ void run() const
@@ -159,21 +134,15 @@ namespace PatchFEM
         }
         for (; tile < a.n_staged; tile += step)
         {
-          double M[2][6][2], weight[2][2], *out[2];
-          bool   exists[2];
+          double M[2][6][2], weight[2][2];
           Tile{a}.map(corners, local, constants + 6 * n_columns * 32, M, weight);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
-          {
             Tile{a}.load_corners(next[half], corners[half]);
-            const int slot = tile + 8 * half + lane() / 4;
-            exists[half]   = slot < a.n_staged;
-            out[half]      = matrix(slot);
-          }
           if (with_matrix)
-            store_matrices(M, exists, out);
+            store_matrices(M, tile);
           if (loaded)
-            store_loads(weight, local, tile, exists, out);
+            store_loads(weight, local, tile);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
           {

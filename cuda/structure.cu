@@ -2,7 +2,6 @@
 #include "parallel_for.cuh"
 
 #include <patchfem/kernels/block_diagonal.h>
-#include <patchfem/kernels/gather_plan_bodies.h>
 #include <patchfem/kernels/ordering.h>
 #include <patchfem/kernels/patch_plan_bodies.h>
 #include <patchfem/kernels/structure_bodies.h>
@@ -72,14 +71,6 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(StagedListBody);
     PATCHFEM_INSTANTIATE_BODY(CountStagedBody);
     PATCHFEM_INSTANTIATE_BODY(StagedRowsBody);
-    PATCHFEM_INSTANTIATE_BODY(CountStagedCellsBody);
-    PATCHFEM_INSTANTIATE_BODY(KeepStagedCellsBody);
-    PATCHFEM_INSTANTIATE_BODY(FindSlotsBody);
-    PATCHFEM_INSTANTIATE_BODY(CountRanksBody);
-    PATCHFEM_INSTANTIATE_BODY(RankPlacesBody);
-    PATCHFEM_INSTANTIATE_BODY(CountItemsBody);
-    PATCHFEM_INSTANTIATE_BODY(WriteItemsBody);
-    PATCHFEM_INSTANTIATE_BODY(WriteSourcesBody);
     PATCHFEM_INSTANTIATE_BODY(BufferedListBody);
     PATCHFEM_INSTANTIATE_BODY(BufferedOffsetsBody);
   } // namespace kernels

@@ -67,7 +67,7 @@ namespace PatchFEM
     const std::size_t n_dofs   = n_nodes * n_comp;
     const auto        n_blocks = static_cast<std::size_t>(lengths.mean * n_nodes);
 
-    std::size_t    n_pairs = 0, n_candidates = 0, n_sources = 0, largest_cell = 0, all_cells = 0;
+    std::size_t    n_pairs = 0, n_candidates = 0, largest_cell = 0, all_cells = 0;
     bool           high_order = false;
     MemoryForecast result;
     result.batches = tables.points.size() * sizeof(double) + n_dofs * sizeof(int);
@@ -76,9 +76,6 @@ namespace PatchFEM
       const std::size_t n_cells = batch.n_cells, n_shape = batch.reference.n_shape;
       n_pairs += n_cells * n_shape;
       n_candidates += n_cells * n_shape * n_shape;
-      // Rows of scalar problems on trilinear hexahedra may gather in patches.
-      if (n_comp == 1 && number_size == 8 && n_shape == 8 && !batch.reference.simplex && batch.reference.degree == 1)
-        n_sources += n_cells * n_shape * n_shape;
       const std::size_t cell_bytes = n_shape * n_shape * n_comp * n_comp * number_size;
       largest_cell                 = std::max(largest_cell, cell_bytes);
       all_cells += n_cells * cell_bytes;
@@ -100,15 +97,16 @@ namespace PatchFEM
     // Columns of the sparsity are there until the matrix has them, so they count to it.
     const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);
 
-    // A place per pair of nodes of a cell, or a position of two bytes and a place for each entry of the matrix, which for
-    // a while has a count of two bytes too; cells of patches, each in two or three, and while the plan is made their
+    // A place per pair of nodes of a cell; cells of patches, each in two or three, and while the plan is made their
     // order. With the gather strategy, which scalar problems may take, the buffer is full; else it holds cells with
     // boundary terms or constraints.
     const std::size_t place_width = lengths.longest <= 256 ? 1 : 2;
-    const std::size_t budget      = std::max<std::size_t>(n_values * number_size / 10, std::size_t(16) << 20);
-    const std::size_t buffered    = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
-    result.plan                   = n_pairs * (high_order ? 8 : 4) + n_candidates * place_width + n_sources +
-                  (n_sources > 0 ? 3 * n_blocks : 0) + tables.n_cells() * 10 + n_nodes * 16 +
+    // Of trilinear hexahedra a quarter of the matrix, of others a tenth.
+    const std::size_t share =
+        n_comp == 1 && !high_order && !tables.batches[0].reference.simplex && tables.dim == 3 ? 4 : 10;
+    const std::size_t budget   = std::max<std::size_t>(n_values * number_size / share, std::size_t(16) << 20);
+    const std::size_t buffered = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
+    result.plan = n_pairs * (high_order ? 8 : 4) + n_candidates * place_width + tables.n_cells() * 10 + n_nodes * 16 +
                   std::min(budget, high_order || n_comp == 1 ? all_cells : buffered * largest_cell) + buffered * 64;
 
     // Sorting needs a second copy of keys and of values; candidates of rows are sorted in chunks.

@@ -36,17 +36,16 @@ namespace PatchFEM
     const auto middle = now();
     plan.reinit(*elements, row_cells, pattern,
                 {room.worker_bytes, sizeof(Number), room.available, total, room.most_redundant, room.bytes_per_row,
-                 room.bytes_per_level, room.symmetric, is_isoparametric ? room.staged_cell_bytes : 0},
+                 room.bytes_per_level, room.symmetric, room.buffer_share},
                 data);
 
     const int    n_comp   = elements->n_components();
     std::int64_t n_matrix = 0, n_vector = 0;
     for (const Patches::Chunk &chunk : plan.chunks())
     {
-      const bool         octets   = plan.strategy() == AssemblyStrategy::gather_in_patches;
-      const std::int64_t n_staged = chunk.end_staged - chunk.first_staged, n_rows = computed.n_shape * n_comp;
-      n_matrix = std::max(n_matrix, chunk.n_matrix_entries + n_staged * (octets ? StagedOctet::size : n_rows * n_rows));
-      n_vector = std::max(n_vector, chunk.n_vector_entries + n_staged * (octets ? 0 : n_rows));
+      const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * computed.n_shape * n_comp;
+      n_matrix                  = std::max(n_matrix, chunk.n_matrix_entries + n_rows * computed.n_shape * n_comp);
+      n_vector                  = std::max(n_vector, chunk.n_vector_entries + n_rows);
     }
     buffer_matrix.reinit(backend(), n_matrix);
     buffer_vector.reinit(backend(), n_vector);
@@ -146,7 +145,6 @@ namespace PatchFEM
     a.fast_memory    = fast_memory;
     a.most_blocks    = plan.most_blocks();
     a.most_levels    = plan.most_levels();
-    a.most_cells     = plan.most_cells();
     a.computed_batch = Patches::computed_batch(*elements);
     a.isoparametric  = is_isoparametric;
     // A load that varies inside cells, and coefficients that do, need all points.

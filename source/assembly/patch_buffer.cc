@@ -24,13 +24,14 @@ namespace PatchFEM
     const FacesView         faces  = batches.faces_view();
 
     // Chunks of patches whose cells in the buffer fit the budget.
+    const double       share = data.buffer_share > 0. ? data.buffer_share : memory.buffer_share;
     const std::int64_t budget =
-        std::max<std::int64_t>(static_cast<std::int64_t>(data.buffer_share * sparsity.n_blocks() * n_comp * n_comp),
+        std::max<std::int64_t>(static_cast<std::int64_t>(share * sparsity.n_blocks() * n_comp * n_comp),
                                (std::int64_t(16) << 20) / memory.bytes_per_entry);
     Array<int> patch_sizes(place, n);
     run(place, n,
         kernels::PatchBufferBody{rows, n_comp, cell_offsets.data(), cells.data(), buffered.data(),
-                                 chosen != AssemblyStrategy::patches, patch_sizes.data()});
+                                 chosen == AssemblyStrategy::gather, patch_sizes.data()});
     const std::vector<int> sizes      = patch_sizes.to_vector();
     const auto             cut_chunks = [&](const double limit) {
       std::vector<int> chunk_of(n);
@@ -54,14 +55,13 @@ namespace PatchFEM
     staged_cells.release();
     staged_offsets.release();
     staged_pairs.release();
-    if (chosen != AssemblyStrategy::patches)
+    if (chosen == AssemblyStrategy::gather)
     {
       // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
       // sizes say, as long as what is found in them fits.
       const int n_shape   = batches.reference(computed_batch(batches)).n_shape,
-                a_matrix  = n_shape * n_shape * n_comp * n_comp,
-                a_cell    = chosen == AssemblyStrategy::gather ? a_matrix : int(StagedOctet::size);
-      const double shared = static_cast<double>(cells.size()) / batches.n_cells() * a_matrix / a_cell;
+                a_cell    = n_shape * n_shape * n_comp * n_comp;
+      const double shared = static_cast<double>(cells.size()) / batches.n_cells();
       for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
       {
         chunk_of_patch        = cut_chunks(factor * static_cast<double>(budget));

@@ -28,9 +28,6 @@ namespace PatchFEM
       dispatch(place, [&](auto where) { most = kernels::maximum(where, n, counts.data()); });
       return most;
     }
-
-    /// A patch with more rows has fewer cells for each, but leaves no room for another one beside it.
-    constexpr int most_rows_of_gathering_patch = 128;
   } // namespace
 
   void Patches::reinit(const ElementBatches &batches,
@@ -58,35 +55,10 @@ namespace PatchFEM
       return std::any_of(patch_sizes.begin(), patch_sizes.end(), acceptable);
     };
 
-    const Array<unsigned char> buffered = mark_buffered(batches);
-    if (chosen == AssemblyStrategy::automatic || chosen == AssemblyStrategy::gather_in_patches)
-    {
-      // Positions of staged numbers have 16 bits, places of entries 8.
-      const auto staged_fits = [&](const int rows) {
-        n_rows_per_patch         = rows;
-        const std::size_t before = row_bytes(rows) + 256;
-        if (before + rows * memory.staged_cell_bytes > memory.available)
-          return false; // a patch has about as many cells as rows, or more
-        cut(row_cells, rows);
-        most_cells_of_patch = most_in_patch(cell_offsets, 1);
-        return before + most_cells_of_patch * memory.staged_cell_bytes <= memory.available &&
-               GatherView::n_slices(rows) <= GatherItem::most_slices &&
-               StagedOctet::begin(most_cells_of_patch) <= 65536;
-      };
-      const bool fits = memory.staged_cell_bytes > 0 && sparsity.longest_row() < GatherItem::no_place &&
-                        find_size([&](const int rows) {
-                          return (data.rows_per_patch > 0 || rows <= most_rows_of_gathering_patch) && staged_fits(rows);
-                        });
-      require(
-          fits || chosen == AssemblyStrategy::automatic,
-          "Patches gather in fast memory where it holds the matrices of their cells, and only scalar equations with "
-          "symmetric matrices on trilinear hexahedra; use another strategy.");
-      if (fits)
-        chosen = AssemblyStrategy::gather_in_patches;
-    }
     if (chosen == AssemblyStrategy::automatic && memory.most_redundant <= 1.)
       chosen = AssemblyStrategy::gather;
-    if (chosen == AssemblyStrategy::automatic || chosen == AssemblyStrategy::patches)
+    const Array<unsigned char> buffered = mark_buffered(batches);
+    if (chosen != AssemblyStrategy::gather)
     {
       const bool fits = find_size([&](const int rows) {
         n_rows_per_patch = rows;
@@ -129,18 +101,6 @@ namespace PatchFEM
     place_width        = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
     diagonal_places.reinit(place, upper || compact_places ? n_rows : 0);
     plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
-    for (Array<std::int64_t> *array : {&gather_offsets, &gather_ranks, &gather_quads})
-      array->release();
-    gather_items.release();
-    gather_sources.release();
-    gather_places.release();
-    if (chosen == AssemblyStrategy::gather_in_patches)
-    {
-      plan_gather(batches, row_cells, sparsity, buffered);
-      place.synchronize();
-      return;
-    }
-    most_cells_of_patch = 0;
     plan_computed(batches, sparsity, buffered);
     place.synchronize();
     if (most_levels_of_patch > expected_levels)
@@ -321,15 +281,20 @@ namespace PatchFEM
     const int           n_chunks = static_cast<int>(chunk_list.size());
     const CellsOfChunks found    = find_cells(buffered, 0, chunk_of_patch);
     const std::int64_t  n_staged = found.n_unique;
-    Array<int>          chunk_sizes(place, n_chunks);
+    Array<int>          chunk_sizes(place, n_chunks), counts(place, n_rows);
     Array<std::int64_t> chunk_offsets(place, n_chunks + 1);
     staged_cells.reinit(place, n_staged);
     chunk_sizes.set_zero();
     run(place, found.keys.size(),
         kernels::StagedListBody{found.keys.data(), found.first.data(), found.positions.data(), staged_cells.data(),
                                 chunk_sizes.data()});
-    dispatch(place,
-             [&](auto where) { kernels::exclusive_scan(where, n_chunks, chunk_sizes.data(), chunk_offsets.data()); });
+    run(place, n_rows,
+        kernels::CountStagedBody{row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), counts.data()});
+    staged_offsets.reinit(place, n_rows + 1);
+    dispatch(place, [&](auto where) {
+      kernels::exclusive_scan(where, n_chunks, chunk_sizes.data(), chunk_offsets.data());
+      kernels::exclusive_scan(where, n_rows, counts.data(), staged_offsets.data());
+    });
     const std::vector<std::int64_t> ends = chunk_offsets.to_vector();
     for (int c = 0; c < n_chunks; ++c)
     {
@@ -337,13 +302,6 @@ namespace PatchFEM
       chunk_list[c].end_staged   = ends[c + 1];
       require((ends[c + 1] - ends[c]) * batch.reference.n_shape <= UINT_MAX, "A chunk has too many cells.");
     }
-    if (chosen == AssemblyStrategy::gather_in_patches)
-      return; // plan_gather() follows
-    Array<int> counts(place, n_rows);
-    run(place, n_rows,
-        kernels::CountStagedBody{row_cells.offsets().data(), row_cells.pairs().data(), buffered.data(), counts.data()});
-    staged_offsets.reinit(place, n_rows + 1);
-    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n_rows, counts.data(), staged_offsets.data()); });
     const std::int64_t n_pairs = staged_offsets.read(n_rows);
     staged_pairs.reinit(place, n_pairs);
     places.reinit(place, n_pairs * (compact_places ? 2 : batch.reference.n_shape * place_width));
@@ -393,20 +351,16 @@ namespace PatchFEM
             fed_pairs.data(),
             fed_place_offsets.data(),
             {fed_places.data(), place_width},
-            sparsity.row_offsets().data(),
-            {gather_offsets.data(), gather_ranks.data(), gather_quads.data(), gather_items.data(),
-             gather_sources.data(), gather_places.data()}};
+            sparsity.row_offsets().data()};
   }
 
   std::size_t Patches::memory_consumption() const
   {
     std::size_t bytes = buffered_cells.memory_consumption() + diagonal_places.memory_consumption() +
                         staged_cells.memory_consumption() + staged_offsets.memory_consumption() +
-                        staged_pairs.memory_consumption() + gather_items.memory_consumption() +
-                        gather_sources.memory_consumption() + gather_places.memory_consumption();
-    for (const Array<std::int64_t> *array :
-         {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets, &fed_pair_offsets, &fed_pairs, &fed_place_offsets,
-          &gather_offsets, &gather_ranks, &gather_quads})
+                        staged_pairs.memory_consumption();
+    for (const Array<std::int64_t> *array : {&cell_offsets, &pair_offsets, &level_offsets, &fed_offsets,
+                                             &fed_pair_offsets, &fed_pairs, &fed_place_offsets})
       bytes += array->memory_consumption();
     for (const Array<int> *array : {&cells, &level_ends, &fed_rows})
       bytes += array->memory_consumption();

@@ -90,7 +90,7 @@ PATCHFEM_INSTANTIATE_BACKENDS(AssemblyTest);
 /** One unit cube: the stiffness of the trilinear hexahedron, whose entries are 1/3, 0, -1/12, -1/12 by distance. */
 TEST_P(AssemblyTest, OneCubeByEye)
 {
-  for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather, AssemblyStrategy::gather_in_patches})
+  for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
   {
     const System system = assemble<Laplace<3>>(backend(), synthetic::cube_of_hexahedra(1, 1), 8, {1.}, strategy);
     ASSERT_EQ(system.matrix.values.size(), 64u);
@@ -142,11 +142,6 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
         check([&](const int rows) { return assemble<Laplace<3>>(backend(), *tables, rows, {1.3}, strategy); }, 150);
     check(
         [&](const int rows) {
-          return assemble<Laplace<3>>(backend(), laplace, rows, {1.3}, AssemblyStrategy::gather_in_patches);
-        },
-        150);
-    check(
-        [&](const int rows) {
           return assemble<Diffusion<3>>(backend(), laplace, rows, {2., 0.1, 0.2, 3., 0.3, 4., 0.7});
         },
         150);
@@ -155,12 +150,11 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
 
 TEST_P(AssemblyTest, StrategiesAgree)
 {
-  const auto check = [&](const auto &assemble_with, const int most_rows, const bool in_patches = false) {
-    const System patches  = assemble_with(32, AssemblyStrategy::patches);
-    const auto   strategy = in_patches ? AssemblyStrategy::gather_in_patches : AssemblyStrategy::gather;
+  const auto check = [&](const auto &assemble_with, const int most_rows) {
+    const System patches = assemble_with(32, AssemblyStrategy::patches);
     for (const int rows : {16, most_rows})
     {
-      const System gather = assemble_with(rows, strategy);
+      const System gather = assemble_with(rows, AssemblyStrategy::gather);
       EXPECT_EQ(patches.matrix.columns, gather.matrix.columns);
       EXPECT_LE(largest_difference(patches.matrix.values, gather.matrix.values), 1e-13) << rows << " rows a patch";
       EXPECT_LE(largest_difference(patches.rhs, gather.rhs), 1e-13) << rows << " rows a patch";
@@ -178,12 +172,11 @@ TEST_P(AssemblyTest, StrategiesAgree)
           return assemble<Diffusion<3>>(backend(), tetrahedra, rows, {2., 0.1, 0.2, 3., 0.3, 4., 0.7}, strategy);
         },
         150);
-    for (const bool in_patches : {false, true})
-      check(
-          [&](const int rows, const AssemblyStrategy strategy) {
-            return assemble<Laplace<3>>(backend(), hexahedra, rows, {1.3}, strategy);
-          },
-          150, in_patches);
+    check(
+        [&](const int rows, const AssemblyStrategy strategy) {
+          return assemble<Laplace<3>>(backend(), hexahedra, rows, {1.3}, strategy);
+        },
+        150);
     check(
         [&](const int rows, const AssemblyStrategy strategy) {
           return assemble<Elasticity<3>>(backend(), elasticity, rows, {1.5, 0.8}, strategy);
@@ -223,10 +216,10 @@ TEST_P(AssemblyTest, StagedCellsStartAtAMultipleOf16Bytes)
 }
 
 /**
- * Patches that gather sum what cells differ in, data that vary inside them too, as patches do that compute: into both
- * formats, the right-hand side alone and the matrix alone.
+ * Rows gather from cells with different data, which vary inside them too, what patches compute: into both formats, the
+ * right-hand side alone and the matrix alone.
  */
-TEST_P(AssemblyTest, GatherInPatchesOfCellsThatDiffer)
+TEST_P(AssemblyTest, GatherFromHexahedraThatDiffer)
 {
   for (const bool constrained : {true, false})
     for (const bool inside : {true, false})
@@ -265,24 +258,13 @@ TEST_P(AssemblyTest, GatherInPatchesOfCellsThatDiffer)
       };
       std::vector<double>   expected_rhs, rhs, other_rhs;
       const HostCSR<double> expected = run(AssemblyStrategy::patches, CSRMatrix<double>(), expected_rhs),
-                            csr      = run(AssemblyStrategy::gather_in_patches, CSRMatrix<double>(), rhs),
-                            sell = run(AssemblyStrategy::gather_in_patches, SlicedEllpackMatrix<double>(), other_rhs);
+                            csr      = run(AssemblyStrategy::gather, CSRMatrix<double>(), rhs),
+                            sell     = run(AssemblyStrategy::gather, SlicedEllpackMatrix<double>(), other_rhs);
       EXPECT_LE(largest_difference(expected.values, csr.values), 1e-13);
       EXPECT_LE(largest_difference(expected_rhs, rhs), 1e-13);
       EXPECT_EQ(csr.values, sell.values);
       EXPECT_EQ(rhs, other_rhs);
     }
-}
-
-/** It is for symmetric scalar forms on trilinear hexahedra. */
-TEST_P(AssemblyTest, OtherCellsAreNotGatheredInPatches)
-{
-  EXPECT_THROW(assemble<Laplace<3>>(backend(), synthetic::cube_of_tetrahedra(2, 1, false), 32, {1.},
-                                    AssemblyStrategy::gather_in_patches),
-               Error);
-  EXPECT_THROW(assemble<Elasticity<3>>(backend(), synthetic::cube_of_hexahedra(2, 3), 32, {1., 1.},
-                                       AssemblyStrategy::gather_in_patches),
-               Error);
 }
 
 TEST_P(AssemblyTest, SameAsHost)

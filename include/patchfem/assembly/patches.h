@@ -17,9 +17,7 @@ namespace PatchFEM
     /// A patch integrates every cell that touches one of its rows, in fast memory.
     patches,
     /// The matrices of a chunk's cells are staged in a buffer, each once, and rows gather from it.
-    gather,
-    /// The same, but a patch brings the matrices of all of its cells to fast memory, and each entry is summed at once.
-    gather_in_patches
+    gather
   };
 
   /**
@@ -37,8 +35,9 @@ namespace PatchFEM
     {
       AssemblyStrategy strategy       = AssemblyStrategy::automatic;
       int              rows_per_patch = 0; ///< 0: as many as fit; patches that only gather have 128 at most
-      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed.
-      double buffer_share = 0.1;
+      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed. 0 takes the
+      /// default of the kind of element, a tenth or a quarter.
+      double buffer_share = 0.;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
       int concurrent = 0;
     };
@@ -54,7 +53,7 @@ namespace PatchFEM
       std::size_t worker_bytes_per_row   = 0;
       std::size_t worker_bytes_per_level = 0;
       bool        symmetric              = false; ///< entry (i, j) of a matrix is entry (j, i), and a number
-      std::size_t staged_cell_bytes      = 0;     ///< of a cell whose matrix a patch holds; 0: patches do not hold any
+      double      buffer_share           = 0.1;   ///< where AdditionalData names none
     };
 
     void reinit(const ElementBatches &batches,
@@ -84,7 +83,6 @@ namespace PatchFEM
     int              rows_per_patch() const { return n_rows_per_patch; }
     int              most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
     int              most_levels() const { return most_levels_of_patch; }
-    int              most_cells() const { return most_cells_of_patch; } ///< of a patch that holds their matrices
     AssemblyStrategy strategy() const { return chosen; }
 
     /** How often a cell is integrated on average, buffered cells included. */
@@ -124,15 +122,11 @@ namespace PatchFEM
                                      const Array<int>           &chunk_of_patch);
     void plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered);
     void plan_places(const ElementBatches &batches, const Sparsity &sparsity);
-    void plan_gather(const ElementBatches       &batches,
-                     const RowCells             &row_cells,
-                     const Sparsity             &sparsity,
-                     const Array<unsigned char> &buffered);
 
     /// Levels that room is kept for: mostly there are a few more than cells at a node.
     int expected_levels = 128;
 
-    int n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0, most_cells_of_patch = 0;
+    int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
     double               integrations = 1.;
     Array<int>           cell_order, cell_ranks; ///< while the plan is made: the order of sums and its inverse
@@ -150,10 +144,6 @@ namespace PatchFEM
     Array<int>           staged_cells;
     Array<std::int64_t>  staged_offsets;
     Array<unsigned int>  staged_pairs;
-    Array<std::int64_t>  gather_offsets, gather_ranks, gather_quads;
-    Array<GatherItem>    gather_items;
-    Array<std::uint32_t> gather_sources;
-    Array<std::uint8_t>  gather_places;
   };
 } // namespace PatchFEM
 

@@ -66,7 +66,6 @@ namespace PatchFEM
     std::size_t         fast_memory;                  ///< bytes a patch may use
     int                 most_blocks;                  ///< blocks of the rows of the largest patch
     int                 most_levels;                  ///< levels of the patch with the most of them
-    int                 most_cells;                   ///< of a patch that holds their matrices
     int                 computed_batch;
     bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
     bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
@@ -74,14 +73,6 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /** Whether trilinear hexahedra of @p Form are staged as StagedOctet. */
-    template <typename Form, typename Number>
-    constexpr bool stages_octets()
-    {
-      return std::is_same<Number, double>::value && Form::dimension == 3 && Form::n_components == 1 &&
-             IsSymmetric<Form>::value && MomentsOf<Form>::kind == MomentKind::inner_product;
-    }
-
     /** What a back end makes of a kind of cell. */
     struct PatchRoom
     {
@@ -89,8 +80,8 @@ namespace PatchFEM
       std::size_t worker_bytes;   ///< what its workers want
       double      most_redundant; ///< integrations of a cell above which rows gather sooner than patches compute
       std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< what workers want for each row and each level of cells
-      bool        symmetric         = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
-      std::size_t staged_cell_bytes = 0;     ///< of a cell whose matrix a patch holds; 0: patches do not hold any
+      bool        symmetric    = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
+      double      buffer_share = 0.1;   ///< of the matrix, what the buffer of a chunk's cell matrices may take
     };
 
     /**

@@ -4,9 +4,8 @@
 
 #include <patchfem/kernels/assembly_extents.h>
 #include <patchfem/kernels/element_bodies.h>
-#include <patchfem/kernels/gathered_rows.h>
+#include <patchfem/kernels/patch_bodies.h>
 
-#include <algorithm>
 #include <vector>
 
 /**
@@ -31,10 +30,26 @@ namespace PatchFEM
     patch_room(Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
     {
       const int n = CellRecords<Form, Number, AnyExtents>::record_size(reference.n_shape, reference.n_quadrature);
-      PatchRoom room{total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
-      if (stages_octets<Form, Number>() && reference.n_shape == 8 && reference.n_quadrature == 8)
-        room.staged_cell_bytes = StagedOctet::size * sizeof(Number);
-      return room;
+      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
+    }
+
+    template <typename Form, typename Number>
+    void element_matrices(Host, const AssemblyArguments<Number> &arguments)
+    {
+      const ElementBody<Form, Number> body{arguments};
+#pragma omp parallel
+      {
+        std::vector<Number> scratch(body.scratch_size(arguments.batches));
+#pragma omp for schedule(static)
+        for (int k = 0; k < body.n_cells(); ++k)
+        {
+          const BufferedCell cell = body.cell(k);
+          body.geometry(cell, 0, 1, scratch.data());
+          body.integrate(cell, 0, 1, scratch.data());
+          body.boundary(cell, 0, 1);
+          body.resolve(cell, 0, 1);
+        }
+      }
     }
 
     /** Adds computed cell number @p position of a patch to the patch's rows. */
@@ -78,99 +93,6 @@ namespace PatchFEM
       }
     }
 
-    /** The staged cells of a chunk as StagedOctet. */
-    template <typename Form, typename Number>
-    void stage_octets(const AssemblyArguments<Number> &a)
-    {
-      with_extents<Form>(a, [&](auto extents) {
-        const CellRecords<Form, Number, decltype(extents)> cells{a};
-        const bool                                         with_matrix = a.matrix.format != MatrixTarget<Number>::none,
-                   loaded                                              = a.load.kind != CoefficientView<Number>::none;
-        const int n_q = cells.n_quadrature(), size = cells.point_size(cells.n_shape());
-#pragma omp parallel
-        {
-          std::vector<Number> record(n_q * size);
-#pragma omp for schedule(static)
-          for (int slot = 0; slot < a.n_staged; ++slot)
-          {
-            const int local = a.staged[slot] - cells.batch().first_cell;
-            Number   *to    = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * StagedOctet::size;
-            for (int q = 0; q < n_q; ++q)
-              cells.stage(local, q, record.data() + q * size);
-            for (int i = 0; i < StagedOctet::n_nodes; ++i)
-            {
-              for (int j = i; j < StagedOctet::n_nodes && with_matrix; ++j)
-                to[StagedOctet::position(i, j)] = cells.block(record.data(), local, i, j)(0, 0);
-              if (loaded)
-                to[StagedOctet::load + i] = cells.load(record.data(), local, i, 0);
-            }
-          }
-        }
-      });
-    }
-
-    template <typename Form, typename Number>
-    void element_matrices(Host, const AssemblyArguments<Number> &arguments)
-    {
-      ElementBody<Form, Number> body{arguments};
-      if constexpr (stages_octets<Form, Number>())
-        if (arguments.patches.gather.items != nullptr)
-        {
-          stage_octets<Form>(arguments);
-          body.a.n_staged = 0;
-        }
-#pragma omp parallel
-      {
-        std::vector<Number> scratch(body.scratch_size(arguments.batches));
-#pragma omp for schedule(static)
-        for (int k = 0; k < body.n_cells(); ++k)
-        {
-          const BufferedCell cell = body.cell(k);
-          body.geometry(cell, 0, 1, scratch.data());
-          body.integrate(cell, 0, 1, scratch.data());
-          body.boundary(cell, 0, 1);
-          body.resolve(cell, 0, 1);
-        }
-      }
-    }
-
-    /** The matrices of a patch's cells, after zeros. */
-    template <typename Number>
-    void copy_octets(const AssemblyArguments<Number> &a, const int patch, std::vector<Number> &staged)
-    {
-      const std::int64_t first = a.patches.cell_offsets[patch], end = a.patches.cell_offsets[patch + 1];
-      staged.assign(StagedOctet::begin(static_cast<int>(end - first)), Number(0));
-      for (std::int64_t i = first; i < end; ++i)
-      {
-        const Number *from = a.buffer_matrix + a.staged_matrix + std::int64_t(a.patches.cells[i]) * StagedOctet::size;
-        std::copy(from, from + StagedOctet::size, staged.data() + StagedOctet::begin(static_cast<int>(i - first)));
-      }
-    }
-
-    template <typename Number>
-    void gather_rows(const PatchBody<1, Number>                   &body,
-                     const int                                     patch,
-                     const Number                                 *staged,
-                     const typename PatchBody<1, Number>::Scratch &s)
-    {
-      const GatheredRows<Number> rows{body, s, patch, staged};
-      for (int k = 0; k < rows.n_items; ++k)
-        for (int lane = 0; lane < GatherItem::n_rows; ++lane)
-          rows.sum(rows.items[k], rows.fetch(rows.items[k], lane), lane);
-    }
-
-    template <int n_comp, typename Number>
-    void finish_patch(const PatchBody<n_comp, Number>                   &body,
-                      const int                                          patch,
-                      const typename PatchBody<n_comp, Number>::Scratch &s)
-    {
-      const PatchesView &p = body.a.patches;
-      if (p.fed_offsets != nullptr)
-        for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
-          body.add_buffered(patch, fed, SerialTeam(), s);
-      body.write(patch, 0, 1, s);
-    }
-
     template <typename Form, typename Number>
     void patch_rows(Host, const AssemblyArguments<Number> &arguments)
     {
@@ -183,20 +105,10 @@ namespace PatchFEM
 #pragma omp parallel
         {
           std::vector<double> memory(bytes / sizeof(double) + 1);
-          std::vector<Number> staged;
           const auto          scratch = body.scratch(memory.data());
 #pragma omp for schedule(static)
           for (int patch = arguments.first_patch; patch < arguments.end_patch; ++patch)
           {
-            if constexpr (stages_octets<Form, Number>())
-              if (p.gather.items != nullptr)
-              {
-                body.set_starts(patch, 0, 1, scratch);
-                copy_octets(arguments, patch, staged);
-                gather_rows(body, patch, staged.data(), scratch);
-                finish_patch(body, patch, scratch);
-                continue;
-              }
             body.clear(patch, 0, 1, scratch);
             for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
               add_cell(body, cells, patch, entry, scratch);
@@ -205,7 +117,10 @@ namespace PatchFEM
             if (p.staged_offsets != nullptr)
               for (int row = 0; row < p.end_row(patch) - p.first_row(patch); ++row)
                 body.add_staged(patch, row, SerialTeam(), scratch);
-            finish_patch(body, patch, scratch);
+            if (p.fed_offsets != nullptr)
+              for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
+                body.add_buffered(patch, fed, SerialTeam(), scratch);
+            body.write(patch, 0, 1, scratch);
           }
         }
       });

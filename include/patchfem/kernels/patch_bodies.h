@@ -60,20 +60,14 @@ namespace PatchFEM
       PATCHFEM_INLINE bool with_matrix() const { return a.matrix.format != MatrixTarget<Number>::none; }
       PATCHFEM_INLINE bool loaded() const { return a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none; }
 
-      PATCHFEM_INLINE void set_starts(const int patch, const int rank, const int size, const Scratch &s) const
-      {
-        const PatchesView &p     = a.patches;
-        const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-        for (int i = rank; i <= n_rows; i += size)
-          s.start[i] = static_cast<int>(p.row_offsets[first + i] - p.row_offsets[first]);
-      }
-
       /** Phase 1. */
       PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
       {
         const PatchesView &p     = a.patches;
         const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-        set_starts(patch, rank, size, s);
+        const std::int64_t first_block = p.row_offsets[first];
+        for (int i = rank; i <= n_rows; i += size)
+          s.start[i] = static_cast<int>(p.row_offsets[first + i] - first_block);
         const std::int64_t first_level = p.level_offsets[patch];
         const int          n_levels    = static_cast<int>(p.level_offsets[patch + 1] - first_level);
         for (int i = rank; i < n_levels; i += size)
@@ -81,7 +75,7 @@ namespace PatchFEM
         if (p.places.diagonal != nullptr)
           for (int i = rank; i < n_rows; i += size)
             s.diagonal[i] = p.places.diagonal[first + i];
-        const int n = static_cast<int>(p.row_offsets[first + n_rows] - p.row_offsets[first]) * n_block;
+        const int n = static_cast<int>(p.row_offsets[first + n_rows] - first_block) * n_block;
         for (int i = rank; i < n; i += size)
           s.blocks[i] = Number(0);
         for (int i = rank; i < n_rows * n_comp; i += size)

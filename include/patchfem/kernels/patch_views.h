@@ -111,59 +111,6 @@ namespace PatchFEM
   };
 
   /**
-   * A symmetric matrix of 8 x 8 numbers and a load of 8 as a patch keeps them in fast memory: the pairs of different
-   * nodes, the diagonal, the load. Of an array of them the first numbers are 0, for entries with less to sum than others.
-   */
-  struct StagedOctet
-  {
-    static constexpr int n_nodes = 8, diagonal = 28, load = 36, size = 44;
-    static constexpr int zeros = 16; ///< more than n_nodes
-
-    static PATCHFEM_INLINE int position(const int i, const int j)
-    {
-      return i == j ? diagonal + i : PlacesView::pair_number(n_nodes, i < j ? i : j, i < j ? j : i);
-    }
-
-    /** Position of the first number of cell number @p slot of the patch. */
-    static PATCHFEM_INLINE int begin(const int slot) { return zeros + slot * size; }
-  };
-
-  /**
-   * Entries of 32 consecutive rows, a *slice*, that are summed together, one row to each worker. The entries of a row are
-   * ranked by the number of cells that feed them, the diagonal first; an item has one rank or several that follow each
-   * other. Each worker reads its summands' positions in quads: those of one rank in one quad or more, of two ranks in
-   * half a quad each, of three or four ranks in a quarter each.
-   */
-  struct alignas(8) GatherItem
-  {
-    static constexpr int n_rows      = 32;
-    static constexpr int no_place    = 255;
-    static constexpr int most_slices = 256; ///< of a patch
-
-    std::uint16_t quad; ///< the first, of the patch
-    std::uint16_t rank; ///< the first, of the patch
-    std::uint16_t n_quads;
-    std::uint8_t  slice;   ///< of the patch
-    std::uint8_t  n_ranks; ///< 0: the diagonal alone, whose summands' positions are also those of the loads
-  };
-
-  /** What patches gather that hold the matrices of all their cells, as StagedOctet. */
-  struct GatherView
-  {
-    const std::int64_t  *item_offsets; ///< [slice + 1], items of slices before; each patch starts a slice
-    const std::int64_t  *rank_offsets; ///< [slice + 1]
-    const std::int64_t  *quad_offsets; ///< [slice + 1]
-    const GatherItem    *items;
-    const std::uint32_t *sources; ///< [quad][row of the slice][2], two positions in each word, the lower half first
-    const std::uint8_t  *places;  ///< [rank][row of the slice], of the entry in its row, or no_place
-
-    static PATCHFEM_INLINE int n_slices(const int n_rows)
-    {
-      return (n_rows + GatherItem::n_rows - 1) / GatherItem::n_rows;
-    }
-  };
-
-  /**
    * The cut of the rows into patches and what each patch sums. Patch p owns rows [p * rows_per_patch, ...).
    *
    * It computes cells[cell_offsets[p]...] itself, in the order of the sums: level after level, where the cells of a
@@ -172,9 +119,6 @@ namespace PatchFEM
    * With the gather strategy it computes none. The matrices of the chunk's *staged* cells, one of n_shape x n_shape
    * blocks in each slot of the buffer, are there before; a row adds its row of each of them, cell by cell. Pairs are
    * then those of a row with its staged cells.
-   *
-   * Or a patch brings the matrices in slots cells[cell_offsets[p]...], those of all cells that touch its rows in the order
-   * of their numbers, to fast memory as StagedOctet, and each entry is summed from there.
    *
    * Rows that buffered cells feed ("fed" rows) then add those, in the order of the cells.
    */
@@ -201,7 +145,6 @@ namespace PatchFEM
     const std::int64_t *fed_place_offsets; ///< [fed row + 1]
     PackedView          fed_places;  ///< for each pair the places of the cell's n_free columns, or one for a diagonal
     const std::int64_t *row_offsets; ///< [row + 1], blocks of the sparsity
-    GatherView          gather;      ///< null pointers unless patches hold all matrices
 
     PATCHFEM_INLINE int first_row(const int p) const { return p * rows_per_patch; }
     PATCHFEM_INLINE int end_row(const int p) const
