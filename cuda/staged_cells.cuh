@@ -2,7 +2,7 @@
 #ifndef patchfem_cuda_staged_cells_cuh
 #define patchfem_cuda_staged_cells_cuh
 
-#include "assembly_hexahedra.cuh"
+#include "hexahedra_tile.cuh"
 
 /**
  * @file
@@ -17,95 +17,45 @@ namespace PatchFEM
     /**
      * Trilinear hexahedra of forms whose moments are inner products, in double precision. With M = w J^-1 J^-T,
      *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
-     * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64. A warp takes sixteen cells;
-     * each lane computes M at two points of each of two cells, which is how the matrix instruction wants its left side.
+     * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64; see HexahedraTile.
      */
     template <typename Form>
     struct StagedHexahedra
     {
       static constexpr int n_threads = 256, residency = 2, cells_a_warp = 16;
-      static constexpr int n_products = 6 * 8 * 32;
+      static constexpr int n_columns = 8; ///< of eight entries: the rows of K
+      /// Products [bc][row of K][lane], then HexahedraTile::gradient(), then values of shape functions.
+      static constexpr int n_constants = (6 * n_columns + 3 + 1) * 32;
+
+      using Tile = HexahedraTile<Form>;
 
       const AssemblyArguments<double> &a;
-      double2                         *products; ///< [bc][i][lane], for points 2 (lane % 4) and the next, j = lane / 4
+      double2                         *constants;
 
       __device__ const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
       static __device__ int       lane() { return threadIdx.x % 32; }
 
-      /** All threads of the block: the right side, symmetric in i and j to the last bit. */
+      /** All threads of the block. */
       __device__ void tabulate() const
       {
-        for (int e = threadIdx.x; e < n_products; e += n_threads)
-        {
-          const int l = e % 32, i = e / 32 % 8, j = l / 4, bc = e / 256;
-          const int b = bc < 3 ? 0 : (bc < 5 ? 1 : 2), c = bc < 3 ? bc : (bc < 5 ? bc - 2 : 2);
-          double    result[2];
-          for (int h = 0; h < 2; ++h)
+        const ReferenceView &r = batch().reference;
+        for (int unit = threadIdx.x / 32; unit < n_columns + 4; unit += n_threads / 32)
+          if (unit < n_columns)
           {
-            const double *g = batch().reference.shape_gradients + (2 * (l % 4) + h) * 24;
-            const double  p = __dmul_rn(g[i * 3 + b], g[j * 3 + c]);
-            result[h]       = b == c ? p : __dadd_rn(p, __dmul_rn(g[i * 3 + c], g[j * 3 + b]));
+            double g[2][2][3];
+            Tile::load_gradients(r, unit, lane(), g[0]);
+            Tile::load_gradients(r, lane() / 4, lane(), g[1]);
+            PATCHFEM_UNROLL
+            for (int bc = 0; bc < 6; ++bc)
+              constants[(bc * n_columns + unit) * 32 + lane()] = Tile::product(bc, g[0], g[1]);
           }
-          products[e] = make_double2(result[0], result[1]);
-        }
-      }
-
-      /** Where this lane's corners lane % 4 and lane % 4 + 4 of a cell are. */
-      __device__ void load_corners(const int local, int (&corners)[2]) const
-      {
-        const int *geometry = batch().geometry + std::int64_t(local) * 8 + lane() % 4;
-        corners[0]          = geometry[0];
-        corners[1]          = geometry[4];
-      }
-
-      /** M at points 2 (lane % 4) and the next of the cell with these corners, [bc][point], and the weights there. */
-      __device__ void map(const int (&corners)[2], double (&M)[6][2], double (&weight)[2]) const
-      {
-        const ReferenceView &r         = batch().reference;
-        const double        *gradients = r.geometry_gradients + (lane() / 4 * 8 + lane() % 4) * 3; // of the corners
-        double               x[2][3];
-        PATCHFEM_UNROLL
-        for (int h = 0; h < 2; ++h)
-        {
-          const double *from = a.batches.points + std::int64_t(corners[h]) * 3;
-          PATCHFEM_UNROLL
-          for (int d = 0; d < 3; ++d)
-            x[h][d] = from[d];
-        }
-        PATCHFEM_UNROLL
-        for (int d = 0; d < 3; ++d)
-        {
-          const double origin = __shfl_sync(WarpTeam::all, x[0][d], lane() & 28);
-          x[0][d] -= origin;
-          x[1][d] -= origin;
-        }
-        double J[2][3][4] = {}; // directions 0 and 1, then 2, at the two points
-        PATCHFEM_UNROLL
-        for (int b = 0; b < 3; ++b)
-        {
-          const double two[2] = {gradients[b], gradients[12 + b]};
-          multiply_add(J[0][b], {x[0][0], x[0][1], x[1][0], x[1][1]}, two);
-          multiply_add(J[1][b], {x[0][2], 0., x[1][2], 0.}, two);
-        }
-        PATCHFEM_UNROLL
-        for (int t = 0; t < 2; ++t)
-        {
-          SmallMatrix<3, 3, double> jacobian;
-          PATCHFEM_UNROLL
-          for (int d = 0; d < 3; ++d)
-            PATCHFEM_UNROLL
-          for (int b = 0; b < 3; ++b)
-            jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
-          const double w = r.weights[2 * (lane() % 4) + t], det = determinant(jacobian), factor = w / det;
-          const auto   adj = adjugate(jacobian);
-          weight[t]        = w * det;
-          int e            = 0;
-          PATCHFEM_UNROLL
-          for (int b = 0; b < 3; ++b)
-            PATCHFEM_UNROLL
-          for (int c = b; c < 3; ++c)
-            M[e++][t] = factor * (adj(b, 0) * adj(c, 0) + adj(b, 1) * adj(c, 1) + adj(b, 2) * adj(c, 2));
-        }
+          else if (unit < n_columns + 3)
+            constants[(5 * n_columns + unit) * 32 + lane()] = Tile::gradient(r, unit - n_columns, lane());
+          else
+          {
+            const double *shape                             = r.shape_values + 2 * (lane() % 4) * 8 + lane() / 4;
+            constants[(5 * n_columns + unit) * 32 + lane()] = make_double2(shape[0], shape[8]);
+          }
       }
 
       /** Number in the batch of this lane's cell in one half of a tile; past the end the last one's. */
@@ -114,54 +64,46 @@ namespace PatchFEM
         return a.staged[min(tile + 8 * half + lane() / 4, a.n_staged - 1)] - batch().first_cell;
       }
 
-      /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
-      __device__ void store_matrices(const double (&M)[2][6][2], const int (&local)[2], const int tile) const
+      /** Entries of a row: two neighbours from each lane. */
+      static __device__ void store(double *to, const double first, const double second)
       {
-        double  k[2][Form::n_coefficients];
+        *reinterpret_cast<double2 *>(to) = make_double2(first, second);
+      }
+
+      /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
+      __device__ void store_matrices(const double (&M)[2][6][2], const int tile) const
+      {
         double *out[2];
         bool    exists[2];
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
-          const int slot     = tile + 8 * half + lane() / 4;
-          exists[half]       = slot < a.n_staged;
-          out[half]          = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * 64 + 2 * (lane() % 4);
-          const double *from = a.coefficients.at(a.batches, a.computed_batch, local[half], 0);
-          PATCHFEM_UNROLL
-          for (int c = 0; c < Form::n_coefficients; ++c)
-            k[half][c] = from[c];
+          const int slot = tile + 8 * half + lane() / 4;
+          exists[half]   = slot < a.n_staged;
+          out[half]      = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * 64 + 2 * (lane() % 4);
         }
 #pragma unroll 1
-        for (int i = 0; i < 8; ++i)
+        for (int i = 0; i < n_columns; ++i)
         {
           double K[4] = {};
           PATCHFEM_UNROLL
           for (int e = 0; e < 6; ++e)
           {
-            const double2 two = products[(e * 8 + i) * 32 + lane()];
+            const double2 two = constants[(e * n_columns + i) * 32 + lane()];
             multiply_add(K, {M[0][e][0], M[1][e][0], M[0][e][1], M[1][e][1]}, {two.x, two.y});
           }
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
             if (exists[half])
-              *reinterpret_cast<double2 *>(out[half] + i * 8) =
-                  make_double2(Form::finish(k[half], SmallMatrix<1, 1, double>{{{K[2 * half]}}})(0, 0),
-                               Form::finish(k[half], SmallMatrix<1, 1, double>{{{K[2 * half + 1]}}})(0, 0));
+              store(out[half] + i * 8, K[2 * half], K[2 * half + 1]);
         }
       }
 
       /** int f phi_i of the cells of a tile. */
       __device__ void store_loads(const double (&weight)[2][2], const int (&local)[2], const int tile) const
       {
-        const double *shape = batch().reference.shape_values + 2 * (lane() % 4) * 8 + lane() / 4;
-        double        left[4], f[4] = {};
-        PATCHFEM_UNROLL
-        for (int half = 0; half < 2; ++half)
-          PATCHFEM_UNROLL
-        for (int h = 0; h < 2; ++h)
-          left[half + 2 * h] =
-              weight[half][h] * a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0];
-        multiply_add(f, left, {shape[0], shape[8]});
+        double f[4];
+        Tile{a}.integrate_loads(weight, local, constants[(6 * n_columns + 3) * 32 + lane()], f);
         PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
@@ -188,19 +130,17 @@ namespace PatchFEM
         {
           local[half] = load_number(tile, half);
           next[half]  = load_number(tile + step, half);
-          load_corners(local[half], corners[half]);
+          Tile{a}.load_corners(local[half], corners[half]);
         }
         for (; tile < a.n_staged; tile += step)
         {
           double M[2][6][2], weight[2][2];
+          Tile{a}.map(corners, local, constants + 6 * n_columns * 32, M, weight);
           PATCHFEM_UNROLL
           for (int half = 0; half < 2; ++half)
-            map(corners[half], M[half], weight[half]);
-          PATCHFEM_UNROLL
-          for (int half = 0; half < 2; ++half)
-            load_corners(next[half], corners[half]);
+            Tile{a}.load_corners(next[half], corners[half]);
           if (with_matrix)
-            store_matrices(M, local, tile);
+            store_matrices(M, tile);
           if (loaded)
             store_loads(weight, local, tile);
           PATCHFEM_UNROLL

@@ -99,8 +99,11 @@ namespace PatchFEM
     // order. With the gather strategy, which scalar problems may take, the buffer is full; else it holds cells with
     // boundary terms or constraints.
     const std::size_t place_width = lengths.longest <= 256 ? 1 : 2;
-    const std::size_t budget      = std::max<std::size_t>(n_values * number_size / 10, std::size_t(16) << 20);
-    const std::size_t buffered    = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
+    // Of trilinear hexahedra a quarter of the matrix, of others a tenth.
+    const std::size_t share =
+        n_comp == 1 && !high_order && !tables.batches[0].reference.simplex && tables.dim == 3 ? 4 : 10;
+    const std::size_t budget   = std::max<std::size_t>(n_values * number_size / share, std::size_t(16) << 20);
+    const std::size_t buffered = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
     result.plan = n_pairs * (high_order ? 8 : 4) + n_candidates * place_width + tables.n_cells() * 10 + n_nodes * 16 +
                   std::min(budget, high_order || n_comp == 1 ? all_cells : buffered * largest_cell) + buffered * 64;
 

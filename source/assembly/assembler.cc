@@ -36,7 +36,7 @@ namespace PatchFEM
     const auto middle = now();
     plan.reinit(*elements, row_cells, pattern,
                 {room.worker_bytes, sizeof(Number), room.available, total, room.most_redundant, room.bytes_per_row,
-                 room.bytes_per_level, room.symmetric},
+                 room.bytes_per_level, room.symmetric, room.buffer_share},
                 data);
 
     const int    n_comp   = elements->n_components();

@@ -24,8 +24,9 @@ namespace PatchFEM
     const FacesView         faces  = batches.faces_view();
 
     // Chunks of patches whose cells in the buffer fit the budget.
+    const double       share = data.buffer_share > 0. ? data.buffer_share : memory.buffer_share;
     const std::int64_t budget =
-        std::max<std::int64_t>(static_cast<std::int64_t>(data.buffer_share * sparsity.n_blocks() * n_comp * n_comp),
+        std::max<std::int64_t>(static_cast<std::int64_t>(share * sparsity.n_blocks() * n_comp * n_comp),
                                (std::int64_t(16) << 20) / memory.bytes_per_entry);
     Array<int> patch_sizes(place, n);
     run(place, n,

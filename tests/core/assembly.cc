@@ -216,6 +216,58 @@ TEST_P(AssemblyTest, StagedCellsStartAtAMultipleOf16Bytes)
   EXPECT_LE(largest_difference(patches.rhs, gather.rhs), 1e-13);
 }
 
+/**
+ * Rows gather from cells with different data, which vary inside them too, what patches compute: into both formats, the
+ * right-hand side alone and the matrix alone.
+ */
+TEST_P(AssemblyTest, GatherFromHexahedraThatDiffer)
+{
+  for (const bool constrained : {true, false})
+    for (const bool inside : {true, false})
+    {
+      ElementTables tables = synthetic::cube_of_hexahedra(9, 1);
+      if (constrained)
+        constrain(tables);
+      std::vector<double> k, f;
+      for (int i = 0; i < tables.batches[0].n_cells * (inside ? 8 : 1); ++i)
+      {
+        k.push_back(1. + synthetic::hashed(i));
+        f.push_back(synthetic::hashed(i + 7));
+      }
+      const auto field = [&](const std::vector<double> &values) {
+        return inside ? CoefficientField::at_quadrature_points(1, {values}) : CoefficientField::by_cell(1, {values});
+      };
+      auto batches = std::make_shared<ElementBatches>();
+      batches->reinit(backend(), tables, ElementBatches::AdditionalData(32));
+      const auto run = [&](const AssemblyStrategy strategy, auto matrix, std::vector<double> &rhs) {
+        Assembler<Laplace<3>>                 assembler;
+        Assembler<Laplace<3>>::AdditionalData data;
+        data.strategy = strategy;
+        assembler.reinit(batches, data);
+        assembler.set_coefficients(field(k));
+        assembler.set_body_load(field(f));
+        matrix.reinit(backend(), assembler.sparsity().view());
+        Vector<double> both, alone;
+        assembler.assemble(matrix, both);
+        const HostCSR<double> result = matrix.to_csr_host();
+        assembler.assemble_rhs(alone);
+        rhs = both.copy_to_host();
+        EXPECT_EQ(rhs, alone.copy_to_host());
+        assembler.assemble_matrix(matrix);
+        EXPECT_EQ(result.values, matrix.to_csr_host().values);
+        return result;
+      };
+      std::vector<double>   expected_rhs, rhs, other_rhs;
+      const HostCSR<double> expected = run(AssemblyStrategy::patches, CSRMatrix<double>(), expected_rhs),
+                            csr      = run(AssemblyStrategy::gather, CSRMatrix<double>(), rhs),
+                            sell     = run(AssemblyStrategy::gather, SlicedEllpackMatrix<double>(), other_rhs);
+      EXPECT_LE(largest_difference(expected.values, csr.values), 1e-13);
+      EXPECT_LE(largest_difference(expected_rhs, rhs), 1e-13);
+      EXPECT_EQ(csr.values, sell.values);
+      EXPECT_EQ(rhs, other_rhs);
+    }
+}
+
 TEST_P(AssemblyTest, SameAsHost)
 {
   for (const bool constrained : {true, false})

@@ -35,8 +35,9 @@ namespace PatchFEM
     {
       AssemblyStrategy strategy       = AssemblyStrategy::automatic;
       int              rows_per_patch = 0; ///< 0: as many as fit; patches that only gather have 128 at most
-      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed.
-      double buffer_share = 0.1;
+      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed. 0 takes the
+      /// default of the kind of element, a tenth or a quarter.
+      double buffer_share = 0.;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
       int concurrent = 0;
     };
@@ -52,6 +53,7 @@ namespace PatchFEM
       std::size_t worker_bytes_per_row   = 0;
       std::size_t worker_bytes_per_level = 0;
       bool        symmetric              = false; ///< entry (i, j) of a matrix is entry (j, i), and a number
+      double      buffer_share           = 0.1;   ///< where AdditionalData names none
     };
 
     void reinit(const ElementBatches &batches,

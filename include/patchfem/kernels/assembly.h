@@ -80,7 +80,8 @@ namespace PatchFEM
       std::size_t worker_bytes;   ///< what its workers want
       double      most_redundant; ///< integrations of a cell above which rows gather sooner than patches compute
       std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< what workers want for each row and each level of cells
-      bool        symmetric = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
+      bool        symmetric    = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
+      double      buffer_share = 0.1;   ///< of the matrix, what the buffer of a chunk's cell matrices may take
     };
 
     /**
