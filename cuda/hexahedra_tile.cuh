@@ -60,7 +60,7 @@ namespace PatchFEM
         corners[1]          = geometry[4];
       }
 
-      /** To 2 units in the last place; |det| is no subnormal number. */
+      /** 1 / @p det to 2 units in the last place, for cells whose determinants are no subnormal numbers. */
       static __device__ double reciprocal(const double det)
       {
         double r;
@@ -71,7 +71,10 @@ namespace PatchFEM
         return r;
       }
 
-      /** a b - c d. Compilers choose which product of a sum is exact, and may do so otherwise for the next cell. */
+      /**
+       * a b - c d, of which the second product is rounded. Left to itself, the compiler chooses another one for the second
+       * cell of a lane than for the first, and a cell's bits depend on its slot.
+       */
       static __device__ double minor(const double a, const double b, const double c, const double d)
       {
         return __fma_rn(a, b, -__dmul_rn(c, d));

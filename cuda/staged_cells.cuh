@@ -8,7 +8,8 @@
  * @file
  * The gather strategy: matrices of cells, each formed once, go to a buffer of a chunk, and rows add theirs. For trilinear
  * hexahedra with one component a cell costs 512 bytes to the buffer and as many back, 8 pairs of 12 bytes and the row's
- * 27 entries of 8: 1.3 KB, of which the buffer's share stays in the cache if a chunk fits there.
+ * 27 entries of 8: 1.3 KB. A chunk that fits into the cache would save most of the buffer's share in far memory, but the
+ * ramps and tails of its kernels cost more.
  */
 namespace PatchFEM
 {
