@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs applications for benchmarks, on threads or in several MPI processes, and reads their reports."""
+import argparse
 import datetime
 import json
 import os
@@ -15,6 +16,14 @@ AGREEMENT = 1e-7  # of solutions, relative; residuals of 1e-8 made differences o
 
 def fail(message):
     sys.exit(f"error: {message}")
+
+
+def positive(text):
+    """For arguments of the command line."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
 
 
 class Runner:

@@ -17,20 +17,13 @@ import statistics
 import sys
 import tempfile
 
-from application_runner import AGREEMENT, ROOT, Results, Runner, solves_the_same
+from application_runner import AGREEMENT, ROOT, Results, Runner, positive, solves_the_same
 
 VOLUME = 2.0 * 0.2 * 0.3
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-    def positive(text):
-        value = int(text)
-        if value < 1:
-            raise argparse.ArgumentTypeError("must be at least 1")
-        return value
-
     n_cores = len(os.sched_getaffinity(0))
     parser.add_argument("--cores", type=positive, default=n_cores, help="threads, and MPI processes")
     parser.add_argument("--refinements", type=positive, default=4, help="of 20 x 2 x 3 cells; 4: 1.5 M unknowns")

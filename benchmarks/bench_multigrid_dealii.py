@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 
-from application_runner import ROOT, Results, Runner, solves_the_same
+from application_runner import ROOT, Results, Runner, positive, solves_the_same
 
 HELD_CUBE = {
     "Refinement/Cycles": 1,
@@ -42,11 +42,11 @@ CASES = {  # name: text, parameter file, entry that refines and its value, furth
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     n_cores = len(os.sched_getaffinity(0))
-    parser.add_argument("--cores", type=int, default=n_cores, help="threads, and MPI processes")
+    parser.add_argument("--cores", type=positive, default=n_cores, help="threads, and MPI processes")
     parser.add_argument("--backend", choices=("auto", "host", "cuda"), default="auto")
     parser.add_argument("--only", choices=CASES, action="append")
     parser.add_argument("--finer", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     return parser.parse_args()
@@ -72,7 +72,7 @@ def main():
     for name in options.only or CASES:
         text, parameter_file, refining, level, further = CASES[name]
         settings = {**further, refining: level + options.finer}
-        times, systems = {"PatchFEM": {}, "ML": {}}, {}
+        times, systems, verified = {"PatchFEM": {}, "ML": {}}, {}, True
         with tempfile.TemporaryDirectory() as folder:
             runner = Runner(options.build, parameter_file.split("/")[0], pathlib.Path(folder))
             for _ in range(options.rounds):
@@ -84,10 +84,10 @@ def main():
                     systems[who] = report["cycles"][-1]
                     for stage, seconds in stages(systems[who]).items():
                         times[who].setdefault(stage, []).append(seconds)
+                verified = verified and all(solves_the_same(found, systems["PatchFEM"]) for found in systems.values())
         system = systems["PatchFEM"]
-        verified = solves_the_same(system, system) and solves_the_same(systems["ML"], system)
         where = f"{n} threads" if ours["backend"] == "host" else f"{ours['device']} and {n} threads"
-        case = f"{text}, {system['n_dofs'] / 1e6:.2g} M DoF, amg on {where}, ML in {n} processes"
+        case = f"{text}, {system['n_dofs'] / 1e6:.2g} M DoF, amg ({system['precision']}) on {where}, ML in {n} processes"
         for stage in times["ML"]:
             medians = {who: statistics.median(seconds[stage]) for who, seconds in times.items()}
             results.add(case, f"{stage}: PatchFEM", medians["PatchFEM"], "s", verified, n_repetitions=options.rounds,

@@ -210,15 +210,15 @@ namespace PatchFEM
       return IterationControl::Action::iterate;
     };
     ConjugateGradients<Number> cg;
-    const auto                 solve = [&](Vector<Number> &solution, const Vector<Number> &b) {
+    const auto                 solve = [&](Vector<Number> &solution, const Vector<Number> &b, const std::string &of) {
       const IterationResult result = cg.solve(matrix, solution, b, projected ? *projected : *preconditioner, control);
       null_space.project(solution);
       if (!result.success())
-        throw Error(result.message(solver.preconditioner) + remedy(result.status, std::is_same_v<Number, float>));
+        throw Error(of + result.message(solver.preconditioner) + remedy(result.status, std::is_same_v<Number, float>));
       return result;
     };
     IterationResult result;
-    report.seconds.solve = stage("solve", [&] { result = solve(x, rhs); });
+    report.seconds.solve = stage("solve", [&] { result = solve(x, rhs, ""); });
     if (solver.check)
     {
       Vector<Number> known(backend, known_solution<Number>(rhs.size())), b(backend, rhs.size()), y(backend, rhs.size());
@@ -227,7 +227,7 @@ namespace PatchFEM
       const double norm         = known.l2_norm();
       control.tolerance         = solver.tolerance * b.l2_norm();
       control.monitor           = nullptr;
-      const unsigned int needed = solve(y, b).n_iterations;
+      const unsigned int needed = solve(y, b, "Solver/Check, the system with a known solution: ").n_iterations;
       y.add(Number(-1), known);
       report.solver_check = SolverCheck{needed, y.l2_norm() / norm};
     }

@@ -19,15 +19,13 @@ namespace PatchFEM
         Patterns::Selection("none|jacobi|block_jacobi|neumann|least_squares|chebyshev|ssor|incomplete_cholesky|amg|ml"),
         "Of the conjugate gradient method. PatchFEM's own back ends have block_jacobi (blocks of a node's unknowns), "
         "polynomials of the matrix (neumann, least_squares, chebyshev), ssor, incomplete_cholesky, and amg (multigrid "
-        "by "
-        "smoothed aggregation, whose number of iterations hardly depends on the mesh); the back end trilinos has ml "
+        "by smoothed aggregation, whose number of iterations hardly depends on the mesh); the back end trilinos has ml "
         "(smoothed aggregation of Trilinos).");
     prm.declare_entry(
         "Null space", "refuse", Patterns::Selection("refuse|project"),
         "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
         "refuse ends with an error that names the motion; project takes from the loads what has no solution, and of "
-        "all "
-        "solutions finds the one that is orthogonal to the motion in L2.");
+        "all solutions finds the one that is orthogonal to the motion in L2.");
 
     prm.declare_entry(
         "Check", "false", Patterns::Bool(),
@@ -50,7 +48,7 @@ namespace PatchFEM
     prm.declare_entry(
         "Ordering", "multicolour", Patterns::Selection("multicolour|natural"),
         "multicolour relaxes unknowns that do not depend on each other at the same time, in the same colours "
-        "on every back end; natural goes through them in their order, on the host only.");
+        "on every back end; natural goes through them in their order, which is not for a GPU.");
     prm.declare_entry("Relaxation", "1", Patterns::Double(0., 2.), "Above 0 and below 2.");
     prm.leave_subsection();
 
@@ -62,7 +60,7 @@ namespace PatchFEM
     prm.declare_entry("Sweeps", std::to_string(incomplete_cholesky.n_sweeps), Patterns::Integer(1, 100),
                       "Of each triangular system.");
     prm.declare_entry(
-        "Shift", "0", Patterns::Double(0.),
+        "Shift", "0", Patterns::Double(0., 1000.),
         "Part of the diagonal that is added to it at first. Where the factorisation breaks down, more is, and "
         "report.json says how much.");
     prm.leave_subsection();
@@ -103,10 +101,8 @@ namespace PatchFEM
         "Strength threshold", "0", Patterns::Double(0., 1.),
         "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), in "
         "Frobenius norms of blocks; with 0 all that share a cell may. Flat cells want about 0.4, so that aggregates "
-        "lie "
-        "across them; cells of good shape have no couplings so strong, and with too large a threshold there are no "
-        "aggregates, "
-        "which is an error.");
+        "lie across them; cells of good shape have no couplings so strong, and with too large a threshold there are no "
+        "aggregates, which is an error.");
     prm.leave_subsection();
     prm.leave_subsection();
   }

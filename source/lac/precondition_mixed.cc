@@ -9,6 +9,12 @@ namespace PatchFEM
 {
   const MatrixBase<float> &SinglePrecision::copy(const MatrixBase<double> &matrix)
   {
+    const auto *rows     = dynamic_cast<const CSRMatrix<double> *>(&matrix);
+    const auto *diagonal = dynamic_cast<const MDIAMatrix<double> *>(&matrix);
+    const auto *slices   = dynamic_cast<const SlicedEllpackMatrix<double> *>(&matrix);
+    require(rows != nullptr || diagonal != nullptr || slices != nullptr,
+            "A preconditioner in single precision is not available for matrices of the format " + matrix.format() +
+                ".");
     const Backend &place = matrix.backend();
     single_src.reinit(place, matrix.n_rows(), true);
     single_dst.reinit(place, matrix.n_rows(), true);
@@ -16,19 +22,16 @@ namespace PatchFEM
     csr    = CSRMatrix<float>();
     mdia   = MDIAMatrix<float>();
     sliced = SlicedEllpackMatrix<float>();
-    if (const auto *rows = dynamic_cast<const CSRMatrix<double> *>(&matrix))
+    if (rows != nullptr)
     {
       csr.copy_from(*rows);
       return csr;
     }
-    if (const auto *diagonal = dynamic_cast<const MDIAMatrix<double> *>(&matrix))
+    if (diagonal != nullptr)
     {
       mdia.copy_from(*diagonal);
       return mdia;
     }
-    const auto *slices = dynamic_cast<const SlicedEllpackMatrix<double> *>(&matrix);
-    require(slices != nullptr, "A preconditioner in single precision is not available for matrices of the format " +
-                                   matrix.format() + ".");
     sliced.copy_from(*slices);
     return sliced;
   }

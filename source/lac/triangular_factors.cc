@@ -103,6 +103,8 @@ namespace PatchFEM
     upper     = SlicedEllpackMatrix<Number>();
     D_inverse = {0, 1, 0, nullptr};
     D_values.release();
+    y = Vector<Number>();
+    w = Vector<Number>();
   }
 
   template <typename Number>
@@ -133,6 +135,8 @@ namespace PatchFEM
       (later ? upper : lower).reinit(place, triangle.view(), b, b, {slice_height});
     }
     const int row = conflict.read(0);
+    if (row != kernels::no_failure)
+      clear();
     require(row == kernels::no_failure, "The pattern of the matrix is not symmetric: row " + std::to_string(row * b) +
                                             " has an entry whose transpose is missing.");
     y.reinit(place, std::size_t(n) * b, true);

@@ -3,9 +3,10 @@
 // Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
-// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. max_iterations=N
-// and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
+// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. min_iterations=N,
+// max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
+// factorisation_shift=S is what incomplete Cholesky added to the diagonal.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -31,9 +32,10 @@ namespace
 
   void check_system(const nlohmann::json &system, const std::string &where)
   {
-    for (const char *key : {"n_dofs", "n_cells", "cells_by_degree", "nnz", "stored", "format", "precision",
-                            "preconditioner", "amg", "null_space", "iterations", "relative_residual", "solver_check",
-                            "seconds", "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
+    for (const char *key :
+         {"n_dofs", "n_cells", "cells_by_degree", "nnz", "stored", "format", "precision", "preconditioner", "amg",
+          "null_space", "iterations", "relative_residual", "solver_check", "factorisation_shift", "seconds",
+          "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
          {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})
@@ -122,6 +124,11 @@ namespace
     else if (key == "max_iterations")
       for (const auto &cycle : cycles)
         check(cycle["iterations"] <= std::stol(value), seen(cycle["iterations"]));
+    else if (key == "min_iterations")
+      for (const auto &cycle : cycles)
+        check(cycle["iterations"] >= std::stol(value), seen(cycle["iterations"]));
+    else if (key == "factorisation_shift")
+      check(last["factorisation_shift"] == std::stod(value), seen(last["factorisation_shift"]));
     else if (key == "null_space")
       for (const auto &cycle : cycles)
         check(!cycle["null_space"].is_null() && cycle["null_space"]["dimension"] == std::stol(value),

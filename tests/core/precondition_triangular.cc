@@ -336,6 +336,9 @@ TEST_P(PreconditionTriangularTest, RefusesWhatDoesNotFit)
   const HostCSR<double> one_sided{3, 3, {0, 1, 3, 4}, {0, 0, 1, 2}, {1., 0.5, 1., 1.}};
   EXPECT_THROW(ssor.initialize(CSRMatrix<double>(backend(), one_sided)), Error);
   EXPECT_THROW(ic.initialize(CSRMatrix<double>(backend(), one_sided)), Error);
+  Vector<double> three(backend(), 3), result(backend(), 3);
+  EXPECT_THROW(ssor.vmult(result, three), Error) << "a refused matrix leaves nothing";
+  EXPECT_THROW(ic.vmult(result, three), Error);
   const HostCSR<double> negative{3, 3, {0, 1, 2, 3}, {0, 1, 2}, {1., -1., 1.}};
   EXPECT_THROW(ssor.initialize(CSRMatrix<double>(backend(), negative)), Error);
   EXPECT_THROW(ic.initialize(CSRMatrix<double>(backend(), negative)), Error);
