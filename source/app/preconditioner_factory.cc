@@ -71,12 +71,13 @@ namespace PatchFEM
       {
         result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data, null_space);
       }
-      catch (const Error &error)
+      catch (const NotPositiveDefinite &error)
       {
-        const bool single = mixed || std::is_same_v<Number, float>;
-        throw Error(
+        if (!mixed && !std::is_same_v<Number, float>)
+          throw;
+        throw NotPositiveDefinite(
             std::string(error.what()) +
-            (single ? " The levels are in single precision, which may be too little: choose Precision = double." : ""));
+            " The levels are in single precision, which may be too little: choose Precision = double.");
       }
       report.amg.emplace();
       report.amg->levels              = result->statistics();
@@ -171,11 +172,17 @@ namespace PatchFEM
           },
           [&](const auto &factors) { report.factorisation_shift = factors.shift(); });
     if (name == "block_jacobi")
-      return make<PreconditionBlockJacobi>(
-          matrix, false, [](auto &) {}, nothing);
+    {
+      auto result = std::make_unique<PreconditionBlockJacobi<Number>>();
+      result->initialize(matrix);
+      return result;
+    }
     if (name == "jacobi")
-      return make<PreconditionJacobi>(
-          matrix, false, [](auto &) {}, nothing);
+    {
+      auto result = std::make_unique<PreconditionJacobi<Number>>();
+      result->initialize(matrix);
+      return result;
+    }
     return std::make_unique<PreconditionIdentity<Number>>();
   }
 

@@ -17,14 +17,20 @@ namespace PatchFEM
     template <typename Function>
     void on_level(const unsigned int level, const int n_rows, const Function &function)
     {
+      const auto named = [&](const Error &error) {
+        return "Multigrid level " + std::to_string(level) + " (" + std::to_string(n_rows) + " rows): " + error.what();
+      };
       try
       {
         function();
       }
+      catch (const NotPositiveDefinite &error)
+      {
+        throw NotPositiveDefinite(named(error));
+      }
       catch (const Error &error)
       {
-        throw Error("Multigrid level " + std::to_string(level) + " (" + std::to_string(n_rows) +
-                    " rows): " + error.what());
+        throw Error(named(error));
       }
     }
 

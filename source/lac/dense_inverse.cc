@@ -51,10 +51,12 @@ namespace PatchFEM
           kernels::DependentRowBody<double>{n, diagonal.data(), inverse.data(), dependent_row_limit,
                                             failure.data() + 1});
     const std::vector<int> rows = failure.to_vector();
-    require(rows[0] == INT_MAX, "The matrix is not positive definite: its Cholesky factorisation fails in row " +
-                                    std::to_string(rows[0]) + " of " + std::to_string(n) + ".");
-    require(rows[1] == INT_MAX, "The matrix is singular to rounding: row " + std::to_string(rows[1]) + " of " +
-                                    std::to_string(n) + " depends on the others.");
+    if (rows[0] != INT_MAX)
+      throw NotPositiveDefinite("The matrix is not positive definite: its Cholesky factorisation fails in row " +
+                                std::to_string(rows[0]) + " of " + std::to_string(n) + ".");
+    if (rows[1] != INT_MAX)
+      throw NotPositiveDefinite("The matrix is singular to rounding: row " + std::to_string(rows[1]) + " of " +
+                                std::to_string(n) + " depends on the others.");
   }
 
   template <typename Number>

@@ -45,8 +45,9 @@ namespace PatchFEM
                                        failure.data());
       });
       const int row = failure.read(0);
-      require(row == kernels::no_failure,
-              "The l1 diagonal of the matrix is not positive definite in row " + std::to_string(row) + ".");
+      if (row != kernels::no_failure)
+        throw NotPositiveDefinite("The l1 diagonal of the matrix is not positive definite in row " +
+                                  std::to_string(row) + ".");
       inverse = {n_blocks, b, n_blocks, l1_inverse.data()};
     }
   }

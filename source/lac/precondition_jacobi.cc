@@ -40,10 +40,10 @@ namespace PatchFEM
     });
     const int row = failure.read(0);
     if (row != kernels::no_failure)
-      throw Error(block_size == 1
-                      ? "The matrix's diagonal entry in row " + std::to_string(row) + " is not positive and finite."
-                      : "The diagonal block of the matrix that holds row " + std::to_string(row) +
-                            " is not positive definite at this row.");
+      throw NotPositiveDefinite(block_size == 1 ? "The matrix's diagonal entry in row " + std::to_string(row) +
+                                                      " is not positive and finite."
+                                                : "The diagonal block of the matrix that holds row " +
+                                                      std::to_string(row) + " is not positive definite at this row.");
     inverse = {n_blocks, block_size, n_blocks, values.data()};
   }
 

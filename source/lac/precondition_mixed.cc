@@ -19,9 +19,7 @@ namespace PatchFEM
     single_src.reinit(place, matrix.n_rows(), true);
     single_dst.reinit(place, matrix.n_rows(), true);
     norm.reinit(place, kernels::reduction::max_parts + 1);
-    csr    = CSRMatrix<float>();
-    mdia   = MDIAMatrix<float>();
-    sliced = SlicedEllpackMatrix<float>();
+    release_copy();
     if (rows != nullptr)
     {
       csr.copy_from(*rows);
@@ -34,6 +32,13 @@ namespace PatchFEM
     }
     sliced.copy_from(*slices);
     return sliced;
+  }
+
+  void SinglePrecision::release_copy()
+  {
+    csr    = CSRMatrix<float>();
+    mdia   = MDIAMatrix<float>();
+    sliced = SlicedEllpackMatrix<float>();
   }
 
   void SinglePrecision::vmult(Vector<double> &dst, const Vector<double> &src) const

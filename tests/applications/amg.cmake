@@ -57,7 +57,7 @@ patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/conve
 patchfem_run_case(bad.inner_sweeps laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Inner sweeps=0" ERROR "Solver/AMG/Inner sweeps the value '0'")
 patchfem_run_case(bad.patch_storage laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Patch storage=upper" ERROR "Solver/AMG/Patch storage the value 'upper'")
 # Two levels whose coarser one is too large to be inverted.
-patchfem_run_case(bad.amg_levels laplace ${parameter_files}/laplace/convergence_2d.prm ERROR "Multigrid level 0 .* too large to be inverted; allow more levels"
+patchfem_run_case(bad.amg_levels laplace ${parameter_files}/laplace/convergence_2d.prm ERROR "Multigrid level 0 .* too large to be inverted; allow more levels or larger aggregates.$"
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Maximum levels=1" "Mesh/Global refinements=7" "Refinement/Cycles=1")
 
 # Memory is forecast with the levels; the cantilevers above are checked for it as well.

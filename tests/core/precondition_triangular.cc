@@ -4,6 +4,7 @@
 #include <patchfem/kernels/graph_bodies.h>
 #include <patchfem/lac/precondition_ic.h>
 #include <patchfem/lac/precondition_mixed.h>
+#include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/precondition_ssor.h>
 
 #include <omp.h>
@@ -245,6 +246,10 @@ TEST_P(PreconditionTriangularTest, IterationsArePinned)
     PreconditionMixed<PreconditionSSOR> mixed;
     mixed.initialize(*matrix);
     EXPECT_NEAR(cases::solve_ones(*matrix, mixed).n_iterations, 60, 1);
+    PreconditionMixed<PreconditionPolynomial> polynomial;
+    polynomial.initialize(*matrix);
+    const auto beside = [](const auto &p) { return p.memory_consumption() - p.inner().memory_consumption(); };
+    EXPECT_LT(beside(mixed), beside(polynomial)) << "only the latter needs the matrix once it is made";
   }
 }
 

@@ -17,6 +17,13 @@ namespace PatchFEM
     using std::runtime_error::runtime_error;
   };
 
+  /** Thrown where a matrix is not positive definite, or not finite, in the numbers that it is stored in. */
+  class NotPositiveDefinite : public Error
+  {
+  public:
+    using Error::Error;
+  };
+
   /** Throws Error(@p message) unless @p condition holds. Checked in every build type. */
   inline void require(const bool condition, const char *message)
   {

@@ -24,6 +24,9 @@ namespace PatchFEM
     /** The copy of @p matrix, which must be of one of the library's formats. */
     const MatrixBase<float> &copy(const MatrixBase<double> &matrix);
 
+    /** For preconditioners that do not need the matrix once they are made. */
+    void release_copy();
+
     virtual const PreconditionBase<float> &single() const = 0;
 
   private:
@@ -45,6 +48,8 @@ namespace PatchFEM
     void initialize(const MatrixBase<double> &matrix, const AdditionalData &additional_data = AdditionalData())
     {
       preconditioner.initialize(copy(matrix), additional_data);
+      if constexpr (!Preconditioner<float>::keeps_matrix)
+        release_copy();
     }
 
     unsigned int look_interval() const override { return preconditioner.look_interval(); }

@@ -25,6 +25,8 @@ namespace PatchFEM
   class PreconditionPolynomial : public PreconditionBase<Number>
   {
   public:
+    static constexpr bool keeps_matrix = true;
+
     struct AdditionalData
     {
       PolynomialKind kind = PolynomialKind::least_squares;

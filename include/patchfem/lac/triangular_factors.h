@@ -62,6 +62,8 @@ namespace PatchFEM
   class TriangularFactors : public PreconditionBase<Number>
   {
   public:
+    static constexpr bool keeps_matrix = false; ///< whether the matrix must outlive the preconditioner
+
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::size_t memory_consumption() const override;
 
