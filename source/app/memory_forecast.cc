@@ -97,7 +97,10 @@ namespace PatchFEM
 
     // A place per pair of nodes of a cell; cells of patches, each in two or three, and while the plan is made their
     // order. With the gather strategy, which scalar problems may take, the buffer is full; else it holds cells with
-    // boundary terms or constraints.
+    // boundary terms or constraints. Where nodes hang between degrees, cells couple with up to one and a half times as many
+    // nodes as they have.
+    if (high_order && !tables.constraints.masters.empty())
+      all_cells += all_cells * 5 / 4;
     const std::size_t place_width = lengths.longest <= 256 ? 1 : 2;
     // Of trilinear hexahedra a quarter of the matrix, of others a tenth.
     const std::size_t share =

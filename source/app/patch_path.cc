@@ -274,6 +274,8 @@ namespace PatchFEM
       if (!discretisation.free_modes.empty())
         forecast.solver +=
             (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);
+      if (solver.check) // the known solution, its right-hand side, and what is found
+        forecast.solver += 3 * discretisation.dof_handler->n_dofs() * sizeof(Number);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();

@@ -115,6 +115,8 @@ foreach(format csr sliced_ellpack)
   patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
                     SET "Backend=emulated_device" "Matrix/Format=${format}")
 endforeach()
+patchfem_run_case(memory.hp_adaptive hp_laplace ${parameter_files}/hp_laplace/square_hole.prm CHECKS degrees=2,3,4
+                  SET "Backend=emulated_device" "Output/Pictures=none")
 patchfem_run_case(memory.q2 elasticity ${parameter_files}/elasticity/cantilever.prm
                   SET "Backend=emulated_device" "Finite element/Degree=2" "Mesh/Global refinements=1")
 patchfem_run_case(memory.tetrahedra elasticity ${parameter_files}/elasticity/wheelset.prm SET "Backend=emulated_device")
