@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/coarsening.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,20 +12,27 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Mean and largest number of nodes that share a cell with a node, itself included, of a sample of the nodes. */
+    /** Numbers of nodes that share a cell with a node, itself included, of a sample of the nodes. */
     struct RowLengths
     {
       double      mean    = 0.;
       std::size_t longest = 0;
+      double      padding = 1.; ///< stored over present blocks, in slices
     };
 
-    RowLengths sample_row_lengths(const ElementTables &tables)
+    RowLengths sample_row_lengths(const ElementTables &tables, const int slice_height, const int sorting_window)
     {
       // A stride that has no common factor with the periods of structured numberings takes all kinds of nodes.
       constexpr int                 n_samples = 4096;
       const int                     stride    = std::max(1, tables.n_nodes / n_samples) | 1;
       const int                     n         = (tables.n_nodes + stride - 1) / stride;
       std::vector<std::vector<int>> rows(n);
+      struct Sample
+      {
+        int         n_cells = 0;
+        std::size_t length  = 0;
+      };
+      std::vector<Sample> samples(n);
       for (const CellTable &batch : tables.batches)
       {
         const int n_shape = batch.reference.n_shape;
@@ -33,17 +41,39 @@ namespace PatchFEM
           const int *nodes = &batch.nodes[cell * n_shape];
           for (int i = 0; i < n_shape; ++i)
             if (nodes[i] % stride == 0)
-              rows[nodes[i] / stride].insert(rows[nodes[i] / stride].end(), nodes, nodes + n_shape);
+            {
+              const int row = nodes[i] / stride;
+              rows[row].insert(rows[row].end(), nodes, nodes + n_shape);
+              ++samples[row].n_cells;
+            }
         }
       }
       RowLengths result;
-      for (std::vector<int> &row : rows)
+      for (int row = 0; row < n; ++row)
       {
-        std::sort(row.begin(), row.end());
-        const std::size_t length = std::unique(row.begin(), row.end()) - row.begin();
-        result.mean += static_cast<double>(length) / n;
-        result.longest = std::max(result.longest, length);
+        std::sort(rows[row].begin(), rows[row].end());
+        samples[row].length = std::unique(rows[row].begin(), rows[row].end()) - rows[row].begin();
+        result.mean += static_cast<double>(samples[row].length) / n;
+        result.longest = std::max(result.longest, samples[row].length);
       }
+
+      // ElementBatches sorts by the number of cells inside of windows.
+      double stored = 0.;
+      for (int window = 0; window < n; window += sorting_window)
+      {
+        const int end = std::min(n, window + sorting_window);
+        std::stable_sort(samples.begin() + window, samples.begin() + end,
+                         [](const Sample &a, const Sample &b) { return a.n_cells > b.n_cells; });
+      }
+      for (int slice = 0; slice < n; slice += slice_height)
+      {
+        const int   end  = std::min(n, slice + slice_height);
+        std::size_t most = 0;
+        for (int row = slice; row < end; ++row)
+          most = std::max(most, samples[row].length);
+        stored += static_cast<double>(most) * (end - slice);
+      }
+      result.padding = n > 0 ? stored / (result.mean * n) : 1.;
       return result;
     }
   } // namespace
@@ -53,19 +83,22 @@ namespace PatchFEM
     return batches + std::max(structure, plan + matrix + solver + preconditioner);
   }
 
-  MemoryForecast forecast_memory(const ElementTables          &tables,
-                                 const bool                    csr,
+  MemoryForecast forecast_memory(const Backend                &backend,
+                                 const ElementTables          &tables,
+                                 const AssemblyParameters     &assembly,
                                  const int                     n_coefficients_per_point,
                                  const std::size_t             number_size,
                                  const PreconditionerForecast &preconditioner)
   {
-    const RowLengths  lengths  = sample_row_lengths(tables);
+    const bool        csr      = assembly.format == "csr";
+    const RowLengths  lengths  = sample_row_lengths(tables, assembly.slice_height, assembly.sorting_window);
     const std::size_t n_nodes  = tables.n_nodes;
     const std::size_t n_comp   = tables.n_components;
     const std::size_t n_dofs   = n_nodes * n_comp;
     const auto        n_blocks = static_cast<std::size_t>(lengths.mean * n_nodes);
 
-    std::size_t    n_pairs = 0, n_candidates = 0, largest_cell = 0, all_cells = 0;
+    std::size_t n_pairs = 0, n_candidates = 0, largest_cell = 0, all_cells = 0, largest_shape = 0,
+                least_shape   = SIZE_MAX;
     bool           high_order = false;
     MemoryForecast result;
     result.batches = tables.points.size() * sizeof(double) + n_dofs * sizeof(int);
@@ -75,6 +108,8 @@ namespace PatchFEM
       n_pairs += n_cells * n_shape;
       n_candidates += n_cells * n_shape * n_shape;
       const std::size_t cell_bytes = n_shape * n_shape * n_comp * n_comp * number_size;
+      largest_shape                = std::max(largest_shape, n_shape);
+      least_shape                  = std::min(least_shape, n_shape);
       largest_cell                 = std::max(largest_cell, cell_bytes);
       all_cells += n_cells * cell_bytes;
       high_order = high_order || batch.reference.degree > 1;
@@ -82,11 +117,10 @@ namespace PatchFEM
                         n_cells * batch.reference.n_quadrature * n_coefficients_per_point * number_size;
     }
 
-    // Values with padding; columns of blocks or of scalars; offsets. Rows of structured meshes have nearly one length;
-    // on others and with hanging nodes slices of sorted rows were seen to hold up to a quarter more than their rows.
-    const bool uneven =
-        tables.batches.size() > 1 || tables.batches[0].reference.simplex || !tables.constraints.masters.empty();
-    const double      padding  = uneven ? 1.25 : 1.08;
+    // Values with padding; columns of blocks or of scalars; offsets. Neighbours along the curve are less alike than
+    // samples of the whole, and hanging nodes lengthen rows here and there.
+    const bool        hanging  = !tables.constraints.masters.empty();
+    const double      padding  = lengths.padding * (hanging ? 1.3 : 1.08);
     const std::size_t n_values = n_blocks * n_comp * n_comp;
     result.matrix              = csr ? n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t)
                                      : static_cast<std::size_t>(padding * (n_values * number_size + n_blocks * sizeof(int))) +
@@ -95,20 +129,29 @@ namespace PatchFEM
     // Columns of the sparsity are there until the matrix has them, so they count to it.
     const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);
 
-    // A place per pair of nodes of a cell; cells of patches, each in two or three, and while the plan is made their
-    // order. With the gather strategy, which scalar problems may take, the buffer is full; else it holds cells with
-    // boundary terms or constraints. Where nodes hang between degrees, cells couple with up to one and a half times as many
-    // nodes as they have.
-    if (high_order && !tables.constraints.masters.empty())
+    // A place per pair of nodes of a cell; cells of patches, each in up to three, and while the plan is made their
+    // order. With the gather strategy, which high degrees may take, the buffer is full; else it holds
+    // cells with boundary terms or constraints, for each constrained node about one more than there are cells a node; with
+    // one patch it may exceed the budget by a little. Where nodes hang between degrees, cells couple with up to one and a
+    // half times as many nodes as they have.
+    if (high_order && hanging)
       all_cells += all_cells * 5 / 4;
     const std::size_t place_width = lengths.longest <= 256 ? 1 : 2;
-    // Of trilinear hexahedra a quarter of the matrix, of others a tenth.
-    const std::size_t share =
-        n_comp == 1 && !high_order && !tables.batches[0].reference.simplex && tables.dim == 3 ? 4 : 10;
-    const std::size_t budget   = std::max<std::size_t>(n_values * number_size / share, std::size_t(16) << 20);
-    const std::size_t buffered = tables.faces.size() + 2 * tables.constraints.n_lines() / n_comp;
-    result.plan = n_pairs * (high_order ? 8 : 4) + n_candidates * place_width + tables.n_cells() * 10 + n_nodes * 16 +
-                  std::min(budget, high_order || n_comp == 1 ? all_cells : buffered * largest_cell) + buffered * 64;
+    // Of scalar trilinear hexahedra, which a device gathers, a quarter of the matrix, of others a tenth.
+    const bool octets = backend.kind() == BackendKind::cuda && number_size == sizeof(double) && tables.dim == 3 &&
+                        n_comp == 1 && !high_order && !tables.batches[0].reference.simplex;
+    const std::size_t share  = octets ? 4 : 10;
+    const std::size_t budget = std::max<std::size_t>(n_values * number_size / share, std::size_t(16) << 20);
+    const std::size_t buffered =
+        std::min<std::size_t>(tables.n_cells(), tables.faces.size() + (1 + (tables.n_cells() + n_nodes - 1) / n_nodes) *
+                                                                          tables.constraints.n_lines() / n_comp);
+    const bool may_gather = assembly.strategy == "gather" ||
+                            (assembly.strategy == "automatic" && (high_order || octets || assembly.rows_per_patch > 0));
+    // Loads are not counted to the budget.
+    const std::size_t full   = may_gather ? all_cells : buffered * largest_cell;
+    const std::size_t buffer = std::min(budget, full) * 11 / 10 + std::min(budget, full) / (least_shape * n_comp);
+    result.plan = n_pairs * (high_order ? 8 : 4) + n_candidates * place_width + tables.n_cells() * 16 + n_nodes * 16 +
+                  buffer + buffered * (40 + largest_shape * (8 + largest_shape * place_width));
 
     // Sorting needs a second copy of keys and of values; candidates of rows are sorted in chunks.
     const std::size_t chunk = std::min<std::size_t>(n_candidates, std::size_t(1) << 27);
@@ -156,8 +199,17 @@ namespace PatchFEM
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
                                  4 * n_dofs * inner_size + pattern + std::max({product, graph, rows}) +
                                  (preconditioner.on_patches ? patches : 0);
-      result.preconditioner = (mixed ? copy : 0) + (csr && mixed ? std::max(in_blocks(number_size), levels)
-                                                                 : (csr ? in_blocks(number_size) : 0) + levels);
+      // Where aggregates are few, the device sums their rows in parts, [part][coarse block], in double; the next level has up
+      // to 27 blocks a row. Aggregates have 15 to 40 nodes.
+      std::size_t parts = 0;
+      dispatch(backend, [&](auto where) {
+        const std::size_t n_coarse = n_nodes / 15 + 1;
+        const std::size_t n        = kernels::n_coarse_parts(where, static_cast<int>(n_nodes / 40 + 1));
+        parts = n == 1 ? 0 : std::min<std::size_t>(n * n_coarse, 8192) * 27 * n_modes * n_modes * sizeof(double);
+      });
+      result.preconditioner =
+          parts + (mixed ? copy : 0) +
+          (csr && mixed ? std::max(in_blocks(number_size), levels) : (csr ? in_blocks(number_size) : 0) + levels);
     }
     return result;
   }

@@ -269,8 +269,8 @@ namespace PatchFEM
       preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
       preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
       MemoryForecast forecast =
-          forecast_memory(tables, assembly.format == "csr",
-                          per_point(fields.coefficients) + per_point(fields.body_load), sizeof(Number), preconditioner);
+          forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
+                          sizeof(Number), preconditioner);
       if (!discretisation.free_modes.empty())
         forecast.solver +=
             (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);

@@ -2,7 +2,8 @@
 # PatchFEM's one-level preconditioners on all back ends, beside Trilinos: the same solution. On the cube the number of
 # iterations is the one that was counted and one or two more; Jacobi takes 48. On the beam, where Jacobi takes 161, single
 # precision costs iterations, as a preconditioner is symmetric up to rounding only (in double least squares take 32, ssor 171
-# and incomplete_cholesky 162: the last two do not help here); bounds are 10 % above what was counted.
+# and incomplete_cholesky 162: the last two do not help here), and their number follows the order of sums: neumann takes 111 on
+# hosts and 123 on an H200. Bounds are 10 % above the most that was counted.
 function(patchfem_one_level name cube beam)
   foreach(backend host emulated_device cuda)
     patchfem_run_case(one_level.${name}.cube.${backend} laplace ${parameter_files}/laplace/convergence_3d.prm
@@ -15,7 +16,7 @@ function(patchfem_one_level name cube beam)
                           "Solver/Preconditioner=${name}" ${ARGN})
   endforeach()
 endfunction()
-patchfem_one_level(neumann 19 120)
+patchfem_one_level(neumann 19 135)
 patchfem_one_level(least_squares 11 80)
 patchfem_one_level(chebyshev 12 135)
 patchfem_one_level(ssor 27 250)

@@ -120,4 +120,11 @@ patchfem_run_case(memory.hp_adaptive hp_laplace ${parameter_files}/hp_laplace/sq
 patchfem_run_case(memory.q2 elasticity ${parameter_files}/elasticity/cantilever.prm
                   SET "Backend=emulated_device" "Finite element/Degree=2" "Mesh/Global refinements=1")
 patchfem_run_case(memory.tetrahedra elasticity ${parameter_files}/elasticity/wheelset.prm SET "Backend=emulated_device")
+# Buffers that are full, which the strategy says, or which a GPU's smaller patches of these elements lead to.
+patchfem_run_case(memory.gather.q3 laplace ${parameter_files}/laplace/convergence_3d.prm
+                  SET "Backend=emulated_device" "Assembly/Strategy=gather" "Output/Pictures=none")
+patchfem_run_case(memory.gather.tetrahedra elasticity ${parameter_files}/elasticity/convergence_3d_tetrahedra.prm
+                  SET "Backend=emulated_device" "Assembly/Strategy=gather" "Output/Pictures=none")
+patchfem_run_case(memory.small_patches elasticity ${parameter_files}/elasticity/convergence_3d_tetrahedra.prm
+                  SET "Backend=emulated_device" "Assembly/Strategy=patches" "Assembly/Rows per patch=16" "Output/Pictures=none")
 patchfem_run_case(memory.hanging_nodes laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=emulated_device")

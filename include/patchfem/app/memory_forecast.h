@@ -2,6 +2,7 @@
 #ifndef patchfem_app_memory_forecast_h
 #define patchfem_app_memory_forecast_h
 
+#include <patchfem/app/parameters.h>
 #include <patchfem/assembly/element_tables.h>
 #include <patchfem/base/backend.h>
 
@@ -43,16 +44,17 @@ namespace PatchFEM
   };
 
   /**
-   * Counts what ElementBatches, Sparsity, Patches, the matrix and conjugate gradients allocate. What cannot be read off
-   * the tables is the number of blocks; it is the mean length of a few thousand rows times the number of rows, with
-   * errors of a few per cent. Constraints change it little and are neglected.
+   * Counts what ElementBatches, Sparsity, Patches, the matrix and conjugate gradients allocate on @p backend. What cannot
+   * be read off the tables is estimated from a few thousand rows: the number of blocks, their mean length times the number
+   * of rows, and the padding of slices, that of the sampled rows sorted and sliced as the matrix' rows are; with errors of a
+   * few per cent. How constraints lengthen rows is allowed for by a constant.
    *
-   * @param csr Whether the matrix is stored in scalar rows, with one column per entry, instead of blocks.
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
    * @param number_size Bytes of a value of matrix, vectors and coefficients.
    */
-  MemoryForecast forecast_memory(const ElementTables          &tables,
-                                 bool                          csr,
+  MemoryForecast forecast_memory(const Backend                &backend,
+                                 const ElementTables          &tables,
+                                 const AssemblyParameters     &assembly,
                                  int                           n_coefficients_per_point,
                                  std::size_t                   number_size,
                                  const PreconditionerForecast &preconditioner = PreconditionerForecast());
