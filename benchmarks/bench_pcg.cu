@@ -6,6 +6,7 @@
 
 #include <patchfem/lac/conjugate_gradients.h>
 #include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/precondition_polynomial.h>
 
 #include <cublas_v2.h>
 
@@ -131,10 +132,11 @@ namespace
     void ours(const std::string              &what,
               const MatrixBase<double>       &matrix,
               const PreconditionBase<double> &preconditioner,
-              const double                    bytes_per_dof)
+              const double                    bytes_per_dof,
+              const SolutionUpdate            update = SolutionUpdate::fused)
     {
       Vector<double>             x(backend, load.size());
-      ConjugateGradients<double> cg;
+      ConjugateGradients<double> cg({0, 500, update});
       const auto                 solve = [&](const double tolerance, const int max_iterations) {
         IterationControl control;
         control.tolerance      = tolerance;
@@ -228,6 +230,14 @@ namespace
       // Vectors: 12 streams with Jacobi (kernels/cg.h); block Jacobi reads 6 numbers per node instead of 3.
       const double matrix_bytes = (8. + 4. / 9.) * matrix.n_stored_elements() / n_dofs;
       runs.ours("SBELL 3x3, Jacobi", matrix, jacobi, matrix_bytes + 96.);
+      runs.ours("SBELL 3x3, Jacobi, x on a stream", matrix, jacobi, matrix_bytes + 104., SolutionUpdate::streams);
+      // Six products with vectors of 40 bytes an unknown each.
+      PreconditionPolynomial<double> polynomial;
+      polynomial.initialize(matrix);
+      const double polynomial_bytes = 7. * matrix_bytes + 6. * 40. + 96.;
+      runs.ours("SBELL 3x3, least squares 6", matrix, polynomial, polynomial_bytes);
+      runs.ours("SBELL 3x3, least squares 6, x on a stream", matrix, polynomial, polynomial_bytes + 8.,
+                SolutionUpdate::streams);
       PreconditionBlockJacobi<double> block_jacobi;
       block_jacobi.initialize(matrix);
       runs.ours("SBELL 3x3, block Jacobi", matrix, block_jacobi, matrix_bytes + 104.);

@@ -90,6 +90,24 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
     }
 
+    void wait(void *const waiting, void *const finished, void *const event)
+    {
+      PATCHFEM_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(finished)));
+      PATCHFEM_CUDA_CHECK(cudaStreamWaitEvent(static_cast<cudaStream_t>(waiting), static_cast<cudaEvent_t>(event), 0));
+    }
+
+    void *create_event()
+    {
+      cudaEvent_t event;
+      PATCHFEM_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+      return event;
+    }
+
+    void destroy_event(void *const event) noexcept
+    {
+      cudaEventDestroy(static_cast<cudaEvent_t>(event));
+    }
+
     void *allocate(const std::size_t bytes, void *const stream)
     {
       void             *pointer = nullptr;

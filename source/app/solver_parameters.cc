@@ -22,6 +22,13 @@ namespace PatchFEM
         "by smoothed aggregation, whose number of iterations hardly depends on the mesh); the back end trilinos has ml "
         "(smoothed aggregation of Trilinos).");
     prm.declare_entry(
+        "Residual interval", std::to_string(SolverParameters().residual_interval), Patterns::Integer(0),
+        "Recompute the residual as b - A x every so many steps, so that rounding does not let it drift; 0 "
+        "only at the end. Often costs steps. Of PatchFEM's own back ends.");
+    prm.declare_entry("Solution update", "fused", Patterns::Selection("fused|streams"),
+                      "x = x + alpha p in the kernel that makes the next p, or on a stream of its own beside "
+                      "the preconditioner. The results are equal. Of PatchFEM's own back ends.");
+    prm.declare_entry(
         "Null space", "refuse", Patterns::Selection("refuse|project"),
         "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
         "refuse ends with an error that names the motion; project takes from the loads what has no solution, and of "
@@ -113,6 +120,8 @@ namespace PatchFEM
     tolerance          = prm.get_double("Tolerance");
     max_iterations     = prm.get_integer("Maximum iterations");
     preconditioner     = prm.get("Preconditioner");
+    residual_interval  = prm.get_integer("Residual interval");
+    update_on_a_stream = prm.get("Solution update") == "streams";
     project_null_space = prm.get("Null space") == "project";
     check              = prm.get_bool("Check");
     prm.enter_subsection("Polynomial");

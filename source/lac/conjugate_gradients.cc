@@ -99,6 +99,8 @@ namespace PatchFEM
     // A look finds at most look_interval new steps and the one before them.
     shared.reinit(backend, history_begin + (look_interval + 1) * sizeof(double));
     partials.reinit(backend, kernels::cg_n_partials(n));
+    if (additional_data.update == SolutionUpdate::streams && (side == nullptr || side->backend() != backend))
+      side = std::make_unique<SideStream>(backend);
   }
 
   template <typename Number>
@@ -142,6 +144,8 @@ namespace PatchFEM
       system.preconditioner.vmult(z, r);
       dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, n, r.data(), z.data(), cg); });
     }
+    if (side != nullptr)
+      side->join();
     const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();
     dispatch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
   }
@@ -165,6 +169,13 @@ namespace PatchFEM
       });
       system.A.residual(q, system.x, system.b);
       residual_and_direction(system, CGResidual::replace, nullptr);
+    }
+    else if (side != nullptr)
+    {
+      side->fork();
+      side->run(
+          [&](auto where) { kernels::cg_direction<Number>(where, r.size(), nullptr, system.x.data(), p.data(), cg); });
+      residual_and_direction(system, CGResidual::update, nullptr);
     }
     else
       residual_and_direction(system, CGResidual::update, system.x.data());

@@ -21,6 +21,7 @@ namespace PatchFEM
     typename ConjugateGradients<Number>::AdditionalData data;
     data.look_interval     = additional_data.look_interval;
     data.residual_interval = additional_data.residual_interval;
+    data.update            = additional_data.update;
 
     IterationControl limits;
     limits.tolerance      = control.tolerance();

@@ -6,6 +6,7 @@
 #include <patchfem/lac/coordinate_matrix.h>
 #include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 
 #include <omp.h>
@@ -206,6 +207,41 @@ TEST_P(CGTest, LooksDoNotChangeAnything)
     }
     EXPECT_EQ(result.history, history) << interval;
     EXPECT_EQ(x.copy_to_host(), solution) << interval;
+  }
+}
+
+TEST_P(CGTest, SolutionUpdateOnAStreamDoesNotChangeABit)
+{
+  const auto                        A = cases::laplacian<double>(150, 100);
+  const SlicedEllpackMatrix<double> matrix(backend(), A);
+  const Vector<double>              b(backend(), cases::random_values(15000, 63));
+  PreconditionJacobi<double>        jacobi;
+  jacobi.initialize(matrix);
+  PreconditionPolynomial<double> polynomial;
+  polynomial.initialize(matrix);
+  for (const PreconditionBase<double> *preconditioner : {static_cast<const PreconditionBase<double> *>(&jacobi),
+                                                         static_cast<const PreconditionBase<double> *>(&polynomial)})
+  {
+    IterationResult     result[2];
+    std::vector<double> solution[2];
+    for (const SolutionUpdate update : {SolutionUpdate::fused, SolutionUpdate::streams})
+    {
+      // Steps that recompute the residual, a limit that ends amid a graph, and a second solution with the same object.
+      const int                  i = update == SolutionUpdate::streams;
+      ConjugateGradients<double> cg({0, 30, update});
+      for (const unsigned int most : {21u, 1000u})
+      {
+        Vector<double>   x(backend(), 15000);
+        IterationControl limits = control(1e-10);
+        limits.max_iterations   = most;
+        result[i]               = cg.solve(matrix, x, b, *preconditioner, limits);
+        EXPECT_EQ(result[i].status, most == 21 ? Status::max_iterations : Status::converged);
+        const std::vector<double> values = x.copy_to_host();
+        solution[i].insert(solution[i].end(), values.begin(), values.end());
+      }
+    }
+    EXPECT_EQ(result[0].history, result[1].history);
+    EXPECT_EQ(solution[0], solution[1]);
   }
 }
 

@@ -70,6 +70,8 @@ namespace PatchFEM
     double       tolerance      = 1e-8; ///< relative to the right-hand side
     unsigned int max_iterations = 10000;
     std::string  preconditioner;
+    unsigned int residual_interval  = 500;   ///< of ConjugateGradients
+    bool         update_on_a_stream = false; ///< of the solution: SolutionUpdate::streams
     bool         project_null_space = false; ///< of a singular problem, which is an error else
     bool         check              = false; ///< a second system with a known solution
 

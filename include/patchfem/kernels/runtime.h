@@ -25,6 +25,11 @@ namespace PatchFEM
     void  destroy_stream(void *stream) noexcept;
     void  synchronize(void *stream);
 
+    /** @p event is recorded in @p finished, and what @p waiting is given from here on begins after it. */
+    void  wait(void *waiting, void *finished, void *event);
+    void *create_event();
+    void  destroy_event(void *event) noexcept;
+
     /** nullptr if it does not fit. */
     void *allocate(std::size_t bytes, void *stream);
     void  deallocate(void *pointer, void *stream) noexcept;

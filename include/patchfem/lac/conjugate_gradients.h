@@ -2,9 +2,11 @@
 #ifndef patchfem_lac_conjugate_gradients_h
 #define patchfem_lac_conjugate_gradients_h
 
+#include <patchfem/base/side_stream.h>
 #include <patchfem/lac/precondition_base.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,13 @@ namespace PatchFEM
     std::string message(const std::string &preconditioner) const;
   };
 
+  /** When x = x + alpha p, which nothing else of a step waits for, is done. The bits of the result are the same. */
+  enum class SolutionUpdate
+  {
+    fused,  ///< by the kernel that reads p anyway, p = z + beta p, which saves 8 bytes an unknown
+    streams ///< beside residual and preconditioner on a stream of its own (P2); on the host just after the product
+  };
+
   /**
    * Preconditioned conjugate gradients whose scalars stay on the back end (see kernels/cg.h for the kernels and their
    * traffic). Some iterations are recorded as a Graph and launched together; the host looks at the residuals only every
@@ -86,7 +95,8 @@ namespace PatchFEM
        * rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
        * doing it often costs steps.
        */
-      unsigned int residual_interval = 500;
+      unsigned int   residual_interval = 500;
+      SolutionUpdate update            = SolutionUpdate::fused;
     };
 
     explicit ConjugateGradients(const AdditionalData &additional_data = AdditionalData());
@@ -106,6 +116,8 @@ namespace PatchFEM
     Vector<Number> r, z, p, q;
     Array<char>    shared; ///< CGScalars and the history of the steps since the last look
     Array<double>  partials;
+
+    std::unique_ptr<SideStream> side; ///< with SolutionUpdate::streams
 
     void      reinit(const MatrixBase<Number> &A, unsigned int look_interval);
     CGView    view();

@@ -27,6 +27,8 @@ namespace PatchFEM
       unsigned int look_interval = 0;
       /// The residual is recomputed as b - A x every so many steps; 0: only at the end.
       unsigned int residual_interval = 500;
+      /// When the solution is updated, see ConjugateGradients.
+      SolutionUpdate update = SolutionUpdate::fused;
     };
 
     explicit SolverCG(dealii::SolverControl &control);
