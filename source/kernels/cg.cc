@@ -28,6 +28,14 @@ namespace PatchFEM
           p[i] = z[i] + beta * p[i];
         }
       }
+      /** x = x + alpha p, rounded as in move_both(). */
+      template <typename Number>
+      void move_solution(const std::int64_t n, const Number alpha, const Number *p, Number *x)
+      {
+#pragma omp parallel for simd schedule(static)
+        for (std::int64_t i = 0; i < n; ++i)
+          x[i] += alpha * p[i];
+      }
     } // namespace
 
     template <typename Number>
@@ -140,7 +148,7 @@ namespace PatchFEM
       if (move_x && move_p && !p_is_z)
         return move_both(n, alpha, beta, z, x, p);
       if (move_x)
-        sadd(Host(), n, Number(1), alpha, p, x);
+        move_solution(n, alpha, p, x);
       if (move_p && p_is_z)
         equ(Host(), n, Number(1), z, p);
       else if (move_p)
