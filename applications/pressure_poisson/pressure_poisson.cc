@@ -3,6 +3,7 @@
 
 #include "voxel_baseline.h"
 #include "voxel_fields.h"
+#include "voxel_memory.h"
 #include "voxel_output.h"
 
 #include <patchfem/app/preconditioner_factory.h>
@@ -75,6 +76,8 @@ namespace PatchFEM
           dealii::Utilities::System::MemoryStats memory;
           dealii::Utilities::System::get_memory_stats(memory);
           result.host_peak = 1024. * memory.VmHWM;
+          if (result.path.device_forecast)
+            result.path.device_peak = static_cast<double>(memory::peak(backend.kind()));
           report.add_cycle(result);
           report.write();
           report.print_cycle(std::cout);
@@ -131,6 +134,7 @@ namespace PatchFEM
         when << time;
         require(projection.n_fluid > 0, "There is no fluid at the time " + when.str() +
                                             "; correct Domain/Fluid, or end before it with Time/Steps.");
+        check_memory(projection.n_fluid, result.path);
         seconds.extraction = stage("copies", [&] {
           labels.copy_from(backend, fields.labels());
           // The step before has changed the velocities.
@@ -151,6 +155,32 @@ namespace PatchFEM
                 "= project, or give it air.");
         seconds.sparsity = stage("matrix", [&] { system.reinit(cells); });
         seconds.assembly = stage("right-hand side", [&] { assemble(grid_scale(), rhs); });
+      }
+
+      /** Throws Error if the step does not fit, before anything is allocated for it. */
+      void check_memory(const std::size_t n_fluid, PathReport &path) const
+      {
+        const std::size_t forecast =
+            forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision, !fields.divergence().empty());
+        const std::size_t available = backend.free_memory() + in_use();
+        if (forecast > available)
+        {
+          char numbers[96];
+          std::snprintf(numbers, sizeof(numbers), "about %.3g GB, but %.3g GB are free", forecast * 1e-9,
+                        available * 1e-9);
+          throw Error("This step needs " + std::string(numbers) + " on the back end " + backend.name() +
+                      "; use fewer cells, or a back end with more memory.");
+        }
+        if (backend.kind() != BackendKind::host)
+          path.device_forecast = static_cast<double>(forecast);
+      }
+
+      /** Of what is kept from step to step. */
+      std::size_t in_use() const
+      {
+        return labels.memory_consumption() + velocities.memory_consumption() + divergence.memory_consumption() +
+               pressure.memory_consumption() + cells.memory_consumption() + system.memory_consumption() +
+               rhs.memory_consumption() + cg.memory_consumption();
       }
 
       void assemble(const double scale, Vector<Number> &result) const

@@ -6,7 +6,7 @@
 // unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. min_iterations=N,
 // max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
-// factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E and n_dofs=N are of the last cycle, and
+// factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
 // max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
@@ -149,6 +149,8 @@ namespace
               seen(cycle["projection"]));
     else if (key == "max_L2")
       check(last["errors"]["L2"] <= std::stod(value), seen(last["errors"]["L2"]));
+    else if (key == "last_iterations")
+      check(last["iterations"] <= std::stol(value), seen(last["iterations"]));
     else if (key == "n_dofs")
       check(last["n_dofs"] == std::stol(value), seen(last["n_dofs"]));
     else if (key == "min_levels")
