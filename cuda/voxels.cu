@@ -9,45 +9,72 @@ namespace PatchFEM
   {
     namespace
     {
-      constexpr int words_threads = 256;
+      constexpr int words_threads = 256, words_per_warp = 8;
 
-      /** A warp per word reads 32 bytes side by side. */
-      __global__ void __launch_bounds__(words_threads) words_kernel(const VoxelView grid,
+      /**
+       * A warp reads the labels of eight words, 32 side by side of each; where a word lies is found by one lane, and the
+       * eight loads do not wait for each other.
+       */
+      __global__ void __launch_bounds__(words_threads) words_kernel(const VoxelView    grid,
+                                                                    const unsigned int open_sides,
                                                                     const unsigned char *__restrict__ labels,
-                                                                    std::uint32_t *__restrict__ fluid,
-                                                                    std::uint32_t *__restrict__ open,
+                                                                    VoxelBits *__restrict__ bits,
                                                                     int *__restrict__ counts)
       {
-        const std::int64_t thread = std::int64_t(blockIdx.x) * words_threads + threadIdx.x;
-        const int          i      = static_cast<int>(thread >> 5);
-        if (i >= grid.all_words())
-          return; // a whole warp
-        const VoxelWord at(grid, i);
-        const int       x     = 32 * at.w + threadIdx.x % 32;
-        VoxelLabel      label = VoxelLabel::solid;
-        if (x < grid.n[0])
-          label = static_cast<VoxelLabel>(labels[(std::int64_t(at.z) * grid.n[1] + at.y) * grid.n[0] + x]);
-        const std::uint32_t is_fluid = __ballot_sync(0xffffffffu, label == VoxelLabel::fluid);
-        const std::uint32_t is_open  = __ballot_sync(0xffffffffu, label != VoxelLabel::solid);
-        if (threadIdx.x % 32 == 0)
+        constexpr unsigned int all  = 0xffffffffu;
+        const int              lane = threadIdx.x % 32;
+        const int              begin =
+            static_cast<int>((blockIdx.x * std::int64_t(words_threads) + threadIdx.x) / 32) * words_per_warp;
+        const int    mine = begin + lane;
+        int          n    = 0;
+        VoxelBits    result{0, 0};
+        std::int64_t first = 0;
+        if (lane < words_per_warp && mine < grid.all_words())
         {
-          fluid[i]  = is_fluid;
-          open[i]   = is_open;
-          counts[i] = __popc(is_fluid);
+          const VoxelWord at(grid, mine);
+          n           = at.n_cells(grid);
+          first       = n > 0 ? at.first_cell(grid) : 0;
+          result.open = air_outside(grid, at, open_sides);
+        }
+        VoxelLabel label[words_per_warp];
+#pragma unroll
+        for (int j = 0; j < words_per_warp; ++j)
+        {
+          const std::int64_t cell = __shfl_sync(all, first, j) + lane;
+          label[j]                = VoxelLabel::solid;
+          if (lane < __shfl_sync(all, n, j))
+            label[j] = static_cast<VoxelLabel>(__ldg(labels + cell));
+        }
+#pragma unroll
+        for (int j = 0; j < words_per_warp; ++j)
+        {
+          const std::uint32_t fluid = __ballot_sync(all, label[j] == VoxelLabel::fluid);
+          const std::uint32_t open  = __ballot_sync(all, label[j] != VoxelLabel::solid);
+          if (lane == j)
+          {
+            result.fluid = fluid;
+            result.open |= open;
+          }
+        }
+        if (lane < words_per_warp && mine < grid.all_words())
+        {
+          bits[mine]   = result;
+          counts[mine] = __popc(result.fluid);
         }
       }
     } // namespace
 
     void voxel_words(Cuda                       where,
                      const VoxelView           &grid,
+                     const unsigned int         open_sides,
                      const unsigned char *const labels,
-                     std::uint32_t *const       fluid,
-                     std::uint32_t *const       open,
+                     VoxelBits *const           bits,
                      int *const                 counts)
     {
-      const std::int64_t n_threads = 32 * std::int64_t(grid.all_words());
-      const auto         n_blocks  = static_cast<unsigned int>((n_threads + words_threads - 1) / words_threads);
-      words_kernel<<<n_blocks, words_threads, 0, stream_of(where)>>>(grid, labels, fluid, open, counts);
+      constexpr int words_per_block = words_threads / 32 * words_per_warp;
+      const auto    n_blocks =
+          static_cast<unsigned int>((std::int64_t(grid.all_words()) + words_per_block - 1) / words_per_block);
+      words_kernel<<<n_blocks, words_threads, 0, stream_of(where)>>>(grid, open_sides, labels, bits, counts);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
@@ -66,7 +93,6 @@ namespace PatchFEM
     INSTANTIATE(VoxelGatherBody<double>);
     INSTANTIATE(VoxelRunsBody);
     INSTANTIATE(VoxelJoinBody);
-    INSTANTIATE(VoxelRootBody);
     INSTANTIATE(VoxelSurfaceBody);
     INSTANTIATE(VoxelClosedBody);
     INSTANTIATE(VoxelClosedFlagBody);

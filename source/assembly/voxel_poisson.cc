@@ -25,10 +25,7 @@ namespace PatchFEM
 
   VoxelView FluidCells::view() const
   {
-    unsigned int sides = 0;
-    for (int s = 0; s < 6; ++s)
-      sides |= static_cast<unsigned int>(box.open_sides[s]) << s;
-    return {{box.n[0], box.n[1], box.n[2]}, (box.n[0] + 31) / 32, sides, fluid.data(), open.data(), first.data()};
+    return {{box.n[0], box.n[1], box.n[2]}, (box.n[0] + 31) / 32 + 1, bits.data(), first.data()};
   }
 
   void FluidCells::reinit(const Backend &backend, const VoxelGrid &grid, const Array<unsigned char> &labels)
@@ -37,18 +34,21 @@ namespace PatchFEM
             "A grid of voxels needs cells in every direction, of positive size.");
     require(labels.backend() == backend && std::int64_t(labels.size()) == grid.n_cells(),
             "The labels of voxels do not fit their grid.");
-    const std::int64_t n_words = (std::int64_t(grid.n[0]) + 31) / 32 * grid.n[1] * grid.n[2];
-    require(n_words < std::numeric_limits<int>::max(), "A grid of voxels has more cells than can be numbered.");
+    const double all_words = ((grid.n[0] + 31.) / 32. + 1.) * (grid.n[1] + 2.) * (grid.n[2] + 2.);
+    require(all_words < std::numeric_limits<int>::max(), "A grid of voxels has more cells than can be numbered.");
     box      = grid;
     n_closed = 0;
     parent.release();
     surface.release();
-    fluid.reinit(backend, n_words);
-    open.reinit(backend, n_words);
+    const std::int64_t n_words = view().all_words();
+    bits.reinit(backend, n_words);
     counts.reinit(backend, n_words);
     first.reinit(backend, n_words + 1);
+    unsigned int sides = 0;
+    for (int s = 0; s < 6; ++s)
+      sides |= static_cast<unsigned int>(box.open_sides[s]) << s;
     dispatch(backend, [&](auto where) {
-      kernels::voxel_words(where, view(), labels.data(), fluid.data(), open.data(), counts.data());
+      kernels::voxel_words(where, view(), sides, labels.data(), bits.data(), counts.data());
       kernels::exclusive_scan(where, n_words, counts.data(), first.data());
     });
     const std::int64_t found = first.read(n_words);
@@ -59,21 +59,21 @@ namespace PatchFEM
 
   int FluidCells::find_closed_parts()
   {
+    const int n_words = view().all_words();
     parent.reinit(backend(), n);
     surface.reinit(backend(), n);
     Array<int> number(backend(), 1);
     number.set_zero();
-    run(backend(), n_bits(), kernels::VoxelRunsBody{view(), parent.data(), surface.data()});
-    run(backend(), n_bits(), kernels::VoxelJoinBody{view(), parent.data()});
-    run(backend(), n, kernels::VoxelRootBody{parent.data()});
-    run(backend(), n_bits(), kernels::VoxelSurfaceBody{view(), parent.data(), surface.data()});
-    run(backend(), n, kernels::VoxelClosedBody{parent.data(), surface.data(), number.data()});
+    run(backend(), n_words, kernels::VoxelRunsBody{view(), parent.data(), surface.data()});
+    run(backend(), n_words, kernels::VoxelJoinBody{view(), parent.data()});
+    run(backend(), n_words, kernels::VoxelSurfaceBody{view(), parent.data(), surface.data()});
+    run(backend(), n_words, kernels::VoxelClosedBody{view(), parent.data(), surface.data(), number.data()});
     n_closed = number.read(0);
     return n_closed;
   }
 
   template <typename Number>
-  NullSpace<Number> FluidCells::null_space(const int limit) const
+  NullSpace<Number> FluidCells::null_space(const int limit)
   {
     require(n_closed <= limit, "The fluid has " + std::to_string(n_closed) +
                                    " closed parts, and the constants of at most " + std::to_string(limit) +
@@ -82,15 +82,17 @@ namespace PatchFEM
       return NullSpace<Number>();
     Array<int>          flags(backend(), n);
     Array<std::int64_t> numbers(backend(), std::size_t(n) + 1);
-    run(backend(), n, kernels::VoxelClosedFlagBody{parent.data(), surface.data(), flags.data()});
+    flags.set_zero();
+    run(backend(), view().all_words(),
+        kernels::VoxelClosedFlagBody{view(), parent.data(), surface.data(), flags.data()});
     dispatch(backend(), [&](auto where) { kernels::exclusive_scan(where, n, flags.data(), numbers.data()); });
     std::vector<Vector<double>> constants;
     for (int part = 0; part < n_closed; ++part)
     {
       constants.emplace_back(backend());
       constants.back().reinit(backend(), n, true);
-      run(backend(), n,
-          kernels::VoxelPartBody{parent.data(), surface.data(), numbers.data(), part, constants.back().data()});
+      run(backend(), n_bits(),
+          kernels::VoxelPartBody{view(), parent.data(), surface.data(), numbers.data(), part, constants.back().data()});
     }
     return NullSpace<Number>(std::move(constants));
   }
@@ -113,8 +115,8 @@ namespace PatchFEM
 
   std::size_t FluidCells::memory_consumption() const
   {
-    return fluid.memory_consumption() + open.memory_consumption() + first.memory_consumption() +
-           counts.memory_consumption() + parent.memory_consumption() + surface.memory_consumption();
+    return bits.memory_consumption() + first.memory_consumption() + counts.memory_consumption() +
+           parent.memory_consumption() + surface.memory_consumption();
   }
 
   template <typename Number>
@@ -185,7 +187,7 @@ namespace PatchFEM
   }
 
 #define INSTANTIATE(Number)                                                                         \
-  template NullSpace<Number> FluidCells::null_space(int) const;                                     \
+  template NullSpace<Number> FluidCells::null_space(int);                                           \
   template void              FluidCells::to_cells(const Vector<Number> &, Array<double> &) const;   \
   template void              FluidCells::from_cells(const Array<double> &, Vector<Number> &) const; \
   template class VoxelPoisson<Number>;

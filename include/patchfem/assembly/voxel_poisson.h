@@ -63,7 +63,7 @@ namespace PatchFEM
 
     /** The constants of the closed parts that were found. Throws Error if they are more than @p limit. */
     template <typename Number>
-    NullSpace<Number> null_space(int limit = 32) const;
+    NullSpace<Number> null_space(int limit = 32);
 
     /** Values of unknowns at all cells, 0 where there is no fluid. */
     template <typename Number>
@@ -76,12 +76,12 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   private:
-    VoxelGrid            box;
-    int                  n = 0, n_closed = 0;
-    Array<std::uint32_t> fluid, open;
-    Array<std::int64_t>  first;           ///< unknowns before each word
-    Array<int>           counts;          ///< of each word
-    Array<int>           parent, surface; ///< of the parts
+    VoxelGrid           box;
+    int                 n = 0, n_closed = 0;
+    Array<VoxelBits>    bits;
+    Array<std::int64_t> first;           ///< unknowns before each word
+    Array<int>          counts;          ///< of each word
+    Array<int>          parent, surface; ///< of the parts
   };
 
   /**
