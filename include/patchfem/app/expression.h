@@ -44,7 +44,7 @@ namespace PatchFEM
     /** Throws Error with the place if the result is not finite. */
     double value(const dealii::Point<dim> &point) const;
 
-    /** Whether the formula mentions no coordinate. */
+    /** Whether the formula mentions neither a coordinate nor the time. */
     bool is_constant() const { return function == nullptr; }
 
     const std::string &text() const { return formula; }
