@@ -55,7 +55,8 @@ namespace PatchFEM
                   const Backend            &backend,
                   const std::string        &precision)
           : parameters(parameters), backend(backend), precision(precision), fields(parameters, directory),
-            progress(true), report("pressure_poisson", parameters.output.folder, MPI_COMM_SELF)
+            progress(true), report("pressure_poisson", parameters.output.folder, MPI_COMM_SELF),
+            cg(iteration_data<Number>(parameters.solver))
       {}
 
       void run()

@@ -186,10 +186,7 @@ namespace PatchFEM
       progress.iteration(step, residual / rhs_norm);
       return IterationControl::Action::iterate;
     };
-    typename ConjugateGradients<Number>::AdditionalData data;
-    data.residual_interval = solver.residual_interval;
-    data.update            = solver.update_on_a_stream ? SolutionUpdate::streams : SolutionUpdate::fused;
-    ConjugateGradients<Number> cg(data);
+    ConjugateGradients<Number> cg(iteration_data<Number>(solver));
     const auto                 solve = [&](Vector<Number> &solution, const Vector<Number> &b, const std::string &of) {
       const IterationResult result = cg.solve(matrix, solution, b, projected ? *projected : *preconditioner, control);
       null_space.project(solution);

@@ -2,6 +2,7 @@
 #ifndef patchfem_app_system_solution_h
 #define patchfem_app_system_solution_h
 
+#include <patchfem/app/parameters.h>
 #include <patchfem/lac/conjugate_gradients.h>
 #include <patchfem/lac/null_space.h>
 
@@ -11,6 +12,16 @@
 /** @file What applications do before and after conjugate gradients. */
 namespace PatchFEM
 {
+  /** What @p solver says about the iteration itself. */
+  template <typename Number>
+  typename ConjugateGradients<Number>::AdditionalData iteration_data(const SolverParameters &solver)
+  {
+    typename ConjugateGradients<Number>::AdditionalData data;
+    data.residual_interval = solver.residual_interval;
+    data.update            = solver.update_on_a_stream ? SolutionUpdate::streams : SolutionUpdate::fused;
+    return data;
+  }
+
   /** b = P b; one that is rounding beside what was removed becomes 0. Returns |b - P b| / |b|. */
   template <typename Number>
   double project_load(const NullSpace<Number> &null_space, Vector<Number> &b)
