@@ -5,13 +5,14 @@
 #include <patchfem/lac/host_csr.h>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace benchmark
 {
   /**
    * The pressure equation of a liquid on n^3 voxels (P2): a tank with solid walls and a solid sphere in its middle, nine
-   * tenths full, air above. Unknowns are the fluid cells in lexicographic order; the diagonal is the number of
+   * tenths full or with a given number of cells, air above. Unknowns are the fluid cells in lexicographic order; the diagonal is the number of
    * neighbours that are not solid, an entry of -1 belongs to each neighbour that is fluid, air has pressure 0.
    */
   struct VoxelSystem
@@ -27,25 +28,29 @@ namespace benchmark
       air
     };
 
-    explicit VoxelSystem(const int n) : n(n), unknown(std::size_t(n) * n * n, -1)
+    explicit VoxelSystem(const int n, const int most = std::numeric_limits<int>::max())
+        : n(n), unknown(std::size_t(n) * n * n, -1)
     {
       for (int z = 0; z < n; ++z)
         for (int y = 0; y < n; ++y)
           for (int x = 0; x < n; ++x)
-            if (cell(x, y, z) == Cell::fluid)
+            if (n_unknowns < most && !is_solid(x, y, z) && 10 * z < 9 * n)
               unknown[index(x, y, z)] = n_unknowns++;
     }
 
     std::size_t index(const int x, const int y, const int z) const { return (std::size_t(z) * n + y) * n + x; }
 
-    Cell cell(const int x, const int y, const int z) const
+    bool is_solid(const int x, const int y, const int z) const
     {
       if (x < 0 || y < 0 || z < 0 || x >= n || y >= n || z >= n)
-        return Cell::solid;
+        return true;
       const double dx = (x + 0.5) / n - 0.5, dy = (y + 0.5) / n - 0.5, dz = (z + 0.5) / n - 0.5;
-      if (dx * dx + dy * dy + dz * dz < 0.04)
-        return Cell::solid;
-      return 10 * z < 9 * n ? Cell::fluid : Cell::air;
+      return dx * dx + dy * dy + dz * dz < 0.04;
+    }
+
+    Cell cell(const int x, const int y, const int z) const
+    {
+      return is_solid(x, y, z) ? Cell::solid : (unknown[index(x, y, z)] >= 0 ? Cell::fluid : Cell::air);
     }
 
     /** Calls @p visit(unknown or -1 for air) for every neighbour that is not solid, by ascending unknowns. */

@@ -44,22 +44,17 @@ namespace PatchFEM
       return result;
     }
 
-    void run(const CommandLine &command_line, PhysicsParameters &physics_parameters, const MPI_Comm communicator)
+    void run(const CommandLine &command_line, Application &application, const MPI_Comm communicator)
     {
       const bool first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
 
       dealii::ParameterHandler prm;
-      ProblemParameters::declare_parameters(prm);
-      physics_parameters.declare_parameters(prm);
+      application.declare_parameters(prm);
       read_parameters(command_line, prm);
-      ProblemParameters parameters;
-      parameters.parse_parameters(prm, physics_parameters.vector_valued());
-      physics_parameters.parse_parameters(prm);
 
-      namespace fs              = std::filesystem;
-      const fs::path file       = command_line.parameter_file;
-      parameters.mesh.directory = file.has_parent_path() ? file.parent_path().string() : ".";
-      std::string &folder       = parameters.output.folder;
+      namespace fs          = std::filesystem;
+      const fs::path file   = command_line.parameter_file;
+      std::string   &folder = application.parse_parameters(prm).folder;
       if (!command_line.output_folder.empty())
         folder = command_line.output_folder;
       else if (folder.empty())
@@ -71,7 +66,7 @@ namespace PatchFEM
 
       if (first_rank)
       {
-        std::cout << "PatchFEM " << physics_parameters.name() << ", " << file.string() << ", on "
+        std::cout << "PatchFEM " << application.name() << ", " << file.string() << ", on "
                   << dealii::Utilities::MPI::n_mpi_processes(communicator) << " process(es), results in " << folder
                   << "\n"
                   << changed_entries(prm) << "  (all others have their defaults; see " << folder << "/parameters.prm)"
@@ -81,25 +76,59 @@ namespace PatchFEM
                                dealii::ParameterHandler::ShortText | dealii::ParameterHandler::KeepDeclarationOrder);
         });
       }
-
-      const Constants &constants = parameters.general.constants;
-      if (parameters.general.dimension == 2)
-        Problem<2>(physics_parameters.name(), parameters, physics_parameters.make_physics<2>(constants), communicator)
-            .run();
-      else
-        Problem<3>(physics_parameters.name(), parameters, physics_parameters.make_physics<3>(constants), communicator)
-            .run();
+      application.run(file.has_parent_path() ? file.parent_path().string() : ".", communicator);
     }
+
+    /** A Problem with a physics. */
+    class FiniteElementApplication : public Application
+    {
+    public:
+      explicit FiniteElementApplication(PhysicsParameters &physics) : physics(physics) {}
+
+      std::string name() const override { return physics.name(); }
+
+      void declare_parameters(dealii::ParameterHandler &prm) const override
+      {
+        ProblemParameters::declare_parameters(prm);
+        physics.declare_parameters(prm);
+      }
+
+      OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override
+      {
+        parameters.parse_parameters(prm, physics.vector_valued());
+        physics.parse_parameters(prm);
+        return parameters.output;
+      }
+
+      void run(const std::string &directory, const MPI_Comm communicator) override
+      {
+        parameters.mesh.directory  = directory;
+        const Constants &constants = parameters.general.constants;
+        if (parameters.general.dimension == 2)
+          Problem<2>(physics.name(), parameters, physics.make_physics<2>(constants), communicator).run();
+        else
+          Problem<3>(physics.name(), parameters, physics.make_physics<3>(constants), communicator).run();
+      }
+
+    private:
+      PhysicsParameters &physics;
+      ProblemParameters  parameters;
+    };
   } // namespace
 
   int application_main(int argc, char **argv, PhysicsParameters &physics)
   {
+    FiniteElementApplication application(physics);
+    return application_main(argc, argv, application);
+  }
+
+  int application_main(int argc, char **argv, Application &application)
+  {
     if (argc == 2 && (std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h"))
     {
-      std::cout << CommandLine::usage(physics.name()) << "\nAll parameters with their defaults:\n\n";
+      std::cout << CommandLine::usage(application.name()) << "\nAll parameters with their defaults:\n\n";
       dealii::ParameterHandler prm;
-      ProblemParameters::declare_parameters(prm);
-      physics.declare_parameters(prm);
+      application.declare_parameters(prm);
       prm.print_parameters(std::cout, dealii::ParameterHandler::Text | dealii::ParameterHandler::KeepDeclarationOrder);
       return 0;
     }
@@ -116,7 +145,7 @@ namespace PatchFEM
     try
     {
       const CommandLine command_line(argc, argv);
-      run(command_line, physics, communicator);
+      run(command_line, application, communicator);
       return 0;
     }
     catch (const Error &error)
@@ -136,7 +165,7 @@ namespace PatchFEM
     // speak only if it is not there that things went wrong.
     if (rank > 0)
       std::this_thread::sleep_for(std::chrono::seconds(1));
-    std::cerr << physics.name() << ": " << message << std::endl;
+    std::cerr << application.name() << ": " << message << std::endl;
     if (n_ranks > 1)
       MPI_Abort(communicator, 1);
     return 1;

@@ -32,8 +32,9 @@ namespace PatchFEM
       return parts;
     }
 
-    /** Whether one of the identifiers in @p formula changes from point to point. */
-    bool depends_on_coordinates(const std::string &formula)
+    /** Whether @p test is true of one of the identifiers in @p formula. */
+    template <typename Test>
+    bool any_identifier(const std::string &formula, const Test &test)
     {
       for (std::size_t i = 0; i < formula.size();)
         if (std::isalpha(static_cast<unsigned char>(formula[i])) || formula[i] == '_')
@@ -42,8 +43,7 @@ namespace PatchFEM
           while (end < formula.size() &&
                  (std::isalnum(static_cast<unsigned char>(formula[end])) || formula[end] == '_'))
             ++end;
-          const std::string word = formula.substr(i, end - i);
-          if (word == "x" || word == "y" || word == "z" || word == "rand" || word == "rand_seed")
+          if (test(formula.substr(i, end - i)))
             return true;
           i = end;
         }
@@ -56,6 +56,14 @@ namespace PatchFEM
         else
           ++i;
       return false;
+    }
+
+    /** Whether one of the identifiers in @p formula changes from point to point. */
+    bool depends_on_coordinates(const std::string &formula)
+    {
+      return any_identifier(formula, [](const std::string &word) {
+        return word == "x" || word == "y" || word == "z" || word == "rand" || word == "rand_seed";
+      });
     }
 
     /** Keeps what deal.II's parser writes to standard error, so that the error can say it in one sentence. */
@@ -116,15 +124,20 @@ namespace PatchFEM
   {}
 
   template <int dim>
-  Expression<dim>::Expression(const std::string &formula, const Constants &constants, const std::string &entry)
+  Expression<dim>::Expression(const std::string &formula,
+                              const Constants   &constants,
+                              const std::string &entry,
+                              const bool         with_time)
       : formula(formula), entry(entry)
   {
     require(!formula.empty(), "The entry " + entry + " has an empty formula; write 0 for nothing.");
-    function = std::make_shared<dealii::FunctionParser<dim>>(1);
+    function                = std::make_shared<dealii::FunctionParser<dim>>(1);
+    const std::string names = std::string(coordinate_names<dim>()) + (with_time ? ",t" : "");
+    timed                   = with_time && any_identifier(formula, [](const std::string &word) { return word == "t"; });
     const CapturedStandardError parser_output;
     try
     {
-      function->initialize(coordinate_names<dim>(), formula, constants);
+      function->initialize(names, formula, constants, with_time);
       // deal.II compiles a formula when it is first evaluated. No point is safe for every formula, and only
       // syntax is tested here, so the value does not matter yet.
       dealii::Point<dim> point;
@@ -135,14 +148,20 @@ namespace PatchFEM
     catch (const dealii::ExceptionBase &)
     {
       throw Error("The entry " + entry + " has a formula that cannot be read: '" + formula + "'" +
-                  parser_output.message() + "; it may use " + coordinate_names<dim>() +
-                  ", pi and the names in Constants.");
+                  parser_output.message() + "; it may use " + names + ", pi and the names in Constants.");
     }
-    if (!depends_on_coordinates(formula))
+    if (!depends_on_coordinates(formula) && !timed)
     {
       require(std::isfinite(constant), "The entry " + entry + " is not finite: '" + formula + "'.");
       function.reset();
     }
+  }
+
+  template <int dim>
+  void Expression<dim>::set_time(const double time)
+  {
+    if (function)
+      function->set_time(time);
   }
 
   template <int dim>

@@ -3,6 +3,7 @@
 #include <patchfem/app/patch_path.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/system_export.h>
+#include <patchfem/app/system_solution.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/conjugate_gradients.h>
@@ -61,20 +62,6 @@ namespace PatchFEM
       return NullSpace<Number>(backend, vectors);
     }
 
-    /** b = P b; one that is rounding beside what was removed becomes 0. Returns |b - P b| / |b|. */
-    template <typename Number>
-    double project_load(const NullSpace<Number> &null_space, Vector<Number> &b)
-    {
-      Vector<Number> removed(b.backend());
-      removed.copy_from(b);
-      null_space.project(b);
-      const double before = removed.l2_norm();
-      removed.add(Number(-1), b);
-      if (b.l2_norm() <= 100. * std::numeric_limits<Number>::epsilon() * before)
-        b = Number(0);
-      return before > 0. ? removed.l2_norm() / before : 0.;
-    }
-
     /** Numbers between -1/2 and 1/2 without a pattern, the fractions of multiples of the golden ratio. */
     template <typename Number>
     std::vector<Number> known_solution(const std::size_t n)
@@ -123,16 +110,6 @@ namespace PatchFEM
              : preconditioner == "incomplete_cholesky" ? Kind::cholesky
              : preconditioner == "amg"                 ? Kind::multigrid
                                                        : Kind::diagonal;
-    }
-
-    /** What a user may do about a solve that failed. */
-    std::string remedy(const IterationResult::Status status, const bool single)
-    {
-      if (single)
-        return " This may be out of reach of single precision: choose Precision = double, or raise Solver/Tolerance.";
-      if (status == IterationResult::Status::max_iterations)
-        return " Raise Solver/Maximum iterations or choose another preconditioner.";
-      return status == IterationResult::Status::stagnated ? " Raise Solver/Tolerance." : "";
     }
   } // namespace
 
@@ -209,10 +186,7 @@ namespace PatchFEM
       progress.iteration(step, residual / rhs_norm);
       return IterationControl::Action::iterate;
     };
-    typename ConjugateGradients<Number>::AdditionalData data;
-    data.residual_interval = solver.residual_interval;
-    data.update            = solver.update_on_a_stream ? SolutionUpdate::streams : SolutionUpdate::fused;
-    ConjugateGradients<Number> cg(data);
+    ConjugateGradients<Number> cg(iteration_data<Number>(solver));
     const auto                 solve = [&](Vector<Number> &solution, const Vector<Number> &b, const std::string &of) {
       const IterationResult result = cg.solve(matrix, solution, b, projected ? *projected : *preconditioner, control);
       null_space.project(solution);

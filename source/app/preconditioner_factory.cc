@@ -49,13 +49,12 @@ namespace PatchFEM
       return result;
     }
 
-    template <int dim, typename Number>
+    template <typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_multigrid(const SolverParameters   &solver,
                                                              const bool                mixed,
                                                              const MatrixBase<Number> &matrix,
                                                              const NullSpace<Number>  &null_space,
-                                                             const ElementBatches     &batches,
-                                                             const Physics<dim>       &physics,
+                                                             const NearNullSpace      &near_null_space,
                                                              const bool                keep_aggregates,
                                                              PathReport               &report)
     {
@@ -69,7 +68,7 @@ namespace PatchFEM
       auto           result = std::make_unique<PreconditionAMG<Number>>();
       try
       {
-        result->initialize(matrix, modes_at_nodes(batches, physics), aggregation, data, null_space);
+        result->initialize(matrix, near_null_space, aggregation, data, null_space);
       }
       catch (const NotPositiveDefinite &error)
       {
@@ -86,12 +85,7 @@ namespace PatchFEM
       for (const Aggregation &level : aggregation.levels())
         report.amg->aggregation.push_back(level.statistics());
       if (keep_aggregates)
-      {
-        report.amg->groups                   = groups_of_nodes(aggregation);
-        const std::vector<unsigned int> dofs = batches.dof_indices().to_vector();
-        for (std::size_t i = 0; i < dofs.size(); i += physics.n_components())
-          report.amg->node_dofs.push_back(dofs[i]);
-      }
+        report.amg->groups = groups_of_nodes(aggregation);
       return result;
     }
 
@@ -128,19 +122,41 @@ namespace PatchFEM
     return preconditioner != "none" && preconditioner != "jacobi" && preconditioner != "block_jacobi";
   }
 
-  template <int dim, typename Number>
-  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
-                                                                const bool                mixed,
-                                                                const MatrixBase<Number> &matrix,
-                                                                const NullSpace<Number>  &null_space,
-                                                                const ElementBatches     &batches,
-                                                                const Physics<dim>       &physics,
-                                                                const bool                keep_aggregates,
-                                                                PathReport               &report)
+  Backend choose_backend(const std::string &name, const SolverParameters &solver, std::string &precision)
+  {
+    const std::string &preconditioner = solver.preconditioner;
+    require(preconditioner != "ml",
+            "Solver/Preconditioner ml is Trilinos'; choose another, such as amg, or Backend = trilinos.");
+    if (precision == "auto")
+      precision = preconditioner == "amg" ? "mixed" : "double";
+    require(precision != "mixed" || has_mixed_form(preconditioner),
+            "Precision = mixed keeps the preconditioner in single precision, which there is not for " + preconditioner +
+                "; choose double or single.");
+    const bool natural = preconditioner == "ssor" && !solver.ssor.multicolour;
+    const auto refuse  = [&](const bool on_a_device) {
+      require(
+           !natural || !on_a_device,
+           "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
+            "= host.");
+    };
+    refuse(name == "cuda"); // also where there is no device
+    const Backend place(name);
+    refuse(place.kind() == BackendKind::cuda);
+    return place;
+  }
+
+  template <typename Number>
+  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters               &solver,
+                                                                const bool                            mixed,
+                                                                const MatrixBase<Number>             &matrix,
+                                                                const NullSpace<Number>              &null_space,
+                                                                const std::function<NearNullSpace()> &near_null_space,
+                                                                const bool                            keep_aggregates,
+                                                                PathReport                           &report)
   {
     const std::string &name = solver.preconditioner;
     if (name == "amg")
-      return make_multigrid<dim, Number>(solver, mixed, matrix, null_space, batches, physics, keep_aggregates, report);
+      return make_multigrid<Number>(solver, mixed, matrix, null_space, near_null_space(), keep_aggregates, report);
     const auto nothing = [](const auto &) {};
     if (name == "neumann" || name == "least_squares" || name == "chebyshev")
       return make<PreconditionPolynomial>(
@@ -186,6 +202,27 @@ namespace PatchFEM
     return std::make_unique<PreconditionIdentity<Number>>();
   }
 
+  template <int dim, typename Number>
+  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
+                                                                const bool                mixed,
+                                                                const MatrixBase<Number> &matrix,
+                                                                const NullSpace<Number>  &null_space,
+                                                                const ElementBatches     &batches,
+                                                                const Physics<dim>       &physics,
+                                                                const bool                keep_aggregates,
+                                                                PathReport               &report)
+  {
+    auto result = make_preconditioner<Number>(
+        solver, mixed, matrix, null_space, [&] { return modes_at_nodes(batches, physics); }, keep_aggregates, report);
+    if (report.amg && keep_aggregates)
+    {
+      const std::vector<unsigned int> dofs = batches.dof_indices().to_vector();
+      for (std::size_t i = 0; i < dofs.size(); i += physics.n_components())
+        report.amg->node_dofs.push_back(dofs[i]);
+    }
+    return result;
+  }
+
 #define PATCHFEM_INSTANTIATE(dim, Number)                                                                            \
   template std::unique_ptr<PreconditionBase<Number>> make_preconditioner(                                            \
       const SolverParameters &, bool, const MatrixBase<Number> &, const NullSpace<Number> &, const ElementBatches &, \
@@ -194,5 +231,12 @@ namespace PatchFEM
   PATCHFEM_INSTANTIATE(3, double);
   PATCHFEM_INSTANTIATE(2, float);
   PATCHFEM_INSTANTIATE(3, float);
+#undef PATCHFEM_INSTANTIATE
+#define PATCHFEM_INSTANTIATE(Number)                                                         \
+  template std::unique_ptr<PreconditionBase<Number>> make_preconditioner(                    \
+      const SolverParameters &, bool, const MatrixBase<Number> &, const NullSpace<Number> &, \
+      const std::function<NearNullSpace()> &, bool, PathReport &)
+  PATCHFEM_INSTANTIATE(double);
+  PATCHFEM_INSTANTIATE(float);
 #undef PATCHFEM_INSTANTIATE
 } // namespace PatchFEM

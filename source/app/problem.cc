@@ -127,25 +127,9 @@ namespace PatchFEM
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    require(preconditioner != "ml",
-            "Solver/Preconditioner ml is Trilinos'; choose another, such as amg, or Backend = trilinos.");
-    std::string precision = parameters.general.precision;
-    if (precision == "auto")
-      precision = preconditioner == "amg" ? "mixed" : "double";
-    require(precision != "mixed" || has_mixed_form(preconditioner),
-            "Precision = mixed keeps the preconditioner in single precision, which there is not for " + preconditioner +
-                "; choose double or single.");
-    const bool natural = preconditioner == "ssor" && !solver.ssor.multicolour;
-    const auto refuse  = [&](const bool on_a_device) {
-      require(
-           !natural || !on_a_device,
-           "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
-            "= host.");
-    };
-    refuse(backend == "cuda"); // also where there is no device
-    const Backend place(backend);
-    refuse(place.kind() == BackendKind::cuda);
-    std::string export_file = parameters.general.export_system;
+    std::string   precision   = parameters.general.precision;
+    const Backend place       = choose_backend(backend, solver, precision);
+    std::string   export_file = parameters.general.export_system;
     if (!export_file.empty())
       export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
     return std::make_unique<PatchPath<dim>>(place, precision, solver, parameters.assembly, export_file,

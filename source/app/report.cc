@@ -83,6 +83,20 @@ namespace PatchFEM
       return {{"dimension", null_space->dimension}, {"removed_load", null_space->removed_load}};
     }
 
+    json projection_to_json(const std::optional<ProjectionReport> &projection)
+    {
+      if (!projection)
+        return json();
+      return {{"time", projection->time},
+              {"n_fluid", projection->n_fluid},
+              {"n_air", projection->n_air},
+              {"n_solid", projection->n_solid},
+              {"n_closed_parts", projection->n_closed_parts},
+              {"divergence_before", projection->divergence_before},
+              {"divergence_after", projection->divergence_after},
+              {"total_flow", projection->total_flow}};
+    }
+
     json path_to_json(const CycleReport &cycle, const PathReport &path, const std::optional<Errors> &errors)
     {
       json seconds;
@@ -169,8 +183,9 @@ namespace PatchFEM
     json list = json::array();
     for (const CycleReport &cycle : cycles)
     {
-      json entry        = path_to_json(cycle, cycle.path, cycle.errors);
-      entry["baseline"] = json();
+      json entry          = path_to_json(cycle, cycle.path, cycle.errors);
+      entry["baseline"]   = json();
+      entry["projection"] = projection_to_json(cycle.projection);
       if (cycle.baseline)
       {
         entry["baseline"]                   = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
@@ -202,6 +217,9 @@ namespace PatchFEM
       out << "The system is singular; its null space of dimension " << null_space->dimension
           << " was projected away, with a part of " << std::setprecision(2) << null_space->removed_load
           << " of the load" << std::setprecision(6) << std::endl;
+    if (const auto &step = cycle.projection)
+      out << "Time " << step->time << ": divergence " << std::setprecision(2) << step->divergence_before << " before, "
+          << step->divergence_after << " after the step" << std::setprecision(6) << std::endl;
   }
 
   void RunReport::print_timing(std::ostream &out) const

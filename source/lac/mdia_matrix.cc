@@ -42,6 +42,25 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void MDIAMatrix<Number>::reinit(const int             n,
+                                  const Number          value,
+                                  Array<std::int64_t> &&slice_offsets,
+                                  Array<int>          &&columns,
+                                  const std::int64_t    n_entries)
+  {
+    require(std::int64_t(slice_offsets.size()) == PatchFEM::n_slices(n, MDIAView<Number>::slice_height) + 1,
+            "Slices of an mDIA matrix do not fit its rows.");
+    const Backend backend = slice_offsets.backend();
+    const auto    made    = std::make_shared<internal::MDIAPatternArrays>();
+    made->slice_offsets   = std::move(slice_offsets);
+    made->columns         = std::move(columns);
+    pattern               = made;
+    constant              = value;
+    n_off_diagonal        = n_entries;
+    diagonal.reinit(backend, n);
+  }
+
+  template <typename Number>
   void MDIAMatrix<Number>::reinit(const Backend &backend, const HostCSR<Number> &matrix)
   {
     check_host_csr(matrix);

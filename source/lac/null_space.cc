@@ -11,19 +11,36 @@
 
 namespace PatchFEM
 {
+  namespace
+  {
+    std::vector<Vector<double>> on_backend(const Backend &backend, const std::vector<std::vector<double>> &vectors)
+    {
+      std::vector<Vector<double>> result;
+      for (const std::vector<double> &values : vectors)
+        result.emplace_back(backend, values);
+      return result;
+    }
+  } // namespace
+
   template <typename Number>
   NullSpace<Number>::NullSpace(const Backend &backend, const std::vector<std::vector<double>> &vectors)
+      : NullSpace(on_backend(backend, vectors))
+  {}
+
+  template <typename Number>
+  NullSpace<Number>::NullSpace(std::vector<Vector<double>> &&vectors)
   {
     if (vectors.empty())
       return;
+    const Backend backend = vectors[0].backend();
     sums.reinit(backend, kernels::reduction::max_parts + 1);
     // Modified Gram-Schmidt in double, each vector twice.
     std::vector<Vector<double>> orthonormal;
-    for (const std::vector<double> &values : vectors)
+    for (Vector<double> &v : vectors)
     {
-      require(values.size() == vectors[0].size(), "The vectors of a null space differ in length.");
-      Vector<double> v(backend, values);
-      const double   before = v.l2_norm();
+      require(orthonormal.empty() || v.size() == orthonormal[0].size(),
+              "The vectors of a null space differ in length.");
+      const double before = v.l2_norm();
       for (int pass = 0; pass < 2; ++pass)
         for (const Vector<double> &w : orthonormal)
           v.add(-w.dot(v), w);

@@ -4,6 +4,7 @@
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/smoother_bodies.h>
 #include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/precondition_amg.h>
 
 #include <type_traits>
@@ -16,7 +17,13 @@ namespace PatchFEM
   {
     if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix))
       return *sliced;
-    const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+    CSRMatrix<Number> scalar;
+    const auto       *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+    if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
+    {
+      mdia->copy_to(scalar);
+      csr = &scalar;
+    }
     require(csr != nullptr, "Multigrid is not available for matrices of the format " + matrix.format() + ".");
     const Backend        &place = matrix.backend();
     const CSRView<Number> view  = csr->view();

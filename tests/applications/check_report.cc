@@ -6,7 +6,8 @@
 // unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. min_iterations=N,
 // max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
-// factorisation_shift=S is what incomplete Cholesky added to the diagonal.
+// factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
+// max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -137,6 +138,21 @@ namespace
       for (const auto &cycle : cycles)
         check(!cycle["solver_check"].is_null() && cycle["solver_check"]["error"] <= std::stod(value),
               seen(cycle["solver_check"]));
+    else if (key == "max_divergence") // left by a time step of a liquid, beside what there was
+      for (const auto &cycle : cycles)
+        check(!cycle["projection"].is_null() &&
+                  cycle["projection"]["divergence_after"].get<double>() <=
+                      std::stod(value) * cycle["projection"]["divergence_before"].get<double>() &&
+                  std::abs(cycle["projection"]["total_flow"].get<double>()) <=
+                      std::stod(value) * cycle["projection"]["divergence_before"].get<double>() *
+                          std::sqrt(cycle["n_dofs"].get<double>()),
+              seen(cycle["projection"]));
+    else if (key == "max_L2")
+      check(last["errors"]["L2"] <= std::stod(value), seen(last["errors"]["L2"]));
+    else if (key == "last_iterations")
+      check(last["iterations"] <= std::stol(value), seen(last["iterations"]));
+    else if (key == "n_dofs")
+      check(last["n_dofs"] == std::stol(value), seen(last["n_dofs"]));
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));
@@ -165,7 +181,8 @@ int main(int argc, char **argv)
   {
     const std::string where = "cycle " + std::to_string(c);
     check_system(cycles[c], where);
-    check(cycles[c].contains("baseline"), where + " lacks the key baseline");
+    check(cycles[c].contains("baseline") && cycles[c].contains("projection"),
+          where + " lacks the key baseline or projection");
     if (!failed && !cycles[c]["baseline"].is_null())
     {
       check_system(cycles[c]["baseline"], where + "/baseline");

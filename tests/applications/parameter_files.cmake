@@ -20,6 +20,10 @@ set(set_helmholtz.two_materials "Mesh/Global refinements=1" "Constants=inside = 
 set(checks_helmholtz.two_materials - - 1e-4 max_iterations=28)
 set(checks_elasticity.wheelset max_iterations=35 min_levels=2)
 set(checks_elasticity.osteon max_iterations=45 min_levels=2)
+set(checks_pressure_poisson.dam_break max_divergence=2e-8 max_iterations=40)
+set(checks_pressure_poisson.sphere_drop max_divergence=2e-8 max_iterations=19)
+set(checks_pressure_poisson.closed_box max_divergence=2e-10 null_space=1 max_L2=2.1e-4)
+set(checks_pressure_poisson.pores max_divergence=2e-8 null_space=1 max_iterations=19)
 # The bridge is for a solver with a good preconditioner; here it shall only run.
 set(set_elasticity.bridge "Finite element/Degree=1")
 

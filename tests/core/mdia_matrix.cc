@@ -2,6 +2,8 @@
 #include "precondition_cases.h"
 
 #include <patchfem/lac/mdia_matrix.h>
+#include <patchfem/lac/mis_aggregation.h>
+#include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/precondition_ic.h>
 #include <patchfem/lac/precondition_jacobi.h>
 #include <patchfem/lac/precondition_mixed.h>
@@ -139,6 +141,18 @@ TEST_P(MDIAMatrixTest, SolvesLikeOtherFormats)
   check(ssor, PreconditionSSOR<double>::AdditionalData());
   check(ic, PreconditionIC<double>::AdditionalData());
   check(mixed, PreconditionPolynomial<float>::AdditionalData());
+
+  const auto multigrid = [&](const MatrixBase<double> &A, const bool single) {
+    MISAggregation                          aggregation;
+    PreconditionAMG<double>                 amg;
+    PreconditionAMG<double>::AdditionalData data;
+    data.single_precision = single;
+    amg.initialize(A, NearNullSpace::constants(backend(), A.n_rows(), 1), aggregation, data);
+    EXPECT_GT(amg.statistics().size(), 1u);
+    return cases::solve_ones<double>(A, amg).n_iterations;
+  };
+  for (const bool single : {false, true})
+    EXPECT_EQ(multigrid(matrix, single), multigrid(csr, single));
 }
 
 TEST_P(MDIAMatrixTest, RefusesOtherMatrices)

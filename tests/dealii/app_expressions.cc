@@ -49,6 +49,24 @@ TEST(AppExpression, KnowsWhatIsConstant)
             std::string::npos);
 }
 
+TEST(AppExpression, MayDependOnTime)
+{
+  Expression<2> moving("x + 2*t", {}, "E", true);
+  EXPECT_TRUE(moving.depends_on_time());
+  EXPECT_FALSE(moving.is_constant());
+  EXPECT_DOUBLE_EQ(moving.value({1., 0.}), 1.);
+  moving.set_time(3.);
+  EXPECT_DOUBLE_EQ(moving.value({1., 0.}), 7.);
+  const Expression<3> growing("t^2", {}, "E", true);
+  EXPECT_TRUE(growing.depends_on_time());
+  EXPECT_FALSE(growing.is_constant());
+  const Expression<2> still("sqrt(y)", {}, "E", true);
+  EXPECT_FALSE(still.depends_on_time());
+  EXPECT_TRUE(Expression<2>("tan(1)", {}, "E", true).is_constant());
+  EXPECT_NE(message_of([] { Expression<2>("x + t", {}, "Section/Entry"); }).find("it may use x,y, pi"),
+            std::string::npos);
+}
+
 TEST(AppExpression, SplitsAtCommasOutsideParentheses)
 {
   const auto items = split_keyed_formulas("0 3: max(x, y); free, all: x > 0 ? 1 : 2; 0", false, "E");

@@ -2,14 +2,41 @@
 #ifndef patchfem_app_application_h
 #define patchfem_app_application_h
 
+#include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
+
+#include <deal.II/base/mpi.h>
 
 namespace PatchFEM
 {
+  /** A program that is told by a parameter file what to do. */
+  class Application
+  {
+  public:
+    virtual ~Application() = default;
+
+    /** As it is in messages and reports. */
+    virtual std::string name() const = 0;
+
+    virtual void declare_parameters(dealii::ParameterHandler &prm) const = 0;
+
+    /** @return the section `Output`, whose folder is then made certain. */
+    virtual OutputParameters &parse_parameters(dealii::ParameterHandler &prm) = 0;
+
+    /** @p directory: of the parameter file, where files that it names are looked for. */
+    virtual void run(const std::string &directory, MPI_Comm communicator) = 0;
+  };
+
   /**
-   * The main function of an application: starts MPI, reads the command line and the parameter file, runs the
-   * problem in the dimension that the file names, and turns errors into one sentence on standard error.
+   * The main function of a program: starts MPI, reads the command line and the parameter file, runs the application and
+   * turns errors into one sentence on standard error.
    * @return the exit code, 0 if and only if the run was completed.
+   */
+  int application_main(int argc, char **argv, Application &application);
+
+  /**
+   * The main function of an application with finite elements, which runs the Problem in the dimension that the file
+   * names.
    */
   int application_main(int argc, char **argv, PhysicsParameters &physics);
 } // namespace PatchFEM

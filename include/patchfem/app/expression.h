@@ -18,7 +18,7 @@ namespace PatchFEM
   /** Reads "a = 1, b = 2*pi"; later ones may use earlier ones. */
   Constants parse_constants(const std::string &text);
 
-  /** One muParser formula in the coordinates x, y (and z). Copies share the compiled formula. */
+  /** One muParser formula in the coordinates x, y (and z), and the time t if it may. Copies share the compiled formula. */
   template <int dim>
   class Expression
   {
@@ -26,13 +26,25 @@ namespace PatchFEM
     /** The constant zero. */
     Expression();
 
-    /** Throws Error naming @p entry, the parameter the @p formula stands in, if it cannot be read. */
-    Expression(const std::string &formula, const Constants &constants, const std::string &entry);
+    /**
+     * Throws Error naming @p entry, the parameter the @p formula stands in, if it cannot be read.
+     * @param with_time Whether it may mention the time.
+     */
+    Expression(const std::string &formula,
+               const Constants   &constants,
+               const std::string &entry,
+               bool               with_time = false);
+
+    /** The time of value(), of all copies; 0 at first. */
+    void set_time(double time);
+
+    /** Whether the formula mentions the time. */
+    bool depends_on_time() const { return timed; }
 
     /** Throws Error with the place if the result is not finite. */
     double value(const dealii::Point<dim> &point) const;
 
-    /** Whether the formula mentions no coordinate. */
+    /** Whether the formula mentions neither a coordinate nor the time. */
     bool is_constant() const { return function == nullptr; }
 
     const std::string &text() const { return formula; }
@@ -40,6 +52,7 @@ namespace PatchFEM
   private:
     std::string                                  formula;
     std::string                                  entry;
+    bool                                         timed    = false;
     double                                       constant = 0.0;
     std::shared_ptr<dealii::FunctionParser<dim>> function; // empty if constant
   };

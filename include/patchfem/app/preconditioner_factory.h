@@ -5,9 +5,11 @@
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/physics.h>
 #include <patchfem/assembly/element_batches.h>
+#include <patchfem/lac/near_null_space.h>
 #include <patchfem/lac/null_space.h>
 #include <patchfem/lac/precondition_base.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,10 +19,26 @@ namespace PatchFEM
   bool has_mixed_form(const std::string &preconditioner);
 
   /**
-   * The preconditioner that @p solver names, ready to be applied. @p mixed: in single precision, for a matrix in double.
-   * @p null_space, the modes of @p physics and @p keep_aggregates are for multigrid, whose levels go to @p report. Throws
-   * Error with the cause where @p matrix does not allow it.
+   * The back end of that name, which is not `trilinos`, for systems that @p solver describes. Throws Error for what goes
+   * together neither with it nor with @p precision, in which `auto` is replaced by the choice.
    */
+  Backend choose_backend(const std::string &name, const SolverParameters &solver, std::string &precision);
+
+  /**
+   * The preconditioner that @p solver names, ready to be applied. @p mixed: in single precision, for a matrix in double.
+   * @p null_space, @p near_null_space (the modes of no energy at the nodes of the matrix) and @p keep_aggregates are for
+   * multigrid, whose levels go to @p report. Throws Error with the cause where @p matrix does not allow it.
+   */
+  template <typename Number>
+  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters               &solver,
+                                                                bool                                  mixed,
+                                                                const MatrixBase<Number>             &matrix,
+                                                                const NullSpace<Number>              &null_space,
+                                                                const std::function<NearNullSpace()> &near_null_space,
+                                                                bool                                  keep_aggregates,
+                                                                PathReport                           &report);
+
+  /** The same for the modes of @p physics at the nodes of @p batches. */
   template <int dim, typename Number>
   std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
                                                                 bool                      mixed,

@@ -15,7 +15,17 @@ namespace PatchFEM
     double L2, H1;
   };
 
-  /** What one refinement cycle came to. */
+  /** What a time step of a liquid did beside its linear system. */
+  struct ProjectionReport
+  {
+    double        time    = 0.;
+    std::uint64_t n_fluid = 0, n_air = 0, n_solid = 0;    ///< cells
+    unsigned int  n_closed_parts = 0;                     ///< of the fluid, that touch no air
+    double divergence_before = 0., divergence_after = 0.; ///< |net flows out of fluid cells|, less what is wanted
+    double total_flow = 0.;                               ///< their sum after the step: through the surface
+  };
+
+  /** What one refinement cycle or time step came to. */
   struct CycleReport
   {
     std::uint64_t                         n_dofs = 0, n_cells = 0;
@@ -25,6 +35,7 @@ namespace PatchFEM
     double                                host_peak = 0.; ///< bytes resident at most, summed over the ranks
     std::optional<PathReport>             baseline;
     std::optional<Errors>                 baseline_errors;
+    std::optional<ProjectionReport>       projection;
     double                                max_difference = 0.; ///< of the two solutions, largest over all unknowns
   };
 

@@ -36,6 +36,13 @@ namespace PatchFEM
      */
     void reinit(const Backend &backend, const SparsityView &pattern, Number constant);
 
+    /**
+     * Of @p n rows, made where @p slice_offsets and @p columns live, which are as in MDIAView and taken over. Of its
+     * entries @p n_off_diagonal are off the diagonal; those on it have undefined content until written through view().
+     */
+    void reinit(
+        int n, Number constant, Array<std::int64_t> &&slice_offsets, Array<int> &&columns, std::int64_t n_off_diagonal);
+
     /** A matrix from host memory. Refuses entries off the diagonal that differ; rows may lack their diagonal. */
     void reinit(const Backend &backend, const HostCSR<Number> &matrix);
 

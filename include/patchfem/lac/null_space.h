@@ -26,6 +26,9 @@ namespace PatchFEM
      */
     NullSpace(const Backend &backend, const std::vector<std::vector<double>> &basis);
 
+    /** The span of @p basis, made where it lives; it is taken over. */
+    explicit NullSpace(std::vector<Vector<double>> &&basis);
+
     unsigned int                       n_vectors() const { return static_cast<unsigned int>(basis.size()); }
     const std::vector<Vector<Number>> &vectors() const { return basis; }
 

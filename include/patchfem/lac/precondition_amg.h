@@ -11,8 +11,8 @@ namespace PatchFEM
    * One cycle of algebraic multigrid by smoothed aggregation, set up and applied on the matrix's back end. The operator
    * is symmetric and positive definite by construction, so it serves conjugate gradients.
    *
-   * Matrices are SlicedEllpackMatrix of the blocks of a node or CSRMatrix, of which a blocked copy is made; a matrix
-   * that is used in place must outlive the preconditioner.
+   * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is made; a
+   * matrix that is used in place must outlive the preconditioner.
    */
   template <typename Number>
   class PreconditionAMG : public PreconditionBase<Number>

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "pressure_poisson.h"
+
+#include "voxel_baseline.h"
+#include "voxel_fields.h"
+#include "voxel_memory.h"
+#include "voxel_output.h"
+
+#include <patchfem/app/preconditioner_factory.h>
+#include <patchfem/app/report.h>
+#include <patchfem/app/system_solution.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/lac/matrix_io.h>
+
+#include <deal.II/base/data_out_base.h>
+#include <deal.II/base/utilities.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <sstream>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    std::vector<double> widened(const std::vector<float> &values)
+    {
+      return {values.begin(), values.end()};
+    }
+
+    std::vector<double> widened(std::vector<double> values)
+    {
+      return values;
+    }
+
+    HostCSR<double> widened(HostCSR<float> matrix)
+    {
+      return {matrix.n_rows, matrix.n_columns, std::move(matrix.row_offsets), std::move(matrix.columns),
+              widened(matrix.values)};
+    }
+
+    HostCSR<double> widened(HostCSR<double> matrix)
+    {
+      return matrix;
+    }
+
+    /** All steps, with what is kept from one to the next. */
+    template <int dim, typename Number>
+    class PressureRun
+    {
+    public:
+      PressureRun(const PressureParameters &parameters,
+                  const std::string        &directory,
+                  const Backend            &backend,
+                  const std::string        &precision)
+          : parameters(parameters), backend(backend), precision(precision), fields(parameters, directory),
+            progress(true), report("pressure_poisson", parameters.output.folder, MPI_COMM_SELF),
+            cg(iteration_data<Number>(parameters.solver))
+      {}
+
+      void run()
+      {
+        const std::int64_t n_cells = fields.grid().n_cells();
+        std::cout << "Cells: " << n_cells << " of size " << fields.grid().h << std::endl;
+        for (unsigned int step = 0; step < parameters.n_steps; ++step)
+        {
+          memory::reset_peak(backend.kind());
+          CycleReport result;
+          result.projection.emplace();
+          result.n_cells         = n_cells;
+          result.cells_by_degree = {{0u, result.n_cells}};
+          set_up(step, result);
+          solve(step, result);
+          result.path.seconds.output = stage("output", [&] { write_output(step, *result.projection); });
+
+          dealii::Utilities::System::MemoryStats memory;
+          dealii::Utilities::System::get_memory_stats(memory);
+          result.host_peak = 1024. * memory.VmHWM;
+          if (result.path.device_forecast)
+            result.path.device_peak = static_cast<double>(memory::peak(backend.kind()));
+          report.add_cycle(result);
+          report.write();
+          report.print_cycle(std::cout);
+        }
+        report.print_timing(std::cout);
+        report.print_convergence(std::cout, dim, false);
+      }
+
+    private:
+      const PressureParameters   parameters;
+      const Backend              backend;
+      const std::string          precision;
+      VoxelFields<dim>           fields;
+      Progress                   progress;
+      RunReport                  report;
+      Array<unsigned char>       labels;
+      FaceVelocities             velocities;
+      Array<double>              divergence, pressure; ///< of cells; pressure of the step before
+      FluidCells                 cells;
+      VoxelPoisson<Number>       system;
+      Vector<Number>             rhs;
+      ConjugateGradients<Number> cg;
+
+      std::vector<std::pair<double, std::string>> pictures;
+
+      template <typename Work>
+      double stage(const std::string &name, const Work &work)
+      {
+        return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
+          work();
+          backend.synchronize();
+        });
+      }
+
+      double grid_scale() const { return parameters.density * fields.grid().h / parameters.step; }
+
+      /** Cells, numbers, matrix and right-hand side of a step. */
+      void set_up(const unsigned int step, CycleReport &result)
+      {
+        const double      time       = parameters.start + step * parameters.step;
+        ProjectionReport &projection = *result.projection;
+        StageSeconds     &seconds    = result.path.seconds;
+        projection.time              = time;
+        seconds.mesh                 = stage("cells and velocities", [&] {
+          fields.set_time(time);
+          for (const unsigned char label : fields.labels())
+          {
+            projection.n_fluid += static_cast<VoxelLabel>(label) == VoxelLabel::fluid;
+            projection.n_air += static_cast<VoxelLabel>(label) == VoxelLabel::air;
+            projection.n_solid += static_cast<VoxelLabel>(label) == VoxelLabel::solid;
+          }
+        });
+        std::ostringstream when;
+        when << time;
+        require(projection.n_fluid > 0, "There is no fluid at the time " + when.str() +
+                                            "; correct Domain/Fluid, or end before it with Time/Steps.");
+        check_memory(projection.n_fluid, result.path);
+        seconds.extraction = stage("copies", [&] {
+          labels.copy_from(backend, fields.labels());
+          // The step before has changed the velocities.
+          for (int d = 0; d < 3; ++d)
+            velocities.component[d].copy_from(backend, fields.velocity(d));
+          if (fields.flow_changed())
+            divergence.copy_from(backend, fields.divergence());
+        });
+        seconds.dofs       = stage("unknowns", [&] {
+          cells.reinit(backend, fields.grid(), labels);
+          projection.n_closed_parts = cells.find_closed_parts();
+        });
+        result.n_dofs      = cells.n_unknowns();
+        require(
+            projection.n_closed_parts == 0 || parameters.solver.project_null_space,
+            "At the time " + when.str() + " the fluid has " + std::to_string(projection.n_closed_parts) +
+                " part(s) that touch no air, whose pressure is determined up to a constant; choose Solver/Null space "
+                "= project, or give it air.");
+        seconds.sparsity = stage("matrix", [&] { system.reinit(cells); });
+        seconds.assembly = stage("right-hand side", [&] { assemble(grid_scale(), rhs); });
+      }
+
+      /** Throws Error if the step does not fit, before anything is allocated for it. */
+      void check_memory(const std::size_t n_fluid, PathReport &path) const
+      {
+        const std::size_t forecast =
+            forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision, !fields.divergence().empty());
+        const std::size_t available = backend.free_memory() + in_use();
+        if (forecast > available)
+        {
+          char numbers[96];
+          std::snprintf(numbers, sizeof(numbers), "about %.3g GB, but %.3g GB are free", forecast * 1e-9,
+                        available * 1e-9);
+          throw Error("This step needs " + std::string(numbers) + " on the back end " + backend.name() +
+                      "; use fewer cells, or a back end with more memory.");
+        }
+        if (backend.kind() != BackendKind::host)
+          path.device_forecast = static_cast<double>(forecast);
+      }
+
+      /** Of what is kept from step to step. */
+      std::size_t in_use() const
+      {
+        return labels.memory_consumption() + velocities.memory_consumption() + divergence.memory_consumption() +
+               pressure.memory_consumption() + cells.memory_consumption() + system.memory_consumption() +
+               rhs.memory_consumption() + cg.memory_consumption();
+      }
+
+      void assemble(const double scale, Vector<Number> &result) const
+      {
+        system.assemble_rhs(cells, velocities, divergence.empty() ? nullptr : &divergence, scale, result);
+      }
+
+      void solve(const unsigned int step, CycleReport &result)
+      {
+        const MDIAMatrix<Number> &matrix = system.matrix();
+        PathReport               &path   = result.path;
+        path.backend                     = backend.name();
+        path.device                      = backend.device_name();
+        path.precision                   = precision;
+        path.preconditioner              = parameters.solver.preconditioner;
+        path.nnz                         = matrix.n_nonzero_elements();
+        path.stored                      = path.nnz; // of which all but the diagonal are one number
+        path.format                      = matrix.format();
+        if (!parameters.general.export_system.empty() && step + 1 == parameters.n_steps)
+          export_system();
+
+        NullSpace<Number>                         null_space;
+        std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
+        path.seconds.preconditioner = stage("preconditioner", [&] {
+          null_space = cells.null_space<Number>();
+          if (null_space.n_vectors() > 0)
+            path.null_space = NullSpaceReport{null_space.n_vectors(), project_load(null_space, rhs)};
+          preconditioner = make_preconditioner<Number>(
+              parameters.solver, precision == "mixed", matrix, null_space,
+              [&] { return NearNullSpace::constants(backend, matrix.n_rows(), 1); }, false, path);
+          if (null_space.n_vectors() > 0)
+            projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, null_space);
+        });
+
+        const double     rhs_norm = rhs.l2_norm();
+        IterationControl control;
+        control.tolerance      = parameters.solver.tolerance * rhs_norm;
+        control.max_iterations = parameters.solver.max_iterations;
+        control.monitor        = [&](const unsigned int iteration, const double residual) {
+          progress.iteration(iteration, residual / rhs_norm);
+          return IterationControl::Action::iterate;
+        };
+        Vector<Number> x(backend, matrix.n_rows());
+        path.seconds.solve = stage("solve", [&] {
+          if (parameters.warm_start && step > 0 && rhs_norm > 0.)
+            cells.from_cells(pressure, x);
+          const IterationResult solved = cg.solve(matrix, x, rhs, projected ? *projected : *preconditioner, control);
+          if (!solved.success())
+            throw Error(solved.message(path.preconditioner) + remedy(solved.status, std::is_same_v<Number, float>));
+          null_space.project(x);
+          path.n_iterations = solved.n_iterations;
+        });
+        Vector<Number> residual(backend, rhs.size());
+        matrix.residual(residual, x, rhs);
+        path.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
+
+        if (fields.has_exact_pressure())
+          compute_errors(x, null_space, result.errors);
+        if (parameters.general.baseline != "none")
+          solve_baseline(x, null_space, result);
+        take_step(x, *result.projection);
+        cells.to_cells(x, pressure);
+      }
+
+      /** Projects the velocities, and says what that did to their divergence. */
+      void take_step(const Vector<Number> &x, ProjectionReport &projection)
+      {
+        Vector<Number> flow;
+        assemble(1., flow);
+        projection.divergence_before = flow.l2_norm();
+        system.project(cells, x, 1. / grid_scale(), velocities);
+        assemble(1., flow);
+        projection.divergence_after = flow.l2_norm();
+        Vector<Number> ones(backend, flow.size());
+        ones                  = Number(1);
+        projection.total_flow = -flow.dot(ones);
+      }
+
+      /** |p - p_exact| in L2, and in H1 by differences of neighbouring fluid cells. */
+      void
+      compute_errors(const Vector<Number> &x, const NullSpace<Number> &null_space, std::optional<Errors> &errors) const
+      {
+        const VoxelGrid    &grid = fields.grid();
+        const Array<double> exact(backend, fields.exact_pressure());
+        Vector<Number>      difference;
+        cells.from_cells(exact, difference);
+        difference.add(Number(-1), x);
+        null_space.project(difference);
+        const double  volume = std::pow(grid.h, dim);
+        Array<double> on_cells(backend);
+        cells.to_cells(difference, on_cells);
+        const std::vector<double>        &e       = on_cells.to_vector();
+        const std::vector<unsigned char> &all     = fields.labels();
+        double                            sum     = 0.;
+        const std::int64_t                step[3] = {1, grid.n[0], std::int64_t(grid.n[0]) * grid.n[1]};
+        for (std::int64_t cell = 0; cell < grid.n_cells(); ++cell)
+        {
+          const std::int64_t at[3] = {cell % grid.n[0], cell / grid.n[0] % grid.n[1], cell / step[2]};
+          for (int d = 0; d < dim; ++d)
+            if (at[d] > 0 && static_cast<VoxelLabel>(all[cell]) == VoxelLabel::fluid &&
+                static_cast<VoxelLabel>(all[cell - step[d]]) == VoxelLabel::fluid)
+              sum += std::pow((e[cell] - e[cell - step[d]]) / grid.h, 2);
+        }
+        errors = Errors{std::sqrt(volume) * difference.l2_norm(), std::sqrt(volume * sum)};
+      }
+
+      void solve_baseline(const Vector<Number> &x, const NullSpace<Number> &null_space, CycleReport &result)
+      {
+        SolverParameters solver = parameters.solver;
+        solver.preconditioner   = parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi";
+        std::vector<std::vector<double>> parts;
+        for (const Vector<Number> &part : null_space.vectors())
+          parts.push_back(widened(part.copy_to_host()));
+        std::vector<double> other;
+        result.baseline = solve_with_trilinos(fields.grid(), fields.labels(), widened(rhs.copy_to_host()), parts,
+                                              solver, progress, other);
+        const std::vector<double> own = widened(x.copy_to_host());
+        for (std::size_t i = 0; i < own.size(); ++i)
+          result.max_difference = std::max(result.max_difference, std::abs(own[i] - other[i]));
+      }
+
+      void export_system() const
+      {
+        LinearSystem exported;
+        exported.matrix      = widened(system.matrix().to_csr_host());
+        exported.rhs         = widened(rhs.copy_to_host());
+        exported.block_size  = 1;
+        exported.n_near_null = 1;
+        exported.near_null.assign(exported.rhs.size(), 1.);
+        write_linear_system(exported, parameters.output.folder + "/" + parameters.general.export_system);
+      }
+
+      void write_output(const unsigned int step, const ProjectionReport &projection)
+      {
+        const bool last = step + 1 == parameters.n_steps;
+        if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
+          return;
+        const std::string         name   = "solution-" + std::to_string(step) + ".vtu";
+        const std::vector<double> values = pressure.to_vector();
+        VoxelPicture              picture;
+        picture.labels   = &fields.labels();
+        picture.pressure = &values;
+        for (int d = 0; d < 3; ++d)
+          picture.velocity[d] = velocities.component[d].to_vector();
+        write_voxels<dim>(parameters.output.folder + "/" + name, fields.grid(), fields.lower_corner(), picture);
+        pictures.emplace_back(projection.time, name);
+        write_file(parameters.output.folder + "/solution.pvd",
+                   [&](std::ostream &out) { dealii::DataOutBase::write_pvd_record(out, pictures); });
+      }
+    };
+
+    template <int dim>
+    void run_in(const PressureParameters &parameters, const std::string &directory)
+    {
+      std::string   precision = parameters.general.precision;
+      const Backend backend   = choose_backend(parameters.general.backend, parameters.solver, precision);
+      if (precision == "single")
+        PressureRun<dim, float>(parameters, directory, backend, precision).run();
+      else
+        PressureRun<dim, double>(parameters, directory, backend, precision).run();
+    }
+  } // namespace
+
+  void PressureApplication::declare_parameters(dealii::ParameterHandler &prm) const
+  {
+    PressureParameters::declare_parameters(prm);
+  }
+
+  OutputParameters &PressureApplication::parse_parameters(dealii::ParameterHandler &prm)
+  {
+    parameters.parse_parameters(prm);
+    return parameters.output;
+  }
+
+  void PressureApplication::run(const std::string &directory, const MPI_Comm communicator)
+  {
+    require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
+            "pressure_poisson runs in one process; start it without mpiexec.");
+    if (parameters.general.dimension == 2)
+      run_in<2>(parameters, directory);
+    else
+      run_in<3>(parameters, directory);
+  }
+} // namespace PatchFEM

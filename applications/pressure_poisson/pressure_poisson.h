@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_applications_pressure_poisson_h
+#define patchfem_applications_pressure_poisson_h
+
+#include "voxel_parameters.h"
+
+#include <patchfem/app/application.h>
+
+namespace PatchFEM
+{
+  /**
+   * The pressure of a liquid on voxels of fluid, air and solid, step by step as the fluid moves (P2): VoxelPoisson with the
+   * preconditioners of all applications. The cells' labels and the velocities before each step are formulas of a
+   * parameter file, or labels an image; the step makes the velocities free of divergence.
+   */
+  class PressureApplication : public Application
+  {
+  public:
+    std::string       name() const override { return "pressure_poisson"; }
+    void              declare_parameters(dealii::ParameterHandler &prm) const override;
+    OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override;
+    void              run(const std::string &directory, MPI_Comm communicator) override;
+
+  private:
+    PressureParameters parameters;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_applications_voxel_fields_h
+#define patchfem_applications_voxel_fields_h
+
+#include "voxel_parameters.h"
+
+#include <patchfem/app/expression.h>
+#include <patchfem/assembly/voxel_poisson.h>
+
+#include <optional>
+
+namespace PatchFEM
+{
+  /** The cells and what formulas and image say about them, on the host. */
+  template <int dim>
+  class VoxelFields
+  {
+  public:
+    /** @param directory Where an image is looked for. Throws Error for what is wrong with cells or formulas. */
+    VoxelFields(const PressureParameters &parameters, const std::string &directory);
+
+    const VoxelGrid          &grid() const { return box; }
+    const dealii::Point<dim> &lower_corner() const { return corner; }
+
+    /** Evaluates what depends on time, and at the first call everything, at @p time. */
+    void set_time(double time);
+
+    /** @name At the time that was set */
+    /** @{ */
+    const std::vector<unsigned char> &labels() const { return all_labels; }
+    const std::vector<double>        &velocity(const int d) const { return velocities[d]; } ///< as in FaceVelocities
+    const std::vector<double>        &divergence() const { return divergences; }            ///< empty for 0
+    /** @} */
+
+    /** Whether the last set_time() changed velocities or divergence. */
+    bool flow_changed() const { return changed; }
+
+    bool has_exact_pressure() const { return exact.has_value(); }
+
+    /** At the centres of all cells. */
+    std::vector<double> exact_pressure() const;
+
+    /** The cell's centre, of the @p cell in the order of labels. */
+    dealii::Point<dim> centre(std::int64_t cell) const;
+
+  private:
+    VoxelGrid                      box;
+    dealii::Point<dim>             corner;
+    std::vector<unsigned char>     image_labels; ///< empty without an image
+    std::optional<Expression<dim>> fluid, solid, wanted_divergence, exact;
+    std::vector<Expression<dim>>   velocity_formulas; ///< empty for 0
+    std::vector<unsigned char>     all_labels;
+    std::vector<double>            velocities[3], divergences;
+    bool                           first = true, changed = true;
+
+    void evaluate_labels();
+    void evaluate_flow();
+  };
+} // namespace PatchFEM
+
+#endif

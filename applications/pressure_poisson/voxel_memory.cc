@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "voxel_memory.h"
+
+#include <algorithm>
+
+namespace PatchFEM
+{
+  std::size_t forecast_voxel_memory(const VoxelGrid          &grid,
+                                    const std::size_t         n_fluid,
+                                    const PressureParameters &parameters,
+                                    const std::string        &precision,
+                                    const bool                with_divergence)
+  {
+    const std::size_t n_cells = grid.n_cells();
+    const std::size_t n_words = (static_cast<std::size_t>(grid.n[0]) + 31) / 32 * grid.n[1] * grid.n[2];
+    const std::size_t number = precision == "single" ? 4 : 8, inner = precision == "double" ? 8 : 4;
+
+    // Labels, velocities, pressure and what else cells have; words with their numbers and entries.
+    std::size_t cells = n_cells + 8 * n_cells * (1 + with_divergence);
+    for (int d = 0; d < 3; ++d)
+      cells += 8 * static_cast<std::size_t>(grid.n_faces(d));
+    cells += n_words * 32;
+
+    // Each row: two integers for its part; columns, diagonal and its share of the slices; right-hand side, solution,
+    // residual, four vectors of the iteration, and two when the step is judged.
+    const std::size_t n_columns = 2 * static_cast<std::size_t>(parameters.general.dimension);
+    std::size_t       row       = 8 + 4 * n_columns + number + 1 + 9 * number;
+
+    const std::string &name    = parameters.solver.preconditioner;
+    const std::size_t  entries = n_columns + 1;
+    if (name == "jacobi" || name == "block_jacobi")
+      row += number;
+    else if (name == "neumann" || name == "least_squares" || name == "chebyshev")
+      row += 6 * inner;
+    else if (name == "ssor" || name == "incomplete_cholesky")
+      row += 3 * entries * (inner + 4) + 64;
+    else if (name == "amg")
+      row += 210 + 30 * inner;
+    if (parameters.solver.project_null_space) // one closed part: its constant, what finds it, and a projected vector
+      row += 28;
+    return cells + n_fluid * row + (std::size_t(1) << 20);
+  }
+} // namespace PatchFEM

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_applications_voxel_memory_h
+#define patchfem_applications_voxel_memory_h
+
+#include "voxel_parameters.h"
+
+#include <patchfem/assembly/voxel_poisson.h>
+
+namespace PatchFEM
+{
+  /**
+   * Bytes that a step allocates on a back end at most, before any of it is: exact for cells, matrix and vectors; of
+   * preconditioners what they take for rows of seven entries. Of closed parts it counts one.
+   */
+  std::size_t forecast_voxel_memory(const VoxelGrid          &grid,
+                                    std::size_t               n_fluid,
+                                    const PressureParameters &parameters,
+                                    const std::string        &precision,
+                                    bool                      with_divergence);
+} // namespace PatchFEM
+
+#endif

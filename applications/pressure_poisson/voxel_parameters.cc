@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "voxel_parameters.h"
+
+#include <patchfem/base/exceptions.h>
+
+#include <deal.II/base/utilities.h>
+
+namespace PatchFEM
+{
+  namespace Patterns = dealii::Patterns;
+
+  namespace
+  {
+    const char *const side_names[6] = {"x-", "x+", "y-", "y+", "z-", "z+"};
+
+    /** A number, or a formula of constants. */
+    double constant(const std::string &formula, const Constants &constants, const std::string &entry)
+    {
+      const Expression<3> expression(formula, constants, entry);
+      require(expression.is_constant(), "The entry " + entry + " depends on a coordinate: '" + formula + "'.");
+      return expression.value(dealii::Point<3>());
+    }
+  } // namespace
+
+  void PressureParameters::declare_parameters(dealii::ParameterHandler &prm)
+  {
+    GeneralParameters::declare_parameters(prm);
+    prm.enter_subsection("Domain");
+    prm.declare_entry("Cells", "", Patterns::Anything(),
+                      "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.");
+    prm.declare_entry("Lower corner", "", Patterns::Anything(),
+                      "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.");
+    prm.declare_entry("Cell size", "1", Patterns::Anything(),
+                      "Edge of a cell, which is a cube; a number or a formula of constants. An Image has its own.");
+    prm.declare_entry(
+        "Image", "", Patterns::Anything(),
+        "A VTK legacy file (STRUCTURED_POINTS, one array of scalars) with the cells' labels, 0 for solid, 1 "
+        "for fluid and 2 for air, relative to the folder of the parameter file.");
+    prm.declare_entry(
+        "Fluid", "", Patterns::Anything(),
+        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. With an "
+        "Image only cells that are not solid there; empty leaves its labels.");
+    prm.declare_entry(
+        "Solid", "", Patterns::Anything(),
+        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are solid, fluid or "
+        "not; all others are air.");
+    prm.declare_entry("Open sides", "", Patterns::MultipleSelection("x-|x+|y-|y+|z-|z+"),
+                      "Sides of the box with air behind them, such as 'y+, x-'; the others are solid walls.");
+    prm.leave_subsection();
+    prm.enter_subsection("Time");
+    prm.declare_entry("Start", "0", Patterns::Anything(), "The time of the first step.");
+    prm.declare_entry("Step", "1", Patterns::Anything(), "Length of a step, above 0.");
+    prm.declare_entry("Steps", "1", Patterns::Integer(1, 1000000),
+                      "How many; each has its own cells and its own system.");
+    prm.leave_subsection();
+    prm.enter_subsection("Liquid");
+    prm.declare_entry("Density", "1", Patterns::Anything(), "Mass per volume, above 0.");
+    prm.declare_entry(
+        "Velocity", "", Patterns::Anything(),
+        "Before the pressure acts, all forces but its own included: formulas of the coordinates and the time "
+        "t, components separated by semicolons. Empty is 0.");
+    prm.declare_entry("Divergence", "", Patterns::Anything(),
+                      "That the velocity shall have after the step, a formula of the same; empty is 0.");
+    prm.leave_subsection();
+    SolverParameters::declare_parameters(prm);
+    prm.enter_subsection("Solver");
+    prm.declare_entry("Warm start", "true", Patterns::Bool(),
+                      "Start from the pressure of the step before in cells that are still fluid.");
+    prm.leave_subsection();
+    OutputParameters::declare_parameters(prm);
+    prm.enter_subsection("Exact solution");
+    prm.declare_entry("Formula", "", Patterns::Anything(),
+                      "If known, the exact pressure, of the coordinates and the time t, for errors in the report.");
+    prm.leave_subsection();
+  }
+
+  void PressureParameters::parse_parameters(dealii::ParameterHandler &prm)
+  {
+    general.parse_parameters(prm);
+    solver.parse_parameters(prm);
+    output.parse_parameters(prm);
+    require(general.constants.count("t") == 0,
+            "The entry Constants cannot define 't', which is the time; choose another name.");
+    prm.enter_subsection("Domain");
+    cells        = prm.get("Cells");
+    lower_corner = prm.get("Lower corner");
+    cell_size    = prm.get("Cell size");
+    image        = prm.get("Image");
+    fluid        = prm.get("Fluid");
+    solid        = prm.get("Solid");
+    for (const std::string &side : dealii::Utilities::split_string_list(prm.get("Open sides"), ','))
+      for (int s = 0; s < 6; ++s)
+        if (side == side_names[s])
+        {
+          require(s < 2 * general.dimension, "The entry Domain/Open sides names " + side + " in a plane problem.");
+          open_sides[s] = true;
+        }
+    prm.leave_subsection();
+    require(!image.empty() || !cells.empty(), "Domain/Cells is empty; give the cells in each direction, or an Image.");
+    require(!image.empty() || !fluid.empty(),
+            "Domain/Fluid is empty; give a formula that says where fluid is, or an Image.");
+    require(image.empty() || (cells.empty() && lower_corner.empty()),
+            "Domain/Image has cells and a corner of its own; leave Cells and Lower corner empty.");
+
+    prm.enter_subsection("Time");
+    start   = constant(prm.get("Start"), general.constants, "Time/Start");
+    step    = constant(prm.get("Step"), general.constants, "Time/Step");
+    n_steps = prm.get_integer("Steps");
+    prm.leave_subsection();
+    require(step > 0., "The entry Time/Step must be above 0.");
+    prm.enter_subsection("Liquid");
+    density    = constant(prm.get("Density"), general.constants, "Liquid/Density");
+    velocity   = prm.get("Velocity");
+    divergence = prm.get("Divergence");
+    prm.leave_subsection();
+    require(density > 0., "The entry Liquid/Density must be above 0.");
+    prm.enter_subsection("Solver");
+    warm_start = prm.get_bool("Warm start");
+    prm.leave_subsection();
+    prm.enter_subsection("Exact solution");
+    exact_pressure = prm.get("Formula");
+    prm.leave_subsection();
+
+    require(general.backend != "trilinos", "Backend = trilinos does not know voxels; choose host, cuda or auto, and "
+                                           "Baseline = trilinos_jacobi or trilinos_ml to compare.");
+    require(general.baseline != "petsc_boomeramg",
+            "Baseline = petsc_boomeramg does not know voxels; choose trilinos_jacobi, trilinos_ml or none.");
+    require(!output.aggregates, "Output/Aggregates is for finite elements; pictures of voxels do not show them.");
+    require(!solver.check, "Solver/Check is for finite elements; here every step says what divergence it leaves.");
+  }
+} // namespace PatchFEM

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_voxel_poisson_h
+#define patchfem_assembly_voxel_poisson_h
+
+#include <patchfem/kernels/voxels.h>
+#include <patchfem/lac/mdia_matrix.h>
+#include <patchfem/lac/null_space.h>
+
+#include <array>
+
+namespace PatchFEM
+{
+  /** A box of cubes. */
+  struct VoxelGrid
+  {
+    std::array<int, 3> n{{1, 1, 1}}; ///< cells in each direction; one cell between solid walls makes a plane problem
+    double             h = 1.;       ///< edge of a cell
+    /// Whether there is air behind the lower and the upper side of each direction, [2 d + s]; solid walls else.
+    std::array<bool, 6> open_sides{{false, false, false, false, false, false}};
+
+    std::int64_t n_cells() const { return std::int64_t(n[0]) * n[1] * n[2]; }
+
+    /** Faces with normal direction @p d, those of the boundary included. */
+    std::int64_t n_faces(const int d) const { return n_cells() / n[d] * (n[d] + 1); }
+  };
+
+  /** Normal velocities of the faces of a VoxelGrid, one array for each direction, x fastest (a staggered grid). */
+  struct FaceVelocities
+  {
+    Array<double> component[3];
+
+    /** Zero everywhere. */
+    void reinit(const Backend &backend, const VoxelGrid &grid);
+
+    std::size_t memory_consumption() const;
+  };
+
+  /**
+   * Which voxels are unknowns: the fluid ones, numbered in the order of the cells by a scan on the back end. Memory for
+   * the grid is kept from one reinit() to the next.
+   */
+  class FluidCells
+  {
+  public:
+    /** @param labels VoxelLabel of each cell [(z * n[1] + y) * n[0] + x], on @p backend. */
+    void reinit(const Backend &backend, const VoxelGrid &grid, const Array<unsigned char> &labels);
+
+    const Backend   &backend() const { return first.backend(); }
+    const VoxelGrid &grid() const { return box; }
+    int              n_unknowns() const { return n; }
+
+    /** Bits of words; bodies over cells run for so many. */
+    std::int64_t n_bits() const { return 32 * std::int64_t(view().all_words()); }
+
+    VoxelView view() const;
+
+    /**
+     * Finds parts of the fluid that are connected by faces and touch no air: their pressure is determined up to a
+     * constant each. Cells with solid ones all around are not counted; their pressure is 0.
+     * @return how many there are.
+     */
+    int find_closed_parts();
+
+    /** The constants of the closed parts that were found. Throws Error if they are more than @p limit. */
+    template <typename Number>
+    NullSpace<Number> null_space(int limit = 32);
+
+    /** Values of unknowns at all cells, 0 where there is no fluid. */
+    template <typename Number>
+    void to_cells(const Vector<Number> &values, Array<double> &cells) const;
+
+    /** The reverse: sets the size of @p values. */
+    template <typename Number>
+    void from_cells(const Array<double> &cells, Vector<Number> &values) const;
+
+    std::size_t memory_consumption() const;
+
+  private:
+    VoxelGrid           box;
+    int                 n = 0, n_closed = 0;
+    Array<VoxelBits>    bits;
+    Array<std::int64_t> first;           ///< unknowns before each word
+    Array<int>          counts;          ///< of each word
+    Array<int>          parent, surface; ///< of the parts
+  };
+
+  /**
+   * The pressure equation of an incompressible liquid on voxels (P2), assembled straight into mDIA. A step of length dt
+   * takes the velocities u to u - dt / rho grad p, without divergence in fluid cells; with p = 0 in air, no flow through
+   * solid faces, and both sides of the balance of a cell multiplied by rho h / dt:
+   *
+   *   sum over neighbours j that are not solid of (p_i - p_j) = - rho h / dt (sum of u over the same faces, outward).
+   *
+   * So the diagonal counts the neighbours that are not solid, other entries are -1, and fluxes after the step are the
+   * residual times - dt / (rho h). Nothing but sizes is seen by the host.
+   */
+  template <typename Number>
+  class VoxelPoisson
+  {
+  public:
+    /** Structure and entries of the matrix. */
+    void reinit(const FluidCells &cells);
+
+    const MDIAMatrix<Number> &matrix() const { return A; }
+
+    /**
+     * The right-hand side, by @p scale = rho h / dt. @p divergence: the one that cells shall have, nullptr for 0.
+     */
+    void assemble_rhs(const FluidCells     &cells,
+                      const FaceVelocities &velocities,
+                      const Array<double>  *divergence,
+                      double                scale,
+                      Vector<Number>       &rhs) const;
+
+    /** @p velocities after the step; @p scale = dt / (rho h). Faces of solid cells get 0. */
+    void
+    project(const FluidCells &cells, const Vector<Number> &pressure, double scale, FaceVelocities &velocities) const;
+
+    std::size_t memory_consumption() const { return A.memory_consumption() + counts.memory_consumption(); }
+
+  private:
+    MDIAMatrix<Number>  A;
+    Array<int>          counts, widths;
+    Array<std::int64_t> sums;
+  };
+} // namespace PatchFEM
+
+#endif

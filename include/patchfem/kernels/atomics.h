@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_atomics_h
+#define patchfem_kernels_atomics_h
+
+#include <patchfem/kernels/parallel_for.h>
+
+/** @file What bodies need beyond parallel_for.h to change integers together. None orders other memory. */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    PATCHFEM_INLINE void atomic_max(int *address, const int value)
+    {
+#if defined(__CUDA_ARCH__)
+      atomicMax(address, value);
+#else
+      int seen = __atomic_load_n(address, __ATOMIC_RELAXED);
+      while (value > seen &&
+             !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+#endif
+    }
+
+    /** What is there while others may write it. */
+    PATCHFEM_INLINE int atomic_load(const int *address)
+    {
+#if defined(__CUDA_ARCH__)
+      return *const_cast<const volatile int *>(address);
+#else
+      return __atomic_load_n(address, __ATOMIC_RELAXED);
+#endif
+    }
+
+    /** Replaces @p expected by @p value, and returns what was there. */
+    PATCHFEM_INLINE int atomic_compare_exchange(int *address, int expected, const int value)
+    {
+#if defined(__CUDA_ARCH__)
+      return atomicCAS(address, expected, value);
+#else
+      __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+      return expected;
+#endif
+    }
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_voxels_h
+#define patchfem_kernels_voxels_h
+
+#include <patchfem/kernels/atomics.h>
+#include <patchfem/kernels/matrix_views.h>
+
+/**
+ * @file
+ * The pressure equation on voxels, numbered and assembled without a list of cells. A word of 32 bits says which of 32
+ * cells of a row along x are fluid, and the number of an unknown is that of its word's first one plus the fluid cells
+ * before it in the word. Words, and their first numbers, are 16 bytes for 32 cells, which the second-level cache holds
+ * for 256^3 cells, so that from memory come labels, 1 byte a cell, and to memory go columns and diagonal, 32 bytes a row.
+ *
+ * Around the box there is a layer of words without fluid, so that the words of neighbours are at fixed distances and no
+ * one asks for the ends of the box: one word in front of each row along x, which is behind the row before as well, and
+ * rows on all other sides.
+ */
+namespace PatchFEM
+{
+  /** What fills a voxel. */
+  enum class VoxelLabel : unsigned char
+  {
+    solid,
+    fluid,
+    air
+  };
+
+  /** Of 32 cells along x those that are fluid, and those that are not solid. */
+  struct alignas(8) VoxelBits
+  {
+    std::uint32_t fluid, open;
+  };
+
+  /** A box of n[0] x n[1] x n[2] voxels, x fastest, whose fluid cells are numbered in this order. */
+  struct VoxelView
+  {
+    int                 n[3];
+    int                 n_words; ///< of a row along x, the one in front included
+    const VoxelBits    *bits;    ///< [((z + 1) * (n[1] + 2) + y + 1) * n_words + x / 32 + 1], bit x % 32
+    const std::int64_t *first;   ///< [word + 1]: fluid cells in the words before
+
+    PATCHFEM_INLINE int step_y() const { return n_words; }
+    PATCHFEM_INLINE int step_z() const { return n_words * (n[1] + 2); }
+    PATCHFEM_INLINE int all_words() const { return step_z() * (n[2] + 2); }
+  };
+
+  namespace kernels
+  {
+    PATCHFEM_INLINE int count_bits(const std::uint32_t bits)
+    {
+#if defined(__CUDA_ARCH__)
+      return __popc(bits);
+#else
+      return __builtin_popcount(bits);
+#endif
+    }
+
+    /** The bits below @p bit < 32. */
+    PATCHFEM_INLINE std::uint32_t bits_below(const int bit)
+    {
+      return (std::uint32_t(1) << bit) - 1;
+    }
+
+    /** The lowest run of set bits of @p bits, which are not 0. */
+    PATCHFEM_INLINE std::uint32_t lowest_run(const std::uint32_t bits)
+    {
+      return bits & ~(bits + (bits & (~bits + 1)));
+    }
+
+    /** Where a word lies; y and z are -1 or n in the layer around the box, and w is -1 in front of a row. */
+    struct VoxelWord
+    {
+      int w, y, z;
+
+      PATCHFEM_INLINE VoxelWord(const VoxelView &grid, const int index)
+      {
+        const unsigned int row   = static_cast<unsigned int>(index) / static_cast<unsigned int>(grid.n_words);
+        const unsigned int plane = row / static_cast<unsigned int>(grid.n[1] + 2);
+        w                        = index - static_cast<int>(row) * grid.n_words - 1;
+        y                        = static_cast<int>(row - plane * static_cast<unsigned int>(grid.n[1] + 2)) - 1;
+        z                        = static_cast<int>(plane) - 1;
+      }
+
+      /** How many of its cells are in the box. */
+      PATCHFEM_INLINE int n_cells(const VoxelView &grid) const
+      {
+        if (w < 0 || y < 0 || y >= grid.n[1] || z < 0 || z >= grid.n[2])
+          return 0;
+        const int left = grid.n[0] - 32 * w;
+        return left < 32 ? left : 32;
+      }
+
+      /** The first of its cells in an array of all cells. */
+      PATCHFEM_INLINE std::int64_t first_cell(const VoxelView &grid) const
+      {
+        return (std::int64_t(z) * grid.n[1] + y) * grid.n[0] + 32 * w;
+      }
+    };
+
+    /**
+     * The cells of a word that are outside of the box and have air: bit 2 d + s of @p open_sides is for the lower (s = 0)
+     * or upper (s = 1) side in direction d. A word in front of a row is for the cell before it and the one behind the
+     * row before.
+     */
+    PATCHFEM_INLINE std::uint32_t air_outside(const VoxelView &grid, const VoxelWord &at, const unsigned int open_sides)
+    {
+      const auto side = [&](const int s) { return (open_sides >> s & 1) != 0 ? ~std::uint32_t(0) : 0u; };
+      if (at.z < 0)
+        return side(4);
+      if (at.z >= grid.n[2])
+        return side(5);
+      if (at.y < 0)
+        return side(2);
+      if (at.y >= grid.n[1])
+        return side(3) | (at.w < 0 ? side(1) & 1 : 0);
+      if (at.w < 0)
+        return (side(0) & std::uint32_t(1) << 31) | (side(1) & 1);
+      const int n = at.n_cells(grid);
+      return n < 32 ? side(1) & ~bits_below(n) : 0;
+    }
+
+    /**
+     * For each of the six directions the cells of a word of the box whose neighbour is fluid, and those whose neighbour is
+     * not solid. Directions are ordered as unknowns are: -z, -y, -x, +x, +y, +z.
+     */
+    struct VoxelNeighbours
+    {
+      std::uint32_t fluid[6], open[6];
+
+      PATCHFEM_INLINE VoxelNeighbours(const VoxelView &grid, const int word)
+      {
+        const VoxelBits *at  = grid.bits + word;
+        const VoxelBits  own = at[0], before = at[-1], behind = at[1];
+        const int        step[6] = {-grid.step_z(), -grid.step_y(), 0, 0, grid.step_y(), grid.step_z()};
+        PATCHFEM_UNROLL
+        for (int k = 0; k < 6; ++k)
+          if (k != 2 && k != 3)
+          {
+            fluid[k] = at[step[k]].fluid;
+            open[k]  = at[step[k]].open;
+          }
+        fluid[2] = own.fluid << 1 | before.fluid >> 31;
+        open[2]  = own.open << 1 | before.open >> 31;
+        fluid[3] = own.fluid >> 1 | behind.fluid << 31;
+        open[3]  = own.open >> 1 | behind.open << 31;
+      }
+    };
+
+    /** The unknown of a fluid cell, by its word and bit. */
+    PATCHFEM_INLINE int voxel_row(const VoxelView &grid, const int word, const int bit)
+    {
+      return static_cast<int>(grid.first[word]) + count_bits(grid.bits[word].fluid & bits_below(bit));
+    }
+
+    /** A cell; bodies over cells are called for all bits of all words, of which only some are in the box. */
+    struct VoxelCell
+    {
+      int       word, bit;
+      VoxelBits bits; ///< of the word
+
+      PATCHFEM_INLINE VoxelCell(const VoxelView &grid, const std::int64_t i)
+          : word(static_cast<int>(i >> 5)), bit(static_cast<int>(i & 31)), bits(grid.bits[word])
+      {}
+
+      PATCHFEM_INLINE bool is_fluid() const { return (bits.fluid >> bit & 1) != 0; }
+      PATCHFEM_INLINE bool is_open() const { return (bits.open >> bit & 1) != 0; }
+
+      PATCHFEM_INLINE int row(const VoxelView &grid) const
+      {
+        return static_cast<int>(grid.first[word]) + count_bits(bits.fluid & bits_below(bit));
+      }
+    };
+
+    /** Where a cell is. */
+    struct VoxelPlace
+    {
+      int  at[3];
+      bool exists; ///< in the box
+
+      PATCHFEM_INLINE VoxelPlace(const VoxelView &grid, const VoxelCell &cell)
+      {
+        const VoxelWord word(grid, cell.word);
+        at[0]  = 32 * word.w + cell.bit;
+        at[1]  = word.y;
+        at[2]  = word.z;
+        exists = cell.bit < word.n_cells(grid);
+      }
+
+      PATCHFEM_INLINE std::int64_t index(const VoxelView &grid) const
+      {
+        return (std::int64_t(at[2]) * grid.n[1] + at[1]) * grid.n[0] + at[0];
+      }
+
+      /** Of the face below in direction @p d, one more cell on is the face above. Faces of a direction are x fastest too. */
+      PATCHFEM_INLINE std::int64_t face(const VoxelView &grid, const int d) const
+      {
+        return (std::int64_t(at[2]) * (grid.n[1] + (d == 1)) + at[1]) * (grid.n[0] + (d == 0)) + at[0];
+      }
+    };
+
+    /** From a face to the next one in its own direction. */
+    PATCHFEM_INLINE std::int64_t face_step(const VoxelView &grid, const int d)
+    {
+      return d == 0 ? 1 : (d == 1 ? std::int64_t(grid.n[0]) : std::int64_t(grid.n[0]) * grid.n[1]);
+    }
+
+    /**
+     * All words from VoxelLabels [(z * n[1] + y) * n[0] + x], and how many cells of each are fluid; grid.bits and first
+     * are not read. Bits of @p open_sides are those of air_outside().
+     */
+    void voxel_words(Host,
+                     const VoxelView     &grid,
+                     unsigned int         open_sides,
+                     const unsigned char *labels,
+                     VoxelBits           *bits,
+                     int                 *counts);
+    void voxel_words(Cuda,
+                     const VoxelView     &grid,
+                     unsigned int         open_sides,
+                     const unsigned char *labels,
+                     VoxelBits           *bits,
+                     int                 *counts);
+
+    /**
+     * Of each word the number of entries off the diagonal, and into widths[slice] the columns of an mDIA slice, 32 times
+     * the most neighbours of one of its rows. Neighbours of the 32 cells are added side by side: bit c of sum[k] is
+     * digit k of the number of cell c.
+     */
+    struct VoxelWidthsBody
+    {
+      VoxelView grid;
+      int      *counts; ///< [word]
+      int      *widths; ///< [slice], zero before
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const std::uint32_t cells = grid.bits[i].fluid;
+        counts[i]                 = 0;
+        if (cells == 0)
+          return;
+        const VoxelNeighbours neighbours(grid, static_cast<int>(i));
+        std::uint32_t         sum[3] = {0, 0, 0};
+        PATCHFEM_UNROLL
+        for (int k = 0; k < 6; ++k)
+        {
+          const std::uint32_t one = neighbours.fluid[k] & cells, two = sum[0] & one;
+          sum[0] ^= one;
+          sum[2] ^= sum[1] & two;
+          sum[1] ^= two;
+        }
+        counts[i] = count_bits(sum[0]) + 2 * count_bits(sum[1]) + 4 * count_bits(sum[2]);
+
+        // The cells whose rows are in the first of at most two slices.
+        const std::int64_t row   = grid.first[i];
+        const int          room  = static_cast<int>(32 - row % 32);
+        std::uint32_t      later = cells;
+        for (int k = 0; k < room; ++k)
+          later &= later - 1;
+        const auto most = [&](const std::uint32_t among) {
+          std::uint32_t candidates = among;
+          int           result     = 0;
+          PATCHFEM_UNROLL
+          for (int k = 2; k >= 0; --k)
+            if ((candidates & sum[k]) != 0)
+            {
+              candidates &= sum[k];
+              result += 1 << k;
+            }
+          return result;
+        };
+        atomic_max(widths + row / 32, 32 * most(cells & ~later));
+        if (later != 0)
+          atomic_max(widths + row / 32 + 1, 32 * most(later));
+      }
+    };
+
+    /**
+     * Columns and diagonal of the rows of cells. The diagonal is the number of neighbours that are not solid, and 1 where
+     * there are none.
+     */
+    template <typename Number>
+    struct VoxelFillBody
+    {
+      VoxelView           grid;
+      int                 n_rows;
+      const std::int64_t *slice_offsets;
+      int                *columns;
+      Number             *diagonal;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const VoxelCell cell(grid, i);
+        if (!cell.is_fluid())
+          return;
+        const VoxelNeighbours neighbours(grid, cell.word);
+        const int             row     = cell.row(grid);
+        const std::int64_t    begin   = slice_offsets[row / 32] + row % 32;
+        const int             width   = static_cast<int>(slice_offsets[row / 32 + 1] - slice_offsets[row / 32]);
+        const int             step[6] = {-grid.step_z(), -grid.step_y(), 0, 0, grid.step_y(), grid.step_z()};
+        int                  *place   = columns + begin;
+        int                   at = 0, n_open = 0;
+        PATCHFEM_UNROLL
+        for (int k = 0; k < 6; ++k)
+        {
+          n_open += neighbours.open[k] >> cell.bit & 1;
+          if ((neighbours.fluid[k] >> cell.bit & 1) == 0)
+            continue;
+          int column = row + (k == 2 ? -1 : 1);
+          if (k != 2 && k != 3)
+            column = static_cast<int>(grid.first[cell.word + step[k]]) +
+                     count_bits(neighbours.fluid[k] & bits_below(cell.bit));
+          place[at] = column;
+          at += 32;
+        }
+        for (; at < width; at += 32)
+          place[at] = -1;
+        diagonal[row] = static_cast<Number>(n_open > 0 ? n_open : 1);
+        // The last slice has no rows behind the end.
+        if (row + 1 == n_rows)
+          for (int r = 1; r < 32 - row % 32; ++r)
+            for (at = 0; at < width; at += 32)
+              place[r + at] = -1;
+      }
+    };
+
+    /**
+     * b = factor (h div - the flow out of the cell), the flow the sum of the velocities on faces that are not solid; 0 for a
+     * cell between solid ones. Velocities are 8 bytes a face, three faces a cell.
+     */
+    template <typename Number>
+    struct VoxelFlowBody
+    {
+      VoxelView     grid;
+      const double *velocity[3]; ///< [face] by direction, see VoxelPlace::face()
+      const double *divergence;  ///< [cell], or nullptr for 0
+      double        h, factor;
+      Number       *result; ///< [row]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const VoxelCell cell(grid, i);
+        if (!cell.is_fluid())
+          return;
+        const VoxelPlace      place(grid, cell);
+        const VoxelNeighbours neighbours(grid, cell.word);
+        double                flow  = 0.;
+        bool                  moves = false;
+        PATCHFEM_UNROLL
+        for (int d = 0; d < 3; ++d)
+        {
+          const double *face = velocity[d] + place.face(grid, d);
+          if ((neighbours.open[2 - d] >> cell.bit & 1) != 0)
+          {
+            flow -= face[0];
+            moves = true;
+          }
+          if ((neighbours.open[3 + d] >> cell.bit & 1) != 0)
+          {
+            flow += face[face_step(grid, d)];
+            moves = true;
+          }
+        }
+        if (divergence != nullptr)
+          flow -= h * divergence[place.index(grid)];
+        result[cell.row(grid)] = static_cast<Number>(moves ? -factor * flow : 0.);
+      }
+    };
+
+    /**
+     * u = u - scale grad p on faces of fluid cells, p = 0 in air; 0 on faces of solid cells; what it was between two
+     * cells of air. A cell does the faces below it, and those above it at the end of the grid.
+     */
+    template <typename Number>
+    struct VoxelProjectBody
+    {
+      VoxelView     grid;
+      const Number *pressure; ///< [row]
+      double        scale;
+      double       *velocity[3];
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const VoxelCell  cell(grid, i);
+        const VoxelPlace place(grid, cell);
+        if (!place.exists)
+          return;
+        const VoxelNeighbours neighbours(grid, cell.word);
+        const bool            fluid = cell.is_fluid(), open = cell.is_open();
+        const int             row     = fluid ? cell.row(grid) : 0;
+        const double          p       = fluid ? static_cast<double>(pressure[row]) : 0.;
+        const int             step[3] = {0, grid.step_y(), grid.step_z()};
+        PATCHFEM_UNROLL
+        for (int d = 0; d < 3; ++d)
+        {
+          double    *face        = velocity[d] + place.face(grid, d);
+          const bool other_open  = (neighbours.open[2 - d] >> cell.bit & 1) != 0;
+          const bool other_fluid = (neighbours.fluid[2 - d] >> cell.bit & 1) != 0;
+          if (!open || !other_open)
+            *face = 0.;
+          else if (fluid || other_fluid)
+          {
+            double other = 0.;
+            if (other_fluid && d > 0)
+              other = static_cast<double>(pressure[static_cast<int>(grid.first[cell.word - step[d]]) +
+                                                   count_bits(neighbours.fluid[2 - d] & bits_below(cell.bit))]);
+            else if (other_fluid) // the unknown before: number of this one, or where it would be, less one
+              other = static_cast<double>(pressure[(fluid ? row : cell.row(grid)) - 1]);
+            *face -= scale * (p - other);
+          }
+
+          if (place.at[d] + 1 < grid.n[d])
+            continue;
+          double &above = face[face_step(grid, d)];
+          if (!open || (neighbours.open[3 + d] >> cell.bit & 1) == 0)
+            above = 0.;
+          else if (fluid)
+            above -= scale * (0. - p);
+        }
+      }
+    };
+
+    /** Values of rows on all cells, 0 where there is no fluid; and the reverse. */
+    template <typename Number>
+    struct VoxelScatterBody
+    {
+      VoxelView     grid;
+      const Number *rows;
+      double       *cells;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const VoxelCell  cell(grid, i);
+        const VoxelPlace place(grid, cell);
+        if (place.exists)
+          cells[place.index(grid)] = cell.is_fluid() ? static_cast<double>(rows[cell.row(grid)]) : 0.;
+      }
+    };
+
+    template <typename Number>
+    struct VoxelGatherBody
+    {
+      VoxelView     grid;
+      const double *cells;
+      Number       *rows;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const VoxelCell cell(grid, i);
+        if (cell.is_fluid())
+          rows[cell.row(grid)] = static_cast<Number>(cells[VoxelPlace(grid, cell).index(grid)]);
+      }
+    };
+
+    /**
+     * @name Connected parts of the fluid
+     * Of each run of fluid cells in a word the first row points to a lower such row of its part or, the lowest, to itself.
+     * Runs are joined one by one, the larger of two roots to the smaller, so that in the end the root of a part is its
+     * lowest row in whatever order that happens (see Jaiganesh and Burtscher, HPDC 2018). A pair of cells need not be joined
+     * if a pair before it has been: along y and z those that touch a pair with smaller x, along z those that touch one with
+     * smaller y, as their ends are joined in x and y. Of a full box only the ends of words are, one word in a row to the row
+     * below and one in a plane to the plane below.
+     */
+    /** @{ */
+
+    /** The first row of the run of fluid cells that a fluid cell is in. */
+    PATCHFEM_INLINE int start_of_run(const VoxelView &grid, const int word, const int bit)
+    {
+      const std::uint32_t fluid = grid.bits[word].fluid, holes = ~fluid & bits_below(bit);
+#if defined(__CUDA_ARCH__)
+      const int start = 32 - __clz(holes);
+#else
+      const int start = holes == 0 ? 0 : 32 - __builtin_clz(holes);
+#endif
+      return static_cast<int>(grid.first[word]) + count_bits(fluid & bits_below(start));
+    }
+
+    PATCHFEM_INLINE int lowest_bit(const std::uint32_t bits)
+    {
+      return count_bits((bits & (~bits + 1)) - 1);
+    }
+
+    /** Calls visit(run, its first row) for the runs of fluid cells of a word. */
+    template <typename Visitor>
+    PATCHFEM_INLINE void for_each_run(const VoxelView &grid, const int word, const Visitor &visit)
+    {
+      std::uint32_t rest = grid.bits[word].fluid;
+      int           row  = rest != 0 ? static_cast<int>(grid.first[word]) : 0;
+      while (rest != 0)
+      {
+        const std::uint32_t run = lowest_run(rest);
+        visit(run, row);
+        row += count_bits(run);
+        rest ^= run;
+      }
+    }
+
+    struct VoxelRunsBody
+    {
+      VoxelView grid;
+      int      *parent;  ///< [row], of first rows
+      int      *surface; ///< [row], of first rows: zero for VoxelSurfaceBody
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
+          parent[row]  = row;
+          surface[row] = 0;
+        });
+      }
+    };
+
+    PATCHFEM_INLINE int root_of(int *parent, int row)
+    {
+      int above = atomic_load(parent + row);
+      while (above != row)
+      {
+        const int next = atomic_load(parent + above);
+        if (next != above) // shortens the way for others
+          atomic_min(parent + row, next);
+        row   = above;
+        above = next;
+      }
+      return row;
+    }
+
+    PATCHFEM_INLINE void join(int *parent, const int row, const int other)
+    {
+      int a = root_of(parent, row), b = root_of(parent, other);
+      while (a != b)
+      {
+        const int larger = a > b ? a : b, smaller = a > b ? b : a;
+        const int seen = atomic_compare_exchange(parent + larger, larger, smaller);
+        if (seen == larger)
+          return;
+        a = root_of(parent, seen); // it was joined to another meanwhile
+        b = smaller;
+      }
+    }
+
+    struct VoxelJoinBody
+    {
+      VoxelView grid;
+      int      *parent;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int        word  = static_cast<int>(i);
+        const VoxelBits *at    = grid.bits + word;
+        const auto       fluid = [&](const int step) { return at[step].fluid; };
+        if (fluid(0) == 0)
+          return;
+        if ((fluid(0) & 1) != 0 && fluid(-1) >> 31 != 0)
+          join(parent, static_cast<int>(grid.first[word]), start_of_run(grid, word - 1, 31));
+        const int y = -grid.step_y(), z = -grid.step_z();
+        join_rows(word, y, 0);
+        join_rows(word, z, fluid(y) & fluid(y + z));
+      }
+
+      /** Joins the word with the one @p step further, but for runs of pairs of which one is in @p done. */
+      PATCHFEM_INLINE void join_rows(const int word, const int step, const std::uint32_t done) const
+      {
+        const VoxelBits *at   = grid.bits + word;
+        std::uint32_t    rest = at[0].fluid & at[step].fluid;
+        // A run that goes on from the word before.
+        if (rest != 0 && (at[-1].fluid & at[step - 1].fluid) >> 31 != 0 && (rest & 1) != 0)
+          rest ^= lowest_run(rest);
+        while (rest != 0)
+        {
+          const std::uint32_t run = lowest_run(rest);
+          rest ^= run;
+          if ((run & done) != 0)
+            continue;
+          const int bit = lowest_bit(run);
+          join(parent, start_of_run(grid, word, bit), start_of_run(grid, word + step, bit));
+        }
+      }
+    };
+
+    /** Marks the roots of parts with a cell beside air, and cells that have solid ones all around. */
+    struct VoxelSurfaceBody
+    {
+      VoxelView grid;
+      int      *parent;
+      int      *surface; ///< [row]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int word = static_cast<int>(i);
+        if (grid.bits[word].fluid == 0)
+          return;
+        const VoxelNeighbours neighbours(grid, word);
+        std::uint32_t         air = 0, open = 0;
+        PATCHFEM_UNROLL
+        for (int k = 0; k < 6; ++k)
+        {
+          air |= neighbours.open[k] & ~neighbours.fluid[k];
+          open |= neighbours.open[k];
+        }
+        for_each_run(grid, word, [&](const std::uint32_t run, const int row) {
+          if (((air | ~open) & run) == 0)
+            return;
+          int *mark = surface + root_of(parent, row);
+          if (atomic_load(mark) == 0)
+            atomic_max(mark, 1);
+        });
+      }
+    };
+
+    /** Counts roots that are not marked. */
+    struct VoxelClosedBody
+    {
+      VoxelView  grid;
+      const int *parent, *surface;
+      int       *n_closed;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
+          if (parent[row] == row && surface[row] == 0)
+            atomic_increment(n_closed);
+        });
+      }
+    };
+
+    /** Says which they are. */
+    struct VoxelClosedFlagBody
+    {
+      VoxelView  grid;
+      const int *parent, *surface;
+      int       *flag; ///< [row], zero before
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
+          if (parent[row] == row && surface[row] == 0)
+            flag[row] = 1;
+        });
+      }
+    };
+
+    /** 1 on the cells of one closed part, 0 elsewhere. */
+    struct VoxelPartBody
+    {
+      VoxelView           grid;
+      int                *parent;
+      const int          *surface;
+      const std::int64_t *number; ///< [row] of roots: closed parts before
+      std::int64_t        part;
+      double             *values; ///< [row]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const VoxelCell cell(grid, i);
+        if (!cell.is_fluid())
+          return;
+        const int root         = root_of(parent, start_of_run(grid, cell.word, cell.bit));
+        values[cell.row(grid)] = surface[root] == 0 && number[root] == part ? 1. : 0.;
+      }
+    };
+    /** @} */
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif

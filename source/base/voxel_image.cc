@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/voxel_image.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** Bytes of a value of a VTK type that labels may have in binary files; 0 for another. */
+    int size_of_type(const std::string &type)
+    {
+      if (type == "unsigned_char" || type == "char")
+        return 1;
+      if (type == "unsigned_short" || type == "short")
+        return 2;
+      return type == "unsigned_int" || type == "int" ? 4 : 0;
+    }
+
+    class Reader
+    {
+    public:
+      explicit Reader(const std::string &file_name) : name(file_name), file(file_name, std::ios::binary) {}
+
+      VoxelImage read()
+      {
+        check(file.good(), "cannot be opened");
+        std::string line;
+        std::getline(file, line);
+        check(line.rfind("# vtk DataFile", 0) == 0, "does not start with '# vtk DataFile' as VTK's legacy files do");
+        std::getline(file, line); // a title
+        const std::string encoding = word();
+        check(encoding == "ASCII" || encoding == "BINARY", "has neither ASCII nor BINARY in its third line");
+
+        VoxelImage            image;
+        std::array<long, 3>   points{{0, 0, 0}};
+        std::array<double, 3> spacing{{1., 1., 1.}};
+        long                  n_values = 0;
+        bool                  on_cells = false, has_dataset = false;
+        for (std::string key = word(); key != "SCALARS"; key = word())
+        {
+          check(!key.empty(), "has no SCALARS with the labels");
+          if (key == "DATASET")
+          {
+            check(word() == "STRUCTURED_POINTS", "has a DATASET that is not STRUCTURED_POINTS");
+            has_dataset = true;
+          }
+          else if (key == "DIMENSIONS")
+            for (long &n : points)
+              n = integer("DIMENSIONS");
+          else if (key == "ORIGIN")
+            for (double &x : image.origin)
+              x = real("ORIGIN");
+          else if (key == "SPACING" || key == "ASPECT_RATIO")
+            for (double &x : spacing)
+              x = real(key);
+          else if (key == "CELL_DATA" || key == "POINT_DATA")
+          {
+            on_cells = key == "CELL_DATA";
+            n_values = integer(key);
+          }
+          else
+            fail("has '" + key + "' where DIMENSIONS, ORIGIN, SPACING, CELL_DATA, POINT_DATA or SCALARS was expected");
+        }
+        check(has_dataset, "has no DATASET STRUCTURED_POINTS");
+        check(std::min({points[0], points[1], points[2]}) >= 1, "has DIMENSIONS that are not positive");
+        check(spacing[0] > 0. && std::isfinite(spacing[0]) && std::abs(spacing[1] - spacing[0]) <= 1e-6 * spacing[0] &&
+                  (points[2] == 1 || std::abs(spacing[2] - spacing[0]) <= 1e-6 * spacing[0]),
+              "has cells that are not cubes: all of SPACING must be one positive number");
+        image.h         = spacing[0];
+        double expected = 1.;
+        for (int d = 0; d < 3; ++d)
+        {
+          const long n = on_cells ? std::max(1L, points[d] - 1) : points[d];
+          check(n <= std::numeric_limits<int>::max(), "has too many cells");
+          image.n[d] = static_cast<int>(n);
+          expected *= n;
+          if (!on_cells)
+            image.origin[d] -= 0.5 * image.h;
+        }
+        check(expected == static_cast<double>(n_values),
+              "has " + std::to_string(n_values) + " values, which do not fit its DIMENSIONS");
+
+        word(); // the array's name
+        const std::string type = word();
+        std::getline(file, line);
+        std::istringstream rest(line);
+        int                n_components = 1;
+        rest >> n_components;
+        check(n_components == 1, "has SCALARS with several components");
+        check(word() == "LOOKUP_TABLE", "has no LOOKUP_TABLE behind its SCALARS");
+        std::getline(file, line);
+        image.labels.resize(n_values);
+        if (encoding == "ASCII")
+          for (unsigned char &label : image.labels)
+            label = to_label(real("SCALARS"));
+        else
+          read_binary(type, image.labels);
+        return image;
+      }
+
+    private:
+      const std::string name;
+      std::ifstream     file;
+
+      [[noreturn]] void fail(const std::string &what) const { throw Error("The image " + name + " " + what + "."); }
+
+      void check(const bool condition, const std::string &what) const
+      {
+        if (!condition)
+          fail(what);
+      }
+
+      std::string word()
+      {
+        std::string result;
+        file >> result;
+        return result;
+      }
+
+      double real(const std::string &what)
+      {
+        double value = 0.;
+        file >> value;
+        check(!file.fail(), "ends or has something that is no number in " + what);
+        return value;
+      }
+
+      long integer(const std::string &what)
+      {
+        const double value = real(what);
+        check(value == std::floor(value) && std::abs(value) < 1e15, "has " + what + " that are not integers");
+        return static_cast<long>(value);
+      }
+
+      unsigned char to_label(const double value) const
+      {
+        if (value != 0. && value != 1. && value != 2.)
+        {
+          std::ostringstream text;
+          text << "has the label " << value << "; there are 0 for solid, 1 for fluid and 2 for air";
+          fail(text.str());
+        }
+        return static_cast<unsigned char>(value);
+      }
+
+      /** Numbers with the most significant byte first. */
+      void read_binary(const std::string &type, std::vector<unsigned char> &labels)
+      {
+        const int size = size_of_type(type);
+        check(size > 0, "is binary with values of the type " + type + "; use unsigned_char, or ASCII");
+        std::vector<unsigned char> bytes(labels.size() * size);
+        file.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        check(static_cast<std::size_t>(file.gcount()) == bytes.size(), "ends before the last of its values");
+        for (std::size_t i = 0; i < labels.size(); ++i)
+        {
+          std::uint32_t value = 0;
+          for (int b = 0; b < size; ++b)
+            value = value << 8 | bytes[i * size + b];
+          labels[i] = to_label(value);
+        }
+      }
+    };
+  } // namespace
+
+  VoxelImage read_voxel_image(const std::string &file_name)
+  {
+    return Reader(file_name).read();
+  }
+} // namespace PatchFEM

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/voxel_image.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+using namespace PatchFEM;
+
+namespace
+{
+  class VoxelImageTest : public ::testing::Test
+  {
+  protected:
+    const std::string name = ::testing::TempDir() + "patchfem_image_" +
+                             ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".vtk";
+
+    ~VoxelImageTest() override { std::remove(name.c_str()); }
+
+    VoxelImage read(const std::string &content) const
+    {
+      std::ofstream(name, std::ios::binary) << content;
+      return read_voxel_image(name);
+    }
+
+    /** Expects that @p content is refused with a sentence that has @p words. */
+    void expect_refusal(const std::string &content, const std::string &words) const
+    {
+      try
+      {
+        read(content);
+        FAIL() << words;
+      }
+      catch (const Error &error)
+      {
+        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+      }
+    }
+  };
+
+  const std::string start = "# vtk DataFile Version 2.0\ntitle\n", points = "DATASET STRUCTURED_POINTS\n";
+  const std::string box = "DIMENSIONS 4 3 2\nORIGIN 1 2 3\nSPACING 0.5 0.5 0.5\n";
+} // namespace
+
+TEST_F(VoxelImageTest, CellsAsText)
+{
+  const VoxelImage image =
+      read(start + "ASCII\n" + points + box + "CELL_DATA 6\nSCALARS label int 1\nLOOKUP_TABLE default\n0 1 2\n2 1 0\n");
+  EXPECT_EQ(image.n, (std::array<int, 3>{{3, 2, 1}}));
+  EXPECT_EQ(image.origin, (std::array<double, 3>{{1., 2., 3.}}));
+  EXPECT_EQ(image.h, 0.5);
+  EXPECT_EQ(image.labels, (std::vector<unsigned char>{0, 1, 2, 2, 1, 0}));
+}
+
+TEST_F(VoxelImageTest, PointsAsBytes)
+{
+  const std::string head = "POINT_DATA 24\nSCALARS label unsigned_char\nLOOKUP_TABLE default\n";
+  const std::string bytes(24, '\1');
+  const VoxelImage  image = read(start + "BINARY\n" + points + box + head + bytes);
+  EXPECT_EQ(image.n, (std::array<int, 3>{{4, 3, 2}}));
+  EXPECT_EQ(image.origin, (std::array<double, 3>{{0.75, 1.75, 2.75}}));
+  EXPECT_EQ(image.labels, std::vector<unsigned char>(24, 1));
+}
+
+TEST_F(VoxelImageTest, WideNumbersStartWithTheirHighestByte)
+{
+  const std::string head = "DIMENSIONS 3 1 1\nCELL_DATA 2\nSCALARS label short\nLOOKUP_TABLE default\n";
+  EXPECT_EQ(read(start + "BINARY\n" + points + head + std::string("\0\2\0\1", 4)).labels,
+            (std::vector<unsigned char>{2, 1}));
+  expect_refusal(start + "BINARY\n" + points + head + std::string("\2\0\0\1", 4), "has the label 512");
+}
+
+TEST_F(VoxelImageTest, SaysWhatIsWrong)
+{
+  const std::string data = "CELL_DATA 6\nSCALARS label int 1\nLOOKUP_TABLE default\n", good = "0 1 2 2 1 0\n";
+  const std::string ascii = start + "ASCII\n";
+  expect_refusal("# something else\n", "does not start with");
+  expect_refusal(start + "TEXT\n", "neither ASCII nor BINARY");
+  expect_refusal(ascii + "DATASET UNSTRUCTURED_GRID\n", "not STRUCTURED_POINTS");
+  expect_refusal(ascii + points + "DIMENSIONS 4 3 2\nSPACING 0.5 0.5 0.25\n" + data + good, "not cubes");
+  expect_refusal(ascii + points + "DIMENSIONS 4 3 0\n" + data + good, "not positive");
+  expect_refusal(ascii + points + "DIMENSIONS 4 3\n" + data + good, "no number in DIMENSIONS");
+  expect_refusal(ascii + points + "DIMENSIONS 4 4 2\n" + data + good, "do not fit its DIMENSIONS");
+  expect_refusal(ascii + points + box, "has no SCALARS");
+  expect_refusal(ascii + points + box + "VECTORS v double\n", "has 'VECTORS' where");
+  expect_refusal(ascii + points + box + data + "0 1 2 2 1\n", "ends or has something");
+  expect_refusal(ascii + points + box + data + "0 1 2 2 1 3\n", "has the label 3");
+  expect_refusal(ascii + points + box + data + "0 1 2 2 1 x\n", "ends or has something");
+  expect_refusal(ascii + points + box + "CELL_DATA 6\nSCALARS label int 3\nLOOKUP_TABLE default\n" + good,
+                 "several components");
+  expect_refusal(ascii + points + box + "CELL_DATA 6\nSCALARS label int 1\n" + good, "no LOOKUP_TABLE");
+  expect_refusal(start + "BINARY\n" + points + box + "CELL_DATA 6\nSCALARS label double\nLOOKUP_TABLE default\n" + good,
+                 "the type double");
+  expect_refusal(start + "BINARY\n" + points + box + "CELL_DATA 6\nSCALARS label int\nLOOKUP_TABLE default\n" + good,
+                 "ends before");
+  EXPECT_THROW(read_voxel_image(name + ".nowhere"), Error);
+}
