@@ -22,8 +22,8 @@ namespace PatchFEM
         const std::int64_t begin = p * A.piece, end = A.end_of_piece(p);
         for (std::int64_t e = begin; e < end;)
         {
-          const int          row   = A.rows[e];
-          const std::int64_t first = e;
+          const int          row         = A.rows[e];
+          const std::int64_t first       = e;
           double             sums[lanes] = {}, sum = 0.;
           // Rows ascend: if the last of a few entries belongs to the row, all do.
           for (; e + lanes <= end && A.rows[e + lanes - 1] == row; e += lanes)

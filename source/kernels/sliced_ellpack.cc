@@ -15,7 +15,10 @@ namespace PatchFEM
     namespace
     {
       /// Rows that are summed side by side in slices of other heights than 32: pages of values are far apart there.
-      constexpr int strip_rows(const int block_rows) { return std::max(64, 512 / block_rows); }
+      constexpr int strip_rows(const int block_rows)
+      {
+        return std::max(64, 512 / block_rows);
+      }
 
       constexpr int max_strip_rows = strip_rows(1), max_strip_sums = 64 * 12;
 
@@ -118,7 +121,8 @@ namespace PatchFEM
 
       /** Calls @p use(row, sum) for every scalar row of a strip, rows of a block together. */
       template <int BR, int BC, int H, typename Sum, typename Number, typename Use>
-      inline void strip_product(const SlicedEllpackView<Number> &A, const std::int64_t i, const Number *x, const Use &use)
+      inline void
+      strip_product(const SlicedEllpackView<Number> &A, const std::int64_t i, const Number *x, const Use &use)
       {
         const int br    = BR > 0 ? BR : A.block_rows;
         const int h     = H > 0 ? H : A.slice_height;
@@ -267,9 +271,9 @@ namespace PatchFEM
         const int width = static_cast<int>((offsets[s + 1] - offsets[s]) / slice_height);
         for (int r = 0; r < slice_height; ++r)
         {
-          const std::int64_t row    = std::int64_t(s) * slice_height + r;
-          const std::int64_t begin  = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
-          const std::int64_t length = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
+          const std::int64_t row     = std::int64_t(s) * slice_height + r;
+          const std::int64_t begin   = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
+          const std::int64_t length  = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
           const int          padding = width > 0 && length == 0 ? padding_column(pattern, slice_height, row) : 0;
           for (std::int64_t k = 0; k < width; ++k)
             columns[offsets[s] + k * slice_height + r] =

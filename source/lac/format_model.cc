@@ -9,10 +9,8 @@
 
 namespace PatchFEM
 {
-  PatternStatistics pattern_statistics(const Backend      &backend,
-                                       const SparsityView &pattern,
-                                       const int           block_rows,
-                                       const int           block_columns)
+  PatternStatistics
+  pattern_statistics(const Backend &backend, const SparsityView &pattern, const int block_rows, const int block_columns)
   {
     check_block_pattern(pattern, block_rows, block_columns);
     PatternStatistics result;
@@ -35,8 +33,7 @@ namespace PatchFEM
       for (std::int64_t g = 0; g < n_groups; ++g)
         result.stored[h] += of_groups[h * n_groups + g];
     for (std::int64_t g = 0; g < n_groups; ++g)
-      result.longest_row =
-          std::max(result.longest_row, static_cast<int>(of_groups[Padding::n_heights * n_groups + g]));
+      result.longest_row = std::max(result.longest_row, static_cast<int>(of_groups[Padding::n_heights * n_groups + g]));
 
     using Sample                  = kernels::SampleSlicesBody;
     const std::int64_t  n_slices  = (std::int64_t(pattern.n_rows) + 31) / 32;
@@ -44,8 +41,7 @@ namespace PatchFEM
     const std::int64_t  n_samples = (n_slices + stride - 1) / stride;
     Array<int>          is_short(backend, n_samples), lengths(backend, 32 * n_samples);
     Array<std::int64_t> distances(backend, Sample::n_distances * n_samples);
-    run(backend, n_samples,
-        Sample{pattern, stride, is_short.data(), lengths.data(), distances.data(), n_samples});
+    run(backend, n_samples, Sample{pattern, stride, is_short.data(), lengths.data(), distances.data(), n_samples});
     double n_short = 0.;
     for (const int value : is_short.to_vector())
       n_short += value;
@@ -108,8 +104,8 @@ namespace PatchFEM
     double stored_blocks(const PatternStatistics &pattern, const int height)
     {
       if (height >= 1 << (PatternStatistics::n_heights - 1))
-        return height >= pattern.n_rows ? double(pattern.n_rows) * pattern.longest_row :
-                                          double(pattern.stored[PatternStatistics::n_heights - 1]);
+        return height >= pattern.n_rows ? double(pattern.n_rows) * pattern.longest_row
+                                        : double(pattern.stored[PatternStatistics::n_heights - 1]);
       // Between powers of two the one above pads no less.
       int h = 0;
       while ((1 << h) < height)
@@ -136,8 +132,7 @@ namespace PatchFEM
     const int    k    = std::min<int>(std::max(0, int(std::log2(std::max(1., half)))), int(pattern.within.size()) - 1);
     const double missing =
         source > memory.cache ? double(pattern.n_blocks) * (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
-    const double vectors =
-        source + rows * size + missing * std::max(memory.line, pattern.block_columns * size);
+    const double vectors = source + rows * size + missing * std::max(memory.line, pattern.block_columns * size);
 
     switch (format.kind)
     {
@@ -156,8 +151,9 @@ namespace PatchFEM
       return (rows * width) * (size + 4.) + rest * (size + 8.) + rows / 4. + vectors;
     }
     default: {
-      const bool   scalar  = format.kind == Kind::sliced_scalar && block > 1.;
-      const double blocks  = format.skip_padding ? double(pattern.n_blocks) : stored_blocks(pattern, format.slice_height);
+      const bool   scalar = format.kind == Kind::sliced_scalar && block > 1.;
+      const double blocks =
+          format.skip_padding ? double(pattern.n_blocks) : stored_blocks(pattern, format.slice_height);
       const double column  = 4. - 2. * (format.short_columns ? pattern.short_slices : 0.);
       const double columns = scalar ? blocks * block : blocks;
       const double n_rows  = scalar ? rows : double(pattern.n_rows);
@@ -172,8 +168,8 @@ namespace PatchFEM
                             const int                number_size,
                             const MemoryModel       &memory)
   {
-    using Kind = MatrixFormat::Kind;
-    static_cast<void>(pattern);
+    using Kind      = MatrixFormat::Kind;
+    const bool high = format.slice_height >= pattern.n_rows && pattern.n_rows > 1024;
     static_cast<void>(number_size);
     if (memory.is_device)
       switch (format.kind)
@@ -183,13 +179,24 @@ namespace PatchFEM
       case Kind::csr:
         return 0.76;
       case Kind::hybrid:
-        return 0.8;
       case Kind::mdia:
         return 0.8;
       default:
         return format.slice_height != 32 || format.skip_padding ? 0.6 : format.short_columns ? 0.88 : 0.93;
       }
-    return 0.9;
+    switch (format.kind)
+    {
+    case Kind::mdia:
+      return 0.77;
+    case Kind::sliced_ellpack:
+    case Kind::sliced_scalar:
+      return high || format.slice_height < 32 ? 0.74
+             : format.short_columns           ? 0.78
+             : pattern.block_rows > 1         ? 0.88
+                                              : 0.96;
+    default:
+      return 0.95;
+    }
   }
 
   std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern, const MemoryModel &memory)

@@ -84,8 +84,9 @@ namespace PatchFEM
           lengths[i * 32 + r] = static_cast<int>(end - begin);
           for (std::int64_t e = begin; e < end; ++e)
           {
-            const std::int64_t distance = pattern.columns[e] > row ? pattern.columns[e] - row : row - pattern.columns[e];
-            int                power    = 0;
+            const std::int64_t distance =
+                pattern.columns[e] > row ? pattern.columns[e] - row : row - pattern.columns[e];
+            int power = 0;
             while (power < n_distances - 1 && (std::int64_t(1) << power) < distance)
               ++power;
             ++counts[power];

@@ -40,10 +40,8 @@ namespace PatchFEM
   };
 
   /** Counts on the back end where the arrays of @p pattern live; about as much work as one product. */
-  PatternStatistics pattern_statistics(const Backend      &backend,
-                                       const SparsityView &pattern,
-                                       int                 block_rows    = 1,
-                                       int                 block_columns = 1);
+  PatternStatistics
+  pattern_statistics(const Backend &backend, const SparsityView &pattern, int block_rows = 1, int block_columns = 1);
 
   /** A format and what can be chosen about it. */
   struct MatrixFormat
@@ -85,17 +83,20 @@ namespace PatchFEM
     MatrixFormat format;
     double       bytes      = 0.; ///< all that a product moves
     double       efficiency = 1.; ///< share of the memory's rate
+    double       rate       = 0.; ///< bytes per second if they were measured, see calibrate_formats()
 
-    /** Bytes that take as long at the memory's full rate: the measure of the choice. */
-    double cost() const { return bytes / efficiency; }
+    /** Bytes that take as long at the memory's full rate, or seconds if rates were measured: the measure of the choice. */
+    double cost() const { return bytes / (rate > 0. ? rate : efficiency); }
   };
 
   /**
    * Each array once, and of the source in addition what is fetched again: a column that lies farther from its row than half
    * the cache holds costs a line, except for the part of the source that the cache can hold.
    */
-  double
-  product_bytes(const MatrixFormat &format, const PatternStatistics &pattern, int number_size, const MemoryModel &memory);
+  double product_bytes(const MatrixFormat      &format,
+                       const PatternStatistics &pattern,
+                       int                      number_size,
+                       const MemoryModel       &memory);
 
   /**
    * The share of the memory's rate (on CUDA of reading, on the host of STREAM's triad) that products in @p format reach on
