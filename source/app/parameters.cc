@@ -146,8 +146,10 @@ namespace PatchFEM
                       "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.");
     prm.declare_entry("Slice height", "32", Patterns::Integer(1, 1024),
                       "With Format = sliced_ellpack: block rows in a slice; they are padded to the longest of them.");
-    prm.declare_entry("Sorting window", "256", Patterns::Integer(1),
-                      "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none.");
+    prm.declare_entry(
+        "Sorting window", "256", Patterns::Integer(0),
+        "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none, 0 "
+        "takes the smallest window up to 1024 that is expected to leave no more padding than others.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),

@@ -148,7 +148,7 @@ namespace PatchFEM
       const std::vector<int> &l     = pattern.lengths;
       const int               width = l.empty() ? 0 : l[l.size() - (l.size() + 2) / 3];
       const double            rest  = overflow(pattern, width) * pattern.n_rows;
-      return (rows * width) * (size + 4.) + rest * (size + 8.) + rows / 4. + vectors;
+      return rows * width * pattern.block_columns * (size + 4.) + rest * block * (size + 8.) + rows / 4. + vectors;
     }
     default: {
       const bool   scalar = format.kind == Kind::sliced_scalar && block > 1.;
@@ -190,10 +190,10 @@ namespace PatchFEM
       return 0.77;
     case Kind::sliced_ellpack:
     case Kind::sliced_scalar:
-      return high || format.slice_height < 32 ? 0.74
-             : format.short_columns           ? 0.78
-             : pattern.block_rows > 1         ? 0.88
-                                              : 0.96;
+      return high || format.slice_height != 32 ? 0.74
+             : format.short_columns            ? 0.78
+             : pattern.block_rows > 1          ? 0.88
+                                               : 0.96;
     default:
       return 0.95;
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../../benchmarks/synthetic_tables.h"
 #include "backend_names.h"
 #include "lac_cases.h"
 
+#include <patchfem/assembly/sparsity.h>
 #include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/format_calibration.h>
 #include <patchfem/lac/format_model.h>
@@ -170,6 +172,40 @@ TEST_P(FormatModelTest, FarColumnsCostLines)
   const double            near_ = product_bytes({Kind::csr}, s, 8, {1e9, 64., true}),
                far              = product_bytes({Kind::csr}, s, 8, {8. * n / 4., 64., true});
   EXPECT_NEAR(far - near_, n * 0.75 * 64., 0.01 * n * 64.);
+}
+
+TEST_P(FormatModelTest, ChosenSortingWindowPadsLittle)
+{
+  const auto stored = [&](const ElementTables &tables, const int window, int *chosen = nullptr) {
+    ElementBatches batches;
+    batches.reinit(backend(), tables, ElementBatches::AdditionalData(window));
+    RowCells cells;
+    cells.reinit(batches);
+    Sparsity sparsity;
+    sparsity.reinit(batches, cells);
+    if (chosen != nullptr)
+      *chosen = batches.sorting_window();
+    else
+      EXPECT_EQ(batches.sorting_window(), window);
+    return pattern_statistics(backend(), sparsity.view()).stored[5];
+  };
+  for (const bool simplices : {false, true})
+  {
+    SCOPED_TRACE(simplices ? "tetrahedra" : "hexahedra");
+    const ElementTables tables =
+        simplices ? synthetic::cube_of_tetrahedra(13, 1, true) : synthetic::cube_of_hexahedra(13, 1);
+    int                chosen = 0;
+    const std::int64_t taken  = stored(tables, 0, &chosen);
+    std::int64_t       least  = INT64_MAX;
+    for (const int window : {1, 64, 256, 1024})
+      least = std::min(least, stored(tables, window));
+    EXPECT_GT(chosen, 1); // half of the nodes of so small a cube lie on its boundary
+    EXPECT_LE(double(taken), 1.01 * double(least)) << "window of " << chosen;
+    EXPECT_LT(double(taken), 0.95 * double(stored(tables, 1)));
+  }
+  ElementBatches batches;
+  EXPECT_THROW(batches.reinit(backend(), synthetic::cube_of_hexahedra(2, 1), ElementBatches::AdditionalData(-1)),
+               Error);
 }
 
 TEST_P(FormatModelTest, CalibrationIsKeptInAFile)

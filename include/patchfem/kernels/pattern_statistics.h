@@ -59,7 +59,7 @@ namespace PatchFEM
      */
     struct SampleSlicesBody
     {
-      static constexpr int n_distances = 31;
+      static constexpr int n_distances = 32;
 
       SparsityView  pattern;
       std::int64_t  stride;    ///< the i-th of the sample is slice i * stride
@@ -86,16 +86,24 @@ namespace PatchFEM
           {
             const std::int64_t distance =
                 pattern.columns[e] > row ? pattern.columns[e] - row : row - pattern.columns[e];
-            int power = 0;
-            while (power < n_distances - 1 && (std::int64_t(1) << power) < distance)
-              ++power;
-            ++counts[power];
+            ++counts[distance <= 1 ? 0 : bits(static_cast<unsigned int>(distance - 1))];
             all_short = all_short && (e == begin || pattern.columns[e] - pattern.columns[e - 1] < 65536);
           }
         }
         is_short[i] = all_short;
         for (int d = 0; d < n_distances; ++d)
           distances[d * n_samples + i] = counts[d];
+      }
+
+    private:
+      /** How many of a number that is not 0. */
+      PATCHFEM_INLINE static int bits(const unsigned int n)
+      {
+#if defined(__CUDA_ARCH__)
+        return 32 - __clz(static_cast<int>(n));
+#else
+        return 32 - __builtin_clz(n);
+#endif
       }
     };
   } // namespace kernels
