@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the model of lac/format_model.h expects of a product in each format, beside what it takes, on one back end.
-//   bench_formats [--backend NAME] [--n NODES] [--laplace-n NODES] [--tetrahedra-n CUBES] [--voxels N] [--repetitions N]
+//   bench_formats [--backend NAME] [--n NODES] [--laplace-n NODES] [--tetrahedra-n NODES] [--voxels N] [--repetitions N]
 //                 [--json FILE]
 #include "benchmark.h"
 #include "grid_system.h"
-#include "helmholtz_system.h"
+#include "synthetic_tables.h"
 #include "voxel_system.h"
 
+#include <patchfem/assembly/assembler.h>
 #include <patchfem/lac/coordinate_matrix.h>
 #include <patchfem/lac/format_model.h>
 #include <patchfem/lac/mdia_matrix.h>
@@ -32,60 +33,48 @@ namespace
     std::vector<int>          block_columns;
   };
 
-  template <int n_c>
-  System grid_system(const std::string &name, const int n)
+  /** The matrix of @p Form on @p tables, assembled on @p backend in the numbering of ElementBatches. */
+  template <typename Form>
+  System assembled_system(const std::string         &name,
+                          const Backend             &backend,
+                          const ElementTables       &tables,
+                          const std::vector<double> &coefficients)
   {
-    const GridSystem<n_c> grid(n);
-    System                result;
-    result.name       = name;
-    result.block_size = n_c;
-    grid.pattern(result.block_offsets, result.block_columns);
-    HostCSR<double> &A       = result.matrix;
-    const int        n_nodes = static_cast<int>(grid.n_nodes());
-    A.n_rows = A.n_columns = n_nodes * n_c;
-    A.row_offsets.resize(std::size_t(A.n_rows) + 1);
-    A.columns.resize(result.block_columns.size() * n_c * n_c);
-    A.values.resize(A.columns.size());
-#pragma omp                   parallel for schedule(static)
-    for (int i = 0; i < n_nodes; ++i)
-    {
-                        const std::int64_t begin = result.block_offsets[i], length = result.block_offsets[i + 1] - begin;
-                        for (int a = 0; a < n_c; ++a)
-        A.row_offsets[std::size_t(i) * n_c + a] = begin * n_c * n_c + a * length * n_c;
-      for (std::int64_t k = 0; k < length; ++k)
-                        {
-                          double block[n_c * n_c];
-                          grid.block(i, result.block_columns[begin + k], block);
-                          for (int a = 0; a < n_c; ++a)
-          for (int b = 0; b < n_c; ++b)
-          {
-                              const std::int64_t e = begin * n_c * n_c + (a * length + k) * n_c + b;
-                              A.columns[e]         = result.block_columns[begin + k] * n_c + b;
-                              A.values[e]          = block[a * n_c + b];
-          }
-      }
-    }
-                      A.row_offsets.back() = static_cast<std::int64_t>(A.values.size());
+    auto batches = std::make_shared<ElementBatches>();
+    batches->reinit(backend, tables);
+    Assembler<Form, double> assembler;
+    assembler.reinit(batches);
+    assembler.set_coefficients(CoefficientField::constant(coefficients));
+    assembler.set_body_load(CoefficientField::constant(std::vector<double>(tables.n_components, 0.)));
+    const Sparsity   &sparsity = assembler.sparsity();
+    CSRMatrix<double> matrix;
+    Vector<double>    rhs;
+    matrix.reinit(backend, sparsity.view(), tables.n_components, tables.n_components);
+    assembler.assemble(matrix, rhs);
+    System result{name, tables.n_components, matrix.to_csr_host(), sparsity.row_offsets().to_vector(),
+                  std::vector<int>(sparsity.n_blocks())};
+    memory::copy(Backend("host"), result.block_columns.data(), backend, sparsity.view().columns,
+                 result.block_columns.size() * sizeof(int));
     return result;
-                    }
+  }
 
-                    System scalar_system(const std::string &name, HostCSR<double> matrix)
-                    {
-                      System result;
-                      result.name          = name;
-                      result.matrix        = std::move(matrix);
-                      result.block_offsets = result.matrix.row_offsets;
-                      result.block_columns = result.matrix.columns;
-                      return result;
-                    }
+  System scalar_system(const std::string &name, HostCSR<double> matrix)
+  {
+    System result;
+    result.name          = name;
+    result.matrix        = std::move(matrix);
+    result.block_offsets = result.matrix.row_offsets;
+    result.block_columns = result.matrix.columns;
+    return result;
+  }
 
-                    class Study
-                    {
+  class Study
+  {
   public:
     Study(const Backend &backend, const int n_repetitions, Report &report)
         : backend(backend), memory(MemoryModel::of(backend)), n_repetitions(n_repetitions), report(report)
     {
-                        // What limits a product: on a device the rate of reading, on the host that of STREAM's triad.
+      // What limits a product: on a device the rate of reading, on the host that of STREAM's triad.
       const std::int64_t   n = memory.is_device ? 1 << 27 : 1 << 25;
       const Vector<double> b(backend, n), c(backend, n);
       Vector<double>       a(backend, n);
@@ -102,42 +91,42 @@ namespace
       if (!memory.is_device)
         limit = rate(24., [&]() {
           double *const pa = a.data();
-                  #pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static)
           for (std::int64_t i = 0; i < n; ++i)
             pa[i] = b.data()[i] + 3. * c.data()[i];
         });
-                        report.print_rates();
-                      }
+      report.print_rates();
+    }
 
-                      void run(const System &system)
-                      {
-                        const int                 b = system.block_size, n_nodes = system.matrix.n_rows / b;
-                        const Array<std::int64_t> offsets(backend, system.block_offsets);
-                        const Array<int>          columns(backend, system.block_columns);
-                        const SparsityView        pattern{n_nodes, n_nodes, offsets.data(), columns.data()};
-                        const CSRMatrix<double>   csr(backend, system.matrix, b);
-                        PatternStatistics         statistics;
-                        const double              counting = median(host_times(3, [&]() {
+    void run(const System &system)
+    {
+      const int                 b = system.block_size, n_nodes = system.matrix.n_rows / b;
+      const Array<std::int64_t> offsets(backend, system.block_offsets);
+      const Array<int>          columns(backend, system.block_columns);
+      const SparsityView        pattern{n_nodes, n_nodes, offsets.data(), columns.data()};
+      const CSRMatrix<double>   csr(backend, system.matrix, b);
+      PatternStatistics         statistics;
+      const double              counting = median(host_times(3, [&]() {
         statistics = pattern_statistics(backend, pattern, b, b);
         backend.synchronize();
       }));
-                        source                             = scattered_values(system.matrix.n_rows);
-                        expected.assign(source.size(), 0.);
-                  #pragma omp parallel for schedule(static)
+      source                             = scattered_values(system.matrix.n_rows);
+      expected.assign(source.size(), 0.);
+#pragma omp parallel for schedule(static)
       for (int row = 0; row < system.matrix.n_rows; ++row)
         for (std::int64_t e = system.matrix.row_offsets[row]; e < system.matrix.row_offsets[row + 1]; ++e)
           expected[row] += system.matrix.values[e] * source[system.matrix.columns[e]];
 
       std::vector<MatrixFormat> formats = {{Kind::coordinate}, {Kind::csr}, {Kind::hybrid}};
       const int                 all     = INT32_MAX;
-      for (const int height : {32, 8, 16, 64, 1, all})
+      for (const int height : {32, 8, 64, 1, all})
         formats.push_back({Kind::sliced_ellpack, height});
       formats.push_back({Kind::sliced_ellpack, all, false, true});
       if (b > 1)
         formats.push_back({Kind::sliced_scalar, 32});
       formats.push_back({b > 1 ? Kind::sliced_scalar : Kind::sliced_ellpack, 32, true});
       if (std::all_of(system.matrix.values.begin(), system.matrix.values.end(),
-                                        [](const double value) { return value == -1. || value > 0.; }) &&
+                      [](const double value) { return value == -1. || value > 0.; }) &&
           b == 1)
         formats.push_back({Kind::mdia});
 
@@ -145,12 +134,12 @@ namespace
       double                        product = 0.;
       for (const MatrixFormat &format : formats)
       {
-                          const double time      = measure(system, pattern, csr, format, statistics);
-                          seconds[format.name()] = time;
-                          if (format.kind == Kind::csr)
+        const double time      = measure(system, pattern, csr, format, statistics);
+        seconds[format.name()] = time;
+        if (format.kind == Kind::csr)
           product = time;
       }
-                        // What the model chooses, in units of the fastest that could be chosen.
+      // What the model chooses, in units of the fastest that could be chosen.
       const std::vector<MatrixFormat> candidates = assembled_formats(statistics, memory);
       double                          best       = HUGE_VAL;
       for (const MatrixFormat &format : candidates)
@@ -159,124 +148,129 @@ namespace
       const FormatPrediction choice = predict_formats(candidates, statistics, sizeof(double), memory)[0];
       std::printf("chosen: %s\n", choice.format.name().c_str());
       report.add({title(system, "the format chosen against the fastest"),
-                                    "time",
-                                    seconds[choice.format.name()] / best,
-                                    "",
-                                    0.,
-                                    true,
-                                    {{"counting in products of CSR", counting / product}}});
-                      }
+                  "time",
+                  seconds[choice.format.name()] / best,
+                  "",
+                  0.,
+                  true,
+                  {{"counting in products of CSR", counting / product}}});
+    }
 
-                    private:
-                      const Backend       backend;
-                      const MemoryModel   memory;
-                      int                 n_repetitions;
-                      Report             &report;
-                      double              limit;
-                      std::vector<double> source, expected;
+  private:
+    const Backend       backend;
+    const MemoryModel   memory;
+    int                 n_repetitions;
+    Report             &report;
+    double              limit;
+    std::vector<double> source, expected;
 
-                      static std::string title(const System &system, const std::string &what)
-                      {
-                        char text[64];
-                        std::snprintf(text, sizeof(text), ", fp64, %.1f M DoF", 1e-6 * system.matrix.n_rows);
-                        return system.name + ", " + what + text;
-                      }
+    static std::string title(const System &system, const std::string &what)
+    {
+      char text[64];
+      std::snprintf(text, sizeof(text), ", fp64, %.1f M DoF", 1e-6 * system.matrix.n_rows);
+      return system.name + ", " + what + text;
+    }
 
-                      std::shared_ptr<const MatrixBase<double>> make(const System            &system,
-                                                                     const SparsityView      &pattern,
-                                                                     const CSRMatrix<double> &csr,
-                                                                     const MatrixFormat      &format) const
-                      {
-                        const int b = format.kind == Kind::sliced_ellpack ? system.block_size : 1;
-                        switch (format.kind)
-                        {
-                        case Kind::coordinate: {
-                          auto result = std::make_shared<CoordinateMatrix<double>>();
-                          result->reinit(csr);
-                          return result;
+    std::shared_ptr<const MatrixBase<double>> make(const System            &system,
+                                                   const SparsityView      &pattern,
+                                                   const CSRMatrix<double> &csr,
+                                                   const MatrixFormat      &format) const
+    {
+      const int b = format.kind == Kind::sliced_ellpack ? system.block_size : 1;
+      switch (format.kind)
+      {
+      case Kind::coordinate: {
+        auto result = std::make_shared<CoordinateMatrix<double>>();
+        result->reinit(csr);
+        return result;
       }
-                        case Kind::hybrid: {
-                          auto result = std::make_shared<HybridMatrix<double>>();
-                          result->reinit(csr);
-                          return result;
+      case Kind::hybrid: {
+        auto result = std::make_shared<HybridMatrix<double>>();
+        result->reinit(csr);
+        return result;
       }
-                        case Kind::mdia:
+      case Kind::mdia:
         return std::make_shared<MDIAMatrix<double>>(backend, system.matrix);
-                        case Kind::csr:
+      case Kind::csr:
         return {&csr, [](const MatrixBase<double> *) {}};
-                        default: {
-                          auto                  result = std::make_shared<SlicedEllpackMatrix<double>>();
-                          const CSRView<double> view   = csr.view();
-                          const SparsityView    rows   = b == system.block_size
-                                                             ? pattern
-                                                             : SparsityView{view.n_rows, view.n_columns, view.row_offsets, view.columns};
-                          result->reinit(backend, rows, b, b, {format.slice_height, format.short_columns, format.skip_padding});
-                          dispatch(backend,
-                                   [&](auto where) { kernels::fill_values(where, view, result->row_lengths(), result->view()); });
-                          return result;
+      default: {
+        auto                  result = std::make_shared<SlicedEllpackMatrix<double>>();
+        const CSRView<double> view   = csr.view();
+        const SparsityView    rows   = b == system.block_size
+                                           ? pattern
+                                           : SparsityView{view.n_rows, view.n_columns, view.row_offsets, view.columns};
+        result->reinit(backend, rows, b, b, {format.slice_height, format.short_columns, format.skip_padding});
+        dispatch(backend,
+                 [&](auto where) { kernels::fill_values(where, view, result->row_lengths(), result->view()); });
+        return result;
       }
       }
-                      }
+    }
 
-                      double measure(const System            &system,
-                                     const SparsityView      &pattern,
-                                     const CSRMatrix<double> &csr,
-                                     const MatrixFormat      &format,
-                                     const PatternStatistics &statistics)
-                      {
-                        const std::shared_ptr<const MatrixBase<double>> matrix = make(system, pattern, csr, format);
-                        const Vector<double>                            x(backend, source);
-                        Vector<double>                                  y(backend, source.size());
-                        y = std::numeric_limits<double>::quiet_NaN();
-                        matrix->vmult(y, x);
-                        const double error = relative_difference(y.copy_to_host(), expected);
-                        const int    n     = memory.is_device ? 10 : 1; // products of a measurement: launches overlap
-                        const double time  = median(host_times(n_repetitions,
-                                                               [&]() {
+    double measure(const System            &system,
+                   const SparsityView      &pattern,
+                   const CSRMatrix<double> &csr,
+                   const MatrixFormat      &format,
+                   const PatternStatistics &statistics)
+    {
+      const std::shared_ptr<const MatrixBase<double>> matrix = make(system, pattern, csr, format);
+      const Vector<double>                            x(backend, source);
+      Vector<double>                                  y(backend, source.size());
+      y = std::numeric_limits<double>::quiet_NaN();
+      matrix->vmult(y, x);
+      const double error = relative_difference(y.copy_to_host(), expected);
+      const int    n     = memory.is_device ? 10 : 1; // products of a measurement: launches overlap
+      const double time  = median(host_times(n_repetitions,
+                                             [&]() {
                                               for (int i = 0; i < n; ++i)
                                                 matrix->vmult(y, x);
                                               backend.synchronize();
                                             })) /
-                                            n;
-                        const double bytes = product_bytes(format, statistics, sizeof(double), memory);
-                        const double share = typical_efficiency(format, statistics, sizeof(double), memory), n_dofs = source.size();
-                        // The limit is what the model expects: above 100 % the product is faster than that.
-                        report.add({title(system, format.name()),
-                                    "time",
-                                    time / n_dofs,
-                                    "s/DoF",
-                                    bytes / share / limit / n_dofs,
-                                    error < 200. * std::numeric_limits<double>::epsilon(),
-                                    {{"bytes per DoF", bytes / n_dofs},
-                                     {"efficiency", bytes / time / limit},
-                                     {"expected efficiency", share},
-                                     {"difference", error}}});
-                        return time;
-                      }
-                    };
+                          n;
+      const double bytes = product_bytes(format, statistics, sizeof(double), memory);
+      const double share = typical_efficiency(format, statistics, sizeof(double), memory), n_dofs = source.size();
+      // The limit is what the model expects: above 100 % the product is faster than that.
+      report.add({title(system, format.name()),
+                  "time",
+                  time / n_dofs,
+                  "s/DoF",
+                  bytes / share / limit / n_dofs,
+                  error < 200. * std::numeric_limits<double>::epsilon(),
+                  {{"bytes per DoF", bytes / n_dofs},
+                   {"efficiency", bytes / time / limit},
+                   {"expected efficiency", share},
+                   {"difference", error}}});
+      return time;
+    }
+  };
 
-                    int main_program(const int argc, char **argv)
-                    {
-                      Options options({{"backend", "auto"},
-                                       {"n", "64"},
-                                       {"laplace-n", "128"},
-                                       {"tetrahedra-n", "127"},
-                                       {"voxels", "160"},
-                                       {"repetitions", "15"}},
-                                      {});
-                      options.parse(argc, argv);
-                      const Backend backend(options.get("backend"));
-                      Report        report("formats", backend.device_name());
-                      if (backend.kind() != BackendKind::cuda)
+  int main_program(const int argc, char **argv)
+  {
+    Options options({{"backend", "auto"},
+                     {"n", "64"},
+                     {"laplace-n", "128"},
+                     {"tetrahedra-n", "128"},
+                     {"voxels", "160"},
+                     {"repetitions", "15"}},
+                    {});
+    options.parse(argc, argv);
+    const Backend backend(options.get("backend"));
+    Report        report("formats", backend.device_name());
+    if (backend.kind() != BackendKind::cuda)
       report.threads = omp_get_max_threads();
-    Study study(backend, options.get_int("repetitions"), report);
-                      study.run(grid_system<3>("Q1 elasticity 3D", options.get_int("n")));
-                      study.run(grid_system<1>("Q1 Laplace 3D", options.get_int("laplace-n")));
-                      study.run(scalar_system("P1 tetrahedra", helmholtz_matrix(options.get_int("tetrahedra-n"))));
-                      study.run(scalar_system("pressure on voxels", VoxelSystem(options.get_int("voxels")).matrix()));
-                      report.write(options.get("json"));
-                      return report.all_verified() ? 0 : 1;
-                    }
+    Study      study(backend, options.get_int("repetitions"), report);
+    const auto size = [&](const char *option) { return options.get_int(option) - 1; };
+    study.run(assembled_system<Elasticity<3>>("Q1 elasticity 3D", backend, synthetic::cube_of_hexahedra(size("n"), 3),
+                                              {0.5769230769, 0.3846153846}));
+    const std::vector<double> helmholtz = {1., 0., 0., 1., 0., 1., 1.};
+    study.run(assembled_system<Diffusion<3>>("Q1 Laplace 3D", backend,
+                                             synthetic::cube_of_hexahedra(size("laplace-n"), 1), helmholtz));
+    study.run(assembled_system<Diffusion<3>>("P1 tetrahedra", backend,
+                                             synthetic::cube_of_tetrahedra(size("tetrahedra-n"), 1, true), helmholtz));
+    study.run(scalar_system("pressure on voxels", VoxelSystem(options.get_int("voxels")).matrix()));
+    report.write(options.get("json"));
+    return report.all_verified() ? 0 : 1;
+  }
 } // namespace
 
 int main(const int argc, char **argv)

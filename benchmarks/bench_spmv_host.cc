@@ -148,15 +148,18 @@ namespace
         measure("ELL + COO, fp64", hybrid,
                 12. * hybrid.ellpack().n_stored_elements() + 16. * hybrid.coordinate().n_nonzero_elements());
       }
-      const HostCSR<double> A = csr.to_csr_host();
-      const auto sliced       = [&](const std::string &what, const int b, const int height, const bool short_columns,
+      const CSRView<double> rows = csr.view();
+      const auto sliced          = [&](const std::string &what, const int b, const int height, const bool short_columns,
                               const bool skip_padding) {
         SlicedEllpackMatrix<double> matrix;
-        matrix.reinit(host, A, b, b, {height, short_columns, skip_padding});
+        matrix.reinit(host,
+                      b == n_c ? pattern() : SparsityView{rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns},
+                               b, b, {height, short_columns, skip_padding});
+        kernels::fill_values(Host(), rows, matrix.row_lengths(), matrix.view());
         const double stored = skip_padding ? n : matrix.n_stored_elements();
         measure(what, matrix,
-                      8. * stored + (short_columns ? 2. * stored + 4. * n_dofs : 4. * stored / (b * b)) +
-                          (skip_padding ? 4. * n_dofs / b : 0.));
+                         8. * stored + (short_columns ? 2. * stored + 4. * n_dofs : 4. * stored / (b * b)) +
+                             (skip_padding ? 4. * n_dofs / b : 0.));
       };
       const int all = INT32_MAX;
       if (n_c > 1)

@@ -168,34 +168,36 @@ namespace PatchFEM
                             const int                number_size,
                             const MemoryModel       &memory)
   {
-    using Kind      = MatrixFormat::Kind;
-    const bool high = format.slice_height >= pattern.n_rows && pattern.n_rows > 1024;
+    using Kind = MatrixFormat::Kind;
     static_cast<void>(number_size);
+    // Each row costs as much as some further entries, in its offsets, its last incomplete group of loads and its end.
+    const double n       = pattern.n_rows > 0 ? double(pattern.n_entries()) / double(pattern.scalar_rows()) : 0.;
+    const auto   of_rows = [n](const double limit, const double further) {
+      return limit * (n + 0.01) / (n + 0.01 + further);
+    };
+    const bool tuned = format.slice_height == 32 && !format.skip_padding;
     if (memory.is_device)
       switch (format.kind)
       {
       case Kind::coordinate:
-        return 0.64;
+        return of_rows(0.73, 1.2);
       case Kind::csr:
-        return 0.76;
-      case Kind::hybrid:
+        return of_rows(0.82, 1.5);
       case Kind::mdia:
         return 0.8;
       default:
-        return format.slice_height != 32 || format.skip_padding ? 0.6 : format.short_columns ? 0.88 : 0.93;
+        if (!tuned)
+          return format.kind == Kind::sliced_ellpack && pattern.block_rows > 1 ? 0.55 : 0.4;
+        return format.short_columns ? of_rows(0.95, 2.6) : of_rows(0.97, 1.6);
       }
     switch (format.kind)
     {
+    case Kind::csr:
+    case Kind::coordinate:
     case Kind::mdia:
-      return 0.77;
-    case Kind::sliced_ellpack:
-    case Kind::sliced_scalar:
-      return high || format.slice_height != 32 ? 0.74
-             : format.short_columns            ? 0.78
-             : pattern.block_rows > 1          ? 0.88
-                                               : 0.96;
+      return 1.1;
     default:
-      return 0.95;
+      return tuned ? (format.short_columns ? 1.1 : 1.15) : 1.;
     }
   }
 

@@ -48,7 +48,7 @@ namespace
     return Array<std::int64_t>(backend, values);
   }
 
-  constexpr std::int64_t far = (std::int64_t(1) << 31) + 4096;
+  constexpr std::int64_t far = (std::int64_t(1) << 31) + (1 << 20);
 
   /** Whether @p backend has memory, or on the host addresses, for @p bytes. */
   bool has_room(const Backend &backend, const std::size_t bytes)
@@ -82,11 +82,13 @@ TEST_P(LargeMatrixTest, EntriesBehind2To31)
       const Vector<float>      x(where, cases::to<float>(cases::random_values(A.n_columns, 5)));
       Vector<float>            expected(where, A.n_rows), result(where, cases::not_a_number<float>(A.n_rows));
       SlicedEllpackView<float> view = matrix.view();
-      const std::int64_t       n = matrix.n_stored_elements() / (b * b), before = far / (b * b);
+      const std::int64_t       n = matrix.n_stored_elements() / (b * b), before = far / (b * b) / 800 * 800;
+      ASSERT_GT(before * b * b, std::int64_t(1) << 31);
       matrix.vmult(expected, x);
-      const Array<std::int64_t> offsets = shifted(where, view.slice_offsets, view.n_slices() + 1, before);
-      Shifted<int>              columns(where, view.columns, n, before);
-      Shifted<float>            values(where, view.values, n * b * b, before * b * b);
+      // A slice begins at a multiple of its height.
+      const Array<std::int64_t>               offsets = shifted(where, view.slice_offsets, view.n_slices() + 1, before);
+      Shifted<int>                            columns(where, view.columns, n, before);
+      Shifted<float>                          values(where, view.values, n * b * b, before * b * b);
       std::unique_ptr<Shifted<std::uint16_t>> steps;
       if (view.column_steps != nullptr)
       {
