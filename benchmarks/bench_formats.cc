@@ -150,7 +150,7 @@ namespace
       report.add({title(system, "the format chosen against the fastest"),
                   "time",
                   seconds[choice.format.name()] / best,
-                  "",
+                  "1",
                   0.,
                   true,
                   {{"counting in products of CSR", counting / product}}});
@@ -239,7 +239,8 @@ namespace
                   {{"bytes per DoF", bytes / n_dofs},
                    {"efficiency", bytes / time / limit},
                    {"expected efficiency", share},
-                   {"difference", error}}});
+                   {"difference", error}},
+                  true});
       return time;
     }
   };
