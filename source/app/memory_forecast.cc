@@ -58,8 +58,8 @@ namespace PatchFEM
       }
 
       // ElementBatches sorts by the number of cells inside of windows.
-      double stored = 0.;
-      const int width = std::max(1, sorting_window); // one that is chosen pads no more than none
+      double    stored = 0.;
+      const int width  = std::max(1, sorting_window); // one that is chosen pads no more than none
       for (int window = 0; window < n; window += width)
       {
         const int end = std::min(n, window + width);
