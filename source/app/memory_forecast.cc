@@ -126,11 +126,18 @@ namespace PatchFEM
     result.matrix              = csr ? n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t)
                                      : static_cast<std::size_t>(padding * (n_values * number_size + n_blocks * sizeof(int))) +
                               n_nodes * sizeof(int);
-    // A format that is chosen may have columns of 16 bits beside those of 32; one that is timed may be in compressed rows.
-    if (assembly.format == "auto" && n_comp == 1)
-      result.matrix += static_cast<std::size_t>(padding * n_blocks) * sizeof(std::uint16_t);
-    if (assembly.format == "auto" && assembly.calibrate)
-      result.matrix = std::max(result.matrix, n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t));
+    if (assembly.format == "auto")
+    {
+      using Kind = PreconditionerForecast::Kind;
+      // Columns of 16 bits beside those of 32, or compressed rows where so much is padding, or where they are timed.
+      const std::size_t rows = n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t);
+      if (n_comp == 1)
+        result.matrix += static_cast<std::size_t>(padding * n_blocks) * sizeof(std::uint16_t);
+      if (preconditioner.kind == Kind::diagonal || preconditioner.kind == Kind::polynomial)
+        result.matrix = std::min(result.matrix, rows * 5 / 4);
+      if (assembly.calibrate)
+        result.matrix = std::max(result.matrix, rows);
+    }
 
     // Columns of the sparsity are there until the matrix has them, so they count to it.
     const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);
