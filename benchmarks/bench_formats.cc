@@ -140,7 +140,7 @@ namespace
           product = time;
       }
       // What the model chooses, in units of the fastest that could be chosen.
-      const std::vector<MatrixFormat> candidates = assembled_formats(statistics, memory);
+      const std::vector<MatrixFormat> candidates = assembled_formats(statistics);
       double                          best       = HUGE_VAL;
       for (const MatrixFormat &format : candidates)
         if (seconds.count(format.name()) > 0)
@@ -228,7 +228,7 @@ namespace
                                             })) /
                           n;
       const double bytes = product_bytes(format, statistics, sizeof(double), memory);
-      const double share = typical_efficiency(format, statistics, sizeof(double), memory), n_dofs = source.size();
+      const double share = typical_efficiency(format, statistics, memory), n_dofs = source.size();
       // The limit is what the model expects: above 100 % the product is faster than that.
       report.add({title(system, format.name()),
                   "time",

@@ -143,7 +143,7 @@ namespace PatchFEM
       const bool                automatic = assembly.format == "auto";
       std::vector<MatrixFormat> formats;
       if (automatic)
-        formats = assembled_formats(counted, memory);
+        formats = assembled_formats(counted);
       else
         formats.push_back({assembly.format == "csr" ? Kind::csr : Kind::sliced_ellpack, assembly.slice_height});
       if (automatic && keep_blocks)

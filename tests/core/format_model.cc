@@ -111,7 +111,7 @@ TEST_P(FormatModelTest, EmptyPatterns)
     const DevicePattern     pattern(backend(), A);
     const PatternStatistics s = pattern_statistics(backend(), pattern.view);
     EXPECT_EQ(s.n_entries(), 0);
-    for (const FormatPrediction &p : predict_formats(assembled_formats(s, device), s, 8, device))
+    for (const FormatPrediction &p : predict_formats(assembled_formats(s), s, 8, device))
       EXPECT_TRUE(std::isfinite(p.cost())) << p.format.name();
   }
 }
@@ -142,7 +142,7 @@ TEST_P(FormatModelTest, ChoosesByBytes)
   const auto best = [&](const HostCSR<double> &A, const int b, const MemoryModel &memory) {
     const DevicePattern     pattern(backend(), A);
     const PatternStatistics s = pattern_statistics(backend(), pattern.view, b, b);
-    return predict_formats(assembled_formats(s, memory), s, 8, memory)[0].format;
+    return predict_formats(assembled_formats(s), s, 8, memory)[0].format;
   };
   // Rows of one length: slices; with 16-bit columns where they are read, and blocks save more columns than those.
   const HostCSR<double> even = rows_of(3000, [](int) { return 27; });
@@ -218,7 +218,7 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string file = std::string(folder) + "/deeper/rates";
   const auto        run  = [&](auto number, const std::string &name) {
-    auto      predictions = predict_formats(assembled_formats(s, memory), s, sizeof(number), memory);
+    auto      predictions = predict_formats(assembled_formats(s), s, sizeof(number), memory);
     const int n           = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, name);
     for (std::size_t i = 0; i < predictions.size(); ++i)
     {
@@ -227,7 +227,7 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
     }
     return n;
   };
-  const int n_formats = static_cast<int>(assembled_formats(s, memory).size());
+  const int n_formats = static_cast<int>(assembled_formats(s).size());
   EXPECT_EQ(run(1., file), n_formats);
   EXPECT_EQ(run(1., file), 0);
   EXPECT_EQ(run(1.f, file), n_formats);

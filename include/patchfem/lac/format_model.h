@@ -99,16 +99,13 @@ namespace PatchFEM
                        const MemoryModel       &memory);
 
   /**
-   * The share of the memory's rate (on CUDA of reading, on the host of STREAM's triad) that products in @p format reach on
-   * matrices of @p number_size bytes a value, as measured by bench_formats.
+   * The share of the memory's rate (on CUDA of reading, on the host of STREAM's triad, whose writes count less than they
+   * move) that products in @p format reach, as measured by bench_formats and bench_spmv.
    */
-  double typical_efficiency(const MatrixFormat      &format,
-                            const PatternStatistics &pattern,
-                            int                      number_size,
-                            const MemoryModel       &memory);
+  double typical_efficiency(const MatrixFormat &format, const PatternStatistics &pattern, const MemoryModel &memory);
 
   /** The formats that matrices can be assembled into. */
-  std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern, const MemoryModel &memory);
+  std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern);
 
   /** What each of @p formats is expected to cost, the cheapest first. */
   std::vector<FormatPrediction> predict_formats(const std::vector<MatrixFormat> &formats,
