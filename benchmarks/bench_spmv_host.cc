@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sparse matrix-vector products on the threads of the host beside the triad of STREAM, on the Q1 systems of bench_spmv.
+// Sparse matrix-vector products of every format on the threads of the host beside the triad of STREAM, on the Q1 systems
+// of bench_spmv.
 //   bench_spmv_host [--n NODES] [--laplace-n NODES] [--voxels N] [--repetitions N] [--json FILE]
 #include "benchmark.h"
 #include "grid_system.h"
@@ -130,10 +131,58 @@ namespace
       measure(what, matrix, sizeof(Number) * stored + 4. * stored / (n_c * n_c) + 8. * (view.n_slices() + 1));
     }
 
+    /** Formats that are made from scalar rows. */
+    void further()
+    {
+      CSRMatrix<double> csr;
+      fill(csr);
+      const double n = csr.n_nonzero_elements(), n_dofs = csr.n_rows();
+      {
+        CoordinateMatrix<double> coordinate;
+        coordinate.reinit(csr);
+        measure("COO, fp64", coordinate, 16. * n + 8. * n_dofs); // the destination is set first
+      }
+      {
+        HybridMatrix<double> hybrid;
+        hybrid.reinit(csr);
+        measure("ELL + COO, fp64", hybrid,
+                12. * hybrid.ellpack().n_stored_elements() + 16. * hybrid.coordinate().n_nonzero_elements());
+      }
+      const CSRView<double> rows = csr.view();
+      const auto sliced          = [&](const std::string &what, const int b, const int height, const bool short_columns,
+                              const bool skip_padding) {
+        SlicedEllpackMatrix<double> matrix;
+        matrix.reinit(host,
+                      b == n_c ? pattern() : SparsityView{rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns},
+                               b, b, {height, short_columns, skip_padding});
+        kernels::fill_values(Host(), rows, matrix.row_lengths(), matrix.view());
+        const double stored = skip_padding ? n : matrix.n_stored_elements();
+        measure(what, matrix,
+                         8. * stored + (short_columns ? 2. * stored + 4. * n_dofs : 4. * stored / (b * b)) +
+                             (skip_padding ? 4. * n_dofs / b : 0.));
+      };
+      const int all = INT32_MAX;
+      if (n_c > 1)
+        sliced("BELL, fp64", n_c, all, false, false);
+      sliced("ELLPACK, fp64", 1, all, false, false);
+      sliced("ELLPACK-R, fp64", 1, all, false, true);
+      if (n_c > 1)
+        sliced("SELL-32, fp64", 1, 32, false, false);
+      sliced("SELL-32, 16-bit columns, fp64", 1, 32, true, false);
+    }
+
     template <typename Number>
     void csr(const std::string &what)
     {
       CSRMatrix<Number> matrix;
+      fill(matrix);
+      measure(what, matrix, (sizeof(Number) + 4.) * matrix.n_nonzero_elements() + 8. * (matrix.n_rows() + 1.));
+    }
+
+  private:
+    template <typename Number>
+    void fill(CSRMatrix<Number> &matrix)
+    {
       matrix.reinit(host, pattern(), n_c, n_c);
       const CSRView<Number> view = matrix.view();
 #pragma omp parallel for schedule(static)
@@ -145,10 +194,8 @@ namespace
           for (int b = 0; b < n_c; ++b)
             view.values[e + b] = Number(block[row % n_c * n_c + b]);
         }
-      measure(what, matrix, (sizeof(Number) + 4.) * matrix.n_nonzero_elements() + 8. * (view.n_rows + 1.));
     }
 
-  private:
     const Backend       host{"host"};
     GridSystem<n_c>     system;
     int                 n_repetitions;
@@ -208,11 +255,14 @@ namespace
       elasticity.csr<double>("CSR, fp64");
       elasticity.sliced<double>("SBELL 3x3, fp64");
       elasticity.sliced<float>("SBELL 3x3, fp32");
+      elasticity.further();
     }
     {
       Products<1> laplace(options.get_int("laplace-n"), n_repetitions, stream, report);
       laplace.csr<double>("CSR, fp64");
       laplace.sliced<double>("SELL-32, fp64");
+      laplace.sliced<float>("SELL-32, fp32");
+      laplace.further();
     }
     voxels(options.get_int("voxels"), n_repetitions, stream, report);
     report.write(options.get("json"));

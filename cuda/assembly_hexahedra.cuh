@@ -171,8 +171,10 @@ namespace PatchFEM
       {
         int          patch;
         bool         exists = false;
-        int          cell = 0, node[2] = {0, 0}, first_block = 0, start[2] = {0, 0}, row[2] = {-1, -1};
+        int          cell = 0, node[2] = {0, 0}, row[2] = {-1, -1};
         unsigned int pair_of_patch = 0;
+        /// Where the patch and its rows begin, modulo 2^32: a patch has fewer blocks, so differences are exact.
+        unsigned int first_block = 0, start[2] = {0, 0};
         std::int64_t pair          = 0;
         uint2        columns[2];
         double       x[2][3] = {}, extra[n_extra]; ///< coefficients on lanes 4 k, load on lanes 4 k + 1
@@ -224,8 +226,8 @@ namespace PatchFEM
           if (c.row[h] >= 0)
           {
             const int before = __popc(owners[h] & ((1u << v) - 1u)) + (h > 0 ? __popc(owners[0]) : 0);
-            c.start[h]       = static_cast<int>(p.row_offsets[first + c.row[h]]);
-            c.first_block    = static_cast<int>(p.row_offsets[first]);
+            c.start[h]       = static_cast<unsigned int>(p.row_offsets[first + c.row[h]]);
+            c.first_block    = static_cast<unsigned int>(p.row_offsets[first]);
             if (body.with_matrix())
               c.columns[h] = static_cast<const uint2 *>(p.places.view.data)[c.pair + before];
           }
@@ -254,7 +256,7 @@ namespace PatchFEM
         {
           for (int h = 0; h < 2; ++h)
           {
-            reinterpret_cast<int2 *>(out + rows)[v + 4 * h] = make_int2(c.row[h], c.start[h] - c.first_block);
+            reinterpret_cast<int2 *>(out + rows)[v + 4 * h] = make_int2(c.row[h], static_cast<int>(c.start[h] - c.first_block));
             if (c.row[h] >= 0 && body.with_matrix())
               reinterpret_cast<uint2 *>(out + places)[v + 4 * h] = c.columns[h];
           }

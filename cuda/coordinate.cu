@@ -17,11 +17,11 @@ namespace PatchFEM
        * One block of threads per piece: products into shared memory, side by side; then a list of the entries that
        * begin a row, so that neighbouring threads add the products of neighbouring rows.
        */
-      template <typename Number>
+      template <typename Number, typename Result>
       __global__ void __launch_bounds__(block_size) add_pieces_kernel(const CoordinateView<Number> A,
                                                                       const double                 factor,
                                                                       const Number *__restrict__ x,
-                                                                      Number *const y,
+                                                                      Result *const y,
                                                                       double *const carries)
       {
         constexpr int piece = CoordinateView<Number>::piece, per_thread = piece / block_size;
@@ -98,14 +98,14 @@ namespace PatchFEM
           else if (end == n && A.joined(begin + n))
             carries[2 * std::int64_t(blockIdx.x) + 1] = sum;
           else
-            y[row] = static_cast<Number>(static_cast<double>(y[row]) + factor * sum);
+            y[row] = static_cast<Result>(static_cast<double>(y[row]) + factor * sum);
         }
       }
     } // namespace
 
-    template <typename Number>
+    template <typename Number, typename Result>
     void add_pieces(
-        Cuda where, const CoordinateView<Number> &A, const double factor, const Number *x, Number *y, double *carries)
+        Cuda where, const CoordinateView<Number> &A, const double factor, const Number *x, Result *y, double *carries)
     {
       if (A.n_entries == 0)
         return;
@@ -121,12 +121,15 @@ namespace PatchFEM
 
 #define INSTANTIATE_NUMBER(Number)                                                                            \
   template void add_pieces(Cuda, const CoordinateView<Number> &, double, const Number *, Number *, double *); \
-  INSTANTIATE(CoordinateCarryBody<Number>);                                                                   \
+  INSTANTIATE(CoordinateCarryBody<Number, Number>);                                                           \
   INSTANTIATE(CopyRowsBody<Number>);                                                                          \
   INSTANTIATE(CoordinateDiagonalBody<Number>);                                                                \
   INSTANTIATE(PolynomialStepBody<Number>)
 
     INSTANTIATE_NUMBER(float);
     INSTANTIATE_NUMBER(double);
+    template void add_pieces(Cuda, const CoordinateView<float> &, double, const float *, double *, double *);
+    INSTANTIATE(CoordinateCarryBody<float, double>);
+    INSTANTIATE(HybridResidualBody<float>);
   } // namespace kernels
 } // namespace PatchFEM

@@ -4,6 +4,7 @@
 #include "workspace.cuh"
 
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/pattern_statistics.h>
 #include <patchfem/kernels/polynomial.h>
 #include <patchfem/kernels/sliced_ellpack.h>
 
@@ -66,7 +67,7 @@ namespace PatchFEM
         const std::int64_t width  = (offsets[slice + 1] - offsets[slice]) / slice_height;
         const std::int64_t begin  = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
         const std::int64_t length = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
-        int                column = 0;
+        int                column = width > 0 && length == 0 ? padding_column(pattern, slice_height, row) : 0;
         for (std::int64_t k = 0; k < width; ++k)
         {
           if (k < length)
@@ -166,6 +167,8 @@ namespace PatchFEM
 
     template void parallel_for(Cuda, std::int64_t, const ColumnStepsBody &);
     template void parallel_for(Cuda, std::int64_t, const CountShortSlicesBody &);
+    template void parallel_for(Cuda, std::int64_t, const PaddingBody &);
+    template void parallel_for(Cuda, std::int64_t, const SampleSlicesBody &);
 
 #define INSTANTIATE(Number)                                                                                            \
   template void vmult<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                      \

@@ -58,10 +58,11 @@ namespace PatchFEM
       }
 
       // ElementBatches sorts by the number of cells inside of windows.
-      double stored = 0.;
-      for (int window = 0; window < n; window += sorting_window)
+      double    stored = 0.;
+      const int width  = std::max(1, sorting_window); // one that is chosen pads no more than none
+      for (int window = 0; window < n; window += width)
       {
-        const int end = std::min(n, window + sorting_window);
+        const int end = std::min(n, window + width);
         std::stable_sort(samples.begin() + window, samples.begin() + end,
                          [](const Sample &a, const Sample &b) { return a.n_cells > b.n_cells; });
       }
@@ -125,6 +126,18 @@ namespace PatchFEM
     result.matrix              = csr ? n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t)
                                      : static_cast<std::size_t>(padding * (n_values * number_size + n_blocks * sizeof(int))) +
                               n_nodes * sizeof(int);
+    if (assembly.format == "auto")
+    {
+      using Kind = PreconditionerForecast::Kind;
+      // Columns of 16 bits beside those of 32, or compressed rows where so much is padding, or where they are timed.
+      const std::size_t rows = n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t);
+      if (n_comp == 1)
+        result.matrix += static_cast<std::size_t>(padding * n_blocks) * sizeof(std::uint16_t);
+      if (preconditioner.kind == Kind::diagonal || preconditioner.kind == Kind::polynomial)
+        result.matrix = std::min(result.matrix, rows * 5 / 4);
+      if (assembly.calibrate)
+        result.matrix = std::max(result.matrix, rows);
+    }
 
     // Columns of the sparsity are there until the matrix has them, so they count to it.
     const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);

@@ -135,13 +135,21 @@ namespace PatchFEM
   void AssemblyParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Matrix");
-    prm.declare_entry("Format", "sliced_ellpack", Patterns::Selection("sliced_ellpack|csr"),
-                      "How the matrix is stored: sliced ELLPACK with blocks of a node's unknowns (SELL, SBELL), or "
-                      "compressed sparse rows. Trilinos has rows of its own.");
+    prm.declare_entry(
+        "Format", "auto", Patterns::Selection("auto|sliced_ellpack|csr"),
+        "How the matrix is stored: sliced ELLPACK with blocks of a node's unknowns (SELL, SBELL), "
+        "compressed sparse rows, or whichever of them, with slices of whatever height and columns of 32 or "
+        "16 bits, a product is expected to be fastest in by the bytes that it moves. Trilinos has rows of "
+        "its own.");
+    prm.declare_entry("Calibrate", "false", Patterns::Bool(),
+                      "With Format = auto: time a few products in each format on this mesh instead of expecting; rates "
+                      "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.");
     prm.declare_entry("Slice height", "32", Patterns::Integer(1, 1024),
-                      "Block rows in a slice of sliced ELLPACK; they are padded to the longest of them.");
-    prm.declare_entry("Sorting window", "256", Patterns::Integer(1),
-                      "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none.");
+                      "With Format = sliced_ellpack: block rows in a slice; they are padded to the longest of them.");
+    prm.declare_entry(
+        "Sorting window", "256", Patterns::Integer(0),
+        "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none, 0 "
+        "takes the smallest window up to 1024 that is expected to leave no more padding than others.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),
@@ -160,8 +168,11 @@ namespace PatchFEM
   {
     prm.enter_subsection("Matrix");
     format         = prm.get("Format");
+    calibrate      = prm.get_bool("Calibrate");
     slice_height   = prm.get_integer("Slice height");
     sorting_window = prm.get_integer("Sorting window");
+    require(!calibrate || format == "auto",
+            "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     strategy       = prm.get("Strategy");

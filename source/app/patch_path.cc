@@ -7,6 +7,7 @@
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/format_calibration.h>
 
 #include <algorithm>
 #include <cmath>
@@ -110,6 +111,36 @@ namespace PatchFEM
              : preconditioner == "incomplete_cholesky" ? Kind::cholesky
              : preconditioner == "amg"                 ? Kind::multigrid
                                                        : Kind::diagonal;
+    }
+
+    /**
+     * The format that @p assembly names, or the one that the model of format_model.h, or a calibration, expects to be the
+     * fastest. @p keep_blocks: the preconditioner works on sliced matrices, of which compressed rows would need a copy.
+     */
+    template <typename Number>
+    FormatPrediction choose_format(const Backend            &backend,
+                                   const AssemblyParameters &assembly,
+                                   const SparsityView       &pattern,
+                                   const int                 block,
+                                   const bool                keep_blocks)
+    {
+      using Kind                          = MatrixFormat::Kind;
+      const MemoryModel         memory    = MemoryModel::of(backend);
+      const PatternStatistics   counted   = pattern_statistics(backend, pattern, block, block);
+      const bool                automatic = assembly.format == "auto";
+      std::vector<MatrixFormat> formats;
+      if (automatic)
+        formats = assembled_formats(counted);
+      else
+        formats.push_back({assembly.format == "csr" ? Kind::csr : Kind::sliced_ellpack, assembly.slice_height});
+      if (automatic && keep_blocks)
+        formats.erase(std::remove_if(formats.begin(), formats.end(),
+                                     [](const MatrixFormat &format) { return format.kind == Kind::csr; }),
+                      formats.end());
+      std::vector<FormatPrediction> predictions = predict_formats(formats, counted, sizeof(Number), memory);
+      if (automatic && assembly.calibrate)
+        calibrate_formats<Number>(backend, pattern, counted, predictions, format_rates_file());
+      return predictions[0];
     }
   } // namespace
 
@@ -279,8 +310,19 @@ namespace PatchFEM
     report.assembly_redundancy = system->assembler().patches().redundancy();
     report.cell_patches        = patch_of_cells(tables, *batches, system->assembler().patches());
 
-    const int block = physics.n_components();
-    if (assembly.format == "csr")
+    const int                          block = physics.n_components();
+    const PreconditionerForecast::Kind kind  = memory_kind(solver.preconditioner);
+    FormatPrediction                   choice;
+    *report.seconds.plan += timed(MPI_COMM_SELF, progress, "format of the matrix", [&] {
+      choice = choose_format<Number>(backend, assembly, system->assembler().sparsity().view(), block,
+                                     kind == PreconditionerForecast::Kind::ssor ||
+                                         kind == PreconditionerForecast::Kind::cholesky ||
+                                         kind == PreconditionerForecast::Kind::multigrid);
+      backend.synchronize();
+    });
+    report.format_choice = choice.format.name();
+    report.product_bytes = choice.bytes;
+    if (choice.format.kind == MatrixFormat::Kind::csr)
       solve_with<CSRMatrix<Number>>(
           [&](CSRMatrix<Number> &matrix) {
             matrix.reinit(backend, system->assembler().sparsity().view(), block, block);
@@ -289,7 +331,8 @@ namespace PatchFEM
     else
       solve_with<SlicedEllpackMatrix<Number>>(
           [&](SlicedEllpackMatrix<Number> &matrix) {
-            matrix.reinit(backend, system->assembler().sparsity().view(), block, block, {assembly.slice_height});
+            matrix.reinit(backend, system->assembler().sparsity().view(), block, block,
+                          {choice.format.slice_height, choice.format.short_columns});
           },
           *system, discretisation, physics, report);
 

@@ -112,6 +112,8 @@ namespace PatchFEM
               {"nnz", path.nnz},
               {"stored", path.stored},
               {"format", path.format},
+              {"format_choice", path.format_choice},
+              {"product_bytes", value_or_null(path.product_bytes)},
               {"precision", path.precision},
               {"preconditioner", path.preconditioner},
               {"amg", amg_to_json(path.amg)},
@@ -263,6 +265,10 @@ namespace PatchFEM
     add_row("total", cycle.path.seconds.total(),
             cycle.baseline ? std::optional<double>(cycle.baseline->seconds.total()) : std::nullopt);
     table.write_text(out, dealii::TableHandler::org_mode_table);
+    if (cycle.path.product_bytes && cycle.n_dofs > 0)
+      out << "Matrix: " << cycle.path.format_choice << "; a product moves " << std::setprecision(3)
+          << *cycle.path.product_bytes / static_cast<double>(cycle.n_dofs) << " bytes per unknown"
+          << std::setprecision(6) << '\n';
     if (cycle.path.amg)
       print_hierarchy(*cycle.path.amg, out);
     if (cycle.baseline)

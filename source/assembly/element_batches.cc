@@ -112,7 +112,7 @@ namespace PatchFEM
   void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
   {
     require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
-    require(data.sorting_window >= 1, "The sorting window must be at least one row.");
+    require(data.sorting_window >= 0, "The sorting window must be at least one row, or 0 for one that is chosen.");
     require(tables.batches.size() <= BatchesView::max_batches,
             "More than " + std::to_string(BatchesView::max_batches) + " different finite elements in one problem.");
     require(tables.n_cells() > 0, "The mesh has no cells.");
@@ -217,7 +217,26 @@ namespace PatchFEM
     return result;
   }
 
-  void ElementBatches::order_nodes(const ElementTables &tables, const int window)
+  int ElementBatches::choose_window(const Array<int> &order, const Array<int> &n_cells_of) const
+  {
+    using Windows                = kernels::SortingWindows;
+    const std::int64_t  n_groups = (std::int64_t(n_node) + Windows::largest - 1) / Windows::largest;
+    Array<std::int64_t> stored(place, Windows::n * n_groups);
+    run(place, n_groups,
+        kernels::WindowPaddingBody{n_node, dim == 3 ? 4 : 2, order.data(), n_cells_of.data(), stored.data(), n_groups});
+    const std::vector<std::int64_t> of_groups        = stored.to_vector();
+    std::int64_t                    sums[Windows::n] = {};
+    for (int w = 0; w < Windows::n; ++w)
+      for (std::int64_t g = 0; g < n_groups; ++g)
+        sums[w] += of_groups[w * n_groups + g];
+    const std::int64_t least  = *std::min_element(sums, sums + Windows::n);
+    int                choice = 0;
+    while (sums[choice] > least + least / 200)
+      ++choice;
+    return Windows::size(choice);
+  }
+
+  void ElementBatches::order_nodes(const ElementTables &tables, int window)
   {
     Array<int>           first_cell(place, n_node), n_cells_of(place, n_node), order(place, n_node);
     Array<std::uint64_t> keys(place, n_node);
@@ -236,6 +255,9 @@ namespace PatchFEM
 
     run(place, n_node, kernels::IotaBody{order.data()});
     dispatch(place, [&](auto where) { kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 60); });
+    if (window == 0)
+      window = choose_window(order, n_cells_of);
+    chosen_window = window;
     if (window > 1)
     {
       run(place, n_node, kernels::WindowKeyBody{order.data(), n_cells_of.data(), window, keys.data()});

@@ -32,14 +32,18 @@ namespace PatchFEM
         const Number      *v           = A.values + begin;
         Sum                sums[lanes] = {};
         int                k           = 0;
-        for (; k + lanes <= width; k += lanes)
-        {
+        const auto         request     = [&]() {
           __builtin_prefetch(v + k + entries_ahead);
           __builtin_prefetch(c + k + entries_ahead);
+        };
+        for (; k + lanes <= width; k += lanes)
+        {
+          request();
 #pragma omp simd
           for (int j = 0; j < lanes; ++j)
             sums[j] += static_cast<Sum>(v[k + j]) * static_cast<Sum>(x[c[k + j]]);
         }
+        request();
         Sum rest = 0;
         for (; k < width; ++k)
           rest += static_cast<Sum>(v[k]) * static_cast<Sum>(x[c[k]]);

@@ -11,6 +11,8 @@ namespace PatchFEM
   {
     namespace
     {
+      constexpr int columns_ahead = 1024; ///< how far ahead memory is asked for, see csr.cc
+
       /**
        * Calls @p use(row, sum) for the rows of slice @p s. The innermost loop runs over rows, so that columns are read
        * contiguously and only the source is gathered.
@@ -26,9 +28,15 @@ namespace PatchFEM
         Sum sums[h]               = {};
         for (int k = 0; k < width; ++k, c += h)
         {
+          __builtin_prefetch(c + columns_ahead);
+          __builtin_prefetch(c + columns_ahead + 16);
+          // Behind the end of a row something is read that is there, so that gathers need no mask.
 #pragma omp simd
           for (int r = 0; r < h; ++r)
-            sums[r] += c[r] < 0 ? Sum(0) : static_cast<Sum>(x[c[r]]);
+          {
+            const Sum value = static_cast<Sum>(x[c[r] < 0 ? 0 : c[r]]);
+            sums[r] += c[r] < 0 ? Sum(0) : value;
+          }
         }
         for (int r = 0; r < n; ++r)
           use(first + r, static_cast<Sum>(A.diagonal[first + r]) * static_cast<Sum>(x[first + r]) +

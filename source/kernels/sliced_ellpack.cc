@@ -14,6 +14,55 @@ namespace PatchFEM
   {
     namespace
     {
+      /// Rows that are summed side by side in slices of other heights than 32: pages of values are far apart there.
+      constexpr int strip_rows(const int block_rows)
+      {
+        return std::max(64, 512 / block_rows);
+      }
+
+      constexpr int max_strip_rows = strip_rows(1), max_strip_sums = 64 * 12;
+
+      /**
+       * Asks for the memory @p distance values behind @p n values of @p pointer. Beside their gathers the processor's own
+       * prefetching does not keep the streams of values and columns at the rate of memory (see csr.cc). Requests past the
+       * end of the arrays are ignored.
+       */
+      template <typename T>
+      inline void prefetch(const T *pointer, const std::int64_t distance, const int n)
+      {
+        constexpr int line = 64 / sizeof(T);
+        for (int i = 0; i < n; i += line)
+          __builtin_prefetch(pointer + distance + i);
+      }
+
+      constexpr int ahead = 512; ///< values or columns, in slices of 32
+
+      /** The sums of a slice of 32 rows of scalars whose columns are known by steps. */
+      template <typename Sum, typename Number>
+      inline void slice_sums_by_steps(const SlicedEllpackView<Number> &A,
+                                      const std::int64_t               begin,
+                                      const int                        width,
+                                      const Number *__restrict__ x,
+                                      Sum *__restrict__ sums)
+      {
+        const std::uint16_t *__restrict__ step = A.column_steps + begin;
+        const Number *__restrict__ v           = A.values + begin;
+        int column[32];
+        for (int r = 0; r < 32; ++r)
+          column[r] = A.columns[begin + r] - 1;
+        for (int k = 0; k < width; ++k, step += 32, v += 32)
+        {
+          prefetch(v, ahead, 32);
+          prefetch(step, ahead, 32);
+#pragma omp simd
+          for (int r = 0; r < 32; ++r)
+            column[r] += step[r];
+#pragma omp simd
+          for (int r = 0; r < 32; ++r)
+            sums[r] += static_cast<Sum>(v[r]) * static_cast<Sum>(x[column[r]]);
+        }
+      }
+
       /**
        * Rows [first, first + count) of slice @p s, sums[a * count + r]. Written for the vector units: the innermost
        * loop runs over rows, so that values and columns are read contiguously and only the source is gathered. Zeros in
@@ -33,48 +82,63 @@ namespace PatchFEM
         const int          bc        = BC > 0 ? BC : A.block_columns;
         const std::int64_t begin     = A.slice_offsets[s];
         const int          width     = A.slice_width(s);
+        const std::int64_t next      = H > 0 ? ahead : std::int64_t(br) * bc * h; // of values; else in the next block
         const int *__restrict__ c    = A.columns + begin + first;
         const Number *__restrict__ v = A.values + begin * br * bc + first;
         for (int i = 0; i < br * n; ++i)
           sums[i] = 0;
+        if constexpr (BR == 1 && BC == 1 && H == 32)
+          if (A.column_steps != nullptr && width > 0 && A.column_steps[begin] == 1)
+            return slice_sums_by_steps(A, begin, width, x, sums);
         for (int k = 0; k < width; ++k, c += h, v += std::int64_t(br) * bc * h)
+        {
+          prefetch(c, H > 0 ? ahead : h, n);
           for (int b = 0; b < bc; ++b)
           {
-            Sum gathered[H > 0 ? H : 64];
+            Sum gathered[H > 0 ? H : max_strip_rows];
 #pragma omp simd
             for (int r = 0; r < n; ++r)
               gathered[r] = static_cast<Sum>(x[c[r] * bc + b]);
             for (int a = 0; a < br; ++a)
             {
               const Number *__restrict__ entry = v + std::int64_t(a * bc + b) * h;
+              prefetch(entry, next, n);
 #pragma omp simd
               for (int r = 0; r < n; ++r)
                 sums[a * n + r] += static_cast<Sum>(entry[r]) * gathered[r];
             }
           }
+        }
       }
 
-      /**
-       * Calls @p use(row, sum) for every scalar row of block rows [begin, end), rows of a block together; begin is the
-       * first row of a slice or of a strip of 64 rows in it.
-       */
+      /** How many strips a slice is cut into, each of which is worked on by one thread. */
+      template <int H, typename Number>
+      inline int strips_per_slice(const SlicedEllpackView<Number> &A)
+      {
+        const int strip = strip_rows(A.block_rows);
+        return H > 0 ? 1 : A.slice_height / strip + (A.slice_height % strip != 0);
+      }
+
+      /** Calls @p use(row, sum) for every scalar row of a strip, rows of a block together. */
       template <int BR, int BC, int H, typename Sum, typename Number, typename Use>
-      inline void slice_product(const SlicedEllpackView<Number> &A, const int s, const Number *x, const Use &use)
+      inline void
+      strip_product(const SlicedEllpackView<Number> &A, const std::int64_t i, const Number *x, const Use &use)
       {
         const int br    = BR > 0 ? BR : A.block_rows;
         const int h     = H > 0 ? H : A.slice_height;
-        const int strip = H > 0 ? H : 64;
-        Sum       sums[(BR > 0 ? BR : 12) * (H > 0 ? H : 64)];
-        const int rows = std::min(h, A.n_rows - s * h);
-        for (int first = 0; first < rows; first += strip)
-        {
-          const int count = H > 0 ? H : std::min(strip, rows - first);
-          slice_sums<BR, BC, H>(A, s, first, count, x, sums);
-          const int used = std::min(count, rows - first);
-          for (int r = 0; r < used; ++r)
-            for (int a = 0; a < br; ++a)
-              use((std::int64_t(s) * h + first + r) * br + a, sums[a * count + r]);
-        }
+        const int strip = H > 0 ? H : strip_rows(br);
+        const int s     = static_cast<int>(i / strips_per_slice<H>(A));
+        const int first = static_cast<int>(i % strips_per_slice<H>(A)) * strip;
+        const int rows  = std::min(h, A.n_rows - s * h);
+        if (first >= rows)
+          return;
+        Sum       sums[H > 0 && BR > 0 ? BR * H : max_strip_sums];
+        const int used  = std::min(strip, rows - first);
+        const int count = H > 0 ? H : used;
+        slice_sums<BR, BC, H>(A, s, first, count, x, sums);
+        for (int r = 0; r < used; ++r)
+          for (int a = 0; a < br; ++a)
+            use((std::int64_t(s) * h + first + r) * br + a, sums[a * count + r]);
       }
 
       /** Calls @p run with the sizes as compile-time constants where there is a tuned variant. */
@@ -113,10 +177,10 @@ namespace PatchFEM
       inline void product(const SlicedEllpackView<Number> &A, const Number *x, const Use &use)
       {
         with_sizes(A, [&](auto br, auto bc, auto h) {
-          const int n_slices = A.n_slices();
+          const std::int64_t n = std::int64_t(A.n_slices()) * strips_per_slice<decltype(h)::value>(A);
 #pragma omp parallel for schedule(static)
-          for (int s = 0; s < n_slices; ++s)
-            slice_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Sum>(A, s, x, use);
+          for (std::int64_t i = 0; i < n; ++i)
+            strip_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Sum>(A, i, x, use);
         });
       }
     } // namespace
@@ -151,19 +215,21 @@ namespace PatchFEM
       }
       double p_dot_q = 0.;
       with_sizes(A, [&](auto br, auto bc, auto h) {
+        constexpr int height    = decltype(h)::value;
+        const int     rows_each = height > 0 ? height : std::min(A.slice_height, strip_rows(A.block_rows));
         sum_parts<1>(
-            A.n_slices(), cg.partials, &p_dot_q,
+            std::int64_t(A.n_slices()) * strips_per_slice<height>(A), cg.partials, &p_dot_q,
             [&](const std::int64_t begin, const std::int64_t end, double *sums) {
               double total = 0.;
-              for (std::int64_t s = begin; s < end; ++s)
-                slice_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Number>(
-                    A, static_cast<int>(s), p, [&](const std::int64_t row, const Number sum) {
+              for (std::int64_t i = begin; i < end; ++i)
+                strip_product<decltype(br)::value, decltype(bc)::value, height, Number>(
+                    A, i, p, [&](const std::int64_t row, const Number sum) {
                       q[row] = sum;
                       total += static_cast<double>(p[row]) * static_cast<double>(sum);
                     });
               sums[0] = total;
             },
-            std::int64_t(A.slice_height) * A.block_rows * 16); // a row of a matrix costs more than one of a vector
+            std::int64_t(rows_each) * A.block_rows * 16); // a row of a matrix costs more than one of a vector
       });
       cg_finish_product(cg, p_dot_q);
     }
@@ -205,12 +271,13 @@ namespace PatchFEM
         const int width = static_cast<int>((offsets[s + 1] - offsets[s]) / slice_height);
         for (int r = 0; r < slice_height; ++r)
         {
-          const std::int64_t row    = std::int64_t(s) * slice_height + r;
-          const std::int64_t begin  = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
-          const std::int64_t length = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
+          const std::int64_t row     = std::int64_t(s) * slice_height + r;
+          const std::int64_t begin   = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
+          const std::int64_t length  = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
+          const int          padding = width > 0 && length == 0 ? padding_column(pattern, slice_height, row) : 0;
           for (std::int64_t k = 0; k < width; ++k)
             columns[offsets[s] + k * slice_height + r] =
-                length == 0 ? 0 : pattern.columns[begin + std::min(k, length - 1)];
+                length == 0 ? padding : pattern.columns[begin + std::min(k, length - 1)];
         }
       }
     }

@@ -37,11 +37,12 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void CoordinateMatrix<Number>::add(const double factor, const Number *x, Number *y) const
+  template <typename Result>
+  void CoordinateMatrix<Number>::add(const double factor, const Number *x, Result *y) const
   {
     const CoordinateView<Number> A = view();
     dispatch(backend(), [&](auto where) { kernels::add_pieces(where, A, factor, x, y, carries.data()); });
-    run(backend(), A.n_pieces(), kernels::CoordinateCarryBody<Number>{A, factor, carries.data(), y});
+    run(backend(), A.n_pieces(), kernels::CoordinateCarryBody<Number, Result>{A, factor, carries.data(), y});
   }
 
   template <typename Number>
@@ -79,13 +80,13 @@ namespace PatchFEM
   template <typename Number>
   void CoordinateMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
-    require(block_size == 1, "A matrix of the format coordinate has diagonal blocks of size 1 only, not " +
-                                 std::to_string(block_size) + ".");
-    require(size_rows <= size_columns, "A matrix with more rows than columns has no diagonal.");
-    blocks.reinit(backend(), size_rows);
+    require(block_size >= 1 && block_size <= kernels::max_block_size && size_rows % block_size == 0,
+            "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
+    require(size_rows <= size_columns, "A matrix with more rows than columns has no block diagonal.");
+    blocks.reinit(backend(), static_cast<std::size_t>(size_rows) * block_size);
     blocks.set_zero();
     run(backend(), static_cast<std::int64_t>(values.size()),
-        kernels::CoordinateDiagonalBody<Number>{view(), blocks.data()});
+        kernels::CoordinateDiagonalBody<Number>{view(), block_size, size_rows / block_size, blocks.data()});
   }
 
   template <typename Number>
@@ -151,7 +152,8 @@ namespace PatchFEM
     run(place, n_rows,
         kernels::CopyRowsBody<Number>{csr, true, rest_offsets.data(), rest.rows.data(), rest.columns.data(),
                                       rest.values.data()});
-    product.reinit(place, n_rows, true);
+    rest.product.reinit(place, n_rows, true);
+    sums_of_rest.reinit(place, std::is_same_v<Number, double> ? 0 : n_rows);
   }
 
   template <typename Number>
@@ -169,7 +171,7 @@ namespace PatchFEM
   template <typename Number>
   std::size_t HybridMatrix<Number>::memory_consumption() const
   {
-    return regular.memory_consumption() + rest.memory_consumption() + product.memory_consumption();
+    return regular.memory_consumption() + rest.memory_consumption() + sums_of_rest.memory_consumption();
   }
 
   template <typename Number>
@@ -189,23 +191,38 @@ namespace PatchFEM
   template <typename Number>
   void HybridMatrix<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
   {
-    regular.residual(r, x, b);
-    rest.add(-1., x.data(), r.data());
+    if constexpr (std::is_same_v<Number, double>)
+    {
+      regular.residual(r, x, b);
+      rest.add(-1., x.data(), r.data());
+    }
+    else
+    {
+      // One after the other would round each row twice to single precision: what the second part gives waits in double.
+      this->check_product(r, x);
+      require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+      sums_of_rest.set_zero();
+      rest.add(1., x.data(), sums_of_rest.data());
+      run(backend(), n_rows(),
+          kernels::HybridResidualBody<Number>{regular.view(), regular.row_lengths(), x.data(), b.data(),
+                                              sums_of_rest.data(), r.data()});
+    }
   }
 
   template <typename Number>
   void HybridMatrix<Number>::polynomial_step(const PolynomialStep<Number> &step) const
   {
-    dispatch(backend(), [&](auto where) { kernels::vmult(where, regular.view(), step.y, product.data()); });
-    rest.add(1., step.y, product.data());
-    run(backend(), n_rows(), kernels::PolynomialStepBody<Number>{step, product.data()});
+    dispatch(backend(), [&](auto where) { kernels::vmult(where, regular.view(), step.y, rest.product.data()); });
+    rest.add(1., step.y, rest.product.data());
+    run(backend(), n_rows(), kernels::PolynomialStepBody<Number>{step, rest.product.data()});
   }
 
   template <typename Number>
   void HybridMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     regular.extract_block_diagonal(block_size, blocks);
-    run(backend(), rest.n_nonzero_elements(), kernels::CoordinateDiagonalBody<Number>{rest.view(), blocks.data()});
+    run(backend(), rest.n_nonzero_elements(),
+        kernels::CoordinateDiagonalBody<Number>{rest.view(), 1, n_rows(), blocks.data()});
   }
 
   template <typename Number>

@@ -18,6 +18,7 @@ patchfem_run_case(bad.out_of_range laplace ${laplace} SET "Dimension=4" ERROR "D
 patchfem_run_case(bad.unknown_setting laplace ${laplace} SET "Solver/Tol=1" ERROR "Solver/Tol, which is not a parameter")
 patchfem_run_case(bad.fractions laplace ${laplace} SET "Refinement/Refine fraction=0.9" "Refinement/Coarsen fraction=0.5"
                   ERROR "add up to more than 1")
+patchfem_run_case(bad.calibrate laplace ${laplace} SET "Matrix/Calibrate=true" "Matrix/Format=csr" ERROR "needs Matrix/Format = auto")
 
 # Formulas
 patchfem_run_case(bad.formula laplace ${laplace} SET "Loads/Source=sin(x" ERROR "Loads/Source.*cannot be read")

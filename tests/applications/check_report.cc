@@ -33,10 +33,27 @@ namespace
 
   void check_system(const nlohmann::json &system, const std::string &where)
   {
-    for (const char *key :
-         {"n_dofs", "n_cells", "cells_by_degree", "nnz", "stored", "format", "precision", "preconditioner", "amg",
-          "null_space", "iterations", "relative_residual", "solver_check", "factorisation_shift", "seconds",
-          "repeated_assembly", "memory_bytes", "assembly_redundancy", "errors"})
+    for (const char *key : {"n_dofs",
+                            "n_cells",
+                            "cells_by_degree",
+                            "nnz",
+                            "stored",
+                            "format",
+                            "format_choice",
+                            "product_bytes",
+                            "precision",
+                            "preconditioner",
+                            "amg",
+                            "null_space",
+                            "iterations",
+                            "relative_residual",
+                            "solver_check",
+                            "factorisation_shift",
+                            "seconds",
+                            "repeated_assembly",
+                            "memory_bytes",
+                            "assembly_redundancy",
+                            "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
          {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})

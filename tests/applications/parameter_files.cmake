@@ -115,7 +115,7 @@ endif()
 
 # Memory of a back end is forecast from the tables, and counted; check_report compares.
 
-foreach(format csr sliced_ellpack)
+foreach(format csr sliced_ellpack auto)
   patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
                     SET "Backend=emulated_device" "Matrix/Format=${format}")
 endforeach()
@@ -132,3 +132,12 @@ patchfem_run_case(memory.gather.tetrahedra elasticity ${parameter_files}/elastic
 patchfem_run_case(memory.small_patches elasticity ${parameter_files}/elasticity/convergence_3d_tetrahedra.prm
                   SET "Backend=emulated_device" "Assembly/Strategy=patches" "Assembly/Rows per patch=16" "Output/Pictures=none")
 patchfem_run_case(memory.hanging_nodes laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=emulated_device")
+
+# Formats that are chosen: from the bytes of the pattern, and by products that are timed, whose rates stay in a file.
+patchfem_run_case(format.auto laplace ${parameter_files}/laplace/l_shape.prm SET "Matrix/Sorting window=0" "Refinement/Cycles=2"
+                  CONTAINS "report.json:\"format_choice\": \"(sliced_ellpack|csr)")
+foreach(backend host emulated_device cuda)
+  patchfem_run_case(format.calibrated.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
+                    SET "Backend=${backend}" "Matrix/Calibrate=true" CONTAINS "report.json:\"format_choice\": \"(sliced_ellpack|csr)")
+  set_property(TEST app.format.calibrated.${backend} APPEND PROPERTY ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_CURRENT_BINARY_DIR}/out")
+endforeach()

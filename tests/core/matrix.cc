@@ -253,6 +253,56 @@ TEST_P(MatrixTest, HybridTakesWhatAThirdOfTheRowsHave)
   EXPECT_EQ(narrow.coordinate().n_nonzero_elements(), 40);
 }
 
+TEST_P(MatrixTest, HybridResidualIsRoundedOnce)
+{
+  // b = A x to a part in 2^30, of two entries a row that lie in different parts: rounding between them loses it.
+  const int      n = 100;
+  HostCSR<float> A;
+  A.n_rows = A.n_columns = n;
+  A.row_offsets.push_back(0);
+  for (int i = 0; i < n; ++i)
+  {
+    A.columns.insert(A.columns.end(), {i < n - 1 ? i : 0, i < n - 1 ? i + 1 : i});
+    A.values.insert(A.values.end(), {1.f / 3, -1.f / 3});
+    A.row_offsets.push_back(A.columns.size());
+  }
+  HybridMatrix<float> hybrid;
+  hybrid.reinit(CSRMatrix<float>(backend(), A), {1});
+  EXPECT_EQ(hybrid.coordinate().n_nonzero_elements(), n);
+  const Vector<float> x(backend(), std::vector<float>(n, 0.7f)), b(backend(), std::vector<float>(n, 1e-9f));
+  Vector<float>       r(backend(), cases::not_a_number<float>(n));
+  hybrid.residual(r, x, b);
+  EXPECT_EQ(r.copy_to_host(), std::vector<float>(n, 1e-9f));
+
+  // The part in coordinates is a matrix of its own, steps of polynomials included.
+  Vector<float>       out(backend(), cases::not_a_number<float>(n));
+  const Vector<float> d(backend(), std::vector<float>(n, 1.f));
+  const Array<double> coefficients(backend(), std::vector<double>{0., 1.});
+  hybrid.coordinate().polynomial_step({coefficients.data(), d.data(), b.data(), x.data(), out.data(), true});
+  for (const float value : out.copy_to_host())
+    EXPECT_NEAR(value, 0.7 * (1. + 1. / 3), 1e-6);
+}
+
+TEST_P(MatrixTest, PaddingOfEmptyRowsStaysInTheSlice)
+{
+  // Three rows to a slice, the first of which are empty, and a last slice with one row.
+  const HostCSR<double>       A{4, 9, {0, 0, 0, 2, 3}, {5, 7, 8}, {1., 2., 3.}};
+  SlicedEllpackMatrix<double> matrix;
+  for (const int height : {3, 32})
+  {
+    matrix.reinit(backend(), A, 1, 1, {height});
+    const std::vector<int> expected = height == 3 ? std::vector<int>{5, 5, 5, 5, 5, 7, 8, 8, 8} : std::vector<int>();
+    const auto             pattern  = matrix.view();
+    std::vector<int>       columns(height == 3 ? 9 : 64);
+    memory::copy(Backend("host"), columns.data(), backend(), pattern.columns, columns.size() * sizeof(int));
+    if (height == 3)
+      EXPECT_EQ(columns, expected);
+    for (const int column : columns)
+      EXPECT_GE(column, 5);
+    check_products<double>(matrix, A, "height " + std::to_string(height));
+  }
+}
+
 TEST_P(MatrixTest, ShortColumns)
 {
   // Rows with few entries and with many, and one that is full.
@@ -382,6 +432,9 @@ TEST_P(MatrixTest, BlockDiagonals)
     Vector<double> d;
     coordinate.extract_diagonal(d);
     EXPECT_EQ(d.copy_to_host(), diagonal);
+    Array<double> of_coordinate(backend(), cases::not_a_number<double>(blocks.size()));
+    coordinate.extract_block_diagonal(b, of_coordinate);
+    EXPECT_EQ(of_coordinate.to_vector(), blocks);
     hybrid.extract_diagonal(d);
     EXPECT_EQ(d.copy_to_host(), diagonal);
   }

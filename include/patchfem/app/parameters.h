@@ -108,8 +108,9 @@ namespace PatchFEM
   /** Sections `Matrix` and `Assembly`; all but the repetitions are for PatchFEM's own back ends. */
   struct AssemblyParameters
   {
-    std::string format;
-    int         slice_height   = 32;
+    std::string format; ///< auto, sliced_ellpack or csr
+    bool        calibrate      = false;
+    int         slice_height   = 32; ///< of sliced_ellpack
     int         sorting_window = 256;
     std::string strategy;
     int         rows_per_patch = 0;

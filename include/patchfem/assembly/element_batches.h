@@ -28,7 +28,10 @@ namespace PatchFEM
     {
       explicit AdditionalData(const int sorting_window = 256) : sorting_window(sorting_window) {}
 
-      /** Nodes that are sorted by row length; 1 keeps the order of the curve. */
+      /**
+       * Nodes that are sorted by row length; 1 keeps the order of the curve. 0 takes the smallest of 1, 64, 256 and 1024
+       * whose slices of 32 rows are expected to store at most half a per cent more than those of any of them.
+       */
       int sorting_window;
     };
 
@@ -45,6 +48,7 @@ namespace PatchFEM
     int            n_cells() const { return n_cell; }
     int            n_batches() const { return static_cast<int>(batches.size()); }
     int            n_materials() const { return static_cast<int>(material_ids.size()); }
+    int            sorting_window() const { return chosen_window; }
     std::int64_t   n_dofs() const { return std::int64_t(n_node) * n_comp; }
 
     const ReferenceElement &reference(const int b) const { return batches[b].reference; }
@@ -97,17 +101,19 @@ namespace PatchFEM
 
     void upload(const ElementTables &tables);
     void order_nodes(const ElementTables &tables, int window);
+    int  choose_window(const Array<int> &order, const Array<int> &n_cells_of) const;
     void number_points_as_nodes();
     void order_cells();
     void resolve_constraints(const ElementTables &tables);
     void sort_faces(const ElementTables &tables);
     void check_jacobians() const;
 
-    Backend place  = Backend(BackendKind::host);
-    int     dim    = 0;
-    int     n_comp = 1;
-    int     n_node = 0;
-    int     n_cell = 0;
+    Backend place         = Backend(BackendKind::host);
+    int     dim           = 0;
+    int     n_comp        = 1;
+    int     n_node        = 0;
+    int     n_cell        = 0;
+    int     chosen_window = 1;
 
     std::vector<Batch>     batches;
     Array<double>          points;

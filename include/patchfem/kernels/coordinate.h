@@ -40,23 +40,24 @@ namespace PatchFEM
   namespace kernels
   {
     /**
-     * y = y + factor A x for rows whose entries lie in one piece, each summed in double from left to right. Sums of
+     * y = y + factor A x for rows whose entries lie in one piece, each summed in double. Sums of
      * pieces over rows that reach into other pieces go to @p carries, two for each piece: [0] of the row that began
-     * before it, [1] of the row that begins in it and goes on. CoordinateCarryBody adds those.
+     * before it, [1] of the row that begins in it and goes on. CoordinateCarryBody adds those. y may be of a wider type
+     * than A.
      */
-    template <typename Number>
-    void add_pieces(Host, const CoordinateView<Number> &A, double factor, const Number *x, Number *y, double *carries);
-    template <typename Number>
-    void add_pieces(Cuda, const CoordinateView<Number> &A, double factor, const Number *x, Number *y, double *carries);
+    template <typename Number, typename Result>
+    void add_pieces(Host, const CoordinateView<Number> &A, double factor, const Number *x, Result *y, double *carries);
+    template <typename Number, typename Result>
+    void add_pieces(Cuda, const CoordinateView<Number> &A, double factor, const Number *x, Result *y, double *carries);
 
     /** Over pieces: the row that begins in a piece and goes on beyond it. */
-    template <typename Number>
+    template <typename Number, typename Result>
     struct CoordinateCarryBody
     {
       CoordinateView<Number> A;
       double                 factor;
       const double          *carries;
-      Number                *y;
+      Result                *y;
 
       PATCHFEM_INLINE void operator()(const std::int64_t p) const
       {
@@ -72,7 +73,7 @@ namespace PatchFEM
           if (A.rows[end_of_next - 1] != row || !A.joined(end_of_next))
             break;
         }
-        y[row] = static_cast<Number>(static_cast<double>(y[row]) + factor * sum);
+        y[row] = static_cast<Result>(static_cast<double>(y[row]) + factor * sum);
       }
     };
 
@@ -129,17 +130,45 @@ namespace PatchFEM
       }
     };
 
-    /** The diagonal of a matrix in coordinate form; other places are left as they are. */
+    /**
+     * The diagonal blocks of a matrix in coordinate form, entry (a, c) of block i at (a * block_size + c) * n_blocks + i;
+     * other places are left as they are.
+     */
     template <typename Number>
     struct CoordinateDiagonalBody
     {
       CoordinateView<Number> A;
-      Number                *diagonal;
+      int                    block_size, n_blocks;
+      Number                *blocks;
 
       PATCHFEM_INLINE void operator()(const std::int64_t e) const
       {
-        if (A.rows[e] == A.columns[e])
-          diagonal[A.rows[e]] = A.values[e];
+        const int row = A.rows[e], column = A.columns[e], i = row / block_size;
+        if (column / block_size == i)
+          blocks[std::int64_t(row % block_size * block_size + column % block_size) * n_blocks + i] = A.values[e];
+      }
+    };
+
+    /** r = b - A x for a matrix in two parts, A = ellpack + others, of which others x is known; summed in double. */
+    template <typename Number>
+    struct HybridResidualBody
+    {
+      SlicedEllpackView<Number> ellpack; ///< blocks of 1 x 1
+      const int                *lengths; ///< [row]
+      const Number             *x, *b;
+      const double             *others;
+      Number                   *r;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int row = static_cast<int>(i);
+        double    sum = others[i];
+        for (int k = 0; k < lengths[row]; ++k)
+        {
+          const std::int64_t e = ellpack.block_index(row, k);
+          sum += static_cast<double>(ellpack.values[e]) * static_cast<double>(x[ellpack.columns[e]]);
+        }
+        r[i] = static_cast<Number>(static_cast<double>(b[i]) - sum);
       }
     };
 

@@ -42,8 +42,25 @@ namespace PatchFEM
     void slice_offsets(Cuda, const SparsityView &pattern, int slice_height, std::int64_t *offsets, int *row_lengths);
 
     /**
+     * The column that padding repeats in @p row, which is empty or lies behind the last one: the first of the next row
+     * of its slice that has one, cyclically. So it names a part of the source that the slice reads anyway, and never one
+     * that the rows of a triangle's phase write. Among more than 64 empty rows in higher slices it is 0.
+     */
+    PATCHFEM_INLINE int padding_column(const SparsityView &pattern, const int slice_height, const std::int64_t row)
+    {
+      const std::int64_t first = row / slice_height * slice_height;
+      for (int k = 1; k < slice_height && k <= 64; ++k)
+      {
+        const std::int64_t next = first + (row - first + k) % slice_height;
+        if (next < pattern.n_rows && pattern.row_offsets[next] < pattern.row_offsets[next + 1])
+          return pattern.columns[pattern.row_offsets[next]];
+      }
+      return 0;
+    }
+
+    /**
      * The columns of @p pattern in the places that block_index() gives. Padding repeats the last column of its row,
-     * so that it costs no further memory of the source vector; in empty rows and behind the last row it is column 0.
+     * so that it costs no further memory of the source vector; see padding_column() for rows without any.
      */
     void fill_columns(Host, const SparsityView &pattern, int slice_height, const std::int64_t *offsets, int *columns);
     void fill_columns(Cuda, const SparsityView &pattern, int slice_height, const std::int64_t *offsets, int *columns);

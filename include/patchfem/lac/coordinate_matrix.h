@@ -55,8 +55,9 @@ namespace PatchFEM
     mutable Array<double>  carries; ///< of rows across pieces
     mutable Vector<Number> product; ///< of a polynomial's step
 
-    /** y = y + factor A x */
-    void add(double factor, const Number *x, Number *y) const;
+    /** y = y + factor A x; y may be of a wider type. */
+    template <typename Result>
+    void add(double factor, const Number *x, Result *y) const;
   };
 
   /**
@@ -104,7 +105,7 @@ namespace PatchFEM
   private:
     SlicedEllpackMatrix<Number> regular;
     CoordinateMatrix<Number>    rest;
-    mutable Vector<Number>      product; ///< of a polynomial's step
+    mutable Array<double>       sums_of_rest; ///< of a residual in single precision
   };
 } // namespace PatchFEM
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../assembly/structure_tools.h"
+#include "block_pattern.h"
+
+#include <patchfem/lac/format_model.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace PatchFEM
+{
+  PatternStatistics
+  pattern_statistics(const Backend &backend, const SparsityView &pattern, const int block_rows, const int block_columns)
+  {
+    check_block_pattern(pattern, block_rows, block_columns);
+    PatternStatistics result;
+    result.n_rows        = pattern.n_rows;
+    result.n_columns     = pattern.n_columns;
+    result.block_rows    = block_rows;
+    result.block_columns = block_columns;
+    result.within.assign(kernels::SampleSlicesBody::n_distances, 1.);
+    if (pattern.n_rows == 0)
+      return result;
+    result.n_blocks = read_offset(backend, pattern.row_offsets, pattern.n_rows);
+
+    using Padding                = kernels::PaddingBody;
+    const std::int64_t  n_groups = (std::int64_t(pattern.n_rows) + Padding::group - 1) / Padding::group;
+    Array<std::int64_t> groups(backend, (Padding::n_heights + 1) * n_groups);
+    run(backend, n_groups, Padding{pattern.n_rows, pattern.row_offsets, groups.data(), n_groups});
+    const std::vector<std::int64_t> of_groups = groups.to_vector();
+    // The last group counts slices of the heights above that do not exist.
+    for (int h = 0; h < Padding::n_heights; ++h)
+      for (std::int64_t g = 0; g < n_groups; ++g)
+        result.stored[h] += of_groups[h * n_groups + g];
+    for (std::int64_t g = 0; g < n_groups; ++g)
+      result.longest_row = std::max(result.longest_row, static_cast<int>(of_groups[Padding::n_heights * n_groups + g]));
+
+    using Sample                  = kernels::SampleSlicesBody;
+    const std::int64_t  n_slices  = (std::int64_t(pattern.n_rows) + 31) / 32;
+    const std::int64_t  stride    = (n_slices + 4095) / 4096;
+    const std::int64_t  n_samples = (n_slices + stride - 1) / stride;
+    Array<int>          is_short(backend, n_samples), lengths(backend, 32 * n_samples);
+    Array<std::int64_t> distances(backend, Sample::n_distances * n_samples);
+    run(backend, n_samples, Sample{pattern, stride, is_short.data(), lengths.data(), distances.data(), n_samples});
+    double n_short = 0.;
+    for (const int value : is_short.to_vector())
+      n_short += value;
+    result.short_slices = n_short / n_samples;
+    result.lengths      = lengths.to_vector();
+    result.lengths.erase(std::remove(result.lengths.begin(), result.lengths.end(), -1), result.lengths.end());
+    std::sort(result.lengths.begin(), result.lengths.end());
+    const std::vector<std::int64_t> counts = distances.to_vector();
+    double                          sum    = 0.;
+    for (int k = 0; k < Sample::n_distances; ++k)
+    {
+      for (std::int64_t i = 0; i < n_samples; ++i)
+        sum += counts[k * n_samples + i];
+      result.within[k] = sum;
+    }
+    for (double &share : result.within)
+      share = sum > 0. ? share / sum : 1.;
+    return result;
+  }
+
+  std::string MatrixFormat::name() const
+  {
+    switch (kind)
+    {
+    case Kind::coordinate:
+      return "coordinate";
+    case Kind::csr:
+      return "csr";
+    case Kind::hybrid:
+      return "hybrid";
+    case Kind::mdia:
+      return "mdia";
+    default:
+      return (kind == Kind::sliced_scalar ? "sliced_ellpack 1x1" : "sliced_ellpack") + std::string(", slices of ") +
+             (slice_height == INT32_MAX ? std::string("all rows") : std::to_string(slice_height)) +
+             (short_columns ? ", 16-bit columns" : "") + (skip_padding ? ", without padding" : "");
+    }
+  }
+
+  MemoryModel MemoryModel::of(const Backend &backend)
+  {
+    // The last level of an H200 is 50 MB, of which half is near; of a server's processor tens of MB are shared by all cores.
+    if (backend.kind() == BackendKind::cuda)
+      return {50e6, 64., true};
+    return {32e6, 64., false};
+  }
+
+  namespace
+  {
+    /** Entries behind the first @p width of their rows, as a share of all rows. */
+    double overflow(const PatternStatistics &pattern, const int width)
+    {
+      double sum = 0.;
+      for (auto length = pattern.lengths.rbegin(); length != pattern.lengths.rend() && *length > width; ++length)
+        sum += *length - width;
+      return pattern.lengths.empty() ? 0. : sum / pattern.lengths.size();
+    }
+
+    /** Blocks of a row, padding included, on average over slices of @p height. */
+    double stored_blocks(const PatternStatistics &pattern, const int height)
+    {
+      if (height >= 1 << (PatternStatistics::n_heights - 1))
+        return height >= pattern.n_rows ? double(pattern.n_rows) * pattern.longest_row
+                                        : double(pattern.stored[PatternStatistics::n_heights - 1]);
+      // Between powers of two the one above pads no less.
+      int h = 0;
+      while ((1 << h) < height)
+        ++h;
+      return double(pattern.stored[h]);
+    }
+  } // namespace
+
+  double product_bytes(const MatrixFormat      &format,
+                       const PatternStatistics &pattern,
+                       const int                number_size,
+                       const MemoryModel       &memory)
+  {
+    using Kind               = MatrixFormat::Kind;
+    const double size        = number_size;
+    const double rows        = double(pattern.scalar_rows());
+    const double entries     = double(pattern.n_entries());
+    const double block       = double(pattern.block_rows) * pattern.block_columns;
+    const double source      = double(pattern.n_columns) * pattern.block_columns * size;
+    const double row_lengths = format.skip_padding ? 4. : 0.;
+
+    // Columns beyond half the cache from their row.
+    const double half = memory.cache / 2. / (pattern.block_columns * size);
+    const int    k    = std::min<int>(std::max(0, int(std::log2(std::max(1., half)))), int(pattern.within.size()) - 1);
+    const double missing =
+        source > memory.cache ? double(pattern.n_blocks) * (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
+    const double vectors = source + rows * size + missing * std::max(memory.line, pattern.block_columns * size);
+
+    switch (format.kind)
+    {
+    case Kind::coordinate: // the destination is set before it is added to
+      return entries * (size + 8.) + rows * size + vectors;
+    case Kind::csr:
+      return entries * (size + 4.) + 8. * (rows + 1.) + vectors;
+    case Kind::mdia:
+      return 4. * (stored_blocks(pattern, 32) - 32. * n_slices(pattern.n_rows, 32)) +
+             8. * n_slices(pattern.n_rows, 32) + rows * size + vectors;
+    case Kind::hybrid: {
+      // The width that a third of the rows fill.
+      const std::vector<int> &l     = pattern.lengths;
+      const int               width = l.empty() ? 0 : l[l.size() - (l.size() + 2) / 3];
+      const double            rest  = overflow(pattern, width) * pattern.n_rows;
+      return rows * width * pattern.block_columns * (size + 4.) + rest * block * (size + 8.) + rows / 4. + vectors;
+    }
+    default: {
+      const bool   scalar = format.kind == Kind::sliced_scalar && block > 1.;
+      const double blocks =
+          format.skip_padding ? double(pattern.n_blocks) : stored_blocks(pattern, format.slice_height);
+      const double column  = 4. - 2. * (format.short_columns ? pattern.short_slices : 0.);
+      const double columns = scalar ? blocks * block : blocks;
+      const double n_rows  = scalar ? rows : double(pattern.n_rows);
+      return blocks * block * size + columns * column + (format.short_columns ? 4. * n_rows : 0.) +
+             8. * (n_rows / format.slice_height + 1.) + row_lengths * n_rows + vectors;
+    }
+    }
+  }
+
+  double typical_efficiency(const MatrixFormat &format, const PatternStatistics &pattern, const MemoryModel &memory)
+  {
+    using Kind = MatrixFormat::Kind;
+    // Each row costs as much as some further entries, in its offsets, its last incomplete group of loads and its end.
+    const double n       = pattern.n_rows > 0 ? double(pattern.n_entries()) / double(pattern.scalar_rows()) : 0.;
+    const auto   of_rows = [n](const double limit, const double further) {
+      return limit * (n + 0.01) / (n + 0.01 + further);
+    };
+    const bool tuned = format.slice_height == 32 && !format.skip_padding;
+    if (memory.is_device)
+      switch (format.kind)
+      {
+      case Kind::coordinate:
+        return of_rows(0.73, 1.2);
+      case Kind::csr:
+        return of_rows(0.86, 1.5);
+      case Kind::mdia:
+        return 0.8;
+      default:
+        if (!tuned)
+          return format.kind == Kind::sliced_ellpack && pattern.block_rows > 1 ? 0.55 : 0.4;
+        // Adding up steps before the source can be read takes time that short rows do not hide.
+        return format.short_columns ? std::min(0.95, of_rows(1.09, 6.)) : of_rows(0.97, 1.6);
+      }
+    switch (format.kind)
+    {
+    case Kind::csr:
+    case Kind::coordinate:
+    case Kind::mdia:
+      return 1.1;
+    default:
+      return tuned ? (format.short_columns ? 1.1 : 1.15) : 1.;
+    }
+  }
+
+  std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern)
+  {
+    using Kind = MatrixFormat::Kind;
+    std::vector<MatrixFormat> result;
+    result.push_back({Kind::sliced_ellpack, 32});
+    if (pattern.block_rows == 1 && pattern.block_columns == 1)
+      result.push_back({Kind::sliced_ellpack, 32, true});
+    for (const int height : {8, 16, 64})
+      result.push_back({Kind::sliced_ellpack, height});
+    result.push_back({Kind::csr});
+    return result;
+  }
+
+  std::vector<FormatPrediction> predict_formats(const std::vector<MatrixFormat> &formats,
+                                                const PatternStatistics         &pattern,
+                                                const int                        number_size,
+                                                const MemoryModel               &memory)
+  {
+    std::vector<FormatPrediction> result;
+    for (const MatrixFormat &format : formats)
+      result.push_back(
+          {format, product_bytes(format, pattern, number_size, memory), typical_efficiency(format, pattern, memory)});
+    std::stable_sort(result.begin(), result.end(),
+                     [](const FormatPrediction &a, const FormatPrediction &b) { return a.cost() < b.cost(); });
+    return result;
+  }
+} // namespace PatchFEM

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../../benchmarks/synthetic_tables.h"
+#include "backend_names.h"
+#include "lac_cases.h"
+
+#include <patchfem/assembly/sparsity.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/format_calibration.h>
+#include <patchfem/lac/format_model.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include <unistd.h>
+
+using namespace PatchFEM;
+
+class FormatModelTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(FormatModelTest);
+
+namespace
+{
+  using Kind = MatrixFormat::Kind;
+
+  struct DevicePattern
+  {
+    DevicePattern(const Backend &backend, const HostCSR<double> &pattern)
+        : offsets(backend, pattern.row_offsets),
+          columns(backend, pattern.columns), view{pattern.n_rows, pattern.n_columns, offsets.data(), columns.data()}
+    {}
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+    SparsityView        view;
+  };
+
+  /** Rows of @p lengths(row) entries from the diagonal on, cyclically. */
+  template <typename Lengths>
+  HostCSR<double> rows_of(const int n, const Lengths &lengths)
+  {
+    HostCSR<double> A;
+    A.n_rows = A.n_columns = n;
+    A.row_offsets.push_back(0);
+    for (int i = 0; i < n; ++i)
+    {
+      std::vector<int> row;
+      for (int k = 0; k < lengths(i); ++k)
+        row.push_back((i + k) % n);
+      std::sort(row.begin(), row.end());
+      A.columns.insert(A.columns.end(), row.begin(), row.end());
+      A.row_offsets.push_back(A.columns.size());
+    }
+    A.values.assign(A.columns.size(), 1.);
+    return A;
+  }
+
+  const MemoryModel device{50e6, 64., true}, processor{32e6, 64., false};
+} // namespace
+
+TEST_P(FormatModelTest, TinyByEye)
+{
+  // Rows of 3, 1, 2 and 0 blocks of 2 x 2.
+  const HostCSR<double>   A{4, 4, {0, 3, 4, 6, 6}, {0, 1, 3, 1, 0, 2}, std::vector<double>(6, 1.)};
+  const DevicePattern     pattern(backend(), A);
+  const PatternStatistics s = pattern_statistics(backend(), pattern.view, 2, 2);
+  EXPECT_EQ(s.n_blocks, 6);
+  EXPECT_EQ(s.n_entries(), 24);
+  EXPECT_EQ(s.longest_row, 3);
+  EXPECT_EQ(s.stored[0], 6);     // slices of one row
+  EXPECT_EQ(s.stored[1], 6 + 4); // of two
+  EXPECT_EQ(s.stored[2], 12);    // of four
+  EXPECT_EQ(s.stored[5], 3 * 32);
+  EXPECT_EQ(s.short_slices, 1.);
+  EXPECT_EQ(s.lengths, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_NEAR(s.within[0], 4. / 6., 1e-12); // on the diagonal or beside it
+  EXPECT_NEAR(s.within[1], 5. / 6., 1e-12);
+  EXPECT_NEAR(s.within[2], 1., 1e-12);
+  // Values, columns, offsets, source and destination.
+  EXPECT_EQ(product_bytes({Kind::csr}, s, 8, processor), 24 * 12 + 8 * 9 + 8 * 16);
+  EXPECT_EQ(product_bytes({Kind::sliced_ellpack, 2}, s, 8, processor), 10 * (4 * 8 + 4) + 8 * 3 + 8 * 16);
+  EXPECT_EQ(product_bytes({Kind::sliced_ellpack, 2}, s, 4, processor), 10 * (4 * 4 + 4) + 8 * 3 + 4 * 16);
+  EXPECT_EQ(product_bytes({Kind::coordinate}, s, 8, processor), 24 * 16 + 8 * 24);
+}
+
+TEST_P(FormatModelTest, CountsWhatMatricesStore)
+{
+  for (const int n : {1, 31, 32, 33, 1023, 1024, 1025, 5000})
+  {
+    const HostCSR<double>   A = rows_of(n, [&](const int i) { return std::min(n, i % 37 == 0 ? 0 : 1 + i * 7 % 23); });
+    const DevicePattern     pattern(backend(), A);
+    const PatternStatistics s = pattern_statistics(backend(), pattern.view);
+    EXPECT_EQ(s.n_blocks, std::int64_t(A.columns.size()));
+    for (int h = 0; h < PatternStatistics::n_heights; ++h)
+    {
+      if ((1 << h) > std::max(32, n)) // a slice is never higher than the matrix
+        break;
+      SlicedEllpackMatrix<double> matrix;
+      matrix.reinit(backend(), pattern.view, 1, 1, {1 << h});
+      EXPECT_EQ(s.stored[h], matrix.n_stored_elements()) << n << " rows, slices of " << (1 << h);
+    }
+  }
+}
+
+TEST_P(FormatModelTest, EmptyPatterns)
+{
+  const HostCSR<double> no_rows{0, 5, {0}, {}, {}}, no_entries{40, 5, std::vector<std::int64_t>(41, 0), {}, {}};
+  for (const auto &A : {no_rows, no_entries})
+  {
+    const DevicePattern     pattern(backend(), A);
+    const PatternStatistics s = pattern_statistics(backend(), pattern.view);
+    EXPECT_EQ(s.n_entries(), 0);
+    for (const FormatPrediction &p : predict_formats(assembled_formats(s), s, 8, device))
+      EXPECT_TRUE(std::isfinite(p.cost())) << p.format.name();
+  }
+}
+
+TEST_P(FormatModelTest, LongStepsHave32Bits)
+{
+  // Every other slice has an entry 70000 columns from the one before.
+  HostCSR<double> A;
+  A.n_rows = A.n_columns = 80000;
+  A.row_offsets.push_back(0);
+  for (int i = 0; i < A.n_rows; ++i)
+  {
+    A.columns.push_back(0);
+    if (i / 32 % 2 == 0)
+      A.columns.push_back(70000);
+    A.row_offsets.push_back(A.columns.size());
+  }
+  const DevicePattern     pattern(backend(), A);
+  const PatternStatistics s = pattern_statistics(backend(), pattern.view);
+  EXPECT_EQ(s.short_slices, 0.5);
+  SlicedEllpackMatrix<double> matrix;
+  matrix.reinit(backend(), pattern.view, 1, 1, {32, true});
+  EXPECT_EQ(matrix.n_short_slices(), 1250);
+}
+
+TEST_P(FormatModelTest, ChoosesByBytes)
+{
+  const auto best = [&](const HostCSR<double> &A, const int b, const MemoryModel &memory) {
+    const DevicePattern     pattern(backend(), A);
+    const PatternStatistics s = pattern_statistics(backend(), pattern.view, b, b);
+    return predict_formats(assembled_formats(s), s, 8, memory)[0].format;
+  };
+  // Rows of one length: slices; with 16-bit columns where they are read, and blocks save more columns than those.
+  const HostCSR<double> even = rows_of(3000, [](int) { return 27; });
+  EXPECT_EQ(best(even, 1, device).name(), "sliced_ellpack, slices of 32, 16-bit columns");
+  EXPECT_EQ(best(even, 3, device).name(), "sliced_ellpack, slices of 32");
+  EXPECT_TRUE(best(even, 1, processor).is_sliced());
+  // A long row in each slice: its padding is more than offsets of rows.
+  const HostCSR<double> uneven = rows_of(3000, [](const int i) { return i % 32 == 0 ? 200 : 5; });
+  EXPECT_EQ(best(uneven, 1, device).kind, Kind::csr);
+  EXPECT_EQ(best(uneven, 1, processor).kind, Kind::csr);
+}
+
+TEST_P(FormatModelTest, FarColumnsCostLines)
+{
+  // Neighbours at a distance of half the matrix, whose source is four times the cache.
+  HostCSR<double> A;
+  const int       n = 64000;
+  A.n_rows = A.n_columns = n;
+  A.row_offsets.push_back(0);
+  for (int i = 0; i < n; ++i)
+  {
+    A.columns.insert(A.columns.end(), {std::min(i, (i + n / 2) % n), std::max(i, (i + n / 2) % n)});
+    A.row_offsets.push_back(A.columns.size());
+  }
+  const DevicePattern     pattern(backend(), A);
+  const PatternStatistics s     = pattern_statistics(backend(), pattern.view);
+  const double            near_ = product_bytes({Kind::csr}, s, 8, {1e9, 64., true}),
+               far              = product_bytes({Kind::csr}, s, 8, {8. * n / 4., 64., true});
+  EXPECT_NEAR(far - near_, n * 0.75 * 64., 0.01 * n * 64.);
+}
+
+TEST_P(FormatModelTest, ChosenSortingWindowPadsLittle)
+{
+  const auto stored = [&](const ElementTables &tables, const int window, int *chosen = nullptr) {
+    ElementBatches batches;
+    batches.reinit(backend(), tables, ElementBatches::AdditionalData(window));
+    RowCells cells;
+    cells.reinit(batches);
+    Sparsity sparsity;
+    sparsity.reinit(batches, cells);
+    if (chosen != nullptr)
+      *chosen = batches.sorting_window();
+    else
+      EXPECT_EQ(batches.sorting_window(), window);
+    return pattern_statistics(backend(), sparsity.view()).stored[5];
+  };
+  for (const bool simplices : {false, true})
+  {
+    SCOPED_TRACE(simplices ? "tetrahedra" : "hexahedra");
+    const ElementTables tables =
+        simplices ? synthetic::cube_of_tetrahedra(13, 1, true) : synthetic::cube_of_hexahedra(13, 1);
+    int                chosen = 0;
+    const std::int64_t taken  = stored(tables, 0, &chosen);
+    std::int64_t       least  = INT64_MAX;
+    for (const int window : {1, 64, 256, 1024})
+      least = std::min(least, stored(tables, window));
+    EXPECT_GT(chosen, 1); // half of the nodes of so small a cube lie on its boundary
+    EXPECT_LE(double(taken), 1.01 * double(least)) << "window of " << chosen;
+    EXPECT_LT(double(taken), 0.95 * double(stored(tables, 1)));
+  }
+  ElementBatches batches;
+  EXPECT_THROW(batches.reinit(backend(), synthetic::cube_of_hexahedra(2, 1), ElementBatches::AdditionalData(-1)),
+               Error);
+}
+
+TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
+{
+  const HostCSR<double>   A = rows_of(3000, [](int) { return 9; });
+  const DevicePattern     pattern(backend(), A);
+  const PatternStatistics s        = pattern_statistics(backend(), pattern.view);
+  const MemoryModel       memory   = MemoryModel::of(backend());
+  char                    folder[] = "format_rates_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string file = std::string(folder) + "/deeper/rates";
+  const auto        run  = [&](auto number, const std::string &name) {
+    auto      predictions = predict_formats(assembled_formats(s), s, sizeof(number), memory);
+    const int n           = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, name);
+    for (std::size_t i = 0; i < predictions.size(); ++i)
+    {
+      EXPECT_GT(predictions[i].rate, 0.);
+      EXPECT_TRUE(i == 0 || predictions[i - 1].cost() <= predictions[i].cost());
+    }
+    return n;
+  };
+  const int n_formats = static_cast<int>(assembled_formats(s).size());
+  EXPECT_EQ(run(1., file), n_formats);
+  EXPECT_EQ(run(1., file), 0);
+  EXPECT_EQ(run(1.f, file), n_formats);
+  EXPECT_EQ(run(1.f, file), 0);
+  {
+    std::ofstream out(file, std::ios::app);
+    out << "not a rate\n-3\tof what\n\n";
+  }
+  EXPECT_EQ(run(1., file), 0);
+  // Without a file, and where none can be written, rates are measured each time.
+  EXPECT_EQ(run(1., ""), n_formats);
+  EXPECT_EQ(run(1., file + "/below"), n_formats);
+  std::remove(file.c_str());
+  rmdir((std::string(folder) + "/deeper").c_str());
+  rmdir(folder);
+
+  auto others = predict_formats({{Kind::mdia}}, s, 8, memory);
+  EXPECT_THROW(calibrate_formats<double>(backend(), pattern.view, s, others, ""), Error);
+}
+
+TEST(FormatRatesFile, LiesInTheCacheFolder)
+{
+  const char *const cache  = std::getenv("XDG_CACHE_HOME");
+  const std::string before = cache == nullptr ? "" : cache;
+  setenv("XDG_CACHE_HOME", "/some/cache", 1);
+  EXPECT_EQ(format_rates_file(), "/some/cache/patchfem/format_rates");
+  if (cache == nullptr)
+    unsetenv("XDG_CACHE_HOME");
+  else
+    setenv("XDG_CACHE_HOME", before.c_str(), 1);
+}
