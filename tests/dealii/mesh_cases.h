@@ -19,8 +19,7 @@ namespace mesh_cases
   /** A file of the repository's parameter_files/meshes. */
   inline std::string real_mesh(const std::string &name)
   {
-    const std::string here = __FILE__;
-    return here.substr(0, here.rfind("tests/")) + "parameter_files/meshes/" + name;
+    return PATCHFEM_TEST_MESHES "/" + name;
   }
 
   /** A file that lives as long as the object. */
