@@ -35,6 +35,22 @@ namespace PatchFEM
       /// registers that loads in flight need for more threads; 3 allows 80 registers a thread.
       static constexpr int residency = 3;
     };
+
+    /**
+     * Symmetric sliced ELLPACK of b x b blocks, a block of threads to a patch: two of them, so that one reads while the
+     * other waits at a barrier, share the registers and take up to half of the shared memory.
+     */
+    template <typename Number, int b>
+    struct SymmetricEllpack
+    {
+      static constexpr int rows_per_thread = b == 1 ? 2 : 1;
+      static constexpr int residency       = 2;
+      /// Inner and outer blocks of a row whose loads are issued together.
+      static constexpr int inner_unroll = b == 1 ? 3 : (b == 2 ? 2 : 1);
+      static constexpr int outer_unroll = b <= 2 ? 2 : 1;
+      /// Slots whose numbers are loaded before the barrier in front of their values.
+      static constexpr int n_collected = b == 1 ? 4 : (b == 6 ? 2 : 3);
+    };
   } // namespace tuning
 } // namespace PatchFEM
 
