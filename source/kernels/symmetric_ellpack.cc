@@ -25,22 +25,21 @@ namespace PatchFEM
         const int          n           = A.n_rows_of(p);
         const std::int64_t first_row   = std::int64_t(p) * A.patch_rows;
         const Number *__restrict__ own = x + first_row * b;
+        const int *__restrict__ halo   = A.halo + A.halo_offsets[p];
         std::fill(y, y + std::size_t(n) * b, Sum(0));
         for (int first = 0; first < n; first += h)
         {
           const std::int64_t   s       = (first_row + first) / h;
           const std::uint32_t *rows    = A.rows + s * h;
           const int            n_lanes = std::min(h, n - first);
-          int                  row[h], n_inner[h], n_outer[h];
-          const std::int64_t   inner = A.inner_offsets[s], outer = A.outer_offsets[s];
-          const int            inner_width = static_cast<int>((A.inner_offsets[s + 1] - inner) / h);
-          const int            outer_width = static_cast<int>((A.outer_offsets[s + 1] - outer) / h);
+          int                  row[h], n_blocks[h];
+          const std::int64_t   begin = A.offsets[s];
+          const int            width = static_cast<int>((A.offsets[s + 1] - begin) / h);
           for (int r = 0; r < n_lanes; ++r)
           {
-            row[r]     = SymmetricRow::row(rows[r]);
-            n_inner[r] = SymmetricRow::n_inner(rows[r], inner_width);
-            n_outer[r] = SymmetricRow::n_outer(rows[r], outer_width);
-            int e      = 0;
+            row[r]      = SymmetricRow::row(rows[r]);
+            n_blocks[r] = SymmetricRow::n_blocks(rows[r]);
+            int e       = 0;
             for (int a = 0; a < b; ++a)
               for (int c = a; c < b; ++c, ++e)
               {
@@ -50,37 +49,26 @@ namespace PatchFEM
                   y[row[r] * b + c] += value * static_cast<Sum>(own[row[r] * b + a]);
               }
           }
-          for (int k = 0; k < inner_width; ++k)
+          for (int k = 0; k < width; ++k)
           {
-            const std::uint16_t *columns = A.inner_columns + inner + k * h;
-            const Number        *values  = A.inner_values + (inner + k * h) * (b * b);
+            const std::uint16_t *columns = A.columns + begin + k * h;
+            const Number        *values  = A.values + (begin + k * h) * (b * b);
             for (int r = 0; r < n_lanes; ++r)
-              if (k < n_inner[r])
+              if (k < n_blocks[r])
               {
-                const int i = row[r] * b, j = columns[r] * b;
+                const int     i      = row[r] * b;
+                const bool    inside = columns[r] < A.patch_rows;
+                const Number *other =
+                    inside ? own + columns[r] * b : x + std::int64_t(halo[columns[r] - A.patch_rows]) * b;
                 for (int a = 0; a < b; ++a)
                   for (int c = 0; c < b; ++c)
-                  {
-                    const Sum value = static_cast<Sum>(values[(a * b + c) * h + r]);
-                    y[i + a] += value * static_cast<Sum>(own[j + c]);
-                    y[j + c] += value * static_cast<Sum>(own[i + a]);
-                  }
+                    y[i + a] += static_cast<Sum>(values[(a * b + c) * h + r]) * static_cast<Sum>(other[c]);
+                if (inside)
+                  for (int a = 0; a < b; ++a)
+                    for (int c = 0; c < b; ++c)
+                      y[columns[r] * b + c] +=
+                          static_cast<Sum>(values[(a * b + c) * h + r]) * static_cast<Sum>(own[i + a]);
               }
-          }
-          for (int k = 0; k < outer_width; ++k)
-          {
-            const int    *columns = A.outer_columns + outer + k * h;
-            const Number *values  = A.outer_values + (outer + k * h) * (b * b);
-            for (int r = 0; r < n_lanes; ++r)
-              if (k < n_outer[r])
-                for (int a = 0; a < b; ++a)
-                {
-                  Sum sum = 0;
-                  for (int c = 0; c < b; ++c)
-                    sum += static_cast<Sum>(values[(a * b + c) * h + r]) *
-                           static_cast<Sum>(x[std::int64_t(columns[r]) * b + c]);
-                  y[row[r] * b + a] += sum;
-                }
           }
         }
         for (int i = 0; i < n * b; ++i)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../assembly/structure_tools.h"
+#include "multigrid_pattern.h"
 #include "sliced_copy.h"
 
 #include <patchfem/kernels/blas1.h>
@@ -73,7 +74,8 @@ namespace PatchFEM
     n_stored.set_zero();
     run(place, n, kernels::SymmetricKindsBody<Number>{A, lengths, rows, codes.data(), n_inner.data(), n_outer.data()});
     run(place, n_patches,
-        kernels::SymmetricOwnersBody<Number>{A, lengths, rows, n_inner.data(), codes.data(), n_stored.data()});
+        kernels::SymmetricOwnersBody<Number>{A, lengths, rows, n_inner.data(), n_outer.data(), codes.data(),
+                                             n_stored.data()});
     run(place, n, kernels::SymmetricRanksBody<Number>{A, lengths, codes.data()});
     run(place, n, kernels::SymmetricPartnersBody<Number>{A, lengths, codes.data()});
 
@@ -88,14 +90,20 @@ namespace PatchFEM
     run(place, n, kernels::InvertBody{row_at.data(), position.data()});
 
     // Slices and chunks.
+    CompressedPattern halo = compress(
+        place, n_patches, n, kernels::SymmetricHalo{n, rows, A.slice_height, A.slice_offsets, A.columns, lengths});
+    require(halo.width + rows <= 65536, "A patch of " + std::to_string(rows) + " rows couples to " +
+                                            std::to_string(halo.width) +
+                                            " others, more than the format symmetric ellpack can number.");
+    made->halo_offsets.swap(halo.offsets);
+    made->halo.swap(halo.columns);
     made->rows.reinit(place, n_positions);
-    Array<int> inner_counts(place, n_slices), outer_counts(place, n_slices), n_chunks(place, n_patches);
+    Array<int> slice_counts(place, n_slices), n_chunks(place, n_patches);
     run(place, n_slices,
-        kernels::SymmetricSliceBody{n, rows, row_at.data(), n_stored.data(), n_outer.data(), inner_counts.data(),
-                                    outer_counts.data(), made->rows.data()});
-    run(place, n_patches, kernels::SymmetricChunksBody{slices_per_patch, chunk, inner_counts.data(), n_chunks.data()});
-    const std::int64_t inner_size = scan(place, inner_counts, made->inner_offsets);
-    const std::int64_t outer_size = scan(place, outer_counts, made->outer_offsets);
+        kernels::SymmetricSliceBody{n, rows, row_at.data(), n_stored.data(), n_outer.data(), slice_counts.data(),
+                                    made->rows.data()});
+    run(place, n_patches, kernels::SymmetricChunksBody{n, rows, chunk, n_stored.data(), n_chunks.data()});
+    const std::int64_t size       = scan(place, slice_counts, made->offsets);
     const std::int64_t all_chunks = scan(place, n_chunks, made->chunk_offsets);
     Array<int>         mirror_counts(place, all_chunks * slices_per_patch);
     mirror_counts.set_zero();
@@ -112,19 +120,15 @@ namespace PatchFEM
     run(place, n, mirrors_body);
 
     // Columns and values.
-    made->inner_columns.reinit(place, inner_size);
-    made->outer_columns.reinit(place, outer_size);
+    made->columns.reinit(place, size);
     diagonal.reinit(place, n_positions * (b * (b + 1) / 2));
-    inner_values.reinit(place, inner_size * b * b);
-    outer_values.reinit(place, outer_size * b * b);
+    values.reinit(place, size * b * b);
     diagonal.set_zero();
-    inner_values.set_zero();
-    outer_values.set_zero();
+    values.set_zero();
     run(place, n_positions,
-        kernels::SymmetricFillBody<Number>{A, lengths, rows, codes.data(), row_at.data(), made->inner_offsets.data(),
-                                           made->outer_offsets.data(), made->inner_columns.data(),
-                                           made->outer_columns.data(), diagonal.data(), inner_values.data(),
-                                           outer_values.data()});
+        kernels::SymmetricFillBody<Number>{A, lengths, rows, codes.data(), row_at.data(), n_stored.data(),
+                                           made->offsets.data(), made->halo_offsets.data(), made->halo.data(),
+                                           made->columns.data(), diagonal.data(), values.data()});
     pattern = made;
   }
 
@@ -151,8 +155,7 @@ namespace PatchFEM
       dispatch(other.backend(), [&](auto where) { kernels::convert(where, to.size(), from.data(), to.data()); });
     };
     copy(other.diagonal, diagonal);
-    copy(other.inner_values, inner_values);
-    copy(other.outer_values, outer_values);
+    copy(other.values, values);
   }
 
   template <typename Number>
@@ -164,12 +167,11 @@ namespace PatchFEM
             kernels::symmetric_chunk(size_of_blocks),
             pattern->rows.data(),
             diagonal.data(),
-            pattern->inner_offsets.data(),
-            pattern->inner_columns.data(),
-            inner_values.data(),
-            pattern->outer_offsets.data(),
-            pattern->outer_columns.data(),
-            outer_values.data(),
+            pattern->offsets.data(),
+            pattern->columns.data(),
+            values.data(),
+            pattern->halo_offsets.data(),
+            pattern->halo.data(),
             pattern->chunk_offsets.data(),
             pattern->mirror_offsets.data(),
             pattern->mirrors.data()};
@@ -178,11 +180,10 @@ namespace PatchFEM
   template <typename Number>
   std::size_t SymmetricEllpackMatrix<Number>::memory_consumption() const
   {
-    return values_memory_consumption() + pattern->rows.memory_consumption() +
-           pattern->inner_offsets.memory_consumption() + pattern->outer_offsets.memory_consumption() +
-           pattern->chunk_offsets.memory_consumption() + pattern->mirror_offsets.memory_consumption() +
-           pattern->inner_columns.memory_consumption() + pattern->mirrors.memory_consumption() +
-           pattern->outer_columns.memory_consumption();
+    return values_memory_consumption() + pattern->rows.memory_consumption() + pattern->offsets.memory_consumption() +
+           pattern->halo_offsets.memory_consumption() + pattern->chunk_offsets.memory_consumption() +
+           pattern->mirror_offsets.memory_consumption() + pattern->columns.memory_consumption() +
+           pattern->mirrors.memory_consumption() + pattern->halo.memory_consumption();
   }
 
   template <typename Number>
@@ -240,11 +241,11 @@ namespace PatchFEM
   template <typename Number>
   HostCSR<Number> SymmetricEllpackMatrix<Number>::to_csr_host() const
   {
-    const auto rows          = pattern->rows.to_vector();
-    const auto inner_offsets = pattern->inner_offsets.to_vector(), outer_offsets = pattern->outer_offsets.to_vector();
-    const auto inner_columns = pattern->inner_columns.to_vector();
-    const auto outer_columns = pattern->outer_columns.to_vector();
-    const auto host_diagonal = diagonal.to_vector(), inner = inner_values.to_vector(), outer = outer_values.to_vector();
+    const auto rows    = pattern->rows.to_vector();
+    const auto offsets = pattern->offsets.to_vector(), halo_offsets = pattern->halo_offsets.to_vector();
+    const auto columns       = pattern->columns.to_vector();
+    const auto halo          = pattern->halo.to_vector();
+    const auto host_diagonal = diagonal.to_vector(), host_values = values.to_vector();
     const int  b = size_of_blocks, patch_rows = kernels::symmetric_patch_rows(b);
 
     // Blocks of each row: column and where its entry (a, c) stands; the diagonal's as a block of its own.
@@ -261,21 +262,16 @@ namespace PatchFEM
     for (std::int64_t q = 0; q < n_row_blocks; ++q)
     {
       const std::int64_t s = q / 32;
-      const int          r = q % 32, first = static_cast<int>(q / patch_rows) * patch_rows;
-      const int          row         = first + SymmetricRow::row(rows[q]);
-      const int          inner_width = static_cast<int>((inner_offsets[s + 1] - inner_offsets[s]) / 32);
-      const int          outer_width = static_cast<int>((outer_offsets[s + 1] - outer_offsets[s]) / 32);
-      for (int k = 0; k < SymmetricRow::n_inner(rows[q], inner_width); ++k)
+      const int          r = static_cast<int>(q % 32), patch = static_cast<int>(q / patch_rows);
+      const int          first = patch * patch_rows, row = first + SymmetricRow::row(rows[q]);
+      for (int k = 0; k < SymmetricRow::n_blocks(rows[q]); ++k)
       {
-        const std::int64_t at     = inner_offsets[s] + 32 * k;
-        const int          column = first + inner_columns[at + r];
-        blocks[row].push_back({column, inner.data() + at * b * b + r, 32, false});
-        blocks[column].push_back({row, inner.data() + at * b * b + r, 32, true});
-      }
-      for (int k = 0; k < SymmetricRow::n_outer(rows[q], outer_width); ++k)
-      {
-        const std::int64_t at = outer_offsets[s] + 32 * k;
-        blocks[row].push_back({outer_columns[at + r], outer.data() + at * b * b + r, 32, false});
+        const std::int64_t at     = offsets[s] + 32 * k;
+        const int          local  = columns[at + r];
+        const int          column = local < patch_rows ? first + local : halo[halo_offsets[patch] + local - patch_rows];
+        blocks[row].push_back({column, host_values.data() + at * b * b + r, 32, false});
+        if (local < patch_rows)
+          blocks[column].push_back({row, host_values.data() + at * b * b + r, 32, true});
       }
       Number *block = diagonal_blocks.data() + std::size_t(row) * b * b;
       for (int a = 0, e = 0; a < b; ++a)

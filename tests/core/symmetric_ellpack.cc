@@ -160,8 +160,9 @@ TEST_P(SymmetricEllpackTest, StoresEntriesInsidePatchesOnce)
 {
   const auto                           A = cases::laplacian<double>(64, 64);
   const SymmetricEllpackMatrix<double> matrix(backend(), A);
-  // 4 patches of 16 lines: the diagonal, half of what is inside, all of the 3 x 2 x 64 between; less than a sixth is padding.
-  const double stored = 4096 + (16128 - 384) / 2 + 384;
+  // Patches of whole lines: the diagonal, half of what is inside, all of what is between; less than a sixth is padding.
+  const int    n_between = 2 * 64 * (4096 / kernels::symmetric_patch_rows(1) - 1);
+  const double stored    = 4096 + (16128 - n_between) / 2 + n_between;
   EXPECT_GE(matrix.n_stored_elements(), stored);
   EXPECT_LE(matrix.n_stored_elements(), stored * 7 / 6);
 }
@@ -191,13 +192,15 @@ TEST_P(SymmetricEllpackTest, SolvesLikeOtherFormats)
     M.initialize(matrix, data);
     EXPECT_EQ(cases::solve_ones<double>(matrix, M).n_iterations, expected) << M.name();
   };
-  PreconditionJacobi<double>      jacobi;
-  PreconditionBlockJacobi<double> block_jacobi;
-  PreconditionPolynomial<double>  polynomial;
+  PreconditionJacobi<double>                jacobi;
+  PreconditionBlockJacobi<double>           block_jacobi;
+  PreconditionPolynomial<double>            polynomial;
+  PreconditionMixed<PreconditionPolynomial> mixed;
   compare(jacobi, PreconditionJacobi<double>::AdditionalData());
   compare(block_jacobi, PreconditionBlockJacobi<double>::AdditionalData());
   for (const unsigned int order : {1u, 6u})
     compare(polynomial, PreconditionPolynomial<double>::AdditionalData{PolynomialKind::chebyshev, order});
+  compare(mixed, PreconditionPolynomial<float>::AdditionalData());
 }
 
 TEST_P(SymmetricEllpackTest, RepeatsForAnyNumberOfThreads)

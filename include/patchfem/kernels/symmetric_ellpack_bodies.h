@@ -2,8 +2,9 @@
 #ifndef patchfem_kernels_symmetric_ellpack_bodies_h
 #define patchfem_kernels_symmetric_ellpack_bodies_h
 
-#include <patchfem/kernels/parallel_for.h>
+#include <patchfem/kernels/structure_bodies.h>
 #include <patchfem/kernels/symmetric_ellpack.h>
+#include <patchfem/kernels/unique_rows.h>
 
 /** @file Bodies (see parallel_for.h) that make a SymmetricEllpackView from sliced block ELLPACK. */
 namespace PatchFEM
@@ -136,29 +137,59 @@ namespace PatchFEM
       }
     };
 
+    /** List p: the columns outside of patch p of its rows. */
+    struct SymmetricHalo
+    {
+      static constexpr int team_size = 32, table_size = 1024, n_kept = 0;
+
+      int                 n_rows, patch_rows, slice_height;
+      const std::int64_t *slice_offsets;
+      const int          *columns;
+      const int          *lengths;
+
+      template <typename Emit>
+      PATCHFEM_INLINE void visit(const int p, const int rank, const int size, const Emit &emit) const
+      {
+        const std::int64_t end   = (std::int64_t(p) + 1) * patch_rows;
+        const int          first = p * patch_rows, last = static_cast<int>(end < n_rows ? end : n_rows);
+        for (int row = first + rank; row < last; row += size)
+          for (int k = 0; k < lengths[row]; ++k)
+          {
+            const int column =
+                columns[slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height];
+            if (column < first || column >= last)
+              emit(column);
+          }
+      }
+    };
+
     /**
-     * For each patch: which of two blocks that mirror each other is stored. The row that is further from storing half of
-     * its own gets it; in further passes a block goes to the other row where that makes the two more alike. In the end all
-     * rows store half of theirs, give or take one, so that slices have little padding and patches few chunks.
+     * For each patch: which of two blocks that mirror each other is stored. First the row gets it that is further from
+     * storing half of its own, and in further passes a block goes to the other row where that makes the numbers of
+     * blocks of the two, those outside of the patch included, more alike. So slices have little padding, and
+     * all warps as much to do. No row stores many more than half, which bounds the number of chunks.
      */
     template <typename Number>
     struct SymmetricOwnersBody
     {
-      static constexpr int n_passes = 4;
+      static constexpr int n_passes = 4, most_above_half = 2;
 
       SlicedEllpackView<Number> A;
       const int                *lengths;
       int                       patch_rows;
-      const int                *n_inner;
+      const int                *n_inner, *n_outer;
       std::uint16_t            *codes;
       int                      *n_stored; ///< [row], starts at 0
 
       PATCHFEM_INLINE void operator()(const std::int64_t patch) const
       {
-        const std::int64_t end     = (patch + 1) * patch_rows;
-        const int          first   = static_cast<int>(patch * patch_rows);
-        const int          last    = static_cast<int>(end < A.n_rows ? end : A.n_rows);
-        const auto         surplus = [this](const int row) { return 2 * n_stored[row] - n_inner[row]; };
+        const std::int64_t end   = (patch + 1) * patch_rows;
+        const int          first = static_cast<int>(patch * patch_rows);
+        const int          last  = static_cast<int>(end < A.n_rows ? end : A.n_rows);
+        const auto         gives = [this](const int from, const int to) {
+          return n_stored[from] + n_outer[from] - n_stored[to] - n_outer[to] > 1 &&
+                 2 * n_stored[to] < n_inner[to] + 2 * most_above_half;
+        };
         for (int pass = 0; pass < n_passes; ++pass)
           for (int row = first; row < last; ++row)
             for (int k = 0; k < lengths[row]; ++k)
@@ -167,9 +198,12 @@ namespace PatchFEM
               const int          column = A.columns[at];
               if (column <= row || column >= last)
                 continue;
-              const bool had  = pass > 0 && SymmetricCode::kind(codes[at]) == SymmetricCode::stored;
-              const int  more = surplus(row) - surplus(column);
-              const bool gets = pass == 0 ? more <= 0 : (had ? more <= 2 : more < -2);
+              const bool had = pass > 0 && SymmetricCode::kind(codes[at]) == SymmetricCode::stored;
+              bool       gets;
+              if (pass == 0)
+                gets = 2 * n_stored[row] - n_inner[row] <= 2 * n_stored[column] - n_inner[column];
+              else
+                gets = had ? !gives(row, column) : gives(column, row);
               if (pass > 0 && gets == had)
                 continue;
               const std::int64_t there = A.block_index(column, find_block(A, lengths[column], column, row));
@@ -226,7 +260,7 @@ namespace PatchFEM
       }
     };
 
-    /** Sort key of a row: its patch, then few outer blocks first, then many stored ones. */
+    /** Sort key of a row: its patch, then many blocks first, then few outer ones. */
     struct SymmetricKeyBody
     {
       int            patch_rows;
@@ -237,52 +271,51 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
         const int outer = n_outer[i] < 65535 ? n_outer[i] : 65535;
-        keys[i]         = static_cast<std::uint64_t>(i / patch_rows) << 32 | static_cast<std::uint64_t>(outer) << 16 |
-                  static_cast<std::uint64_t>(65535 - n_stored[i]);
+        const int all   = n_stored[i] + n_outer[i] < 65535 ? n_stored[i] + n_outer[i] : 65535;
+        keys[i] = static_cast<std::uint64_t>(i / patch_rows) << 32 | static_cast<std::uint64_t>(65535 - all) << 16 |
+                  static_cast<std::uint64_t>(outer);
         rows[i] = static_cast<int>(i);
       }
     };
 
-    /** For each slice: 32 times its widths, and the words of its rows. */
+    /** For each slice: 32 times its width, and the words of its rows. */
     struct SymmetricSliceBody
     {
       int            n_rows, patch_rows;
       const int     *row_at; ///< [position]
       const int     *n_stored, *n_outer;
-      int           *inner_counts, *outer_counts; ///< [slice]
+      int           *counts; ///< [slice]
       std::uint32_t *rows;
 
       PATCHFEM_INLINE void operator()(const std::int64_t slice) const
       {
-        int inner = 0, outer = 0;
+        int width = 0;
         for (std::int64_t q = slice * 32; q < slice * 32 + 32; ++q)
         {
           rows[q] = 0;
           if (q >= n_rows)
             continue;
-          const int row = row_at[q];
-          inner         = n_stored[row] > inner ? n_stored[row] : inner;
-          outer         = n_outer[row] > outer ? n_outer[row] : outer;
-          rows[q]       = SymmetricRow::pack(row % patch_rows, n_stored[row], n_outer[row]);
+          const int row = row_at[q], n = n_stored[row] + n_outer[row];
+          width   = n > width ? n : width;
+          rows[q] = SymmetricRow::pack(row % patch_rows, n);
         }
-        inner_counts[slice] = inner * 32;
-        outer_counts[slice] = outer * 32;
+        counts[slice] = width * 32;
       }
     };
 
-    /** Chunks of each patch: as many as its widest slice needs. */
+    /** Chunks of each patch: as many as the row that stores most inside needs. */
     struct SymmetricChunksBody
     {
-      int        slices_per_patch, chunk;
-      const int *inner_counts; ///< [slice]
-      int       *n_chunks;     ///< [patch]
+      int        n_rows, patch_rows, chunk;
+      const int *n_stored;
+      int       *n_chunks; ///< [patch]
 
       PATCHFEM_INLINE void operator()(const std::int64_t patch) const
       {
         int most = 0;
-        for (std::int64_t s = patch * slices_per_patch; s < (patch + 1) * slices_per_patch; ++s)
-          most = inner_counts[s] > most ? inner_counts[s] : most;
-        n_chunks[patch] = (most / 32 + chunk - 1) / chunk;
+        for (std::int64_t row = patch * patch_rows; row < (patch + 1) * patch_rows && row < n_rows; ++row)
+          most = n_stored[row] > most ? n_stored[row] : most;
+        n_chunks[patch] = (most + chunk - 1) / chunk;
       }
     };
 
@@ -347,26 +380,26 @@ namespace PatchFEM
       const int                *lengths;
       int                       patch_rows;
       const std::uint16_t      *codes;
-      const int                *row_at;
-      const std::int64_t       *inner_offsets, *outer_offsets;
-      std::uint16_t            *inner_columns;
-      int                      *outer_columns;
-      Number                   *diagonal, *inner_values, *outer_values;
+      const int                *row_at, *n_stored;
+      const std::int64_t       *offsets, *halo_offsets;
+      const int                *halo;
+      std::uint16_t            *columns;
+      Number                   *diagonal, *values;
 
       PATCHFEM_INLINE void operator()(const std::int64_t q) const
       {
-        const std::int64_t slice = q / 32;
-        const int          r     = static_cast<int>(q % 32);
-        const int          b     = A.block_rows;
-        const std::int64_t inner = inner_offsets[slice] + r, inner_end = inner_offsets[slice + 1];
-        const std::int64_t outer = outer_offsets[slice] + r, outer_end = outer_offsets[slice + 1];
+        const std::int64_t slice = q / 32, begin = offsets[slice], end = offsets[slice + 1];
+        const int          r   = static_cast<int>(q % 32);
+        const int          b   = A.block_rows;
         const int          row = q < A.n_rows ? row_at[q] : 0;
-        std::int64_t       i = inner, o = outer;
-        const auto         copy = [&](const int k, Number *values, const std::int64_t at) {
+        const int *first = halo + halo_offsets[row / patch_rows], *last = halo + halo_offsets[row / patch_rows + 1];
+        const auto copy = [&](const int k, const std::int64_t at, const int column) {
+          columns[at + r] = static_cast<std::uint16_t>(column);
           for (int a = 0; a < b; ++a)
             for (int c = 0; c < b; ++c)
-              values[(at - r) * b * b + 32 * (a * b + c) + r] = A.values[A.value_index(row, k, a, c)];
+              values[at * b * b + 32 * (a * b + c) + r] = A.values[A.value_index(row, k, a, c)];
         };
+        std::int64_t inner = begin, outer = begin + (q < A.n_rows ? 32 * n_stored[row] : 0);
         for (int k = 0; q < A.n_rows && k < lengths[row]; ++k)
         {
           const std::int64_t at     = A.block_index(row, k);
@@ -374,14 +407,12 @@ namespace PatchFEM
           switch (SymmetricCode::kind(codes[at]))
           {
           case SymmetricCode::stored:
-            inner_columns[i] = static_cast<std::uint16_t>(column % patch_rows);
-            copy(k, inner_values, i);
-            i += 32;
+            copy(k, inner, column % patch_rows);
+            inner += 32;
             break;
           case SymmetricCode::outer:
-            outer_columns[o] = column;
-            copy(k, outer_values, o);
-            o += 32;
+            copy(k, outer, patch_rows + static_cast<int>(lower_bound(first, last, column) - first));
+            outer += 32;
             break;
           case SymmetricCode::diagonal:
             for (int a = 0, e = 0; a < b; ++a)
@@ -392,10 +423,8 @@ namespace PatchFEM
             break;
           }
         }
-        for (; i < inner_end; i += 32)
-          inner_columns[i] = static_cast<std::uint16_t>(row % patch_rows);
-        for (; o < outer_end; o += 32)
-          outer_columns[o] = row;
+        for (; outer < end; outer += 32)
+          columns[outer + r] = static_cast<std::uint16_t>(row % patch_rows);
       }
     };
 

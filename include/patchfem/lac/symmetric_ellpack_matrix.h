@@ -16,9 +16,9 @@ namespace PatchFEM
     struct SymmetricPatternArrays
     {
       Array<std::uint32_t> rows;
-      Array<std::int64_t>  inner_offsets, outer_offsets, chunk_offsets, mirror_offsets;
-      Array<std::uint16_t> inner_columns, mirrors;
-      Array<int>           outer_columns;
+      Array<std::int64_t>  offsets, halo_offsets, chunk_offsets, mirror_offsets;
+      Array<std::uint16_t> columns, mirrors;
+      Array<int>           halo;
     };
   } // namespace internal
 
@@ -41,7 +41,8 @@ namespace PatchFEM
      * The entries of @p matrix, which must have square blocks, on its back end. Rows that lack their diagonal get a zero
      * there. Throws Error for a matrix that is not symmetric: an entry and its mirror image may differ by rounding, 1000
      * times the accuracy of the number type relative to the largest entries of their rows, and the one that is kept
-     * stands for both.
+     * stands for both. Also refuses one in which a patch couples to more rows of others than 16 bits can number, about
+     * 64000.
      */
     void reinit(const SlicedEllpackMatrix<Number> &matrix);
 
@@ -52,16 +53,13 @@ namespace PatchFEM
     template <typename OtherNumber>
     void copy_from(const SymmetricEllpackMatrix<OtherNumber> &other);
 
-    const Backend &backend() const override { return diagonal.backend(); }
-    int            n_rows() const override { return n_row_blocks * size_of_blocks; }
-    int            n_columns() const override { return n_rows(); }
-    int            block_rows() const override { return size_of_blocks; }
-    int            block_columns() const override { return size_of_blocks; }
-    std::int64_t   n_nonzero_elements() const override { return n_nonzero; }
-    std::int64_t   n_stored_elements() const override
-    {
-      return diagonal.size() + inner_values.size() + outer_values.size();
-    }
+    const Backend  &backend() const override { return diagonal.backend(); }
+    int             n_rows() const override { return n_row_blocks * size_of_blocks; }
+    int             n_columns() const override { return n_rows(); }
+    int             block_rows() const override { return size_of_blocks; }
+    int             block_columns() const override { return size_of_blocks; }
+    std::int64_t    n_nonzero_elements() const override { return n_nonzero; }
+    std::int64_t    n_stored_elements() const override { return diagonal.size() + values.size(); }
     std::size_t     memory_consumption() const override;
     std::size_t     values_memory_consumption() const { return sizeof(Number) * n_stored_elements(); }
     std::string     format() const override;
@@ -90,7 +88,7 @@ namespace PatchFEM
     int           n_row_blocks   = 0;
     int           size_of_blocks = 1;
     std::int64_t  n_nonzero      = 0;
-    Array<Number> diagonal, inner_values, outer_values;
+    Array<Number> diagonal, values;
 
     std::shared_ptr<const internal::SymmetricPatternArrays> pattern =
         std::make_shared<const internal::SymmetricPatternArrays>();
