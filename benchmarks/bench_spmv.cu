@@ -8,6 +8,7 @@
 
 #include <patchfem/lac/coordinate_matrix.h>
 #include <patchfem/lac/mdia_matrix.h>
+#include <patchfem/lac/symmetric_ellpack_matrix.h>
 
 using namespace benchmark;
 
@@ -18,11 +19,18 @@ namespace
   class Products
   {
   public:
-    Products(const Backend &backend, const int n, const int n_repetitions, Report &report)
-        : grid(backend, n), n_repetitions(n_repetitions), report(report), timer(backend),
+    Products(
+        const Backend &backend, const int n, const int n_repetitions, Report &report, const bool along_curve = false)
+        : grid(backend, n, along_curve), n_repetitions(n_repetitions), report(report), timer(backend),
           source(scattered_values(grid.system.n_dofs())), expected(grid.system.product(source)),
           title(std::string(n_c == 1 ? "Q1 Laplace" : (n_c == 3 ? "Q1 elasticity" : "Q1 pair of bodies")) + " 3D, ")
     {
+      if (along_curve)
+      {
+        source   = in_rows(source);
+        expected = in_rows(expected);
+        title += "numbered along a Hilbert curve, ";
+      }
       char size[64];
       std::snprintf(size, sizeof(size), ", %.1f M DoF", 1e-6 * grid.system.n_dofs());
       size_text = size;
@@ -138,6 +146,23 @@ namespace
           [&]() { matrix.vmult(dst, src); }, further);
     }
 
+    /** Most entries stored once; made on the device of the format above it. */
+    template <typename Number>
+    void symmetric(const std::string &what)
+    {
+      SymmetricEllpackMatrix<Number> matrix;
+      {
+        SlicedEllpackMatrix<Number> sliced;
+        grid.fill(sliced, n_c);
+        matrix.reinit(sliced);
+      }
+      Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
+      src.copy_from(x);
+      measure(what, double(matrix.memory_consumption()) + 2. * sizeof(Number) * grid.system.n_dofs(), dst,
+              [&]() { matrix.vmult(dst, src); },
+              {{"stored entries", double(matrix.n_stored_elements()) / double(matrix.n_nonzero_elements())}});
+    }
+
     template <typename Number>
     void csr(const std::string &what)
     {
@@ -239,6 +264,15 @@ namespace
     std::vector<double> source, expected;
     std::string         title, size_text;
 
+    /** Values at nodes in the order of the matrix's rows. */
+    std::vector<double> in_rows(const std::vector<double> &at_nodes) const
+    {
+      std::vector<double> result(at_nodes.size());
+      for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = at_nodes[std::size_t(grid.numbering[i / n_c]) * n_c + i % n_c];
+      return result;
+    }
+
     void run_cusparse(const std::string &what, cusparseSpMatDescr_t descriptor, const double traffic)
     {
       CuSparseProduct product(grid.backend, descriptor, grid.system.n_dofs(), x.data(), y.data());
@@ -329,6 +363,18 @@ namespace
       pair.sliced<float>("SBELL 6x6, fp32", 6);
       if (options.flag("variants"))
         pair.variants();
+    }
+    {
+      Products<3> elasticity(backend, options.get_int("n"), options.get_int("repetitions"), report, true);
+      elasticity.sliced<double>("SBELL 3x3, fp64", 3);
+      elasticity.symmetric<double>("symmetric SBELL 3x3, fp64");
+      elasticity.symmetric<float>("symmetric SBELL 3x3, fp32");
+    }
+    {
+      Products<1> laplace(backend, options.get_int("laplace-n"), options.get_int("repetitions"), report, true);
+      laplace.sliced<double>("SELL-32, 16-bit columns, fp64", 1, false, true);
+      laplace.symmetric<double>("symmetric SELL, fp64");
+      laplace.symmetric<float>("symmetric SELL, fp32");
     }
     voxels(backend, options, report);
     report.write(options.get("json"));

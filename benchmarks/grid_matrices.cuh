@@ -29,10 +29,15 @@ namespace benchmark
     return static_cast<unsigned int>((n + 255) / 256);
   }
 
-  /** One thread per node; @p scalar: the matrix is stored in 1 x 1 blocks. */
+  /**
+   * One thread per node; @p scalar: the matrix is stored in 1 x 1 blocks. @p node_at: the node of each block row, nullptr
+   * where they are numbered alike.
+   */
   template <int n_c, typename Number>
-  __global__ void
-  fill_sliced(const __grid_constant__ GridSystem<n_c> system, const SlicedEllpackView<Number> A, const int *lengths)
+  __global__ void fill_sliced(const __grid_constant__ GridSystem<n_c> system,
+                              const SlicedEllpackView<Number>         A,
+                              const int                              *lengths,
+                              const int                              *node_at)
   {
     const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
     if (i >= system.n_nodes())
@@ -44,7 +49,7 @@ namespace benchmark
     for (int k = 0; k < n; ++k)
     {
       const int j = scalar ? A.columns[A.block_index(row, k * n_c)] / n_c : A.columns[A.block_index(row, k)];
-      system.block(static_cast<int>(i), j, values);
+      system.block(node_at != nullptr ? node_at[i] : static_cast<int>(i), node_at != nullptr ? node_at[j] : j, values);
       for (int a = 0; a < n_c; ++a)
         for (int b = 0; b < n_c; ++b)
           A.values[scalar ? A.value_index(row + a, k * n_c + b, 0, 0) : A.value_index(row, k, a, b)] =
@@ -114,12 +119,18 @@ namespace benchmark
     std::int64_t        n_blocks;
     Array<std::int64_t> offsets;
     Array<int>          columns;
+    std::vector<int>    numbering; ///< the node of each block row, empty where they are numbered alike
+    Array<int>          node_at;   ///< the same on the device
 
-    DeviceGrid(const Backend &backend, const int n) : backend(backend), system(n)
+    /** @p along_curve: nodes are numbered along a Hilbert curve. */
+    DeviceGrid(const Backend &backend, const int n, const bool along_curve = false) : backend(backend), system(n)
     {
       std::vector<std::int64_t> host_offsets;
       std::vector<int>          host_columns;
-      system.pattern(host_offsets, host_columns);
+      if (along_curve)
+        numbering = system.along_curve();
+      system.pattern(host_offsets, host_columns, numbering);
+      node_at.copy_from(backend, numbering);
       n_blocks = host_offsets.back();
       offsets.copy_from(backend, host_offsets);
       columns.copy_from(backend, host_columns);
@@ -147,7 +158,8 @@ namespace benchmark
         matrix.reinit(backend, {view.n_rows, view.n_columns, view.row_offsets, view.columns}, 1, 1,
                       {32, short_columns});
       }
-      fill_sliced<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), matrix.row_lengths());
+      fill_sliced<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), matrix.row_lengths(),
+                                                                      node_at.data());
       PATCHFEM_CUDA_CHECK_LAUNCH();
       backend.synchronize();
     }
@@ -155,6 +167,7 @@ namespace benchmark
     template <typename Number>
     void fill(CSRMatrix<Number> &matrix) const
     {
+      require(numbering.empty(), "Compressed rows are filled in the numbering of the grid.");
       matrix.reinit(backend, pattern(), n_c, n_c);
       fill_csr<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view());
       PATCHFEM_CUDA_CHECK_LAUNCH();

@@ -2,8 +2,10 @@
 #ifndef patchfem_benchmarks_grid_system_h
 #define patchfem_benchmarks_grid_system_h
 
-#include <patchfem/base/host_device.h>
+#include <patchfem/kernels/ordering.h>
+#include <patchfem/kernels/primitives.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -100,9 +102,49 @@ namespace benchmark
               values[a * n_c + b] = 0.;
     }
 
-    /** The pattern of node pairs that share a cell. */
-    void pattern(std::vector<std::int64_t> &row_offsets, std::vector<int> &columns) const
+    /** The nodes in their order along a Hilbert curve. */
+    std::vector<int> along_curve() const
     {
+      std::vector<std::uint64_t> keys(n_nodes());
+      std::vector<int>           nodes(n_nodes());
+#pragma omp parallel for schedule(static)
+      for (int i = 0; i < static_cast<int>(n_nodes()); ++i)
+      {
+        std::uint32_t x[3] = {std::uint32_t(i % n), std::uint32_t(i / n % n), std::uint32_t(i / n / n)};
+        keys[i]            = PatchFEM::kernels::hilbert_index<3>(x, 10);
+        nodes[i]           = i;
+      }
+      PatchFEM::kernels::stable_sort_by_key(PatchFEM::Host(), n_nodes(), keys.data(), nodes.data(), 30);
+      return nodes;
+    }
+
+    /** The pattern of node pairs that share a cell, where block row i belongs to node @p node_at[i], or to node i. */
+    void pattern(std::vector<std::int64_t> &row_offsets,
+                 std::vector<int>          &columns,
+                 const std::vector<int>    &node_at = std::vector<int>()) const
+    {
+      if (!node_at.empty())
+      {
+        std::vector<std::int64_t> offsets;
+        std::vector<int>          neighbours, row_of(node_at.size());
+        pattern(offsets, neighbours);
+        row_offsets.assign(offsets.size(), 0);
+        columns.resize(neighbours.size());
+        for (std::size_t i = 0; i < node_at.size(); ++i)
+        {
+          row_of[node_at[i]] = static_cast<int>(i);
+          row_offsets[i + 1] = row_offsets[i] + offsets[node_at[i] + 1] - offsets[node_at[i]];
+        }
+#pragma omp parallel for schedule(static)
+        for (std::size_t i = 0; i < node_at.size(); ++i)
+        {
+          std::int64_t e = row_offsets[i];
+          for (std::int64_t k = offsets[node_at[i]]; k < offsets[node_at[i] + 1]; ++k)
+            columns[e++] = row_of[neighbours[k]];
+          std::sort(columns.begin() + row_offsets[i], columns.begin() + e);
+        }
+        return;
+      }
       const int n_rows = static_cast<int>(n_nodes());
       row_offsets.assign(std::size_t(n_rows) + 1, 0);
       const auto count = [this](const int x) { return 1 + (x > 0) + (x < n - 1); };

@@ -104,6 +104,14 @@ namespace PatchFEM
                    : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
                    : "l"(p));
     }
+
+    /** Asks for @p n_bytes from @p p on, both multiples of 16, to be brought into the second-level cache. */
+    __device__ inline void prefetch(const void *p, const unsigned int n_bytes)
+    {
+#if __CUDA_ARCH__ >= 900
+      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(n_bytes));
+#endif
+    }
   } // namespace loads
 } // namespace PatchFEM
 

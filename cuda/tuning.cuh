@@ -35,6 +35,25 @@ namespace PatchFEM
       /// registers that loads in flight need for more threads; 3 allows 80 registers a thread.
       static constexpr int residency = 3;
     };
+
+    /**
+     * Symmetric sliced ELLPACK of b x b blocks, a block of threads to a patch. Several of them share the registers and the
+     * shared memory of a multiprocessor, so that some read while others wait at a barrier.
+     */
+    template <typename Number, int b>
+    struct SymmetricEllpack
+    {
+      static constexpr int rows_per_thread = b == 1 ? 2 : 1;
+      static constexpr int residency       = b == 1 ? 3 : 2;
+      /// Blocks of a row whose loads are issued together.
+      static constexpr int unroll = b <= 2 ? 2 : 1;
+      /// Slots whose numbers are loaded before the barrier in front of their values.
+      static constexpr int n_collected = b == 1 ? 4 : (b == 6 ? 2 : 3);
+      /// Blocks of a row that are asked for ahead of the one in work. Larger ones are enough on their way without.
+      static constexpr int distance = b == 1 ? 6 : 0;
+      /// Whether a step is loaded before the one in front of it is used.
+      static constexpr bool ahead = b == 1;
+    };
   } // namespace tuning
 } // namespace PatchFEM
 

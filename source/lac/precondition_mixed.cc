@@ -12,7 +12,8 @@ namespace PatchFEM
     const auto *rows     = dynamic_cast<const CSRMatrix<double> *>(&matrix);
     const auto *diagonal = dynamic_cast<const MDIAMatrix<double> *>(&matrix);
     const auto *slices   = dynamic_cast<const SlicedEllpackMatrix<double> *>(&matrix);
-    require(rows != nullptr || diagonal != nullptr || slices != nullptr,
+    const auto *halves   = dynamic_cast<const SymmetricEllpackMatrix<double> *>(&matrix);
+    require(rows != nullptr || diagonal != nullptr || slices != nullptr || halves != nullptr,
             "A preconditioner in single precision is not available for matrices of the format " + matrix.format() +
                 ".");
     const Backend &place = matrix.backend();
@@ -30,15 +31,21 @@ namespace PatchFEM
       mdia.copy_from(*diagonal);
       return mdia;
     }
+    if (halves != nullptr)
+    {
+      symmetric.copy_from(*halves);
+      return symmetric;
+    }
     sliced.copy_from(*slices);
     return sliced;
   }
 
   void SinglePrecision::release_copy()
   {
-    csr    = CSRMatrix<float>();
-    mdia   = MDIAMatrix<float>();
-    sliced = SlicedEllpackMatrix<float>();
+    csr       = CSRMatrix<float>();
+    mdia      = MDIAMatrix<float>();
+    sliced    = SlicedEllpackMatrix<float>();
+    symmetric = SymmetricEllpackMatrix<float>();
   }
 
   void SinglePrecision::vmult(Vector<double> &dst, const Vector<double> &src) const
@@ -59,6 +66,7 @@ namespace PatchFEM
   std::size_t SinglePrecision::memory_consumption() const
   {
     return csr.values_memory_consumption() + mdia.values_memory_consumption() + sliced.values_memory_consumption() +
-           single_src.memory_consumption() + single_dst.memory_consumption() + norm.memory_consumption();
+           symmetric.values_memory_consumption() + single_src.memory_consumption() + single_dst.memory_consumption() +
+           norm.memory_consumption();
   }
 } // namespace PatchFEM

@@ -5,6 +5,7 @@
 #include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/precondition_base.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/symmetric_ellpack_matrix.h>
 
 namespace PatchFEM
 {
@@ -30,11 +31,12 @@ namespace PatchFEM
     virtual const PreconditionBase<float> &single() const = 0;
 
   private:
-    CSRMatrix<float>           csr;
-    MDIAMatrix<float>          mdia;
-    SlicedEllpackMatrix<float> sliced;
-    mutable Vector<float>      single_src, single_dst;
-    mutable Array<double>      norm; ///< partial sums and, behind them, |src|^2
+    CSRMatrix<float>              csr;
+    MDIAMatrix<float>             mdia;
+    SlicedEllpackMatrix<float>    sliced;
+    SymmetricEllpackMatrix<float> symmetric;
+    mutable Vector<float>         single_src, single_dst;
+    mutable Array<double>         norm; ///< partial sums and, behind them, |src|^2
   };
 
   /** The preconditioner of a class such as PreconditionPolynomial in fp32, for an iteration in fp64. */

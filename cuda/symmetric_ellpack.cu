@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "loads.cuh"
+#include "parallel_for.cuh"
+#include "product.cuh"
+#include "tuning.cuh"
+#include "unique_rows.cuh"
+
+#include <patchfem/kernels/symmetric_ellpack_bodies.h>
+
+namespace PatchFEM
+{
+  namespace product
+  {
+    namespace
+    {
+      /** What a block of threads keeps in shared memory: slots for products of transposes, behind them the source. */
+      template <int b, int chunk, int rows_per_thread, int n_threads, typename Number, typename Sum>
+      struct SymmetricShared
+      {
+        static constexpr int patch_rows    = n_threads * rows_per_thread;
+        static constexpr int n_slots       = chunk * patch_rows + rows_per_thread; ///< the last ones are 0
+        static constexpr int stride        = 2 * patch_rows + 16 / b; ///< components of a row lie in different banks
+        static constexpr int result_stride = patch_rows + 8 / b; ///< of the sums, which take the place of the source
+        static constexpr int n_bytes       = b * (n_slots * sizeof(Sum) + stride * sizeof(Number));
+
+        static_assert(result_stride * sizeof(Sum) <= stride * sizeof(Number), "sums have room in place of the source");
+      };
+
+      /**
+       * One block of threads per patch, rows_per_thread neighbouring positions a thread. The source of the patch and of
+       * up to as many rows of its halo lies in shared memory. A thread adds the products of its rows' blocks to sums in
+       * registers; those of the transposes of blocks inside it leaves in slots of shared memory, where after a barrier
+       * the threads of the mirrored rows collect them in the order of their lists.
+       */
+      template <int  b,
+                int  chunk,
+                int  rows_per_thread,
+                int  n_threads,
+                int  residency,
+                int  unroll,      ///< blocks of a row whose loads are issued together
+                int  n_collected, ///< slots whose numbers are loaded before the barrier
+                int  distance,    ///< blocks of a row that are asked for ahead of the one in work
+                bool ahead,       ///< a step is loaded before the one in front of it is used
+                typename Number,
+                typename Target>
+      __global__ void __launch_bounds__(n_threads, residency)
+          symmetric_ellpack(const SymmetricEllpackView<Number> A, const Number *__restrict__ x, const Target target)
+      {
+        using Sum = typename Target::Sum;
+        if (target.skip())
+          return;
+        using Shared    = SymmetricShared<b, chunk, rows_per_thread, n_threads, Number, Sum>;
+        constexpr int h = SymmetricEllpackView<Number>::slice_height, patch_rows = Shared::patch_rows;
+        constexpr int n_slots = Shared::n_slots, stride = Shared::stride;
+        constexpr int result_stride = Shared::result_stride;
+        static_assert(chunk % unroll == 0, "steps do not reach into the next chunk");
+        extern __shared__ __align__(16) unsigned char memory[];
+        Sum *const                                    slots  = reinterpret_cast<Sum *>(memory);    // [b][n_slots]
+        Sum *const                                    result = slots + b * n_slots;                // [b][result_stride]
+        Number *const                                 source = reinterpret_cast<Number *>(result); // [b][stride]
+
+        const int          patch     = blockIdx.x;
+        const int          n         = A.n_rows_of(patch);
+        const std::int64_t first_row = std::int64_t(patch) * patch_rows;
+        const int          position  = threadIdx.x * rows_per_thread;
+        const int          r_0       = position % h;
+        const std::int64_t slice     = (first_row + position) / h;
+
+        // A row's first blocks are on their way while the source is gathered.
+        std::int64_t at    = A.offsets[slice]; // of the block that is read next
+        const int    width = static_cast<int>((A.offsets[slice + 1] - at) / h);
+        const auto   ask   = [&](const int k, const int m) {
+          if (distance > 0 && r_0 == 0 && k < width)
+          {
+            const int          n_ahead = min(m, width - k);
+            const std::int64_t first   = A.offsets[slice] + k * h;
+            loads::prefetch(A.columns + first, n_ahead * h * sizeof(std::uint16_t));
+            loads::prefetch(A.values + first * (b * b), n_ahead * h * b * b * sizeof(Number));
+          }
+        };
+        ask(0, distance);
+
+        const int *const halo   = A.halo + A.halo_offsets[patch];
+        const int        n_halo = static_cast<int>(A.halo_offsets[patch + 1] - A.halo_offsets[patch]);
+        const int        n_near = min(n_halo, patch_rows); // whose source is in shared memory
+        const auto       keep   = [&](const int i, const Number value) { source[i % b * stride + i / b] = value; };
+#pragma unroll
+        for (int j = 0; j < b * rows_per_thread; ++j)
+        {
+          const int i = j * n_threads + threadIdx.x;
+          if (i < n * b)
+            keep(i, __ldg(x + first_row * b + i));
+        }
+#pragma unroll
+        for (int j = 0; j < b * rows_per_thread; ++j)
+        {
+          const int i = j * n_threads + threadIdx.x;
+          if (i < n_near * b)
+            keep(patch_rows * b + i, __ldg(x + std::int64_t(__ldg(halo + i / b)) * b + i % b));
+        }
+        if (threadIdx.x < b)
+          slots[threadIdx.x * n_slots + chunk * patch_rows] = 0;
+
+        const std::int64_t chunk_begin = A.chunk_offsets[patch];
+        const int          n_chunks    = static_cast<int>(A.chunk_offsets[patch + 1] - chunk_begin);
+        int                row[rows_per_thread], n_blocks = 0;
+#pragma unroll
+        for (int r = 0; r < rows_per_thread; ++r)
+        {
+          const std::uint32_t word = __ldg(A.rows + first_row + position + r);
+          row[r]                   = SymmetricRow::row(word);
+          n_blocks                 = max(n_blocks, SymmetricRow::n_blocks(word));
+        }
+        constexpr int                 n_diagonal = b * (b + 1) / 2;
+        Pack<Number, rows_per_thread> diagonal[n_diagonal];
+#pragma unroll
+        for (int e = 0; e < n_diagonal; ++e)
+          loads::stream(diagonal[e], A.diagonal + slice * (h * n_diagonal) + e * h + r_0);
+
+        Sum own[rows_per_thread][b], sums[rows_per_thread][b];
+        // The blocks of one step of a row. Loads come first, so that they are on their way together.
+        struct Step
+        {
+          Pack<std::uint16_t, rows_per_thread> column[unroll];
+          Pack<Number, rows_per_thread>        value[unroll][b * b];
+        };
+        const auto load = [&](Step &step, const int k) {
+          ask(k + distance, unroll);
+#pragma unroll
+          for (int u = 0; u < unroll; ++u)
+            if (k + u < n_blocks)
+            {
+              loads::stream(step.column[u], A.columns + at + (u * h + r_0));
+#pragma unroll
+              for (int e = 0; e < b * b; ++e)
+                loads::stream(step.value[u][e], A.values + at * (b * b) + ((u * b * b + e) * h + r_0));
+            }
+            else
+#pragma unroll
+              for (int r = 0; r < rows_per_thread; ++r)
+              {
+                step.column[u][r] = static_cast<std::uint16_t>(row[r]);
+#pragma unroll
+                for (int e = 0; e < b * b; ++e)
+                  step.value[u][e][r] = 0;
+              }
+          at += unroll * h;
+        };
+        // Transposes leave their products from slot @p slot on, unless it is negative.
+        const auto use = [&](const Step &step, const int slot) {
+#pragma unroll
+          for (int u = 0; u < unroll; ++u)
+          {
+            bool is_inside = false;
+#pragma unroll
+            for (int r = 0; r < rows_per_thread; ++r)
+            {
+              const int local = step.column[u][r];
+              is_inside       = is_inside || local < patch_rows;
+#pragma unroll
+              for (int c = 0; c < b; ++c)
+              {
+                const Sum other = static_cast<Sum>(local < 2 * patch_rows
+                                                       ? source[c * stride + local]
+                                                       : __ldg(x + std::int64_t(halo[local - patch_rows]) * b + c));
+#pragma unroll
+                for (int a = 0; a < b; ++a)
+                  sums[r][a] += static_cast<Sum>(step.value[u][a * b + c][r]) * other;
+              }
+            }
+            if (slot >= 0 && is_inside)
+#pragma unroll
+              for (int c = 0; c < b; ++c)
+              {
+                Pack<Sum, rows_per_thread> mirrored;
+#pragma unroll
+                for (int r = 0; r < rows_per_thread; ++r)
+                {
+                  mirrored[r] = 0;
+#pragma unroll
+                  for (int a = 0; a < b; ++a)
+                    mirrored[r] += static_cast<Sum>(step.value[u][a * b + c][r]) * own[r][a];
+                }
+                *reinterpret_cast<Pack<Sum, rows_per_thread> *>(slots + c * n_slots + slot + u * patch_rows +
+                                                                position) = mirrored;
+              }
+          }
+        };
+        Step       next;
+        const auto range = [&](const int begin, const int end, const bool exchange) {
+          for (int k = begin; k < end; k += unroll)
+          {
+            const int slot = exchange ? (k - begin) * patch_rows : -1;
+            if (ahead)
+            {
+              const Step step = next;
+              load(next, k + unroll);
+              use(step, slot);
+            }
+            else
+            {
+              load(next, k);
+              use(next, slot);
+            }
+          }
+        };
+        if (ahead)
+          load(next, 0);
+        __syncthreads();
+#pragma unroll
+        for (int r = 0; r < rows_per_thread; ++r)
+        {
+#pragma unroll
+          for (int a = 0; a < b; ++a)
+            own[r][a] = static_cast<Sum>(source[a * stride + row[r]]);
+#pragma unroll
+          for (int a = 0; a < b; ++a)
+          {
+            sums[r][a] = 0;
+#pragma unroll
+            for (int c = 0; c < b; ++c)
+            {
+              const int low = a < c ? a : c, high = a < c ? c : a;
+              sums[r][a] += static_cast<Sum>(diagonal[low * b - low * (low - 1) / 2 + high - low][r]) * own[r][c];
+            }
+          }
+        }
+
+        const std::int64_t *mirror_offsets = A.mirror_offsets + chunk_begin * (patch_rows / h) + position / h;
+        std::int64_t        mirror_begin = 0, mirror_end = 0;
+        if (n_chunks > 0)
+        {
+          mirror_begin = mirror_offsets[0];
+          mirror_end   = mirror_offsets[1];
+        }
+        for (int c = 0; c < n_chunks; ++c)
+        {
+          const std::uint16_t                 *mirrors = A.mirrors + mirror_begin + r_0;
+          const int                            n_there = static_cast<int>((mirror_end - mirror_begin) / h);
+          Pack<std::uint16_t, rows_per_thread> slot[n_collected];
+#pragma unroll
+          for (int u = 0; u < n_collected; ++u)
+            if (u < n_there)
+              loads::stream(slot[u], mirrors + u * h);
+          if (c + 1 < n_chunks)
+          {
+            mirror_offsets += patch_rows / h;
+            mirror_begin = mirror_offsets[0];
+            mirror_end   = mirror_offsets[1];
+          }
+          range(min(c * chunk, width), min((c + 1) * chunk, width), true);
+          __syncthreads();
+          const auto collect = [&](const Pack<std::uint16_t, rows_per_thread> &from) {
+#pragma unroll
+            for (int r = 0; r < rows_per_thread; ++r)
+#pragma unroll
+              for (int a = 0; a < b; ++a)
+                sums[r][a] += slots[a * n_slots + from[r]];
+          };
+#pragma unroll
+          for (int u = 0; u < n_collected; ++u)
+            if (u < n_there)
+              collect(slot[u]);
+          for (int u = n_collected; u < n_there; ++u)
+          {
+            loads::stream(slot[0], mirrors + u * h);
+            collect(slot[0]);
+          }
+          if (c + 1 < n_chunks)
+            __syncthreads();
+        }
+        range(min(n_chunks * chunk, width), width, false);
+        __syncthreads();
+
+        // The source is not needed any more. Sums leave in the order of rows, side by side.
+#pragma unroll
+        for (int r = 0; r < rows_per_thread; ++r)
+          if (position + r < n)
+#pragma unroll
+            for (int a = 0; a < b; ++a)
+              result[a * result_stride + row[r]] = sums[r][a];
+        __syncthreads();
+        double total = 0.;
+#pragma unroll
+        for (int j = 0; j < b * rows_per_thread; ++j)
+        {
+          const int i = j * n_threads + threadIdx.x;
+          if (i < n * b)
+            total += target.use(first_row * b + i, result[i % b * result_stride + i / b]);
+        }
+        target.template finish<n_threads>(total);
+      }
+
+      template <int b, typename Number, typename Target>
+      void launch(const Cuda &where, const SymmetricEllpackView<Number> &A, const Number *x, const Target &target)
+      {
+        using Tuning            = tuning::SymmetricEllpack<Number, b>;
+        constexpr int chunk     = kernels::symmetric_chunk(b);
+        constexpr int n_threads = kernels::symmetric_patch_rows(b) / Tuning::rows_per_thread;
+        constexpr int bytes =
+            SymmetricShared<b, chunk, Tuning::rows_per_thread, n_threads, Number, typename Target::Sum>::n_bytes;
+        const auto kernel =
+            symmetric_ellpack<b, chunk, Tuning::rows_per_thread, n_threads, Tuning::residency, Tuning::unroll,
+                              Tuning::n_collected, Tuning::distance, Tuning::ahead, Number, Target>;
+        PATCHFEM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+        kernel<<<A.n_patches(), n_threads, bytes, stream_of(where)>>>(A, x, target);
+        PATCHFEM_CUDA_CHECK_LAUNCH();
+      }
+
+      template <typename Number, typename Target>
+      void launch_symmetric_ellpack(const Cuda                         &where,
+                                    const SymmetricEllpackView<Number> &A,
+                                    const Number                       *x,
+                                    const Target                       &target)
+      {
+        if (A.n_rows == 0)
+          return;
+        using std::integral_constant;
+        const auto tuned = [&](auto b) { launch<b>(where, A, x, target); };
+        switch (A.block_size)
+        {
+        case 1:
+          return tuned(integral_constant<int, 1>());
+        case 2:
+          return tuned(integral_constant<int, 2>());
+        case 3:
+          return tuned(integral_constant<int, 3>());
+        case 6:
+          return tuned(integral_constant<int, 6>());
+        }
+      }
+    } // namespace
+  }   // namespace product
+
+  namespace kernels
+  {
+    template <typename Number>
+    void vmult(Cuda where, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product::launch_symmetric_ellpack(where, A, src, product::Overwrite<Number>{dst});
+    }
+
+    template <typename Number>
+    void vmult_add(Cuda where, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product::launch_symmetric_ellpack(where, A, src, product::Add<Number>{dst});
+    }
+
+    template <typename Number>
+    void residual(Cuda where, const SymmetricEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    {
+      product::launch_symmetric_ellpack(where, A, x, product::Residual<Number>{b, r});
+    }
+
+    template <typename Number>
+    void cg_product(Cuda where, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
+    {
+      product::launch_symmetric_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
+    }
+
+    template <typename Number>
+    void polynomial_step(Cuda where, const SymmetricEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    {
+      product::launch_symmetric_ellpack(where, A, step.y, product::Polynomial<Number>{step});
+    }
+
+    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(SymmetricHalo);
+    template void parallel_for(Cuda, std::int64_t, const SymmetricKeyBody &);
+    template void parallel_for(Cuda, std::int64_t, const SymmetricSliceBody &);
+    template void parallel_for(Cuda, std::int64_t, const SymmetricChunksBody &);
+    template void parallel_for(Cuda, std::int64_t, const FillShortBody &);
+
+#define INSTANTIATE(Number)                                                                                          \
+  template void vmult<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *);                 \
+  template void vmult_add<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *);             \
+  template void residual<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, const Number *,         \
+                                 Number *);                                                                          \
+  template void cg_product<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *,             \
+                                   const CGView &);                                                                  \
+  template void polynomial_step<Number>(Cuda, const SymmetricEllpackView<Number> &, const PolynomialStep<Number> &); \
+  template void parallel_for(Cuda, std::int64_t, const RowMagnitudeBody<Number> &);                                  \
+  template void parallel_for(Cuda, std::int64_t, const SymmetryCheckBody<Number> &);                                 \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricKindsBody<Number> &);                                \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricOwnersBody<Number> &);                               \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricRanksBody<Number> &);                                \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricPartnersBody<Number> &);                             \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricMirrorsBody<Number> &);                              \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricFillBody<Number> &);                                 \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricBlockDiagonalBody<Number> &);
+    INSTANTIATE(float)
+    INSTANTIATE(double)
+#undef INSTANTIATE
+  } // namespace kernels
+} // namespace PatchFEM

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/symmetric_ellpack.h>
+
+#include "reduce_host.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    namespace
+    {
+      /**
+       * Calls @p use(row, sum) for the rows of patch @p p. The sums of the patch, @p y, and its part of the source stay in
+       * the first-level cache, so both products of a block are added as soon as it is read.
+       */
+      template <int b, typename Sum, typename Number, typename Use>
+      inline void patch_product(
+          const SymmetricEllpackView<Number> &A, const int p, const Number *__restrict__ x, Sum *y, const Use &use)
+      {
+        constexpr int      h = SymmetricEllpackView<Number>::slice_height, n_diagonal = b * (b + 1) / 2;
+        const int          n           = A.n_rows_of(p);
+        const std::int64_t first_row   = std::int64_t(p) * A.patch_rows;
+        const Number *__restrict__ own = x + first_row * b;
+        const int *__restrict__ halo   = A.halo + A.halo_offsets[p];
+        std::fill(y, y + std::size_t(n) * b, Sum(0));
+        for (int first = 0; first < n; first += h)
+        {
+          const std::int64_t   s       = (first_row + first) / h;
+          const std::uint32_t *rows    = A.rows + s * h;
+          const int            n_lanes = std::min(h, n - first);
+          int                  row[h], n_blocks[h];
+          const std::int64_t   begin = A.offsets[s];
+          const int            width = static_cast<int>((A.offsets[s + 1] - begin) / h);
+          for (int r = 0; r < n_lanes; ++r)
+          {
+            row[r]      = SymmetricRow::row(rows[r]);
+            n_blocks[r] = SymmetricRow::n_blocks(rows[r]);
+            int e       = 0;
+            for (int a = 0; a < b; ++a)
+              for (int c = a; c < b; ++c, ++e)
+              {
+                const Sum value = static_cast<Sum>(A.diagonal[s * h * n_diagonal + e * h + r]);
+                y[row[r] * b + a] += value * static_cast<Sum>(own[row[r] * b + c]);
+                if (c != a)
+                  y[row[r] * b + c] += value * static_cast<Sum>(own[row[r] * b + a]);
+              }
+          }
+          for (int k = 0; k < width; ++k)
+          {
+            const std::uint16_t *columns = A.columns + begin + k * h;
+            const Number        *values  = A.values + (begin + k * h) * (b * b);
+            for (int r = 0; r < n_lanes; ++r)
+              if (k < n_blocks[r])
+              {
+                const int     i      = row[r] * b;
+                const bool    inside = columns[r] < A.patch_rows;
+                const Number *other =
+                    inside ? own + columns[r] * b : x + std::int64_t(halo[columns[r] - A.patch_rows]) * b;
+                for (int a = 0; a < b; ++a)
+                  for (int c = 0; c < b; ++c)
+                    y[i + a] += static_cast<Sum>(values[(a * b + c) * h + r]) * static_cast<Sum>(other[c]);
+                if (inside)
+                  for (int a = 0; a < b; ++a)
+                    for (int c = 0; c < b; ++c)
+                      y[columns[r] * b + c] +=
+                          static_cast<Sum>(values[(a * b + c) * h + r]) * static_cast<Sum>(own[i + a]);
+              }
+          }
+        }
+        for (int i = 0; i < n * b; ++i)
+          use(first_row * b + i, y[i]);
+      }
+
+      /** Calls @p function with the size of blocks as a constant. */
+      template <typename Function>
+      void with_symmetric_block_size(const int block_size, const Function &function)
+      {
+        using std::integral_constant;
+        switch (block_size)
+        {
+        case 1:
+          return function(integral_constant<int, 1>());
+        case 2:
+          return function(integral_constant<int, 2>());
+        case 3:
+          return function(integral_constant<int, 3>());
+        case 6:
+          return function(integral_constant<int, 6>());
+        }
+      }
+
+      template <typename Sum, typename Number, typename Use>
+      void product(const SymmetricEllpackView<Number> &A, const Number *x, const Use &use)
+      {
+        const int n_patches = A.n_patches();
+        with_symmetric_block_size(A.block_size, [&](auto b) {
+#pragma omp parallel
+          {
+            std::vector<Sum> y(std::size_t(A.patch_rows) * b);
+#pragma omp for schedule(static)
+            for (int p = 0; p < n_patches; ++p)
+              patch_product<b>(A, p, x, y.data(), use);
+          }
+        });
+      }
+    } // namespace
+
+    template <typename Number>
+    void vmult(Host, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
+    }
+
+    template <typename Number>
+    void vmult_add(Host, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    {
+      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
+    }
+
+    template <typename Number>
+    void residual(Host, const SymmetricEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    {
+      product<double>(A, x, [=](const std::int64_t row, const double sum) {
+        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
+      });
+    }
+
+    template <typename Number>
+    void cg_product(Host, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
+      {
+        cg.scalars->x_pending = 0;
+        return;
+      }
+      double p_dot_q = 0.;
+      with_symmetric_block_size(A.block_size, [&](auto b) {
+        sum_parts<1>(
+            A.n_patches(), cg.partials, &p_dot_q,
+            [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+              std::vector<Number> y(std::size_t(A.patch_rows) * b);
+              double              total = 0.;
+              for (std::int64_t patch = begin; patch < end; ++patch)
+                patch_product<b>(A, static_cast<int>(patch), p, y.data(),
+                                 [&](const std::int64_t row, const Number sum) {
+                                   q[row] = sum;
+                                   total += static_cast<double>(p[row]) * static_cast<double>(sum);
+                                 });
+              sums[0] = total;
+            },
+            A.patch_rows * 8); // a row costs more than an element of a vector
+      });
+      cg_finish_product(cg, p_dot_q);
+    }
+
+    template <typename Number>
+    void polynomial_step(Host, const SymmetricEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    {
+      product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
+    }
+
+#define INSTANTIATE(Number)                                                                                  \
+  template void vmult<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *);         \
+  template void vmult_add<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *);     \
+  template void residual<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, const Number *, \
+                                 Number *);                                                                  \
+  template void cg_product<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *,     \
+                                   const CGView &);                                                          \
+  template void polynomial_step<Number>(Host, const SymmetricEllpackView<Number> &, const PolynomialStep<Number> &);
+    INSTANTIATE(float)
+    INSTANTIATE(double)
+#undef INSTANTIATE
+  } // namespace kernels
+} // namespace PatchFEM
