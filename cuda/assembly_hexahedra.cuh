@@ -175,7 +175,7 @@ namespace PatchFEM
         unsigned int pair_of_patch = 0;
         /// Where the patch and its rows begin, modulo 2^32: a patch has fewer blocks, so differences are exact.
         unsigned int first_block = 0, start[2] = {0, 0};
-        std::int64_t pair          = 0;
+        std::int64_t pair = 0;
         uint2        columns[2];
         double       x[2][3] = {}, extra[n_extra]; ///< coefficients on lanes 4 k, load on lanes 4 k + 1
       };
@@ -256,7 +256,8 @@ namespace PatchFEM
         {
           for (int h = 0; h < 2; ++h)
           {
-            reinterpret_cast<int2 *>(out + rows)[v + 4 * h] = make_int2(c.row[h], static_cast<int>(c.start[h] - c.first_block));
+            reinterpret_cast<int2 *>(out + rows)[v + 4 * h] =
+                make_int2(c.row[h], static_cast<int>(c.start[h] - c.first_block));
             if (c.row[h] >= 0 && body.with_matrix())
               reinterpret_cast<uint2 *>(out + places)[v + 4 * h] = c.columns[h];
           }

@@ -112,7 +112,7 @@ namespace PatchFEM
               {"nnz", path.nnz},
               {"stored", path.stored},
               {"format", path.format},
-              {"format_choice", path.format_choice},
+              {"format_choice", path.format_choice.empty() ? json() : json(path.format_choice)},
               {"product_bytes", value_or_null(path.product_bytes)},
               {"precision", path.precision},
               {"preconditioner", path.preconditioner},

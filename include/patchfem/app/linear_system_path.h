@@ -103,7 +103,7 @@ namespace PatchFEM
     std::string                    format;
     std::string                    format_choice; ///< what of PatchFEM's formats, as parameters call it, was taken
     std::optional<double>          product_bytes; ///< what a product with the matrix is expected to move
-    std::string                    precision; ///< double, single, or mixed: double with a preconditioner in single
+    std::string                    precision;     ///< double, single, or mixed: double with a preconditioner in single
     std::string                    preconditioner;
     std::optional<AMGReport>       amg;        ///< of PatchFEM's own
     std::optional<NullSpaceReport> null_space; ///< of a singular system

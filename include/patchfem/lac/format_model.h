@@ -39,7 +39,10 @@ namespace PatchFEM
     std::int64_t n_entries() const { return n_blocks * block_rows * block_columns; }
   };
 
-  /** Counts on the back end where the arrays of @p pattern live; about as much work as one product. */
+  /**
+   * Counts on the back end where the arrays of @p pattern live: on a device a few milliseconds, on the host about as long
+   * as a product.
+   */
   PatternStatistics
   pattern_statistics(const Backend &backend, const SparsityView &pattern, int block_rows = 1, int block_columns = 1);
 
