@@ -198,7 +198,7 @@ namespace PatchFEM
         path.precision                   = precision;
         path.preconditioner              = parameters.solver.preconditioner;
         path.nnz                         = matrix.n_nonzero_elements();
-        path.stored                      = path.nnz; // of which all but the diagonal are one number
+        path.stored                      = path.nnz; // a column or a diagonal entry each
         path.format                      = matrix.format();
         if (!parameters.general.export_system.empty() && step + 1 == parameters.n_steps)
           export_system();

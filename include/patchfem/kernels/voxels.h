@@ -94,7 +94,7 @@ namespace PatchFEM
       /** The first of its cells in an array of all cells. */
       PATCHFEM_INLINE std::int64_t first_cell(const VoxelView &grid) const
       {
-        return (std::int64_t(z) * grid.n[1] + y) * grid.n[0] + 32 * w;
+        return std::int64_t(z * grid.n[1] + y) * grid.n[0] + 32 * w;
       }
     };
 
@@ -147,36 +147,36 @@ namespace PatchFEM
       }
     };
 
-    /** The unknown of a fluid cell, by its word and bit. */
-    PATCHFEM_INLINE int voxel_row(const VoxelView &grid, const int word, const int bit)
-    {
-      return static_cast<int>(grid.first[word]) + count_bits(grid.bits[word].fluid & bits_below(bit));
-    }
-
     /** A cell; bodies over cells are called for all bits of all words, of which only some are in the box. */
     struct VoxelCell
     {
-      int       word, bit;
-      VoxelBits bits; ///< of the word
+      int           word, bit;
+      std::uint32_t mine; ///< the bit alone
+      VoxelBits     bits; ///< of the word
 
       PATCHFEM_INLINE VoxelCell(const VoxelView &grid, const std::int64_t i)
-          : word(static_cast<int>(i >> 5)), bit(static_cast<int>(i & 31)), bits(grid.bits[word])
+          : word(static_cast<int>(i >> 5)), bit(static_cast<int>(i & 31)), mine(std::uint32_t(1) << bit),
+            bits(grid.bits[word])
       {}
 
-      PATCHFEM_INLINE bool is_fluid() const { return (bits.fluid >> bit & 1) != 0; }
-      PATCHFEM_INLINE bool is_open() const { return (bits.open >> bit & 1) != 0; }
+      PATCHFEM_INLINE bool is_in(const std::uint32_t cells) const { return (cells & mine) != 0; }
+      PATCHFEM_INLINE bool is_fluid() const { return is_in(bits.fluid); }
 
-      PATCHFEM_INLINE int row(const VoxelView &grid) const
+      /** The unknown of the cell in the same place of a word whose first unknown and fluid cells these are. */
+      PATCHFEM_INLINE int row(const std::int64_t first, const std::uint32_t fluid) const
       {
-        return static_cast<int>(grid.first[word]) + count_bits(bits.fluid & bits_below(bit));
+        return static_cast<int>(first) + count_bits(fluid & (mine - 1));
       }
+
+      PATCHFEM_INLINE int row(const VoxelView &grid) const { return row(grid.first[word], bits.fluid); }
     };
 
     /** Where a cell is. */
     struct VoxelPlace
     {
-      int  at[3];
-      bool exists; ///< in the box
+      int          at[3];
+      bool         exists; ///< in the box
+      std::int64_t index;  ///< in an array of all cells
 
       PATCHFEM_INLINE VoxelPlace(const VoxelView &grid, const VoxelCell &cell)
       {
@@ -185,17 +185,18 @@ namespace PatchFEM
         at[1]  = word.y;
         at[2]  = word.z;
         exists = cell.bit < word.n_cells(grid);
+        index  = word.first_cell(grid) + cell.bit;
       }
 
-      PATCHFEM_INLINE std::int64_t index(const VoxelView &grid) const
-      {
-        return (std::int64_t(at[2]) * grid.n[1] + at[1]) * grid.n[0] + at[0];
-      }
-
-      /** Of the face below in direction @p d, one more cell on is the face above. Faces of a direction are x fastest too. */
+      /**
+       * Of the face below in direction @p d, one more cell on is the face above. Faces of a direction are x fastest too:
+       * each row has one more along x, or each plane one more row along y.
+       */
       PATCHFEM_INLINE std::int64_t face(const VoxelView &grid, const int d) const
       {
-        return (std::int64_t(at[2]) * (grid.n[1] + (d == 1)) + at[1]) * (grid.n[0] + (d == 0)) + at[0];
+        return index + (d == 0   ? std::int64_t(at[2] * grid.n[1] + at[1])
+                        : d == 1 ? std::int64_t(at[2]) * grid.n[0]
+                                 : std::int64_t(0));
       }
     };
 
@@ -294,23 +295,22 @@ namespace PatchFEM
         if (!cell.is_fluid())
           return;
         const VoxelNeighbours neighbours(grid, cell.word);
-        const int             row     = cell.row(grid);
-        const std::int64_t    begin   = slice_offsets[row / 32] + row % 32;
-        const int             width   = static_cast<int>(slice_offsets[row / 32 + 1] - slice_offsets[row / 32]);
+        const int             row   = cell.row(grid);
+        const int             slice = row >> 5, r = row & 31;
+        const std::int64_t    begin   = slice_offsets[slice];
+        const int             width   = static_cast<int>(slice_offsets[slice + 1] - begin);
         const int             step[6] = {-grid.step_z(), -grid.step_y(), 0, 0, grid.step_y(), grid.step_z()};
-        int                  *place   = columns + begin;
+        int                  *place   = columns + begin + r;
         int                   at = 0, n_open = 0;
         PATCHFEM_UNROLL
         for (int k = 0; k < 6; ++k)
         {
-          n_open += neighbours.open[k] >> cell.bit & 1;
-          if ((neighbours.fluid[k] >> cell.bit & 1) == 0)
+          n_open += cell.is_in(neighbours.open[k]);
+          if (!cell.is_in(neighbours.fluid[k]))
             continue;
-          int column = row + (k == 2 ? -1 : 1);
-          if (k != 2 && k != 3)
-            column = static_cast<int>(grid.first[cell.word + step[k]]) +
-                     count_bits(neighbours.fluid[k] & bits_below(cell.bit));
-          place[at] = column;
+          place[at] = k == 2   ? row - 1
+                      : k == 3 ? row + 1
+                               : cell.row(grid.first[cell.word + step[k]], neighbours.fluid[k]);
           at += 32;
         }
         for (; at < width; at += 32)
@@ -318,9 +318,9 @@ namespace PatchFEM
         diagonal[row] = static_cast<Number>(n_open > 0 ? n_open : 1);
         // The last slice has no rows behind the end.
         if (row + 1 == n_rows)
-          for (int r = 1; r < 32 - row % 32; ++r)
+          for (int further = 1; further < 32 - r; ++further)
             for (at = 0; at < width; at += 32)
-              place[r + at] = -1;
+              place[further + at] = -1;
       }
     };
 
@@ -350,19 +350,19 @@ namespace PatchFEM
         for (int d = 0; d < 3; ++d)
         {
           const double *face = velocity[d] + place.face(grid, d);
-          if ((neighbours.open[2 - d] >> cell.bit & 1) != 0)
+          if (cell.is_in(neighbours.open[2 - d]))
           {
             flow -= face[0];
             moves = true;
           }
-          if ((neighbours.open[3 + d] >> cell.bit & 1) != 0)
+          if (cell.is_in(neighbours.open[3 + d]))
           {
             flow += face[face_step(grid, d)];
             moves = true;
           }
         }
         if (divergence != nullptr)
-          flow -= h * divergence[place.index(grid)];
+          flow -= h * divergence[place.index];
         result[cell.row(grid)] = static_cast<Number>(moves ? -factor * flow : 0.);
       }
     };
@@ -386,7 +386,7 @@ namespace PatchFEM
         if (!place.exists)
           return;
         const VoxelNeighbours neighbours(grid, cell.word);
-        const bool            fluid = cell.is_fluid(), open = cell.is_open();
+        const bool            fluid = cell.is_fluid(), open = cell.is_in(cell.bits.open);
         const int             row     = fluid ? cell.row(grid) : 0;
         const double          p       = fluid ? static_cast<double>(pressure[row]) : 0.;
         const int             step[3] = {0, grid.step_y(), grid.step_z()};
@@ -394,17 +394,16 @@ namespace PatchFEM
         for (int d = 0; d < 3; ++d)
         {
           double    *face        = velocity[d] + place.face(grid, d);
-          const bool other_open  = (neighbours.open[2 - d] >> cell.bit & 1) != 0;
-          const bool other_fluid = (neighbours.fluid[2 - d] >> cell.bit & 1) != 0;
+          const bool other_open  = cell.is_in(neighbours.open[2 - d]);
+          const bool other_fluid = cell.is_in(neighbours.fluid[2 - d]);
           if (!open || !other_open)
             *face = 0.;
           else if (fluid || other_fluid)
           {
             double other = 0.;
             if (other_fluid && d > 0)
-              other = static_cast<double>(pressure[static_cast<int>(grid.first[cell.word - step[d]]) +
-                                                   count_bits(neighbours.fluid[2 - d] & bits_below(cell.bit))]);
-            else if (other_fluid) // the unknown before: number of this one, or where it would be, less one
+              other = static_cast<double>(pressure[cell.row(grid.first[cell.word - step[d]], neighbours.fluid[2 - d])]);
+            else if (other_fluid) // its number is the one before that which this cell has, or would have
               other = static_cast<double>(pressure[(fluid ? row : cell.row(grid)) - 1]);
             *face -= scale * (p - other);
           }
@@ -412,7 +411,7 @@ namespace PatchFEM
           if (place.at[d] + 1 < grid.n[d])
             continue;
           double &above = face[face_step(grid, d)];
-          if (!open || (neighbours.open[3 + d] >> cell.bit & 1) == 0)
+          if (!open || !cell.is_in(neighbours.open[3 + d]))
             above = 0.;
           else if (fluid)
             above -= scale * (0. - p);
@@ -433,7 +432,7 @@ namespace PatchFEM
         const VoxelCell  cell(grid, i);
         const VoxelPlace place(grid, cell);
         if (place.exists)
-          cells[place.index(grid)] = cell.is_fluid() ? static_cast<double>(rows[cell.row(grid)]) : 0.;
+          cells[place.index] = cell.is_fluid() ? static_cast<double>(rows[cell.row(grid)]) : 0.;
       }
     };
 
@@ -448,7 +447,7 @@ namespace PatchFEM
       {
         const VoxelCell cell(grid, i);
         if (cell.is_fluid())
-          rows[cell.row(grid)] = static_cast<Number>(cells[VoxelPlace(grid, cell).index(grid)]);
+          rows[cell.row(grid)] = static_cast<Number>(cells[VoxelPlace(grid, cell).index]);
       }
     };
 
