@@ -1,19 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes the table of performance from the raw results in benchmarks/results.
+"""Makes the tables of performance from the raw results in benchmarks/results: all of them for doc/performance.md, those
+of HEADLINES for README.md.
 
-  python3 benchmarks/table.py                    prints the table
-  python3 benchmarks/table.py --write README.md  puts it between the two markers in that file
-  python3 benchmarks/table.py --check README.md  exit code 1 unless the file holds exactly this table
+  python3 benchmarks/table.py          prints all of them
+  python3 benchmarks/table.py --write  puts them between the two markers in those files
+  python3 benchmarks/table.py --check  exit code 1 unless the files hold exactly these tables
 
 Of each (device, benchmark, case, metric) the newest result counts. results/README.md describes the files."""
 import argparse
 import json
 import pathlib
+import re
 import sys
 
 BEGIN = "<!-- performance: made by benchmarks/table.py -->"
 END = "<!-- end of performance -->"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What a reader wants first: benchmark, and patterns that the whole of case and metric match.
+HEADLINES = [
+    ("spmv", r"Q1 .* 3D, (S.*|symmetric.*|cuSPARSE.*), fp64, .*", "rate"),
+    ("spmv", r"Q1 elasticity 3D, .*SBELL.*, fp32, .*", "rate"),
+    ("spmv", r"pressure on voxels, (mDIA|CSR), fp64, .*", "rate"),
+    ("tetrahedra", ".*", "rate"),
+    ("assembly", ".*fp64.*", "rate|extra memory"),
+    ("pcg", ".*", "time"),
+    ("pipeline", ".*", "time"),
+    ("amg", r".*AMG in fp32, (9|10)\..*", "set-up|set-up again|solution"),
+    ("multigrid", ".*", "assembly, set-up and solution: ML / PatchFEM|iterations|iterations of ML"),
+    ("cpu", ".*", ".*processes / PatchFEM"),
+    ("pressure", r"(numbering|.*Jacobi|.*AMG).*, 14\.6 M cells", "time"),
+]
 PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p")]
 
 
@@ -66,8 +83,12 @@ def newest(folder):
     return found
 
 
-def table(folder):
-    found = newest(folder)
+def is_headline(key):
+    return any(key[1] == benchmark and re.fullmatch(case, key[2]) and re.fullmatch(metric, key[3])
+               for benchmark, case, metric in HEADLINES)
+
+
+def table(found):
     lines = []
     for device in sorted({key[0] for key in found}):
         entries = [(key, *value) for key, value in found.items() if key[0] == device]
@@ -102,21 +123,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent / "results")
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--write", type=pathlib.Path, metavar="FILE")
-    group.add_argument("--check", type=pathlib.Path, metavar="FILE")
+    group.add_argument("--write", action="store_true")
+    group.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if not arguments.results.is_dir():
         fail(f"there is no folder {arguments.results}")
 
-    text = table(arguments.results)
-    if arguments.write:
-        before, _, after = split(arguments.write)
-        arguments.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
-    elif arguments.check:
-        if split(arguments.check)[1] != f"\n\n{text}\n\n":
-            fail(f"the table in {arguments.check} is not the one the results give; repair: table.py --write {arguments.check}")
-    else:
-        print(text)
+    found = newest(arguments.results)
+    if not arguments.write and not arguments.check:
+        print(table(found))
+        return
+    headlines = {key: value for key, value in found.items() if is_headline(key)}
+    for path, text in ((ROOT / "README.md", table(headlines)), (ROOT / "doc" / "performance.md", table(found))):
+        before, middle, after = split(path)
+        if arguments.write:
+            path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        elif middle != f"\n\n{text}\n\n":
+            fail(f"the table in {path} is not the one the results give; repair: table.py --write")
 
 
 if __name__ == "__main__":
