@@ -21,11 +21,11 @@
  *
  * A patch that were a box of nodes of a grid of trilinear hexahedra with edges of m nodes would have s + o = 26 and
  * s = (3 - 2/m)^3 - 1. Runs of 512 nodes along the Hilbert curve have s = 19.8 as boxes of 8^3 nodes do, and h = 0.94:
- * elasticity (b = 3) moves 435 bytes an unknown in place of 700, Laplace 208 in place of 344 or, with 16-bit columns,
- * 286; padding adds 3 %. Twice as long patches would save 3 % of that, half as long ones cost 4 to 5 %.
+ * elasticity (b = 3) moves 435 bytes an unknown in place of 700, Laplace 212 in place of 344 or, with 16-bit columns,
+ * 286; padding adds 1 to 3 %. Twice as long patches would save 3 % of that, half as long ones cost 4 to 5 %.
  *
- * Elasticity comes close to what the memory allows. A product of scalars does as much in shared memory for an eighth of
- * the bytes and does not: there SELL with 16-bit columns stays the faster one, and less memory what is left.
+ * Elasticity comes close to what the memory allows. A product of scalars waits as often and as long for a ninth of the
+ * values and does not: there SELL with 16-bit columns stays faster, and this format takes less memory.
  */
 namespace PatchFEM
 {

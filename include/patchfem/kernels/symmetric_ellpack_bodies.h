@@ -2,6 +2,7 @@
 #ifndef patchfem_kernels_symmetric_ellpack_bodies_h
 #define patchfem_kernels_symmetric_ellpack_bodies_h
 
+#include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/structure_bodies.h>
 #include <patchfem/kernels/symmetric_ellpack.h>
 #include <patchfem/kernels/unique_rows.h>
@@ -11,18 +12,6 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    PATCHFEM_INLINE void atomic_max(int *address, const int value)
-    {
-#if defined(__CUDA_ARCH__)
-      atomicMax(address, value);
-#else
-      int seen = __atomic_load_n(address, __ATOMIC_RELAXED);
-      while (value > seen &&
-             !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-#endif
-    }
-
     /** The largest magnitude of each block row. */
     template <typename Number>
     struct RowMagnitudeBody
