@@ -93,7 +93,7 @@ namespace PatchFEM
         "and which is slower; or automatic, which is half for vector fields and both for scalar "
         "problems.");
     prm.declare_entry(
-        "Smoothing range", "6", Patterns::Double(1.),
+        "Smoothing range", "7", Patterns::Double(1.),
         "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
         "this, more than 1.");
     prm.declare_entry("Cycle", "v", Patterns::Selection("v|w"),

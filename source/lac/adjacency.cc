@@ -2,6 +2,7 @@
 #include "graph_tools.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace PatchFEM
 {
@@ -69,6 +70,12 @@ namespace PatchFEM
     edge_weights = std::move(weights);
   }
 
+  void Adjacency::set_weights(Array<int> &&weights)
+  {
+    require(weights.size() == node_neighbours.size(), "The arrays of a graph do not fit each other.");
+    edge_weights = std::move(weights);
+  }
+
   std::size_t Adjacency::memory_consumption() const
   {
     return node_offsets.memory_consumption() + node_neighbours.memory_consumption() + edge_weights.memory_consumption();
@@ -101,17 +108,17 @@ namespace PatchFEM
       const std::int64_t   n     = graph.n_nodes;
       Array<std::uint64_t> reached(place, n * k);
       run(place, n * k, kernels::FillTupleBody{reached.data(), kernels::tuple::make(kernels::tuple::undecided, 0, 0)});
-      Array<int> n_undecided(place, 1);
+      Array<int> undecided(place, 1);
       for (int round = 1;; ++round)
       {
         for (int hop = 0; hop < k; ++hop)
           run(place, n,
               kernels::PropagateBody{graph, hop == 0 ? tuples.data() : reached.data() + (hop - 1) * n,
                                      reached.data() + hop * n});
-        n_undecided.set_zero();
-        run(place, n, kernels::DecideBody{reached.data() + (k - 1) * n, tuples.data(), n_undecided.data()});
+        undecided.set_zero();
+        run(place, n, kernels::DecideBody{reached.data() + (k - 1) * n, tuples.data(), undecided.data()});
         // The first of all that are undecided joins in each round, so this ends.
-        if (n_undecided.read(0) == 0)
+        if (undecided.read(0) == 0)
           return round;
       }
     }
@@ -142,7 +149,7 @@ namespace PatchFEM
       n_groups = n_kept;
     }
 
-    void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
+    void find_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
     {
       const Backend &place = groups.group.backend();
       const int      n     = groups.n_groups;
@@ -150,20 +157,35 @@ namespace PatchFEM
       const kernels::TouchedGroups touched{graph, groups.offsets.data(), groups.nodes.data(), groups.group.data()};
       Array<int>                   counts(place, n);
       Array<std::int64_t>          offsets;
-      Array<int>                   neighbours, weights;
-      result.inside.reinit(place, n);
+      Array<int>                   neighbours;
       dispatch(place, [&](auto where) {
-        Array<int>         kept(place, std::size_t(n) * kernels::n_kept(where, touched));
-        const auto         found   = kernels::count_unique(where, n, n, touched, counts.data(), kept.data());
-        const std::int64_t n_edges = scan(counts, offsets);
-        neighbours.reinit(place, n_edges);
-        weights.reinit(place, n_edges);
+        Array<int> kept(place, std::size_t(n) * kernels::n_kept(where, touched));
+        const auto found = kernels::count_unique(where, n, n, touched, counts.data(), kept.data());
+        neighbours.reinit(place, scan(counts, offsets));
         kernels::write_unique(where, n, touched, found, kept.data(), offsets.data(), neighbours.data());
-        kernels::team_for(where, n,
-                          kernels::GroupWeightsBody{touched, offsets.data(), neighbours.data(), weights.data(),
-                                                    result.inside.data()});
       });
-      result.graph.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
+      result.graph.reinit(std::move(offsets), std::move(neighbours), Array<int>());
+      result.inside.release();
+    }
+
+    void weigh_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
+    {
+      const Backend &place = groups.group.backend();
+      const int      n     = groups.n_groups;
+
+      const kernels::TouchedGroups touched{graph, groups.offsets.data(), groups.nodes.data(), groups.group.data()};
+      Array<int>                   weights(place, result.graph.neighbours().size());
+      result.inside.reinit(place, n);
+      const AdjacencyView       view = result.graph.view();
+      kernels::GroupWeightsBody body{touched, view.offsets, view.neighbours, weights.data(), result.inside.data()};
+      dispatch(place, [&](auto where) { kernels::team_for(where, n, body); });
+      result.graph.set_weights(std::move(weights));
+    }
+
+    void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
+    {
+      find_group_graph(graph, groups, result);
+      weigh_group_graph(graph, groups, result);
     }
 
     void measure_groups(const kernels::SizeMeasure &measure,
@@ -183,23 +205,35 @@ namespace PatchFEM
       void grow(const AdjacencyView &graph, Groups &groups)
       {
         const Backend &place = groups.group.backend();
-        Array<int>     next(place, groups.group.size()), n_left(place, 1);
-        for (int left = -1;;)
+        Array<int>     next(place, groups.group.size()), flags(place, 2);
+        while (true)
         {
-          n_left.set_zero();
-          run(place, graph.n_nodes, kernels::JoinGroupBody{graph, groups.group.data(), next.data(), n_left.data()});
+          flags.set_zero();
+          run(place, graph.n_nodes, kernels::JoinGroupBody{graph, groups.group.data(), next.data(), flags.data()});
           groups.group.swap(next);
-          const int now = n_left.read(0);
-          if (now == 0 || now == left)
+          const std::vector<int> found = flags.to_vector();
+          if (found[0] == 0 || found[1] == 0)
             return;
-          left = now;
         }
+      }
+
+      /** Leaves of each group the node that touches most of it, the lowest of those that tie. */
+      void recentre(const AdjacencyView &graph, Groups &groups)
+      {
+        const Backend       &place = groups.group.backend();
+        Array<std::uint64_t> centres(place, groups.n_groups);
+        Array<int>           roots(place, groups.group.size());
+        centres.set_zero();
+        run(place, graph.n_nodes, kernels::CentreBody{graph, groups.group.data(), centres.data()});
+        run(place, graph.n_nodes, kernels::KeepCentreBody{groups.group.data(), centres.data(), roots.data()});
+        groups.group.swap(roots);
       }
     } // namespace
 
     void partition(const Backend              &backend,
                    const AdjacencyView        &graph,
                    const int                   k,
+                   const int                   n_recentrings,
                    const bool                  with_isolated,
                    const kernels::SizeMeasure &measure,
                    const std::int64_t          least,
@@ -219,23 +253,35 @@ namespace PatchFEM
         run(backend, n, kernels::FoundGroupsBody{flags.data(), positions.data(), result.group.data()});
       }
 
+      for (int round = 0; round < n_recentrings; ++round)
+      {
+        grow(graph, result);
+        recentre(graph, result);
+      }
       Array<std::int64_t> sizes;
       while (true)
       {
         grow(graph, result);
         result.list_nodes();
-        build_group_graph(graph, result, group_graph);
+        find_group_graph(graph, result, group_graph);
+        const bool need_weights = measure.edge_weight != 0;
+        if (need_weights)
+          weigh_group_graph(graph, result, group_graph);
         if (result.n_groups == 0)
           return;
 
         measure_groups(measure, result, group_graph, sizes);
         Array<std::uint64_t> tuples(backend, result.n_groups);
-        Array<int>           n_undecided(backend, 1);
-        n_undecided.set_zero();
+        Array<int>           undecided(backend, 1);
+        undecided.set_zero();
         run(backend, result.n_groups,
-            kernels::SizeTupleBody{group_graph.graph.view(), sizes.data(), least, tuples.data(), n_undecided.data()});
-        if (n_undecided.read(0) == 0)
+            kernels::SizeTupleBody{group_graph.graph.view(), sizes.data(), least, tuples.data(), undecided.data()});
+        if (undecided.read(0) == 0)
+        {
+          if (!need_weights)
+            weigh_group_graph(graph, result, group_graph);
           return;
+        }
         // Of small groups that touch each other or others at least one is dissolved, so this ends.
         decide_members(group_graph.graph.view(), 1, tuples);
         Array<int> flags(backend, result.n_groups);

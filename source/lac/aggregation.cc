@@ -20,6 +20,8 @@ namespace PatchFEM
               "The distances of the independent sets of an aggregation must be at least 1.");
       require(data.min_aggregate_size >= 1, "The smallest size of an aggregate must be at least 1, not " +
                                                 std::to_string(data.min_aggregate_size) + ".");
+      require(data.recentrings >= Aggregation::AdditionalData::automatic,
+              "Aggregates cannot be grown again " + std::to_string(data.recentrings) + " times.");
       require(data.patch_bytes >= 1, "The largest size of a patch must be at least 1 byte.");
       require(data.min_patch_share >= 0. && data.min_patch_share <= 1.,
               "The share of the largest patch under which patches are dissolved must be between 0 and 1, not " +
@@ -143,9 +145,11 @@ namespace PatchFEM
     const Backend &place = pattern.backend();
     const int      n     = pattern.n_nodes();
 
+    const int recentrings = data.recentrings == AdditionalData::automatic ? (block_size > 1 ? 1 : 0) : data.recentrings;
+
     Groups     aggregates, patches;
     GroupGraph strong_graph, pattern_graph, patch_graph;
-    graph_tools::partition(place, strong.view(), data.aggregate_distance, false, {nullptr, 1, 0},
+    graph_tools::partition(place, strong.view(), data.aggregate_distance, recentrings, false, {nullptr, 1, 0},
                            data.min_aggregate_size, aggregates, strong_graph);
     stats              = Statistics();
     stats.n_nodes      = n;
@@ -176,7 +180,7 @@ namespace PatchFEM
     graph_tools::measure_groups({nullptr, block_bytes, edge_bytes}, aggregates, graph, own);
     const kernels::PatchBytes measure{graph.graph.view(), own.data(), edge_bytes, limit};
     const auto                least = static_cast<std::int64_t>(data.min_patch_share * static_cast<double>(limit));
-    graph_tools::partition(place, graph.graph.view(), data.patch_distance, true, {own.data(), 0, edge_bytes},
+    graph_tools::partition(place, graph.graph.view(), data.patch_distance, 0, true, {own.data(), 0, edge_bytes},
                            std::max<std::int64_t>(least, 1), patches, patch_graph);
     if (n_aggregates > 0)
     {

@@ -57,6 +57,13 @@ namespace PatchFEM
       Array<std::int64_t> inside; ///< [group], weight of the edges inside, each from both ends
     };
 
+    /** Which groups touch which: the graph without weights, and nothing inside. */
+    void find_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result);
+
+    /** The weights of that graph, and what is inside of groups. */
+    void weigh_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result);
+
+    /** Both. */
     void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result);
 
     /** Sizes of groups. */
@@ -66,13 +73,14 @@ namespace PatchFEM
                         Array<std::int64_t>        &sizes);
 
     /**
-     * P3, section 5.2: groups around the members of a k-MIS, those smaller than @p least dissolved as long as their
-     * nodes touch others. @p result has its lists, @p group_graph its graph. Isolated nodes become groups of one node
-     * if @p with_isolated, else they have none.
+     * P3, section 5.2: groups around the members of a k-MIS, grown again from their centres @p n_recentrings times; those
+     * smaller than @p least are dissolved as long as their nodes touch others. @p result has its lists, @p group_graph
+     * its graph. Isolated nodes become groups of one node if @p with_isolated, else they have none.
      */
     void partition(const Backend              &backend,
                    const AdjacencyView        &graph,
                    int                         k,
+                   int                         n_recentrings,
                    bool                        with_isolated,
                    const kernels::SizeMeasure &measure,
                    std::int64_t                least,

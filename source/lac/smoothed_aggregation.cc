@@ -16,8 +16,11 @@ namespace PatchFEM
     /** A column of an aggregate's modes that is shorter than this part of what it was depends on the others. */
     constexpr double drop_tolerance = 1e-10;
 
-    /** omega = factor / lambda_max. */
-    constexpr double omega_factor = 4. / 3.;
+    /**
+     * omega = factor / lambda_max. 4/3, the choice of Vanek, Mandel and Brezina, takes 2 to 4 % more steps of conjugate
+     * gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
+     */
+    constexpr double omega_factor = 1.5;
 
     /** Values of A P that may always be held at once, in bytes. */
     constexpr std::int64_t least_stretch_bytes = std::int64_t(1) << 26;

@@ -81,6 +81,50 @@ namespace
     return seen.size();
   }
 
+  /** Layer by layer nodes without an aggregate join the one with most of their neighbours, the lowest if several. */
+  void grow(const cases::Lists &lists, std::vector<int> &aggregate)
+  {
+    for (std::vector<int> before; before != aggregate;)
+    {
+      before = aggregate;
+      for (std::size_t i = 0; i < lists.size(); ++i)
+        if (before[i] < 0)
+        {
+          std::map<int, int> touched;
+          for (const int j : lists[i])
+            if (before[j] >= 0)
+              ++touched[before[j]];
+          int most = 0;
+          for (const auto &[a, count] : touched)
+            if (count > most)
+            {
+              most         = count;
+              aggregate[i] = a;
+            }
+        }
+    }
+  }
+
+  /** Leaves of each aggregate the node with most neighbours in it, the lowest if several. */
+  void keep_centres(const cases::Lists &lists, const int n_aggregates, std::vector<int> &aggregate)
+  {
+    std::vector<int> centre(n_aggregates, -1), most(n_aggregates, -1);
+    for (std::size_t i = 0; i < lists.size(); ++i)
+    {
+      int inside = 0;
+      for (const int j : lists[i])
+        inside += aggregate[i] >= 0 && aggregate[j] == aggregate[i];
+      if (aggregate[i] >= 0 && inside > most[aggregate[i]])
+      {
+        most[aggregate[i]]   = inside;
+        centre[aggregate[i]] = static_cast<int>(i);
+      }
+    }
+    aggregate.assign(lists.size(), -1);
+    for (int a = 0; a < n_aggregates; ++a)
+      aggregate[centre[a]] = a;
+  }
+
   /** All that holds for every graph; @p edge_weights are those of the edges of @p lists, 1 if there are none. */
   void check_partition(const std::string  &name,
                        const cases::Lists &lists,
@@ -298,55 +342,44 @@ TEST_P(AggregationTest, IsAPartitionForOtherParameters)
 }
 
 // Roots from the set, then layers: who has no aggregate joins the one with most of its neighbours, the lowest if
-// several.
+// several. Then again from the node of each aggregate with most neighbours in it, the lowest if several.
 TEST_P(AggregationTest, AggregatesGrowAroundTheIndependentSet)
 {
-  Data data;
-  data.min_aggregate_size = 1;
   for (const auto &[name, lists] : cases::graphs())
-  {
-    Array<int> set;
-    maximal_independent_set(cases::to_adjacency(backend(), lists), 2, set);
-    const std::vector<int> members = set.to_vector();
-    std::vector<int>       expected(lists.size(), -1);
-    int                    n_aggregates = 0;
-    for (std::size_t i = 0; i < lists.size(); ++i)
-      if (members[i])
-        expected[i] = n_aggregates++;
-    for (int layer = 0; layer < 2; ++layer)
+    for (const int recentrings : {0, 1, 2})
     {
-      const std::vector<int> before = expected;
+      Data data;
+      data.min_aggregate_size = 1;
+      data.recentrings        = recentrings;
+      Array<int> set;
+      maximal_independent_set(cases::to_adjacency(backend(), lists), 2, set);
+      const std::vector<int> members = set.to_vector();
+      std::vector<int>       expected(lists.size(), -1);
+      int                    n_aggregates = 0;
       for (std::size_t i = 0; i < lists.size(); ++i)
-        if (before[i] < 0)
+        if (members[i])
+          expected[i] = n_aggregates++;
+      for (int round = 0; round <= recentrings; ++round)
+      {
+        if (round > 0)
+          keep_centres(lists, n_aggregates, expected);
+        grow(lists, expected);
+      }
+
+      // The same up to the numbers of aggregates, which follow the patches.
+      const Result     r(aggregate(backend(), lists, data));
+      std::vector<int> number(n_aggregates, -1);
+      ASSERT_EQ(r.offsets.size(), std::size_t(n_aggregates) + 1) << name;
+      for (std::size_t i = 0; i < lists.size(); ++i)
+        if (expected[i] < 0)
+          ASSERT_EQ(r.aggregate[i], -1);
+        else
         {
-          std::map<int, int> touched;
-          for (const int j : lists[i])
-            if (before[j] >= 0)
-              ++touched[before[j]];
-          int most = 0;
-          for (const auto &[a, count] : touched)
-            if (count > most)
-            {
-              most        = count;
-              expected[i] = a;
-            }
+          int &a = number[expected[i]];
+          a      = a < 0 ? r.aggregate[i] : a;
+          ASSERT_EQ(r.aggregate[i], a) << name << ", node " << i;
         }
     }
-
-    // The same up to the numbers of aggregates, which follow the patches.
-    const Result     r(aggregate(backend(), lists, data));
-    std::vector<int> number(n_aggregates, -1);
-    ASSERT_EQ(r.offsets.size(), std::size_t(n_aggregates) + 1) << name;
-    for (std::size_t i = 0; i < lists.size(); ++i)
-      if (expected[i] < 0)
-        ASSERT_EQ(r.aggregate[i], -1);
-      else
-      {
-        int &a = number[expected[i]];
-        a      = a < 0 ? r.aggregate[i] : a;
-        ASSERT_EQ(r.aggregate[i], a) << name << ", node " << i;
-      }
-  }
 }
 
 TEST_P(AggregationTest, IsTheSameEverywhere)
@@ -424,6 +457,7 @@ TEST_P(AggregationTest, ParametersOutOfRangeAreRefused)
   refused([](Data &data) { data.aggregate_distance = 0; });
   refused([](Data &data) { data.patch_distance = 0; });
   refused([](Data &data) { data.min_aggregate_size = 0; });
+  refused([](Data &data) { data.recentrings = -2; });
   refused([](Data &data) { data.patch_bytes = 0; });
   refused([](Data &data) { data.min_patch_share = 1.5; });
   refused([](Data &data) { data.bytes_per_value = 0; });

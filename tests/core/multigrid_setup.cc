@@ -241,7 +241,7 @@ TEST_P(MultigridSetupTest, CoarseningAgreesWithDenseAlgebra)
 
       const Dense  A(matrix), DA = cases::scaled_by_block_diagonal(A, A, nc);
       const Dense  Q     = tentative_matrix(c.tentative, of_node, nc, nm);
-      const double omega = 4. / 3. / c.lambda.value();
+      const double omega = 1.5 / c.lambda.value();
       Dense        P     = DA * Q;
       for (std::size_t e = 0; e < P.values.size(); ++e)
         P.values[e] = Q.values[e] - omega * P.values[e];

@@ -174,7 +174,7 @@ TEST(Teams, CoarseningIsThatOfTheHost)
     step.compute(A, aggregates, tentative, diagonal, lambda);
 
     const auto          view     = step.view(A);
-    const double        omega    = 4. / 3. / lambda.value();
+    const double        omega    = 1.5 / lambda.value();
     const std::size_t   n_values = view.P.row_offsets[n_nodes] * nc * nm;
     std::vector<double> expected = cases::not_a_number<double>(n_values), P = expected;
     kernels::prolongator(Host(), view, aggregates.aggregate_of_node().data(), tentative.values().data(),

@@ -24,6 +24,19 @@ namespace PatchFEM
 
   namespace kernels
   {
+    /** *flag = 1. Once it is, threads only read it, while a count of many would be fought for by all of them. */
+    PATCHFEM_INLINE void raise_flag(int *flag)
+    {
+#if defined(__CUDA_ARCH__)
+      volatile int *const shared = flag;
+      if (*shared == 0)
+        *shared = 1;
+#else
+      if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+#endif
+    }
+
     template <typename Rows>
     struct CoupledBody
     {
@@ -185,9 +198,9 @@ namespace PatchFEM
     /** An undecided node that comes first within reach becomes a member; one that a member reaches is outside. */
     struct DecideBody
     {
-      const std::uint64_t *reached; ///< [node], the last hop
-      std::uint64_t       *tuples;  ///< [node]
-      int                 *n_undecided;
+      const std::uint64_t *reached;   ///< [node], the last hop
+      std::uint64_t       *tuples;    ///< [node]
+      int                 *undecided; ///< flag: some node still is
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
@@ -199,7 +212,7 @@ namespace PatchFEM
         else if (tuple::status(reached[i]) == tuple::member)
           tuples[i] = tuple::make(tuple::outside, 0, static_cast<int>(i));
         else
-          atomic_increment(n_undecided);
+          raise_flag(undecided);
       }
     };
 

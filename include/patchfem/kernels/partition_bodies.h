@@ -80,7 +80,7 @@ namespace PatchFEM
       AdjacencyView graph;
       const int    *group;
       int          *next;
-      int          *n_left; ///< nodes with neighbours that found none to join
+      int          *flags; ///< [0]: a node with neighbours found none to join; [1]: a node joined one
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
@@ -95,10 +95,50 @@ namespace PatchFEM
               best = g;
             }
           });
-          if (best < 0)
-            atomic_increment(n_left);
+          raise_flag(flags + (best < 0 ? 0 : 1));
         }
         next[i] = best;
+      }
+    };
+
+    /**
+     * centres[g] = the node of group g with most edges into it, by weight, the lowest of those that tie: the weight comes
+     * before the complement of the number, so that the largest word wins.
+     */
+    struct CentreBody
+    {
+      AdjacencyView  graph;
+      const int     *group;
+      std::uint64_t *centres; ///< [group], 0 before
+
+      static PATCHFEM_INLINE std::uint64_t word(const int weight, const std::int64_t node)
+      {
+        return (static_cast<std::uint64_t>(weight) << 32) | ~static_cast<std::uint32_t>(node);
+      }
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int g      = group[i];
+        int       inside = 0;
+        if (g < 0)
+          return;
+        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+          inside += group[graph.neighbours[e]] == g ? graph.weight(e) : 0;
+        atomic_max(centres + g, word(inside, i));
+      }
+    };
+
+    /** Takes all nodes but the centres out of their groups. */
+    struct KeepCentreBody
+    {
+      const int           *group;
+      const std::uint64_t *centres; ///< [group], see CentreBody
+      int                 *roots;   ///< [node]: group or -1
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int g = group[i];
+        roots[i]    = g >= 0 && static_cast<std::uint32_t>(centres[g]) == ~static_cast<std::uint32_t>(i) ? g : -1;
       }
     };
 
@@ -256,12 +296,12 @@ namespace PatchFEM
       SizeMeasure         measure;
       const int          *offsets; ///< [group + 1]
       const int          *nodes;   ///< by group
-      const std::int64_t *inside;  ///< [group], edges from both ends
+      const std::int64_t *inside;  ///< [group], edges from both ends; not read if edges weigh nothing
       std::int64_t       *sizes;   ///< [group]
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
-        std::int64_t sum = inside[i] / 2 * measure.edge_weight;
+        std::int64_t sum = measure.edge_weight != 0 ? inside[i] / 2 * measure.edge_weight : 0;
         for (int k = offsets[i]; k < offsets[i + 1]; ++k)
           sum += measure.node(nodes[k]);
         sizes[i] = sum;
@@ -278,9 +318,9 @@ namespace PatchFEM
     {
       AdjacencyView       groups;
       const std::int64_t *sizes;
-      std::int64_t        least;  ///< smallest size that may stay
-      std::uint64_t      *tuples; ///< [group]
-      int                *n_undecided;
+      std::int64_t        least;     ///< smallest size that may stay
+      std::uint64_t      *tuples;    ///< [group]
+      int                *undecided; ///< flag: there is a small group
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
@@ -290,7 +330,7 @@ namespace PatchFEM
         tuples[i]                = tuple::make(stays ? tuple::member : tuple::undecided,
                                 (size << 22) | (hash(i) & ((std::uint64_t(1) << 22) - 1)), static_cast<int>(i));
         if (!stays)
-          atomic_increment(n_undecided);
+          raise_flag(undecided);
       }
     };
   } // namespace kernels

@@ -35,6 +35,9 @@ namespace PatchFEM
     /** From arrays of one back end, in the form of AdjacencyView; without @p weights all edges weigh 1. */
     void reinit(Array<std::int64_t> &&offsets, Array<int> &&neighbours, Array<int> &&weights = Array<int>());
 
+    /** Weighs the edges: @p weights is like neighbours(). */
+    void set_weights(Array<int> &&weights);
+
     const Backend &backend() const { return node_offsets.backend(); }
     int            n_nodes() const { return static_cast<int>(node_offsets.size()) - 1; }
     std::int64_t   n_edges() const { return static_cast<std::int64_t>(node_neighbours.size()) / 2; }

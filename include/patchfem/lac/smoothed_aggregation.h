@@ -45,7 +45,7 @@ namespace PatchFEM
 
   /**
    * One step of coarsening by smoothed aggregation (Vanek, Mandel, Brezina 1996): P = (I - omega D^-1 A) Q with
-   * omega = 4/3 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the
+   * omega = 3/2 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the
    * patterns and allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the
    * upper half is computed and copied to the lower one.
    *
