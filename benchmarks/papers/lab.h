@@ -88,7 +88,7 @@ namespace papers
                  const System                   &system,
                  double                          reduction);
 
-  /** Seconds of one iteration, the difference of a short and a longer run. */
+  /** Seconds of one iteration: the difference of a short run and one of @p n_iterations or more further ones. */
   double iteration_time(const Place                    &place,
                         const MatrixBase<double>       &matrix,
                         const PreconditionBase<double> &preconditioner,

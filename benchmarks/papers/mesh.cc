@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 namespace papers
 {
@@ -30,6 +32,55 @@ namespace papers
         v = new_number[v];
     }
   } // namespace
+
+  MeshLists read_simplices(const std::string &file_name, const CellKind kind)
+  {
+    const unsigned int n_vertices = n_vertices_per_cell(kind);
+    std::ifstream      in(file_name);
+    std::string        line;
+    const auto         skip_to = [&](const std::string &title) {
+      while (line != title)
+        require(bool(std::getline(in, line)), "The file " + file_name + " is no mesh in Gmsh's format 2.2.");
+    };
+    std::size_t n = 0;
+    skip_to("$MeshFormat");
+    std::getline(in, line);
+    require(line == "2.2 0 8", "The file " + file_name + " is not in Gmsh's format 2.2: use gmsh -format msh22.");
+    skip_to("$Nodes");
+    in >> n;
+    MeshLists mesh;
+    mesh.kind = kind;
+    mesh.vertices.resize(n);
+    for (std::size_t i = 0, number = 0; i < n; ++i)
+    {
+      in >> number >> mesh.vertices[i][0] >> mesh.vertices[i][1] >> mesh.vertices[i][2];
+      require(number == i + 1, "The nodes in " + file_name + " are not numbered from 1 on.");
+    }
+    skip_to("$Elements");
+    in >> n;
+    std::getline(in, line);
+    for (std::size_t i = 0; i < n && std::getline(in, line); ++i)
+    {
+      // Number, type, number of tags, tags, nodes. Faces and edges are passed over.
+      std::istringstream words(line);
+      int                number = 0, type = 0, n_tags = 0, tag = 0;
+      words >> number >> type >> n_tags;
+      if (type != (kind == CellKind::triangle ? 2 : 4))
+        continue;
+      for (int t = 0; t < n_tags; ++t)
+        words >> tag;
+      for (unsigned int v = 0; v < n_vertices; ++v)
+      {
+        std::uint32_t vertex = 0;
+        words >> vertex;
+        require(vertex >= 1 && vertex <= mesh.vertices.size(),
+                "A cell in " + file_name + " has a node that is missing.");
+        mesh.cells.push_back(vertex - 1);
+      }
+    }
+    require(!mesh.cells.empty(), "The file " + file_name + " has no " + plural_name(kind) + ".");
+    return mesh;
+  }
 
   MeshLists grid(const CellKind kind, const int n)
   {
@@ -107,7 +158,7 @@ namespace papers
     return mesh;
   }
 
-  void order_along_curve(MeshLists &mesh)
+  void order_along_curve(MeshLists &mesh, const int window)
   {
     const bool                                 two = cell_dimension(mesh.kind) == 2;
     std::vector<std::pair<std::uint64_t, int>> order(mesh.vertices.size());
@@ -121,6 +172,15 @@ namespace papers
       order[v] = {two ? kernels::hilbert_index<2>(in_2, bits_2) : kernels::hilbert_index<3>(in_3, bits_3), int(v)};
     }
     std::sort(order.begin(), order.end());
+    if (window > 0)
+    {
+      std::vector<int> n_cells(mesh.vertices.size(), 0);
+      for (const std::uint32_t v : mesh.cells)
+        ++n_cells[v];
+      for (std::size_t begin = 0; begin < order.size(); begin += window)
+        std::stable_sort(order.begin() + begin, order.begin() + std::min(order.size(), begin + window),
+                         [&](const auto &a, const auto &b) { return n_cells[a.second] > n_cells[b.second]; });
+    }
     std::vector<int> new_number(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
       new_number[order[i].second] = i;

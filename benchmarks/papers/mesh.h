@@ -4,11 +4,16 @@
 
 #include <patchfem/base/mesh_lists.h>
 
+#include <string>
+
 /** Meshes of the papers' examples; only kind, vertices and cells of MeshLists are used. */
 namespace papers
 {
   using PatchFEM::CellKind;
   using PatchFEM::MeshLists;
+
+  /** The cells of @p kind, triangles or tetrahedra, in a text file of Gmsh's format 2.2; Error if it is none. */
+  MeshLists read_simplices(const std::string &file_name, CellKind kind);
 
   /** The unit square or cube of equal cells, @p n vertices along an edge, in lexicographic order. */
   MeshLists grid(CellKind kind, int n);
@@ -19,8 +24,11 @@ namespace papers
    */
   MeshLists repeat(const MeshLists &tile, int n);
 
-  /** Numbers the vertices along a Hilbert curve. */
-  void order_along_curve(MeshLists &mesh);
+  /**
+   * Numbers the vertices along a Hilbert curve; within @p window of them that follow each other, if it is positive, those
+   * with more cells come first, so that the rows of a slice have about the same length.
+   */
+  void order_along_curve(MeshLists &mesh, int window = 0);
 } // namespace papers
 
 #endif
