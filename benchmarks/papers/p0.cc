@@ -23,12 +23,12 @@ namespace papers
       if (name == "quad")
         return elasticity(grid(CellKind::quadrilateral, edge(401, 1601)));
       if (name == "hex")
-        return elasticity(grid(CellKind::hexahedron, edge(55, 110)));
+        return elasticity(grid(CellKind::hexahedron, edge(55, 90)));
       const bool triangles = name.substr(0, 3) == "tri", sorted = name.size() > 4;
       MeshLists  mesh = read_simplices(settings.meshes + (triangles ? "/triangles.msh" : "/tetrahedra.msh"),
                                       triangles ? CellKind::triangle : CellKind::tetrahedron);
-      mesh            = repeat(mesh, triangles ? edge(4, 10) : edge(2, 4));
-      order_along_curve(mesh, sorted ? 2048 : 0);
+      mesh            = repeat(mesh, triangles ? edge(4, 8) : edge(2, 3));
+      order_along_curve(mesh, sorted ? 256 : 0);
       return elasticity(mesh);
     }
 

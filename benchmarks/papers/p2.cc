@@ -40,15 +40,18 @@ namespace papers
         };
         measure("CSR", csr);
         measure("mDIA", mdia);
+        const bool is_fastest = place.name == places().front().name;
+        if (large && !is_fastest)
+          continue;
         PreconditionIC<double> exact;
         exact.initialize(csr, {0});
         Vector<double> r(place.backend, source), z(place.backend, source.size());
         const auto     application = [&](const std::string &what, const PreconditionBase<double> &M) {
           add(report, title + what, "application", time_of(place, [&]() { M.vmult(z, r); }), "s", true);
         };
-        if (place.backend.kind() != BackendKind::cuda && n_exact > 0.)
+        if (!is_fastest)
         {
-          const double seconds = iteration_time(place, csr, exact, system, large ? 3 : 20);
+          const double seconds = iteration_time(place, csr, exact, system, 5);
           add(report, title + "CSR/IC(0), exact", "solution", seconds * n_exact, "s", true);
           continue;
         }
@@ -80,7 +83,8 @@ namespace papers
         {
           const std::string name = title + format.first + "/";
           note(name + "none", *format.second, identity);
-          n_exact = note(name + "IC(0), exact", *format.second, exact);
+          if (!large || format.second == &mdia)
+            n_exact = note(name + "IC(0), exact", *format.second, exact);
         }
         for (const unsigned int n_sweeps : {2u, 3u, 4u, 5u, 6u})
         {
@@ -99,7 +103,7 @@ namespace papers
   {
     // Edges whose tanks have the unknowns of table 1 within a few per cent.
     const std::vector<int> edges =
-        settings.large ? std::vector<int>{256} : std::vector<int>{21, 29, 42, 55, 62, 68, 70};
+        settings.large ? std::vector<int>{192} : std::vector<int>{21, 29, 42, 55, 62, 68, 70};
     for (std::size_t i = 0; i < edges.size(); ++i)
       pressure((settings.large ? "P2 large/" : "P2/") + std::to_string(i + 1),
                benchmark::VoxelSystem(std::max(12, int(edges[i] / settings.shrink))), settings.large, report);

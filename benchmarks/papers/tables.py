@@ -161,11 +161,13 @@ def p0_speedup(run):
 
 def p1_comparison(run):
     rows = []
-    for key in ("P1/32^2", "P1/100^2", "P1/200^2", "P1/hp", "P1 large/160^3"):
+    for key in ("P1/32^2", "P1/100^2", "P1/200^2", "P1/hp", "P1 large/128^3"):
         n = run.get(key, "unknowns")
         if n is None:
             continue
         for what in ("none", "Jacobi", "SSOR", "IC(0), 3 sweeps"):
+            if run.get(f"{key}/{run.place}/{what}", "solution") is None:
+                continue
             times = [run.solution(key, what, place) for place in ("core", "host", run.place)]
             transfer = run.value(f"{key}/{run.place}/matrix", "transfer")
             rows.append([f"{key.split('/')[1]}, {int(n):,}", what, f"{run.iterations(key, what):.0f}"] + [seconds(time) for time in times] +
@@ -192,7 +194,7 @@ def size(run, key):
 def p2_matrices(run):
     number = lambda value: f"{int(value):,}"
     return table(["matrix", "unknowns", "entries"], [
-        [key.split("/")[1] if i is not None else "256^3", beside(run.value(key, "unknowns"), of("unknowns", i), number),
+        [key.split("/")[1] if i is not None else "192^3", beside(run.value(key, "unknowns"), of("unknowns", i), number),
          beside(run.value(key, "entries"), of("entries", i), number)] for key, i in p2_cases(run)])
 
 
@@ -219,8 +221,8 @@ def p2_solutions(run):
         row = [size(run, key)]
         for what, steps, times in (("none", "CG steps", "CG seconds"), ("IC(0), exact", "PCG steps", "PCG seconds")):
             row.append(beside(run.iterations(key, f"mDIA/{what}"), of(steps, i), whole))
-            mine = [run.solution(key, f"{matrix}/{what}") for matrix in ("mDIA", "CSR")]
-            row += [seconds(mine[0]), beside(mine[1] / mine[0], None if i is None else of(times, i, "CSR") / of(times, i, "mDIA"))]
+            mdia, csr = (run.get(f"{key}/{run.place}/{matrix}/{what}", "solution") for matrix in ("mDIA", "CSR"))
+            row += [seconds(mdia), beside(csr / mdia, None if i is None else of(times, i, "CSR") / of(times, i, "mDIA")) if csr else "–"]
         rows.append(row)
     return table(["unknowns", "CG steps", "mDIA", "CSR over mDIA", "PCG steps", "mDIA", "CSR over mDIA"], rows)
 
@@ -247,10 +249,12 @@ def p2_triangles(run):
 def p2_speedup(run):
     rows = []
     for key, i in p2_cases(run):
+        if i is None:
+            continue
         core = run.solution(key, "CSR/IC(0), exact", "core")
         sweeps = f"mDIA/IC(0), {best_sweeps(run, key)} sweeps"
         rows.append([size(run, key), seconds(core)] + [ratio(core / run.solution(key, what)) for what in ("CSR/IC(0), exact", "mDIA/IC(0), exact", sweeps)]
-                    + [f"{P2['speed-up']}" if i is not None else "–"])
+                    + [P2["speed-up"]])
     return table(["unknowns", "one core, exact", "CSR, exact", "mDIA, exact", "mDIA, sweeps", "paper, average"], rows)
 
 
