@@ -134,6 +134,7 @@ namespace papers
         for (unsigned int order = 2; order <= 6; ++order)
           if (all_orders || (order == 6 && kind.kind == PolynomialKind::least_squares))
           {
+            // Few steps of Lanczos': the interval does not change the time of an iteration.
             PreconditionPolynomial<double> polynomial;
             polynomial.initialize(matrices.csr(), {kind.kind, order, 5});
             note(std::string(kind.name) + " " + std::to_string(order), polynomial);
