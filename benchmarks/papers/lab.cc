@@ -136,9 +136,9 @@ namespace papers
     seconds(1);
     // Short iterations: more of them, and the median of several runs.
     const double        once = seconds(2) / 3.;
-    const int           n    = std::max(n_iterations, std::min(300, int(0.05 / once)));
+    const int           n    = std::max(n_iterations, std::min(300, int(0.02 / once)));
     std::vector<double> results;
-    for (int i = 0; i < (n * once < 0.3 ? 5 : 1); ++i)
+    for (int i = 0; i < (n * once < 0.06 ? 5 : 1); ++i)
     {
       const double shorter = seconds(2);
       results.push_back((seconds(2 + n) - shorter) / n);

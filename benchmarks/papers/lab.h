@@ -113,9 +113,9 @@ namespace papers
   /** What to run; see main.cc. */
   struct Settings
   {
-    std::string meshes, system;
-    bool        large;  ///< sizes that fill a GPU, in place of the papers'
-    double      shrink; ///< of the edges of all examples
+    std::string meshes, system, json; ///< json is written after each example
+    bool        large;                ///< sizes that fill a GPU, in place of the papers'
+    double      shrink;               ///< of the edges of all examples
   };
 
   void reproduce_p0(const Settings &settings, Report &report);

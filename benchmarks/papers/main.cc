@@ -16,8 +16,8 @@ int main(const int argc, char **argv)
     PatchFEM::require(part.empty() || part == "P0" || part == "P1" || part == "P2", "--part is P0, P1 or P2.");
     benchmark::Report report("papers", papers::places().front().backend.device_name());
     report.threads = omp_get_max_threads();
-    const papers::Settings settings{options.get("meshes"), options.get("system"), options.flag("large"),
-                                    double(options.get_int("shrink"))};
+    const papers::Settings settings{options.get("meshes"), options.get("system"), options.get("json"),
+                                    options.flag("large"), double(options.get_int("shrink"))};
     if (part.empty() || part == "P2")
       papers::reproduce_p2(settings, report);
     if (part.empty() || part == "P1")

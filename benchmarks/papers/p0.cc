@@ -184,10 +184,12 @@ namespace papers
       places().front().enter();
       const System system = example(name, settings);
       products(key, system, settings, report);
-      if (settings.large || name.size() > 4)
-        continue;
-      solutions(key, system, is_quad, report);
-      host_iterations(key, system, is_quad, report);
+      if (!settings.large && name.size() <= 4)
+      {
+        solutions(key, system, is_quad, report);
+        host_iterations(key, system, is_quad, report);
+      }
+      report.write(settings.json);
     }
   }
 } // namespace papers

@@ -84,6 +84,7 @@ namespace papers
       {
         const System system = laplacian(grid(CellKind::quadrilateral, std::max(3, int(n / settings.shrink))), x_sol);
         compare("P1/" + std::to_string(n) + "^2", system, x_sol, true, report);
+        report.write(settings.json);
       }
       if (settings.system.empty())
         return;

@@ -105,7 +105,10 @@ namespace papers
     const std::vector<int> edges =
         settings.large ? std::vector<int>{192} : std::vector<int>{21, 29, 42, 55, 62, 68, 70};
     for (std::size_t i = 0; i < edges.size(); ++i)
+    {
       pressure((settings.large ? "P2 large/" : "P2/") + std::to_string(i + 1),
                benchmark::VoxelSystem(std::max(12, int(edges[i] / settings.shrink))), settings.large, report);
+      report.write(settings.json);
+    }
   }
 } // namespace papers
