@@ -59,7 +59,10 @@ def products(run, folder):
     colours = ["#c9772b", "#dcdcdc", "#b8c4d2", "#8fa9c6", "#5b8cc0", "#1f5fa8", "#e0a56f", "#8f4d12"]
     figure, both = plt.subplots(2, 1, figsize=(7.2, 4.6))
     for axes, key, title in zip(both, ("P0", "P0 large"), ("the paper's sizes", "several million unknowns")):
-        rate = lambda name, what: 2e-9 * run.value(f"{key}/{name}", "entries") / run.product(f"{key}/{name}", what)
+        def rate(name, what):
+            nnz, time = run.get(f"{key}/{name}", "entries"), run.get(f"{key}/{name}/{run.place}/{what}", "product")
+            return 2e-9 * nnz / time if nnz and time else None
+
         if run.get(f"{key}/quad", "entries") is None or run.get(f"{key}/quad/{run.place}/cuSPARSE CSR", "product") is None:
             return
         bars(axes, EXAMPLES, [(what, [rate(name, what) for name in EXAMPLES]) for what in formats], colours)
@@ -72,9 +75,10 @@ def products(run, folder):
 def precision(run, folder):
     figure, axes = plt.subplots(figsize=(5, 2.4))
     share = lambda key, name: 100 * run.product(f"{key}/{name}", "SBELL fp32") / run.product(f"{key}/{name}", "SBELL")
+    large = [name for name in EXAMPLES if run.get(f"P0 large/{name}/{run.place}/SBELL fp32", "product")]
     series = [("paper", [100 * P0["double over single"][name] for name in EXAMPLES]), ("ours", [share("P0", name) for name in EXAMPLES])]
-    if run.get("P0 large/quad", "entries") is not None:
-        series.append(("ours, large", [share("P0 large", name) for name in EXAMPLES]))
+    if large:
+        series.append(("ours, large", [share("P0 large", name) if name in large else None for name in EXAMPLES]))
     bars(axes, EXAMPLES, series, [PAPER, "#8fa9c6", OURS])
     axes.set_ylabel("rate of fp64, % of fp32")
     axes.legend(ncol=3, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.2))
@@ -106,7 +110,7 @@ def speedup(run, folder):
 
 
 def pressure(run, folder):
-    cases = [(key, i) for key, i in p2_cases(run) if i is not None]
+    cases = [(key, i) for key, i in p2_cases(run) if run.get(f"{key}/core/CSR/IC(0), exact", "solution")]
     sizes = [run.value(key, "unknowns") for key, _ in cases]
     core = [run.solution(key, "CSR/IC(0), exact", "core") for key, _ in cases]
     figure, axes = plt.subplots(figsize=(5.4, 2.8))

@@ -15,21 +15,24 @@ def fail(message):
 
 
 class Run:
-    """One run: value(case, metric) by the names that benchmarks/papers/*.cc give."""
+    """The runs on one device: value(case, metric) by the names that benchmarks/papers/*.cc give. The newest counts, of
+    one day that with the most results; others give what it lacks, as a run may be cut short."""
 
     def __init__(self):
         paths = sorted((ROOT / "benchmarks/results").glob("papers_*.json"))
         runs = [(json.loads(path.read_text(encoding="utf-8")), path) for path in paths]
         if not runs:
             fail("there is no papers_*.json in benchmarks/results")
-        # One with a device before one without, then the newest.
         has_device = lambda run: any("/cuda/" in result["case"] for result in run["results"])
-        self.run, self.path = max(runs, key=lambda item: (has_device(item[0]), item[0]["date"], item[1].name))
+        runs.sort(key=lambda item: (has_device(item[0]), item[0]["date"], len(item[0]["results"])))
+        self.run, self.path = runs[-1]
+        self.runs = [run for run, _ in runs if run["device"] == self.run["device"]]
         self.values = {}
-        for result in self.run["results"]:
-            if not result["verified"]:
-                fail(f"{self.path}: \"{result['case']}\" is not verified")
-            self.values[result["case"], result["metric"]] = result["value"]
+        for run in self.runs:
+            for result in run["results"]:
+                if not result["verified"]:
+                    fail(f"{self.path}: \"{result['case']}\" is not verified")
+                self.values[result["case"], result["metric"]] = result["value"]
         self.place = "cuda" if has_device(self.run) else "host"
 
     def get(self, case, metric):

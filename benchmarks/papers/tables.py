@@ -16,6 +16,8 @@ SLICES = ["", " 64", " 128", " 256", " 512"]
 
 
 def seconds(value):
+    if value is None:
+        return "–"
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= scale:
             return f"{value / scale:.3g} {unit}"
@@ -37,7 +39,8 @@ def beside(ours, papers, text=ratio):
 
 def machine(run):
     content = run.run
-    return f"{content['device']}, {content['threads']} threads of {content['processor']}; commit {content['commit']}, {content['date']}."
+    commits = ", ".join(f"{one['commit']} ({one['date']})" for one in reversed(run.runs))
+    return f"{content['device']}, {content['threads']} threads of {content['processor']}; commits {commits}. A dash: not measured."
 
 
 def p0_examples(run):
@@ -168,16 +171,18 @@ def p1_comparison(run):
         for what in ("none", "Jacobi", "SSOR", "IC(0), 3 sweeps"):
             if run.get(f"{key}/{run.place}/{what}", "solution") is None:
                 continue
-            times = [run.solution(key, what, place) for place in ("core", "host", run.place)]
+            times = [run.get(f"{key}/{place}/{what}", "solution") for place in ("core", "host", run.place)]
+            over = lambda time, further=0: ratio(time / (times[2] + further)) if time else "–"
             transfer = run.value(f"{key}/{run.place}/matrix", "transfer")
             rows.append([f"{key.split('/')[1]}, {int(n):,}", what, f"{run.iterations(key, what):.0f}"] + [seconds(time) for time in times] +
-                        [ratio(times[0] / times[2]), ratio(times[1] / times[2]), ratio(times[0] / (times[2] + transfer)),
+                        [over(times[0]), over(times[1]), over(times[0], transfer),
                          f"{run.value(f'{key}/{run.place}/{what}', 'difference from x_sol'):.0e}"])
     return table(["system, unknowns", "preconditioner", "iterations", "one core", "all cores", run.place, "over one core", "over all", "with transfer", "error"], rows)
 
 
 def p2_cases(run):
     cases = [(f"P2/{i + 1}", i) for i in range(len(P2["unknowns"]))]
+    cases = [case for case in cases if run.get(case[0], "unknowns")]
     return cases + ([("P2 large/1", None)] if run.get("P2 large/1", "unknowns") else [])
 
 
@@ -249,9 +254,9 @@ def p2_triangles(run):
 def p2_speedup(run):
     rows = []
     for key, i in p2_cases(run):
-        if i is None:
+        core = run.get(f"{key}/core/CSR/IC(0), exact", "solution")
+        if core is None:
             continue
-        core = run.solution(key, "CSR/IC(0), exact", "core")
         sweeps = f"mDIA/IC(0), {best_sweeps(run, key)} sweeps"
         rows.append([size(run, key), seconds(core)] + [ratio(core / run.solution(key, what)) for what in ("CSR/IC(0), exact", "mDIA/IC(0), exact", sweeps)]
                     + [P2["speed-up"]])
