@@ -150,6 +150,10 @@ namespace PatchFEM
         "Sorting window", "256", Patterns::Integer(0),
         "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none, 0 "
         "takes the smallest window up to 1024 that is expected to leave no more padding than others.");
+    prm.declare_entry(
+        "Keep constrained entries", "false", Patterns::Bool(),
+        "Rows and columns of constrained unknowns stay in the pattern, with zeros, so that entries can be "
+        "compared with those of codes that keep them. Costs memory and time; Trilinos never keeps them.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),
@@ -167,10 +171,11 @@ namespace PatchFEM
   void AssemblyParameters::parse_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Matrix");
-    format         = prm.get("Format");
-    calibrate      = prm.get_bool("Calibrate");
-    slice_height   = prm.get_integer("Slice height");
-    sorting_window = prm.get_integer("Sorting window");
+    format                   = prm.get("Format");
+    calibrate                = prm.get_bool("Calibrate");
+    slice_height             = prm.get_integer("Slice height");
+    sorting_window           = prm.get_integer("Sorting window");
+    keep_constrained_entries = prm.get_bool("Keep constrained entries");
     require(!calibrate || format == "auto",
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
     prm.leave_subsection();

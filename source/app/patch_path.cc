@@ -287,7 +287,8 @@ namespace PatchFEM
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
-      batches->reinit(backend, tables, ElementBatches::AdditionalData(assembly.sorting_window));
+      batches->reinit(backend, tables,
+                      ElementBatches::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
       backend.synchronize();
     });
 

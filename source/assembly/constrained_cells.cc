@@ -31,7 +31,7 @@ namespace PatchFEM
     }
   } // namespace
 
-  void ElementBatches::resolve_constraints(const ElementTables &tables)
+  void ElementBatches::resolve_constraints(const ElementTables &tables, const bool keep_entries)
   {
     constrained                    = Constrained();
     const ConstraintTable &lines   = tables.constraints;
@@ -91,7 +91,7 @@ namespace PatchFEM
         fixed.clear();
         for (int i = 0; i < n_shape; ++i)
         {
-          bool any_free = false;
+          bool any_free = keep_entries;
           for (int c = 0; c < n_comp; ++c)
             any_free |= line_of[std::int64_t(nodes[i]) * n_comp + c] < 0;
           (any_free ? free : fixed).push_back(nodes[i]);

@@ -128,7 +128,7 @@ namespace PatchFEM
     order_nodes(tables, data.sorting_window);
     number_points_as_nodes();
     order_cells();
-    resolve_constraints(tables);
+    resolve_constraints(tables, data.keep_constrained_entries);
     sort_faces(tables);
   }
 

@@ -59,6 +59,8 @@ function(patchfem_compare name application file)
   endforeach()
 endfunction()
 patchfem_compare(compare.hanging_nodes laplace l_shape "Baseline=trilinos_ml" "Refinement/Cycles=5")
+patchfem_compare(compare.kept_entries laplace l_shape "Baseline=trilinos_ml" "Refinement/Cycles=4"
+                 "Matrix/Keep constrained entries=true")
 patchfem_compare(compare.tensor laplace convergence_2d "Baseline=trilinos_jacobi" "Refinement/Cycles=2"
                  "Material/Coefficient=2+x| 0.5*y| 1+y" "Material/Reaction=1+x*y")
 patchfem_compare(compare.robin laplace convergence_3d "Baseline=trilinos_jacobi" "Refinement/Cycles=2" "Matrix/Format=csr"

@@ -49,10 +49,11 @@ namespace
                   const ElementTables       &tables,
                   const int                  rows_per_patch,
                   const std::vector<double> &coefficients,
-                  const AssemblyStrategy     strategy = AssemblyStrategy::patches)
+                  const AssemblyStrategy     strategy     = AssemblyStrategy::patches,
+                  const bool                 keep_entries = false)
   {
     auto batches = std::make_shared<ElementBatches>();
-    batches->reinit(backend, tables, ElementBatches::AdditionalData(32));
+    batches->reinit(backend, tables, ElementBatches::AdditionalData(32, keep_entries));
     Assembler<Form>                          assembler;
     typename Assembler<Form>::AdditionalData data;
     data.rows_per_patch = rows_per_patch;
@@ -146,6 +147,51 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
           return assemble<Diffusion<3>>(backend(), laplace, rows, {2., 0.1, 0.2, 3., 0.3, 4., 0.7});
         },
         150);
+  }
+}
+
+/** Kept entries of constrained rows and columns are zeros in the pattern of the mesh; all others are as without them. */
+TEST_P(AssemblyTest, KeepsConstrainedEntries)
+{
+  const auto check = [&](const ElementTables &free, const auto &assemble_with) {
+    ElementTables fixed = free; // whole nodes, as on a Dirichlet boundary
+    fixed.constraints.offsets.push_back(0);
+    for (int i = 0; i < free.n_nodes * free.n_components; ++i)
+      if (i / free.n_components % 5 == 0)
+      {
+        fixed.constraints.constrained.push_back(i);
+        fixed.constraints.inhomogeneity.push_back(0.1 * (i % 3));
+        fixed.constraints.offsets.push_back(0);
+      }
+    const System mesh = assemble_with(free, false), dropped = assemble_with(fixed, false),
+                 kept = assemble_with(fixed, true);
+    EXPECT_LT(dropped.matrix.columns.size(), kept.matrix.columns.size());
+    EXPECT_EQ(mesh.matrix.row_offsets, kept.matrix.row_offsets);
+    EXPECT_EQ(mesh.matrix.columns, kept.matrix.columns);
+    EXPECT_EQ(dropped.rhs, kept.rhs);
+    int n_wrong = 0;
+    for (int row = 0; row < kept.matrix.n_rows; ++row)
+    {
+      std::int64_t d = dropped.matrix.row_offsets[row];
+      for (std::int64_t e = kept.matrix.row_offsets[row]; e < kept.matrix.row_offsets[row + 1]; ++e)
+      {
+        const bool there =
+            d < dropped.matrix.row_offsets[row + 1] && dropped.matrix.columns[d] == kept.matrix.columns[e];
+        n_wrong += kept.matrix.values[e] != (there ? dropped.matrix.values[d++] : 0.);
+      }
+      n_wrong += d != dropped.matrix.row_offsets[row + 1];
+    }
+    EXPECT_EQ(n_wrong, 0);
+  };
+  for (const auto strategy : {AssemblyStrategy::patches, AssemblyStrategy::gather})
+  {
+    for (const ElementTables &tables : {synthetic::cube_of_hexahedra(5, 1), synthetic::cube_of_tetrahedra(4, 1, true)})
+      check(tables, [&](const ElementTables &t, const bool keep) {
+        return assemble<Laplace<3>>(backend(), t, 20, {1.3}, strategy, keep);
+      });
+    check(synthetic::cube_of_hexahedra(4, 3), [&](const ElementTables &t, const bool keep) {
+      return assemble<Elasticity<3>>(backend(), t, 20, {1.5, 0.8}, strategy, keep);
+    });
   }
 }
 

@@ -109,9 +109,10 @@ namespace PatchFEM
   struct AssemblyParameters
   {
     std::string format; ///< auto, sliced_ellpack or csr
-    bool        calibrate      = false;
-    int         slice_height   = 32; ///< of sliced_ellpack
-    int         sorting_window = 256;
+    bool        calibrate                = false;
+    int         slice_height             = 32; ///< of sliced_ellpack
+    int         sorting_window           = 256;
+    bool        keep_constrained_entries = false;
     std::string strategy;
     int         rows_per_patch = 0;
     int         n_repetitions  = 0; ///< further assemblies that are only timed, of every path

@@ -26,13 +26,21 @@ namespace PatchFEM
   public:
     struct AdditionalData
     {
-      explicit AdditionalData(const int sorting_window = 256) : sorting_window(sorting_window) {}
+      explicit AdditionalData(const int sorting_window = 256, const bool keep_constrained_entries = false)
+          : sorting_window(sorting_window), keep_constrained_entries(keep_constrained_entries)
+      {}
 
       /**
        * Nodes that are sorted by row length; 1 keeps the order of the curve. 0 takes the smallest of 1, 64, 256 and 1024
        * whose slices of 32 rows are expected to store at most half a per cent more than those of any of them.
        */
       int sorting_window;
+
+      /**
+       * Nodes that are constrained in all components couple with the nodes of their cells as others do, by zeros, instead
+       * of holding only their diagonal: the pattern of the mesh, which other codes count.
+       */
+      bool keep_constrained_entries;
     };
 
     /**
@@ -104,7 +112,7 @@ namespace PatchFEM
     int  choose_window(const Array<int> &order, const Array<int> &n_cells_of) const;
     void number_points_as_nodes();
     void order_cells();
-    void resolve_constraints(const ElementTables &tables);
+    void resolve_constraints(const ElementTables &tables, bool keep_entries);
     void sort_faces(const ElementTables &tables);
     void check_jacobians() const;
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_benchmarks_papers_lab_h
+#define patchfem_benchmarks_papers_lab_h
+
+#include "benchmark.h"
+#include "system.h"
+
+#include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include <functional>
+
+/** Where the papers' examples run, what they become there, and how they are timed. */
+namespace papers
+{
+  using namespace PatchFEM;
+  using benchmark::Report;
+
+  /** A back end; the host with a number of threads. */
+  struct Place
+  {
+    std::string name; ///< cuda, host, or core: one thread of the host
+    Backend     backend;
+    int         n_threads;
+
+    /** Threads of everything that follows. */
+    void enter() const;
+  };
+
+  /** The fastest first: cuda if there is a device, host, core. */
+  std::vector<Place> places();
+
+  /**
+   * Seconds of one call of @p work: as many calls as take some 10 ms, then wait for the back end; the median over some
+   * repetitions. Caches hold what the call before has left.
+   */
+  double time_of(const Place &place, const std::function<void()> &work);
+
+  /** A system's matrix on a back end, in compressed rows, and the other formats made of it. */
+  class Matrices
+  {
+  public:
+    Matrices(const Backend &backend, const System &system);
+
+    const CSRMatrix<double> &csr() const { return compressed; }
+    CSRMatrix<double>       &csr() { return compressed; }
+
+    /** ELLPACK or SELL for @p block 1, else BELL or SBELL; all rows in one slice if @p slice_height is 0. */
+    void sliced(SlicedEllpackMatrix<double> &matrix, int block, int slice_height) const;
+
+    /** The pattern of blocks, on the back end. */
+    SparsityView pattern() const;
+
+    const Backend backend;
+    const int     block;
+
+  private:
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+    CSRMatrix<double>   compressed;
+  };
+
+  /** Whether @p result is A x to rounding. */
+  template <typename Number>
+  bool is_product(const Vector<Number> &result, const std::vector<double> &expected);
+
+  /** Verifies y = A x and times it. */
+  template <typename Number>
+  double product_time(const Place               &place,
+                      const MatrixBase<Number>  &matrix,
+                      const std::vector<double> &source,
+                      const std::vector<double> &expected,
+                      bool                      &verified);
+
+  /** One solution by conjugate gradients. */
+  struct Solution
+  {
+    double              iterations, seconds;
+    bool                verified; ///< |b - A x| in plain loops is as small as it should be
+    std::vector<double> x;
+  };
+
+  /** Solves to |b - A x| <= @p reduction |b| from 0. */
+  Solution solve(const MatrixBase<double>       &matrix,
+                 const PreconditionBase<double> &preconditioner,
+                 const System                   &system,
+                 double                          reduction);
+
+  /** Seconds of one iteration: the difference of a short run and one of @p n_iterations or more further ones. */
+  double iteration_time(const Place                    &place,
+                        const MatrixBase<double>       &matrix,
+                        const PreconditionBase<double> &preconditioner,
+                        const System                   &system,
+                        int                             n_iterations);
+
+  /** Products of the vendor's library with the matrix of @p matrices, by name; empty where there is none. */
+  struct VendorProduct
+  {
+    std::string           name; ///< such as cuSPARSE CSR
+    std::function<void()> run;
+  };
+  std::vector<VendorProduct> vendor_products(const Matrices &matrices, Vector<double> &x, Vector<double> &y);
+
+  /** Adds a result that the tables of doc/papers.md are made from; README's table leaves it out. */
+  inline void
+  add(Report &report, const std::string &what, const char *metric, double value, const char *unit, bool verified)
+  {
+    report.add({what, metric, value, unit, 0., verified, {}, true});
+  }
+
+  /** What to run; see main.cc. */
+  struct Settings
+  {
+    std::string meshes, system, json; ///< json is written after each example
+    bool        large;                ///< sizes that fill a GPU, in place of the papers'
+    double      shrink;               ///< of the edges of all examples
+  };
+
+  void reproduce_p0(const Settings &settings, Report &report);
+  void reproduce_p1(const Settings &settings, Report &report);
+  void reproduce_p2(const Settings &settings, Report &report);
+} // namespace papers
+
+#endif
