@@ -84,6 +84,9 @@ namespace PatchFEM
     prm.declare_entry("Sweeps", std::to_string(amg.smoother_sweeps), Patterns::Integer(1, 20),
                       "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
                       "correction.");
+    prm.declare_entry(
+        "Coarse sweeps", std::to_string(amg.coarse_sweeps), Patterns::Integer(0, 20),
+        "The same on the levels below the finest; 0 is one more than Sweeps with chebyshev, else as many.");
     prm.declare_entry("Inner sweeps", std::to_string(amg.inner_sweeps), Patterns::Integer(1, 20),
                       "Sweeps inside of the patches in each sweep of the smoother patch.");
     prm.declare_entry(
@@ -151,6 +154,7 @@ namespace PatchFEM
                                  : smoother == "patch"        ? AMGSmoother::patch
                                                               : AMGSmoother::l1_jacobi;
     amg.smoother_sweeps        = prm.get_integer("Sweeps");
+    amg.coarse_sweeps          = prm.get_integer("Coarse sweeps");
     amg.inner_sweeps           = prm.get_integer("Inner sweeps");
     amg.patch_storage          = patch_storage(prm.get("Patch storage"));
     amg.smoothing_range        = prm.get_double("Smoothing range");

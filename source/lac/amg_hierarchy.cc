@@ -215,9 +215,13 @@ namespace PatchFEM
   template <typename Number>
   std::unique_ptr<LevelSmoother<Number>> AMGHierarchy<Number>::make_smoother(const Level &level) const
   {
-    using Kind      = typename PolynomialSmoother<Number>::Kind;
+    using Kind = typename PolynomialSmoother<Number>::Kind;
+    int sweeps = parameters.smoother_sweeps;
+    if (&level != levels.front().get())
+      sweeps = parameters.coarse_sweeps > 0 ? parameters.coarse_sweeps
+                                            : sweeps + (parameters.smoother == AMGSmoother::chebyshev ? 1 : 0);
     const auto make = [&](const Kind kind) {
-      return std::make_unique<PolynomialSmoother<Number>>(kind, parameters.smoother_sweeps, parameters.smoothing_range);
+      return std::make_unique<PolynomialSmoother<Number>>(kind, sweeps, parameters.smoothing_range);
     };
     switch (parameters.smoother)
     {
@@ -228,9 +232,9 @@ namespace PatchFEM
     case AMGSmoother::chebyshev:
       return make(Kind::chebyshev);
     case AMGSmoother::patch:
-      return std::make_unique<PatchSmoother<Number>>(level.aggregates, parameters.smoother_sweeps,
-                                                     parameters.smoothing_range, parameters.inner_sweeps,
-                                                     parameters.eigenvalue_steps, parameters.patch_storage);
+      return std::make_unique<PatchSmoother<Number>>(level.aggregates, sweeps, parameters.smoothing_range,
+                                                     parameters.inner_sweeps, parameters.eigenvalue_steps,
+                                                     parameters.patch_storage);
     }
     throw Error("An unknown smoother was asked for.");
   }

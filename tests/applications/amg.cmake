@@ -50,6 +50,9 @@ patchfem_amg(single laplace convergence_2d 2e-4 "Baseline=trilinos_ml" "Precisio
 patchfem_run_case(bad.amg_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=trilinos" "Solver/Preconditioner=amg"
                   ERROR "amg does not exist with Backend = trilinos; choose none, jacobi or ml")
 patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoother=ilu" ERROR "Solver/AMG/Smoother the value 'ilu'")
+# Fewer sweeps below the finest level than by default show in the count, which is 19 with these and 15 as they are.
+patchfem_run_case(amg.coarse_sweeps elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS min_iterations=18 max_iterations=20
+                  SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Coarse sweeps=1" "Output/Pictures=none")
 patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoothing range=1" ERROR "Smoothing range must be more than 1")
 patchfem_run_case(bad.mixed_jacobi laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" ERROR "mixed keeps the preconditioner in single precision, which there is not for jacobi")
 patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"
