@@ -145,10 +145,8 @@ namespace PatchFEM
     // A place per pair of nodes of a cell; cells of patches, each in up to three, and while the plan is made their
     // order. With the gather strategy, which high degrees may take, the buffer is full; else it holds
     // cells with boundary terms or constraints, for each constrained node about one more than there are cells a node; with
-    // one patch it may exceed the budget by a little. Where nodes hang between degrees, cells couple with up to one and a
-    // half times as many nodes as they have.
-    if (high_order && hanging)
-      all_cells += all_cells * 5 / 4;
+    // one patch it may exceed the budget by a little. Where nodes hang between degrees, cells with constraints couple with up
+    // to one and a half times as many nodes as they have.
     const std::size_t place_width = lengths.longest <= 256 ? 1 : 2;
     // Of scalar trilinear hexahedra, which a device gathers, a quarter of the matrix, of others a tenth.
     const bool octets = backend.kind() == BackendKind::cuda && number_size == sizeof(double) && tables.dim == 3 &&
@@ -158,6 +156,8 @@ namespace PatchFEM
     const std::size_t buffered =
         std::min<std::size_t>(tables.n_cells(), tables.faces.size() + (1 + (tables.n_cells() + n_nodes - 1) / n_nodes) *
                                                                           tables.constraints.n_lines() / n_comp);
+    if (high_order && hanging)
+      all_cells += static_cast<std::size_t>(1.25 * all_cells * buffered / tables.n_cells());
     const bool may_gather = assembly.strategy == "gather" ||
                             (assembly.strategy == "automatic" && (high_order || octets || assembly.rows_per_patch > 0));
     // Loads are not counted to the budget.

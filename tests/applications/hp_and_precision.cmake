@@ -56,7 +56,10 @@ endforeach()
 patchfem_run_case(double.laplace laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS precision=double SET "Backend=host" "Refinement/Cycles=1")
 
 # Memory is forecast for both.
-patchfem_run_case(memory.hp laplace ${parameter_files}/laplace/l_shape_hp.prm SET "Backend=emulated_device" "Matrix/Format=sliced_ellpack")
+foreach(format auto sliced_ellpack)
+  patchfem_run_case(memory.hp.${format} laplace ${parameter_files}/laplace/l_shape_hp.prm
+                    SET "Backend=emulated_device" "Matrix/Format=${format}")
+endforeach()
 patchfem_run_case(memory.hp_cantilever elasticity ${parameter_files}/elasticity/cantilever.prm
                   SET "Backend=emulated_device" "Mesh/Global refinements=1" "Finite element/Degrees=1, 2" "Finite element/Cell degree=x < 1 ? 1 : 2")
 foreach(format csr sliced_ellpack)
