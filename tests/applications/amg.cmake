@@ -35,7 +35,7 @@ patchfem_amg(cantilever_double elasticity cantilever 1e-12 ${beam} "Precision=do
 patchfem_amg(cantilever_mixed elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Matrix/Format=csr"
              CHECKS max_iterations=23 min_levels=2 precision=mixed)
 patchfem_amg(cantilever_w elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Cycle=w" "Solver/AMG/Smoother=l1_jacobi"
-             "Solver/AMG/Sweeps=3" "Solver/AMG/Coarse size=60" CHECKS max_iterations=31 min_levels=3)
+             "Solver/AMG/Sweeps=3" "Solver/AMG/Coarse size=60" CHECKS max_iterations=30 min_levels=3)
 patchfem_amg(cantilever_strong elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Strength threshold=0.02"
              "Solver/AMG/Smoother=block_jacobi" CHECKS max_iterations=25)
 patchfem_amg(cantilever_patch elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Solver/AMG/Smoother=patch" CHECKS max_iterations=19 min_levels=2)
