@@ -215,12 +215,9 @@ namespace PatchFEM
   template <typename Number>
   std::unique_ptr<LevelSmoother<Number>> AMGHierarchy<Number>::make_smoother(const Level &level) const
   {
-    using Kind = typename PolynomialSmoother<Number>::Kind;
-    int sweeps = parameters.smoother_sweeps;
-    if (&level != levels.front().get())
-      sweeps = parameters.coarse_sweeps > 0 ? parameters.coarse_sweeps
-                                            : sweeps + (parameters.smoother == AMGSmoother::chebyshev ? 1 : 0);
-    const auto make = [&](const Kind kind) {
+    using Kind        = typename PolynomialSmoother<Number>::Kind;
+    const int  sweeps = parameters.sweeps_on(&level != levels.front().get());
+    const auto make   = [&](const Kind kind) {
       return std::make_unique<PolynomialSmoother<Number>>(kind, sweeps, parameters.smoothing_range);
     };
     switch (parameters.smoother)
@@ -275,13 +272,16 @@ namespace PatchFEM
     if (level.smoother == nullptr)
     {
       level.inverse.vmult(x, b);
+      report(index, "inverse");
       return;
     }
     level.smoother->pre_smooth(x, level.r, b);
+    report(index, "pre-smoothing");
     if (level.has_coarse)
     {
       const Level &coarse = *levels[index + 1];
       level.coarsening.restrictor().vmult(coarse.b, level.r);
+      report(index, "restriction");
       cycle(index + 1, coarse.x, coarse.b);
       if (parameters.cycle == AMGCycle::w && coarse.smoother != nullptr)
       {
@@ -291,8 +291,10 @@ namespace PatchFEM
         coarse.x.add(Number(1), coarse.x_2);
       }
       level.coarsening.prolongator().vmult_add(x, coarse.x);
+      report(index, "prolongation");
     }
     level.smoother->post_smooth(x, level.r, b);
+    report(index, "post-smoothing");
   }
 
   template <typename Number>

@@ -54,6 +54,14 @@ namespace PatchFEM
     int max_levels = 20;
     /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
     int eigenvalue_steps = 10;
+
+    /** Sweeps on the finest level, or on those below it, with what 0 stands for there. */
+    int sweeps_on(const bool below_finest) const
+    {
+      if (!below_finest)
+        return smoother_sweeps;
+      return coarse_sweeps > 0 ? coarse_sweeps : smoother_sweeps + (smoother == AMGSmoother::chebyshev ? 1 : 0);
+    }
   };
 
   /** Of one level, for reports. */
