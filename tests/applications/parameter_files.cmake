@@ -107,12 +107,14 @@ patchfem_run_case(bad.several_ranks laplace ${parameter_files}/laplace/l_shape.p
 patchfem_run_case(elasticity.cantilever.mpi elasticity ${parameter_files}/elasticity/cantilever.prm RANKS 2
                   SET "Backend=trilinos" "Solver/Preconditioner=ml" "Mesh/Global refinements=1")
 
-# The comparison of processors, small: it fails unless threads and processes find the same solution.
+# The comparisons of processors, small: they fail unless threads and processes find the same solution.
 find_program(PATCHFEM_PYTHON python3)
 if(PATCHFEM_PYTHON)
   add_test(NAME app.bench_cpu COMMAND ${PATCHFEM_PYTHON} ${PROJECT_SOURCE_DIR}/benchmarks/bench_cpu_dealii.py --build ${PROJECT_BINARY_DIR}
                                       --cores 2 --refinements 1 --rounds 1 --repetitions 2)
-  set_tests_properties(app.bench_cpu PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
+  add_test(NAME app.bench_multigrid COMMAND ${PATCHFEM_PYTHON} ${PROJECT_SOURCE_DIR}/benchmarks/bench_multigrid_dealii.py
+                                            --build ${PROJECT_BINARY_DIR} --cores 2 --backend host --only laplace --finer -2 --rounds 1)
+  set_tests_properties(app.bench_cpu app.bench_multigrid PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
 endif()
 
 # Memory of a back end is forecast from the tables, and counted; check_report compares.

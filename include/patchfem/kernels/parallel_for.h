@@ -22,7 +22,7 @@ namespace PatchFEM
     void parallel_for(Host, const std::int64_t n, const Body &body)
     {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > 1)
 #endif
       for (std::int64_t i = 0; i < n; ++i)
         body(i);
