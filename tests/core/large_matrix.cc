@@ -157,7 +157,7 @@ TEST(LargeMatrix, cuda_EveryFormatWithMoreThan2To31Entries)
   // A band of 31 blocks of 12 x 12 in 500,000 rows: 2.2e9 entries, of which CSR and SELL take 18 GB each in single precision.
   constexpr int n = 500000, half_width = 15, b = 12;
   const auto    first = [](const int i) { return std::max(i - half_width, 0); };
-  const auto    end   = [](const int i) { return std::min(i + half_width + 1, n); };
+  const auto    end   = [](const int i) { return std::min(i + half_width + 1, +n); };
 
   std::vector<std::int64_t> host_offsets(n + 1);
   std::vector<int>          host_columns;
