@@ -15,7 +15,8 @@ int main(const int argc, char **argv)
     const std::string part = options.get("part");
     PatchFEM::require(part.empty() || part == "P0" || part == "P1" || part == "P2", "--part is P0, P1 or P2.");
     papers::Report report(papers::places().front().backend.device_name(), options.get("json"));
-    report.threads = omp_get_max_threads();
+    report.threads   = omp_get_max_threads();
+    report.processor = PatchFEM::Backend("host").device_name();
     const papers::Settings settings{options.get("meshes"), options.get("system"), options.flag("large"),
                                     double(options.get_int("shrink"))};
     if (part.empty() || part == "P2")
