@@ -39,8 +39,11 @@ def beside(ours, papers, text=ratio):
 
 def machine(run):
     content = run.run
-    commits = ", ".join(f"{one['commit']} ({one['date']})" for one in reversed(run.runs))
-    return f"{content['device']}, {content['threads']} threads of {content['processor']}; commits {commits}. A dash: not measured."
+    parts = []
+    for part in ("P0", "P1", "P2"):
+        commits = sorted({commit for (case, _), commit in run.commits.items() if case.startswith(part)})
+        parts.append(f"{part} at {', '.join(commits)}")
+    return f"{content['device']}, {content['threads']} threads of {content['processor']}; {'; '.join(parts)}. A dash: not measured."
 
 
 def p0_examples(run):
@@ -162,6 +165,11 @@ def p0_speedup(run):
     return table(header, rows)
 
 
+def host_seconds(run, case):
+    """Of a solution; those that were not run to the end say so."""
+    return ("≈ " if run.get(case, "estimated") else "") + seconds(run.get(case, "solution"))
+
+
 def p1_comparison(run):
     rows = []
     for key in ("P1/32^2", "P1/100^2", "P1/200^2", "P1/hp", "P1 large/128^3"):
@@ -171,10 +179,11 @@ def p1_comparison(run):
         for what in ("none", "Jacobi", "SSOR", "IC(0), 3 sweeps"):
             if run.get(f"{key}/{run.place}/{what}", "solution") is None:
                 continue
-            times = [run.get(f"{key}/{place}/{what}", "solution") for place in ("core", "host", run.place)]
+            cases = [f"{key}/{place}/{what}" for place in ("core", "host", run.place)]
+            times = [run.get(case, "solution") for case in cases]
             over = lambda time, further=0: ratio(time / (times[2] + further)) if time else "–"
             transfer = run.value(f"{key}/{run.place}/matrix", "transfer")
-            rows.append([f"{key.split('/')[1]}, {int(n):,}", what, f"{run.iterations(key, what):.0f}"] + [seconds(time) for time in times] +
+            rows.append([f"{key.split('/')[1]}, {int(n):,}", what, f"{run.iterations(key, what):.0f}"] + [host_seconds(run, case) for case in cases] +
                         [over(times[0]), over(times[1]), over(times[0], transfer),
                          f"{run.value(f'{key}/{run.place}/{what}', 'difference from x_sol'):.0e}"])
     return table(["system, unknowns", "preconditioner", "iterations", "one core", "all cores", run.place, "over one core", "over all", "with transfer", "error"], rows)
@@ -183,7 +192,7 @@ def p1_comparison(run):
 def p2_cases(run):
     cases = [(f"P2/{i + 1}", i) for i in range(len(P2["unknowns"]))]
     cases = [case for case in cases if run.get(case[0], "unknowns")]
-    return cases + ([("P2 large/1", None)] if run.get("P2 large/1", "unknowns") else [])
+    return cases + [(case, None) for case in ("P2 large/192^3", "P2 large/256^3") if run.get(case, "unknowns")]
 
 
 def of(name, i, further=None):
@@ -199,7 +208,7 @@ def size(run, key):
 def p2_matrices(run):
     number = lambda value: f"{int(value):,}"
     return table(["matrix", "unknowns", "entries"], [
-        [key.split("/")[1] if i is not None else "192^3", beside(run.value(key, "unknowns"), of("unknowns", i), number),
+        [key.split("/")[1], beside(run.value(key, "unknowns"), of("unknowns", i), number),
          beside(run.value(key, "entries"), of("entries", i), number)] for key, i in p2_cases(run)])
 
 
@@ -258,7 +267,7 @@ def p2_speedup(run):
         if core is None:
             continue
         sweeps = f"mDIA/IC(0), {best_sweeps(run, key)} sweeps"
-        rows.append([size(run, key), seconds(core)] + [ratio(core / run.solution(key, what)) for what in ("CSR/IC(0), exact", "mDIA/IC(0), exact", sweeps)]
+        rows.append([size(run, key), host_seconds(run, f"{key}/core/CSR/IC(0), exact")] + [ratio(core / run.solution(key, what)) for what in ("CSR/IC(0), exact", "mDIA/IC(0), exact", sweeps)]
                     + [P2["speed-up"]])
     return table(["unknowns", "one core, exact", "CSR, exact", "mDIA, exact", "mDIA, sweeps", "paper, average"], rows)
 
