@@ -4,9 +4,11 @@
 
   python3 benchmarks/papers/keep.py FILE...
 
-Files are named from the oldest to the newest. What the kept file of the same device and day has beside them stays, so
+FILE may also be the report.json of hp_laplace with its large.prm. Files are named from the oldest to the newest. What the kept file of the same device and day has beside them stays, so
 that one part can be measured again; of a result that is there twice the newer counts."""
 import argparse
+import datetime
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -15,15 +17,33 @@ import sys
 from results import ROOT, fail
 
 FOLDER = ROOT / "benchmarks/results"
+HP_TOLERANCE = 1e-8  # of large.prm
 
 
 def read(path):
     content = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(content, dict) and content.get("application") == "hp_laplace":
+        return [results_of(content, datetime.date.fromtimestamp(path.stat().st_mtime).isoformat())]
     return content if isinstance(content, list) else [content]
 
 
+def results_of(report, date):
+    """The cycles of a report.json; its solutions are checked with a second system, whose solution is known."""
+    results = []
+    for number, cycle in enumerate(report["cycles"]):
+        verified = cycle["relative_residual"] <= HP_TOLERANCE and cycle["solver_check"]["error"] < 1e3 * HP_TOLERANCE
+        values = {"unknowns": cycle["n_dofs"], "cells": cycle["n_cells"], "entries": cycle["nnz"], "iterations": cycle["iterations"],
+                  "error of a known solution": cycle["solver_check"]["error"]}
+        values.update({f"{stage} time": value for stage, value in cycle["seconds"].items()})
+        values.update({f"{name} memory": value for name, value in cycle["memory_bytes"].items() if value is not None})
+        unit = lambda metric: "s" if metric.endswith("time") else ("B" if metric.endswith("memory") else "1")
+        results += [{"case": f"P1 hp_laplace/{number}", "metric": metric, "value": value, "unit": unit(metric), "detail": True, "verified": verified}
+                    for metric, value in values.items()]
+    return {"benchmark": "papers", "commit": report["commit"], "device": report["device"], "date": date, "results": results}
+
+
 def check(run, path):
-    for key in ("benchmark", "commit", "device", "date", "threads", "processor", "results"):
+    for key in ("benchmark", "commit", "device", "date", "results"):
         if key not in run:
             fail(f"{path} has no \"{key}\"")
     if run["benchmark"] != "papers" or run["commit"].endswith("-dirty"):
@@ -49,6 +69,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE")
     arguments = parser.parse_args()
+    if importlib.util.find_spec("matplotlib") is None:
+        fail(f"{sys.executable} has no matplotlib, which the figures need (Debian: python3-matplotlib, for /usr/bin/python3)")
     runs = []
     for path in arguments.files:
         for run in read(path):

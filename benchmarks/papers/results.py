@@ -25,9 +25,9 @@ class Run:
             runs += [(run, path) for run in (content if isinstance(content, list) else [content])]
         if not runs:
             fail("there is no papers_*.json in benchmarks/results")
-        has_device = lambda run: any("/cuda/" in result["case"] for result in run["results"])
+        has_device = lambda run: run["device"] != run.get("processor")
         runs.sort(key=lambda item: (has_device(item[0]), item[0]["date"]))
-        self.run, self.path = runs[-1]
+        self.run, self.path = next(item for item in reversed(runs) if "processor" in item[0])
         self.runs = [run for run, _ in runs if run["device"] == self.run["device"]]
         self.values, self.commits = {}, {}
         for run in self.runs:

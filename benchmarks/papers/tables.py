@@ -189,6 +189,25 @@ def p1_comparison(run):
     return table(["system, unknowns", "preconditioner", "iterations", "one core", "all cores", run.place, "over one core", "over all", "with transfer", "error"], rows)
 
 
+def p1_hp(run):
+    rows = []
+    for number in range(100):
+        case = f"P1 hp_laplace/{number}"
+        if run.get(case, "unknowns") is None:
+            break
+        n = run.value(case, "unknowns")
+        if n < 2e5:
+            continue
+        stage = lambda *names: seconds(sum(run.value(case, f"{name} time") for name in names))
+        rows.append([f"{n / 1e6:.2f} M", f"{run.value(case, 'cells'):,}", f"{run.value(case, 'entries') / n:.0f}", f"{run.value(case, 'iterations'):.0f}",
+                     stage("mesh"), stage("dofs"), stage("extraction"), stage("sparsity", "plan"), stage("assembly"), stage("preconditioner"), stage("solve"),
+                     f"{run.value(case, 'device_peak memory') / 1e9:.3g} GB", f"{run.value(case, 'error of a known solution'):.0e}"])
+    if not rows:
+        return "Not measured yet."
+    return table(["unknowns", "cells", "entries a row", "iterations", "mesh", "unknowns numbered", "extraction", "structure", "assembly", "AMG", "solution",
+                  "device memory", "error"], rows)
+
+
 def p2_cases(run):
     cases = [(f"P2/{i + 1}", i) for i in range(len(P2["unknowns"]))]
     cases = [case for case in cases if run.get(case[0], "unknowns")]
@@ -215,13 +234,13 @@ def p2_matrices(run):
 def p2_products(run):
     rows = []
     for key, i in p2_cases(run):
-        core = run.product(key, "CSR", "core")
+        core = run.get(f"{key}/core/CSR", "product")
         ours = lambda what: run.get(f"{key}/{run.place}/{what}", "product")
         paper = lambda what: None if i is None else of("product seconds", i, "CPU") / of("product seconds", i, what)
         scalar = ours("CSR, a thread a row") or ours("CSR")
-        vendor = ours("cuSPARSE CSR")
-        rows.append([size(run, key), seconds(core), seconds(scalar), seconds(ours("CSR")), seconds(vendor) if vendor else "–", seconds(ours("mDIA")),
-                     beside(core / scalar, paper("CSR")), beside(core / ours("mDIA"), paper("mDIA")),
+        over = lambda what, time: beside(core / time, paper(what)) if core else "–"
+        rows.append([size(run, key), seconds(core), seconds(scalar), seconds(ours("CSR")), seconds(ours("cuSPARSE CSR")), seconds(ours("mDIA")),
+                     over("CSR", scalar), over("mDIA", ours("mDIA")),
                      beside(scalar / ours("mDIA"), None if i is None else of("product seconds", i, "CSR") / of("product seconds", i, "mDIA")),
                      ratio(ours("CSR") / ours("mDIA"))])
     return table(["unknowns", "one core", "CSR, a thread a row", "CSR", "cuSPARSE CSR", "mDIA", "CSR, a thread a row, over core", "mDIA over core",
@@ -256,8 +275,10 @@ def p2_triangles(run):
         sums = [application(what) * step for what, step in zip((exact, sweeps), steps)]
         paper = None if i in (None, 0) else of("direct seconds", i) / of("Jacobi seconds", i)
         rows.append([size(run, key), f"{steps[0]:.0f}", seconds(application(exact)), n, f"{steps[1]:.0f}", seconds(application(sweeps)),
-                     ratio(application(exact) / application(sweeps)), beside(sums[0] / sums[1], paper)])
-    return table(["unknowns", "direct: steps", "one application", "sweeps", "steps", "one application", "direct over sweeps", "over all steps"], rows)
+                     ratio(application(exact) / application(sweeps)), beside(sums[0] / sums[1], paper),
+                     *(seconds(run.solution(key, f"mDIA/{what}")) for what in (exact, sweeps, "none"))])
+    return table(["unknowns", "direct: steps", "one application", "sweeps", "steps", "one application", "direct over sweeps", "over all steps",
+                  "solution, direct", "by sweeps", "CG alone"], rows)
 
 
 def p2_speedup(run):
