@@ -375,6 +375,19 @@ TEST_P(VoxelPoissonTest, AgreesWithLoopsOverCells)
     }
 }
 
+TEST_P(VoxelPoissonTest, EachSideMayBeOpen)
+{
+  // Rows that end with a word, before its end and behind it: what is behind a row is in the word in front of the next.
+  unsigned int seed = 1000;
+  for (const int n : {31, 32, 33, 64})
+    for (unsigned int open = 0; open < 64; ++open)
+    {
+      SCOPED_TRACE("open sides " + std::to_string(open));
+      const VoxelGrid grid = make_grid(n, 2, 2, open);
+      check<double>(backend(), grid, open % 2 == 0 ? Labels(grid.n_cells(), F) : random_labels(grid, 9, 0, ++seed));
+    }
+}
+
 TEST_P(VoxelPoissonTest, MovesWithTheFluid)
 {
   // The same objects, step by step, against new ones.
