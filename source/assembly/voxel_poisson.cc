@@ -186,6 +186,13 @@ namespace PatchFEM
             {velocities.component[0].data(), velocities.component[1].data(), velocities.component[2].data()}});
   }
 
+  template <typename Number>
+  std::size_t VoxelPoisson<Number>::memory_consumption() const
+  {
+    return A.memory_consumption() + counts.memory_consumption() + widths.memory_consumption() +
+           sums.memory_consumption();
+  }
+
 #define INSTANTIATE(Number)                                                                         \
   template NullSpace<Number> FluidCells::null_space(int);                                           \
   template void              FluidCells::to_cells(const Vector<Number> &, Array<double> &) const;   \

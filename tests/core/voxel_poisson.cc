@@ -409,6 +409,20 @@ TEST_P(VoxelPoissonTest, MovesWithTheFluid)
   }
 }
 
+TEST_P(VoxelPoissonTest, CountsItsMemory)
+{
+  const VoxelGrid            grid = make_grid(45, 20, 6);
+  const Array<unsigned char> labels(backend(), random_labels(grid, 9, 1, 5));
+  const std::size_t          before = memory::in_use(backend().kind());
+  FluidCells                 cells;
+  VoxelPoisson<double>       system;
+  cells.reinit(backend(), grid, labels);
+  EXPECT_EQ(cells.memory_consumption(), memory::in_use(backend().kind()) - before);
+  cells.find_closed_parts();
+  system.reinit(cells);
+  EXPECT_EQ(cells.memory_consumption() + system.memory_consumption(), memory::in_use(backend().kind()) - before);
+}
+
 TEST_P(VoxelPoissonTest, FindsWindingParts)
 {
   // A snake through all of the box: two columns in three, joined at alternating ends.

@@ -116,7 +116,7 @@ namespace PatchFEM
     void
     project(const FluidCells &cells, const Vector<Number> &pressure, double scale, FaceVelocities &velocities) const;
 
-    std::size_t memory_consumption() const { return A.memory_consumption() + counts.memory_consumption(); }
+    std::size_t memory_consumption() const;
 
   private:
     MDIAMatrix<Number>  A;
