@@ -37,7 +37,7 @@ namespace PatchFEM
     const double all_words = ((grid.n[0] + 31.) / 32. + 1.) * (grid.n[1] + 2.) * (grid.n[2] + 2.);
     require(all_words < std::numeric_limits<int>::max(), "A grid of voxels has more cells than can be numbered.");
     box      = grid;
-    n_closed = 0;
+    n_closed = -1;
     parent.release();
     surface.release();
     const std::int64_t n_words = view().all_words();
@@ -75,6 +75,8 @@ namespace PatchFEM
   template <typename Number>
   NullSpace<Number> FluidCells::null_space(const int limit)
   {
+    if (n_closed < 0)
+      find_closed_parts();
     require(n_closed <= limit, "The fluid has " + std::to_string(n_closed) +
                                    " closed parts, and the constants of at most " + std::to_string(limit) +
                                    " can be projected away.");

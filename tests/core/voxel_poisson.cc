@@ -423,6 +423,26 @@ TEST_P(VoxelPoissonTest, CountsItsMemory)
   EXPECT_EQ(cells.memory_consumption() + system.memory_consumption(), memory::in_use(backend().kind()) - before);
 }
 
+TEST_P(VoxelPoissonTest, LooksForClosedPartsItself)
+{
+  // Two pairs of cells between walls, with a solid cell or one of air between them.
+  FluidCells cells;
+  EXPECT_EQ(cells.null_space<double>().n_vectors(), 0u);
+  for (const int n_parts : {2, 0})
+  {
+    const Labels labels = n_parts == 2 ? Labels{F, F, S, F, F} : Labels{F, F, A, F, F};
+    cells.reinit(backend(), make_grid(5, 1, 1), Array<unsigned char>(backend(), labels));
+    const NullSpace<double> null_space = cells.null_space<double>();
+    ASSERT_EQ(static_cast<int>(null_space.n_vectors()), n_parts);
+    for (int part = 0; part < n_parts; ++part)
+    {
+      const std::vector<double> mode = null_space.vectors()[part].copy_to_host();
+      for (int i = 0; i < 4; ++i)
+        EXPECT_NEAR(mode[i], i / 2 == part ? std::sqrt(0.5) : 0., 1e-15);
+    }
+  }
+}
+
 TEST_P(VoxelPoissonTest, FindsWindingParts)
 {
   // A snake through all of the box: two columns in three, joined at alternating ends.

@@ -61,7 +61,10 @@ namespace PatchFEM
      */
     int find_closed_parts();
 
-    /** The constants of the closed parts that were found. Throws Error if they are more than @p limit. */
+    /**
+     * The constants of the closed parts, which it looks for unless find_closed_parts() has done so. Throws Error if they
+     * are more than @p limit.
+     */
     template <typename Number>
     NullSpace<Number> null_space(int limit = 32);
 
@@ -77,7 +80,7 @@ namespace PatchFEM
 
   private:
     VoxelGrid           box;
-    int                 n = 0, n_closed = 0;
+    int                 n = 0, n_closed = 0; ///< -1: closed parts have not been looked for
     Array<VoxelBits>    bits;
     Array<std::int64_t> first;           ///< unknowns before each word
     Array<int>          counts;          ///< of each word
