@@ -161,8 +161,8 @@ namespace PatchFEM
       /** Throws Error if the step does not fit, before anything is allocated for it. */
       void check_memory(const std::size_t n_fluid, PathReport &path) const
       {
-        const std::size_t forecast =
-            forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision, !fields.divergence().empty());
+        const std::size_t forecast  = forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision,
+                                                            !fields.divergence().empty(), fields.has_exact_pressure());
         const std::size_t available = backend.free_memory() + in_use();
         if (forecast > available)
         {

@@ -34,8 +34,7 @@ namespace PatchFEM
             "A grid of voxels needs cells in every direction, of positive size.");
     require(labels.backend() == backend && std::int64_t(labels.size()) == grid.n_cells(),
             "The labels of voxels do not fit their grid.");
-    const double all_words = ((grid.n[0] + 31.) / 32. + 1.) * (grid.n[1] + 2.) * (grid.n[2] + 2.);
-    require(all_words < std::numeric_limits<int>::max(), "A grid of voxels has more cells than can be numbered.");
+    require(grid.n_words() < std::numeric_limits<int>::max(), "A grid of voxels has more cells than can be numbered.");
     box      = grid;
     n_closed = -1;
     parent.release();

@@ -53,6 +53,10 @@ foreach(preconditioner jacobi chebyshev ssor incomplete_cholesky amg)
                     SET "Backend=emulated_device" "Solver/Preconditioner=${preconditioner}" "Solver/Tolerance=1e-5" "Time/Steps=2"
                         "Output/Pictures=none" "Constants=n = 48, g = 9.81, c = sqrt(g), dam = 1, dt = 0.025")
 endforeach()
+# A shallow pool, whose memory is that of cells, those for the error and the layer around a plane included.
+patchfem_run_case(pressure.memory.errors pressure_poisson ${pressure}/closed_box.prm CHECKS n_dofs=12096
+                  SET "Backend=emulated_device" "Solver/Preconditioner=jacobi" "Solver/Tolerance=1e-5" "Output/Pictures=none"
+                      "Constants=n = 448" "Domain/Fluid=y < 0.06")
 
 # An image whose pores formulas fill.
 patchfem_run_case(pressure.image_and_formula pressure_poisson ${pressure}/pores.prm CHECKS max_divergence=2e-8

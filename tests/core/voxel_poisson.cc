@@ -417,6 +417,7 @@ TEST_P(VoxelPoissonTest, CountsItsMemory)
   FluidCells                 cells;
   VoxelPoisson<double>       system;
   cells.reinit(backend(), grid, labels);
+  EXPECT_EQ(cells.n_bits(), 32 * grid.n_words());
   EXPECT_EQ(cells.memory_consumption(), memory::in_use(backend().kind()) - before);
   cells.find_closed_parts();
   system.reinit(cells);

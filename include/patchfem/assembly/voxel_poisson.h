@@ -20,6 +20,9 @@ namespace PatchFEM
 
     std::int64_t n_cells() const { return std::int64_t(n[0]) * n[1] * n[2]; }
 
+    /** Words of its VoxelView, the layer around the box included. */
+    std::int64_t n_words() const { return ((std::int64_t(n[0]) + 31) / 32 + 1) * (n[1] + 2) * (n[2] + 2); }
+
     /** Faces with normal direction @p d, those of the boundary included. */
     std::int64_t n_faces(const int d) const { return n_cells() / n[d] * (n[d] + 1); }
   };
