@@ -232,7 +232,8 @@ namespace PatchFEM
           if (!solved.success())
             throw Error(solved.message(path.preconditioner) + remedy(solved.status, std::is_same_v<Number, float>));
           null_space.project(x);
-          path.n_iterations = solved.n_iterations;
+          path.n_iterations    = solved.n_iterations;
+          path.solution_update = to_string(solved.update);
         });
         Vector<Number> residual(backend, rhs.size());
         matrix.residual(residual, x, rhs);
