@@ -161,8 +161,8 @@ namespace PatchFEM
       /** Throws Error if the step does not fit, before anything is allocated for it. */
       void check_memory(const std::size_t n_fluid, PathReport &path) const
       {
-        const std::size_t forecast =
-            forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision, !fields.divergence().empty());
+        const std::size_t forecast  = forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision,
+                                                            !fields.divergence().empty(), fields.has_exact_pressure());
         const std::size_t available = backend.free_memory() + in_use();
         if (forecast > available)
         {
@@ -232,7 +232,8 @@ namespace PatchFEM
           if (!solved.success())
             throw Error(solved.message(path.preconditioner) + remedy(solved.status, std::is_same_v<Number, float>));
           null_space.project(x);
-          path.n_iterations = solved.n_iterations;
+          path.n_iterations    = solved.n_iterations;
+          path.solution_update = to_string(solved.update);
         });
         Vector<Number> residual(backend, rhs.size());
         matrix.residual(residual, x, rhs);

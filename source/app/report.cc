@@ -119,6 +119,7 @@ namespace PatchFEM
               {"amg", amg_to_json(path.amg)},
               {"factorisation_shift", value_or_null(path.factorisation_shift)},
               {"null_space", null_space_to_json(path.null_space)},
+              {"solution_update", path.solution_update.empty() ? json() : json(path.solution_update)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
               {"solver_check", path.solver_check ? json{{"iterations", path.solver_check->n_iterations},

@@ -47,6 +47,7 @@ namespace PatchFEM
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::reinit(const SlicedEllpackMatrix<Number> &matrix)
   {
+    *this = SymmetricEllpackMatrix<Number>(); // gives memory back first, and is what an Error leaves
     require(matrix.block_rows() == matrix.block_columns() && matrix.n_rows() == matrix.n_columns(),
             "A matrix of the format symmetric ellpack must be square, with square blocks.");
     const int b = matrix.block_rows();
@@ -58,10 +59,6 @@ namespace PatchFEM
     const int                       n       = A.n_rows;
     check_symmetry(place, A, lengths);
 
-    size_of_blocks          = b;
-    n_row_blocks            = n;
-    n_nonzero               = matrix.n_nonzero_elements();
-    pattern                 = std::make_shared<const internal::SymmetricPatternArrays>(); // gives memory back first
     const auto         made = std::make_shared<internal::SymmetricPatternArrays>();
     const int          rows = kernels::symmetric_patch_rows(b), chunk = kernels::symmetric_chunk(b);
     const int          n_patches = n / rows + (n % rows != 0), slices_per_patch = rows / 32;
@@ -121,20 +118,26 @@ namespace PatchFEM
 
     // Columns and values.
     made->columns.reinit(place, size);
-    diagonal.reinit(place, n_positions * (b * (b + 1) / 2));
-    values.reinit(place, size * b * b);
-    diagonal.set_zero();
-    values.set_zero();
+    Array<Number> new_diagonal(place, n_positions * (b * (b + 1) / 2)), new_values(place, size * b * b);
+    new_diagonal.set_zero();
+    new_values.set_zero();
     run(place, n_positions,
         kernels::SymmetricFillBody<Number>{A, lengths, rows, codes.data(), row_at.data(), n_stored.data(),
                                            made->offsets.data(), made->halo_offsets.data(), made->halo.data(),
-                                           made->columns.data(), diagonal.data(), values.data()});
-    pattern = made;
+                                           made->columns.data(), new_diagonal.data(), new_values.data()});
+
+    size_of_blocks = b;
+    n_row_blocks   = n;
+    n_nonzero      = matrix.n_nonzero_elements();
+    diagonal       = std::move(new_diagonal);
+    values         = std::move(new_values);
+    pattern        = made;
   }
 
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::reinit(const CSRMatrix<Number> &matrix, const int block_size)
   {
+    *this = SymmetricEllpackMatrix<Number>(); // before there is a copy in blocks
     require(block_size >= 1 && matrix.n_rows() % block_size == 0 && matrix.n_columns() % block_size == 0,
             "A matrix of " + std::to_string(matrix.n_rows()) + " rows cannot be cut into blocks of " +
                 std::to_string(block_size) + ".");
@@ -146,16 +149,19 @@ namespace PatchFEM
   template <typename OtherNumber>
   void SymmetricEllpackMatrix<Number>::copy_from(const SymmetricEllpackMatrix<OtherNumber> &other)
   {
-    n_row_blocks    = other.n_row_blocks;
-    size_of_blocks  = other.size_of_blocks;
-    n_nonzero       = other.n_nonzero;
-    pattern         = other.pattern;
-    const auto copy = [&](const Array<OtherNumber> &from, Array<Number> &to) {
-      to.reinit(other.backend(), from.size());
+    *this           = SymmetricEllpackMatrix<Number>();
+    const auto copy = [&](const Array<OtherNumber> &from) {
+      Array<Number> to(other.backend(), from.size());
       dispatch(other.backend(), [&](auto where) { kernels::convert(where, to.size(), from.data(), to.data()); });
+      return to;
     };
-    copy(other.diagonal, diagonal);
-    copy(other.values, values);
+    Array<Number> new_diagonal = copy(other.diagonal), new_values = copy(other.values);
+    n_row_blocks   = other.n_row_blocks;
+    size_of_blocks = other.size_of_blocks;
+    n_nonzero      = other.n_nonzero;
+    diagonal       = std::move(new_diagonal);
+    values         = std::move(new_values);
+    pattern        = other.pattern;
   }
 
   template <typename Number>

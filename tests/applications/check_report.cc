@@ -3,7 +3,7 @@
 // Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
-// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. min_iterations=N,
+// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle, and so is solution_update=NAME. min_iterations=N,
 // max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
 // factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
@@ -45,6 +45,7 @@ namespace
                             "preconditioner",
                             "amg",
                             "null_space",
+                            "solution_update",
                             "iterations",
                             "relative_residual",
                             "solver_check",
@@ -139,6 +140,9 @@ namespace
     else if (key == "precision")
       for (const auto &cycle : cycles)
         check(cycle["precision"] == value, seen(cycle["precision"]));
+    else if (key == "solution_update")
+      for (const auto &cycle : cycles)
+        check(cycle["solution_update"] == value, seen(cycle["solution_update"]));
     else if (key == "max_iterations")
       for (const auto &cycle : cycles)
         check(cycle["iterations"] <= std::stol(value), seen(cycle["iterations"]));

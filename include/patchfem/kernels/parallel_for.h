@@ -10,8 +10,8 @@
 /**
  * @file
  * Structure (orderings, plans, patterns) is built by bodies: functors of pointers and extents whose
- * operator()(i) is written once for both sides and independent for different i. Every body is instantiated
- * for the device in one line of cuda/structure.cu.
+ * operator()(i) is written once for both sides and independent for different i. For the device a body is
+ * instantiated in one line of the source of its topic in cuda, which includes parallel_for.cuh.
  */
 namespace PatchFEM
 {

@@ -113,7 +113,7 @@ namespace PatchFEM
       if (at.y < 0)
         return side(2);
       if (at.y >= grid.n[1])
-        return side(3) | (at.w < 0 ? side(1) & 1 : 0);
+        return at.w < 0 ? side(1) & 1 : side(3);
       if (at.w < 0)
         return (side(0) & std::uint32_t(1) << 31) | (side(1) & 1);
       const int n = at.n_cells(grid);
