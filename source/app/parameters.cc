@@ -5,8 +5,8 @@
 #include <deal.II/base/utilities.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -35,10 +35,11 @@ namespace PatchFEM
                       "Solve every system a second time with deal.II and Trilinos, or deal.II, PETSc and hypre's "
                       "BoomerAMG, and compare times and solutions. deal.II's wrapper of BoomerAMG is a scalar one: it "
                       "does not know which unknowns share a node.");
-    prm.declare_entry("Export system", "", Patterns::Anything(),
-                      "File in the output folder for the linear system of the last cycle, for other solvers: int64 "
-                      "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
-                      "rhs, near_null. Empty writes none; not with Backend = trilinos.");
+    prm.declare_entry(
+        "Export system", "", Patterns::Anything(),
+        "File, relative to the output folder, for the linear system of the last cycle, for other solvers: int64 "
+        "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
+        "rhs, near_null. Empty writes none; not with Backend = trilinos.");
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
@@ -57,6 +58,11 @@ namespace PatchFEM
                 " does not exist with Backend = trilinos, which computes in double precision; choose "
                 "Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
+  }
+
+  std::string GeneralParameters::export_file(const std::string &folder) const
+  {
+    return export_system.empty() ? "" : (std::filesystem::path(folder) / export_system).string();
   }
 
   void FiniteElementParameters::declare_parameters(ParameterHandler &prm)

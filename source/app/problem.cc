@@ -24,7 +24,6 @@
 #include <deal.II/numerics/error_estimator.h>
 #include <deal.II/numerics/vector_tools.h>
 
-#include <filesystem>
 #include <iostream>
 
 namespace PatchFEM
@@ -71,32 +70,36 @@ namespace PatchFEM
 
   namespace
   {
-    std::vector<std::string> exact_formulas(const std::string &text)
+    /** Of all components; empty if there is no exact solution. */
+    std::vector<std::string> exact_formulas(const std::string &text, const unsigned int n_components)
     {
-      return text.empty() ? std::vector<std::string>() : split_components(text);
+      if (text.empty())
+        return {};
+      const std::vector<std::string> formulas = split_components(text);
+      require(formulas.size() == n_components, "The entry Exact solution/Formula has " +
+                                                   std::to_string(formulas.size()) + " components where " +
+                                                   std::to_string(n_components) + " are wanted.");
+      return formulas;
     }
   } // namespace
 
   template <int dim>
-  Problem<dim>::Problem(const std::string            &application,
-                        const ProblemParameters      &parameters,
+  Problem<dim>::Problem(const ProblemParameters      &parameters,
                         std::unique_ptr<Physics<dim>> physics_,
+                        RunReport                    &report,
                         const MPI_Comm                communicator)
-      : application(application), parameters(parameters), physics(std::move(physics_)), communicator(communicator),
+      : parameters(parameters), physics(std::move(physics_)), communicator(communicator),
         first_rank(Utilities::MPI::this_mpi_process(communicator) == 0), progress(first_rank),
         cell_degrees(parameters.finite_element, parameters.general.constants),
         essential(parameters.essential,
                   physics->n_components(),
-                  exact_formulas(parameters.exact_solution),
+                  exact_formulas(parameters.exact_solution, physics->n_components()),
                   parameters.general.constants),
-        report(application, parameters.output.folder, communicator)
+        report(report), pictures(parameters.output.folder)
   {
-    const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution);
+    const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution, physics->n_components());
     if (!formulas.empty())
     {
-      require(formulas.size() == physics->n_components(), "The entry Exact solution/Formula has " +
-                                                              std::to_string(formulas.size()) + " components where " +
-                                                              std::to_string(physics->n_components()) + " are wanted.");
       std::vector<Expression<dim>> expressions;
       for (const std::string &formula : formulas)
         expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
@@ -127,12 +130,10 @@ namespace PatchFEM
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    std::string   precision   = parameters.general.precision;
-    const Backend place       = choose_backend(backend, solver, precision);
-    std::string   export_file = parameters.general.export_system;
-    if (!export_file.empty())
-      export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
-    return std::make_unique<PatchPath<dim>>(place, precision, solver, parameters.assembly, export_file,
+    std::string   precision = parameters.general.precision;
+    const Backend place     = choose_backend(backend, solver, precision);
+    return std::make_unique<PatchPath<dim>>(place, precision, solver, parameters.assembly,
+                                            parameters.general.export_file(parameters.output.folder),
                                             parameters.output.aggregates, progress);
   }
 
@@ -336,8 +337,10 @@ namespace PatchFEM
     const bool last = cycle + 1 == parameters.refinement.n_cycles;
     if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
       return;
-    write_picture(parameters.output.folder, "solution-" + std::to_string(cycle), discretisation, *physics, solution,
-                  path_report);
+    const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
+                                           discretisation, *physics, solution, path_report);
+    if (first_rank)
+      pictures.add(cycle, file);
   }
 
   template <int dim>
@@ -395,7 +398,6 @@ namespace PatchFEM
       if (result.path.amg)
         result.path.amg->groups.clear(); // they are in the picture
       report.add_cycle(result);
-      report.write();
       report.print_cycle(std::cout);
     }
     report.print_timing(std::cout);
