@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
+#include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/mesh.h>
 #include <patchfem/app/mesh_reader.h>
 #include <patchfem/base/exceptions.h>
@@ -20,20 +23,6 @@ namespace PatchFEM
   namespace
   {
     using namespace dealii;
-
-    /** What an exception of deal.II says, on one line. */
-    std::string one_line(const ExceptionBase &exception)
-    {
-      std::ostringstream info;
-      exception.print_info(info);
-      std::istringstream words(info.str());
-      std::string        result, word;
-      while (words >> word)
-        result += (result.empty() ? "" : " ") + word;
-      while (!result.empty() && result.back() == '.')
-        result.pop_back();
-      return result;
-    }
 
     std::string absolute_file(const MeshParameters &parameters)
     {
@@ -115,7 +104,7 @@ namespace PatchFEM
       catch (const ExceptionBase &exception)
       {
         throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
-                    "' gives no mesh in dimension " + std::to_string(dim) + ": " + one_line(exception) + ".");
+                    "' gives no mesh in dimension " + std::to_string(dim) + ": " + exception_text(exception) + ".");
       }
       if (triangulation.n_active_cells() == 0)
         throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
@@ -230,7 +219,7 @@ namespace PatchFEM
         catch (const ExceptionBase &exception)
         {
           throw Error(name + " is no expression of " + FunctionParser<dim>::default_variable_names() + ": " +
-                      one_line(exception) + ".");
+                      exception_text(exception) + ".");
         }
         if (n_taken == 0)
           throw Error(name + " matches none of the " + std::to_string(ids.size()) +
@@ -443,7 +432,7 @@ namespace PatchFEM
       throw Error("The mesh of " +
                   (parameters.file.empty() ? "Mesh/Generator = " + parameters.generator
                                            : "'" + absolute_file(parameters) + "'") +
-                  " is none that deal.II can use: " + one_line(exception) + ".");
+                  " is none that deal.II can use: " + exception_text(exception) + ".");
     }
     summary.n_cells = triangulation.n_global_active_cells();
     return summary;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
 #include <patchfem/app/parameters.h>
 #include <patchfem/base/exceptions.h>
 
@@ -250,27 +252,15 @@ namespace PatchFEM
 
   std::string CommandLine::usage(const std::string &program)
   {
-    return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n";
+    return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n       " + program +
+           " --help   lists all parameters\n";
   }
-
-  namespace
-  {
-    /** What deal.II's exception says, without the frame around it, in one line. */
-    std::string one_line(const dealii::ExceptionBase &exception)
-    {
-      std::ostringstream text;
-      exception.print_info(text);
-      std::istringstream words(text.str());
-      std::string        result, word;
-      while (words >> word)
-        result += (result.empty() ? "" : " ") + word;
-      return result;
-    }
-  } // namespace
 
   void read_parameters(const CommandLine &command_line, ParameterHandler &prm)
   {
     const std::string &file = command_line.parameter_file;
+    std::error_code    unknown;
+    require(!std::filesystem::is_directory(file, unknown), "The parameter file " + file + " is a folder.");
     require(std::ifstream(file).good(), "The parameter file " + file + " cannot be opened.");
     require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
             "The parameter file " + file + " must have a name that ends in .prm.");
@@ -280,7 +270,7 @@ namespace PatchFEM
     }
     catch (const dealii::ExceptionBase &exception)
     {
-      throw Error("The parameter file " + file + " has a mistake: " + one_line(exception));
+      throw Error("The parameter file " + file + " has a mistake: " + exception_text(exception) + ".");
     }
 
     for (const auto &setting : command_line.settings)
@@ -299,10 +289,16 @@ namespace PatchFEM
       {
         throw Error("The option --set names " + setting.first + ", which is not a parameter.");
       }
-      catch (const dealii::ExceptionBase &)
+      catch (const dealii::ExceptionBase &exception)
       {
+        // "The string <...> does not match the given pattern <...>"
+        const std::string text = exception_text(exception), before = "the given pattern <";
+        const std::size_t begin = text.find(before);
+        std::string       legal;
+        if (begin != std::string::npos && text.back() == '>')
+          legal = "; it must be " + text.substr(begin + before.size(), text.size() - begin - before.size() - 1);
         throw Error("The option --set gives " + setting.first + " the value '" + setting.second +
-                    "', which is not legal there.");
+                    "', which is not legal there" + legal + ".");
       }
       for (std::size_t i = 0; i < path.size(); ++i)
         prm.leave_subsection();

@@ -216,6 +216,17 @@ namespace PatchFEM
     else
       mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
 
+    // On quadrilaterals and hexahedra of degree k, with B' the Legendre polynomial of degree k - 1 and B(+-1) = 0, the
+    // gradient of B(x) B(y) vanishes in k - 1 Gauss points per direction, in every cell by itself. Of vector fields of
+    // degree 1, ((1 + x) y, -(1 + x)) has no strain in a cell's centre and is 0 on one of its sides. On simplices of
+    // degree k the rule of k points determines gradients, of degree k - 1.
+    const unsigned int highest      = p.legal_degrees().back();
+    const unsigned int least_points = std::max(highest, !summary.simplices && physics->n_components() > 1 ? 2u : 1u);
+    require(p.n_quadrature == 0 || p.n_quadrature >= least_points,
+            "Finite element/Quadrature points = " + std::to_string(p.n_quadrature) +
+                " makes a singular matrix with degree " + std::to_string(highest) + " on " + summary.cell_kind +
+                "; at least " + std::to_string(least_points) + " are needed.");
+
     for (const unsigned int degree : p.legal_degrees())
     {
       const unsigned int                  n_points = p.n_quadrature > 0 ? p.n_quadrature : degree + 1;

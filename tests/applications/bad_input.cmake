@@ -14,7 +14,12 @@ patchfem_run_case(bad.unknown_section laplace ${broken}/unknown_section.prm ERRO
 patchfem_run_case(bad.unbalanced_sections laplace ${broken}/no_end.prm ERROR "subsection")
 patchfem_run_case(bad.missing_file laplace ${broken}/nowhere.prm ERROR "nowhere.prm cannot be opened")
 patchfem_run_case(bad.not_a_prm laplace ${parameter_files}/meshes/bridge.msh ERROR "must have a name that ends in .prm")
-patchfem_run_case(bad.out_of_range laplace ${laplace} SET "Dimension=4" ERROR "Dimension the value '4'")
+patchfem_run_case(bad.out_of_range laplace ${laplace} SET "Dimension=4" ERROR "Dimension the value '4', which is not legal there; it must be an integer from 2 to 3")
+patchfem_run_case(bad.choice laplace ${laplace} SET "Backend=gpu" ERROR "it must be one of auto, host, cuda, emulated_device, trilinos")
+file(WRITE ${broken}/choice.prm "set Backend = gpu\n")
+patchfem_run_case(bad.choice_in_file laplace ${broken}/choice.prm ERROR "one of auto, host, cuda, emulated_device, trilinos")
+file(MAKE_DIRECTORY ${broken}/folder.prm)
+patchfem_run_case(bad.folder laplace ${broken}/folder.prm ERROR "folder.prm is a folder")
 patchfem_run_case(bad.unknown_setting laplace ${laplace} SET "Solver/Tol=1" ERROR "Solver/Tol, which is not a parameter")
 patchfem_run_case(bad.fractions laplace ${laplace} SET "Refinement/Refine fraction=0.9" "Refinement/Coarsen fraction=0.5"
                   ERROR "add up to more than 1")
@@ -30,6 +35,11 @@ patchfem_run_case(bad.poisson elasticity ${elasticity} SET "Material/Poisson's r
 patchfem_run_case(bad.young elasticity ${elasticity} SET "Material/Young's modulus=0" ERROR "greater than 0")
 patchfem_run_case(bad.components elasticity ${elasticity} SET "Boundary conditions/Traction=1: 0" ERROR "1 formulas.*where 2 are wanted")
 patchfem_run_case(bad.constants laplace ${laplace} SET "Constants=x = 1" ERROR "not a coordinate")
+patchfem_run_case(bad.constant_twice laplace ${laplace} SET "Constants=a=1, a=2" ERROR "defines 'a' twice")
+patchfem_run_case(bad.exact_formula laplace ${laplace} SET "Boundary conditions/Dirichlet=all: exact" "Exact solution/Formula=sin(x"
+                  ERROR "Exact solution/Formula has a formula that cannot be read")
+patchfem_run_case(bad.exact_components elasticity ${elasticity} SET "Exact solution/Formula=x" "Boundary conditions/Dirichlet=0: exact"
+                  ERROR "Exact solution/Formula has 1 components where 2 are wanted")
 
 # Ids
 patchfem_run_case(bad.boundary_id laplace ${laplace} SET "Boundary conditions/Dirichlet=0 7: 0" ERROR "boundary id 7, but no face has it")
@@ -116,6 +126,7 @@ foreach(mesh nowhere.msh short.msh mesh.stl)
                     SET "Mesh/Generator=" "Mesh/Generator arguments=" "Mesh/File=${broken}/${mesh}")
 endforeach()
 patchfem_run_case(bad.generator laplace ${laplace} SET "Mesh/Generator=hyper_cub" ERROR "hyper_cub")
+patchfem_run_case(bad.generator_arguments laplace ${laplace} SET "Mesh/Generator arguments=0 : a : false" ERROR "with arguments '0 : a : false' gives no mesh.* a number[^_]*$")
 patchfem_run_case(bad.boundary_rule laplace ${laplace} SET "Boundary ids/Rules=5: x > 3" ERROR "5")
 patchfem_run_case(bad.export_of_trilinos laplace ${laplace} SET "Backend=trilinos" "Export system=a.bin" ERROR "Export system")
 patchfem_run_case(bad.output_folder laplace ${laplace} SET "Output/Pictures=none" FOLDER ${broken}/unknown_entry.prm/out
