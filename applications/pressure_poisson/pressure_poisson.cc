@@ -6,6 +6,8 @@
 #include "voxel_memory.h"
 #include "voxel_output.h"
 
+#include <patchfem/app/memory_forecast.h>
+#include <patchfem/app/output.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/report.h>
 #include <patchfem/app/system_solution.h>
@@ -62,6 +64,7 @@ namespace PatchFEM
       void run()
       {
         const std::int64_t n_cells = fields.grid().n_cells();
+        check_cells();
         std::cout << "Cells: " << n_cells << " of size " << fields.grid().h << std::endl;
         for (unsigned int step = 0; step < parameters.n_steps; ++step)
         {
@@ -154,6 +157,26 @@ namespace PatchFEM
                 "= project, or give it air.");
         seconds.sparsity = stage("matrix", [&] { system.reinit(cells); });
         seconds.assembly = stage("right-hand side", [&] { assemble(grid_scale(), rhs); });
+      }
+
+      /**
+       * Throws Error if the cells do not fit on the host, before any is made: labels, velocities and divergence there, and
+       * if the back end is the host as well, another copy and the pressure. What the fluid takes is not known yet.
+       */
+      void check_cells() const
+      {
+        const VoxelGrid &grid    = fields.grid();
+        const auto       n_cells = static_cast<double>(grid.n_cells());
+        double           bytes   = n_cells;
+        for (int d = 0; d < 3; ++d)
+          bytes += sizeof(double) * static_cast<double>(grid.n_faces(d));
+        if (!parameters.divergence.empty())
+          bytes += sizeof(double) * n_cells;
+        if (backend.kind() != BackendKind::cuda)
+          bytes += bytes + sizeof(double) * n_cells;
+        char number[32];
+        std::snprintf(number, sizeof(number), "%.3g", n_cells);
+        require_host_memory(bytes, "A box of " + std::string(number) + " cells takes");
       }
 
       /** Throws Error if the step does not fit, before anything is allocated for it. */

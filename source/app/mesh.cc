@@ -93,6 +93,21 @@ namespace PatchFEM
       triangulation.create_triangulation(vertices, cells, faces);
     }
 
+    /** After @p n_levels refinements, each of which makes 2^dim of one. */
+    template <int dim>
+    double refined_cells(const std::size_t n_cells, const unsigned int n_levels)
+    {
+      return std::ldexp(static_cast<double>(n_cells), dim * n_levels);
+    }
+
+    /** Processes that the cells of @p triangulation are spread over; of others each has them all. */
+    template <int dim>
+    unsigned int n_parts(const Triangulation<dim> &triangulation)
+    {
+      const auto *distributed = dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation);
+      return distributed == nullptr ? 1 : Utilities::MPI::n_mpi_processes(distributed->get_communicator());
+    }
+
     template <int dim>
     void generate(Triangulation<dim> &triangulation, const MeshParameters &parameters)
     {
@@ -291,6 +306,8 @@ namespace PatchFEM
       {
         Triangulation<dim> refined(triangulation.get_mesh_smoothing());
         make(refined);
+        require_memory_of_mesh<dim>(refined_cells<dim>(refined.n_active_cells(), parameters.coarse_refinements), false,
+                                    1);
         refined.refine_global(parameters.coarse_refinements);
         flatten(refined, triangulation);
       }
@@ -334,6 +351,8 @@ namespace PatchFEM
       }
       apply_rules(triangulation, parameters);
       summarize(checked_lists(triangulation, parameters), summary);
+      require_memory_of_mesh<dim>(refined_cells<dim>(triangulation.n_active_cells(), n_refinements), false,
+                                  n_parts(triangulation));
       triangulation.refine_global(n_refinements);
     }
 
@@ -350,6 +369,7 @@ namespace PatchFEM
       move(lists, parameters);
       apply_rules<dim>(lists, parameters);
       summarize(lists, summary);
+      require_memory_of_mesh<dim>(refined_cells<dim>(lists.n_cells(), n_refinements), true, 1);
       if (!parameters.dealii_refines_simplices)
         for (unsigned int level = 0; level < n_refinements; ++level)
           red_refine(lists);
@@ -400,6 +420,7 @@ namespace PatchFEM
       if (is_simplex(lists.kind) && !parameters.file.empty())
       {
         choose_shortest_diagonals(lists);
+        require_memory_of_mesh<dim>(refined_cells<dim>(lists.n_cells(), parameters.coarse_refinements), true, 1);
         for (unsigned int level = 0; level < parameters.coarse_refinements; ++level)
           red_refine(lists);
         finish_simplices(lists, triangulation, parameters, n_refinements, summary);

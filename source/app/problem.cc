@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
 #include <patchfem/app/patch_path.h>
@@ -171,14 +172,25 @@ namespace PatchFEM
       make_elements();
     }
     else if (parameters.refinement.adaptive)
+    {
+      double n_cells = 0.;
+      for (const auto &cell : triangulation->active_cell_iterators())
+        if (cell->is_locally_owned())
+          n_cells += cell->refine_flag_set() ? 1 << dim : cell->coarsen_flag_set() ? 1. / (1 << dim) : 1.;
+      require_memory_of_mesh<dim>(n_cells, false, 1);
       triangulation->execute_coarsening_and_refinement();
+    }
     else if (summary.simplices)
     {
       dof_handler.clear();
       summary = make_triangulation(*triangulation, parameters.mesh, cycle);
     }
     else
+    {
+      require_memory_of_mesh<dim>(static_cast<double>(1 << dim) * triangulation->n_global_active_cells(), false,
+                                  n_ranks);
       triangulation->refine_global(1);
+    }
   }
 
   template <int dim>
@@ -261,6 +273,13 @@ namespace PatchFEM
       dof_handler.reinit(*triangulation);
     if (parameters.finite_element.is_hp() && (first_cycle || !parameters.refinement.hp_adaptive))
       cell_degrees.assign(dof_handler);
+    // A DoFHandler keeps the indices of each cell, beside those of its parts.
+    unsigned int n_per_cell = elements[0].n_dofs_per_cell();
+    for (unsigned int i = 1; i < elements.size(); ++i)
+      n_per_cell = std::min(n_per_cell, elements[i].n_dofs_per_cell());
+    require_host_memory(static_cast<double>(triangulation->n_active_cells()) * n_per_cell *
+                            sizeof(types::global_dof_index),
+                        "The numbering of unknowns takes");
     dof_handler.distribute_dofs(elements);
     check_degrees_of_periodic_cells(dof_handler);
     IndexSet relevant;

@@ -57,6 +57,19 @@ patchfem_run_case(bad.adaptive_tetrahedra laplace ${tetrahedra} SET "Refinement/
 patchfem_run_case(bad.periodic_triangles laplace ${laplace} ERROR "Periodic is not supported on triangles"
                   SET "Mesh/Simplices=kuhn" "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x")
 
+# Too few quadrature points: functions without energy. As many as the degree do for scalar equations.
+patchfem_run_case(bad.quadrature laplace ${laplace} SET "Finite element/Quadrature points=1" ERROR "singular matrix with degree 2 .*at least 2 are needed")
+patchfem_run_case(bad.quadrature_of_vectors elasticity ${elasticity} SET "Finite element/Quadrature points=1"
+                  ERROR "singular matrix with degree 1 .*at least 2 are needed")
+patchfem_run_case(laplace.reduced_quadrature laplace ${laplace} SET "Finite element/Quadrature points=2" "Refinement/Cycles=2" "Output/Pictures=none")
+
+# More than any memory holds
+foreach(cells none kuhn)
+  patchfem_run_case(bad.refinements.${cells} elasticity ${parameter_files}/elasticity/cantilever.prm ERROR "cells takes at least .* GB of the host's memory"
+                    SET "Mesh/Global refinements=14" "Mesh/Simplices=${cells}")
+endforeach()
+patchfem_run_case(bad.coarse_refinements laplace ${laplace} SET "Mesh/Coarse refinements=20" ERROR "A mesh of 1.1e.12 cells takes at least")
+
 # hp spaces
 set(l_shape ${parameter_files}/laplace/l_shape_hp.prm)
 set(hp_adaptive ${parameter_files}/laplace/l_shape_hp_adaptive.prm)
