@@ -5,6 +5,7 @@
 
 #include <deal.II/base/multithread_info.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -158,7 +159,12 @@ namespace PatchFEM
 
   int application_main(int argc, char **argv, Application &application)
   {
-    if (argc == 2 && (std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h"))
+    if (argc == 1)
+    {
+      std::cerr << CommandLine::usage(application.name());
+      return 1;
+    }
+    if (std::any_of(argv + 1, argv + argc, [](const std::string &s) { return s == "--help" || s == "-h"; }))
     {
       std::cout << CommandLine::usage(application.name()) << "\nAll parameters with their defaults:\n\n";
       dealii::ParameterHandler prm;
