@@ -228,6 +228,29 @@ namespace PatchFEM
     return result;
   }
 
+  void require_host_memory(const double bytes, const std::string &what)
+  {
+    const auto available = static_cast<double>(Backend("host").free_memory());
+    if (bytes <= available)
+      return;
+    char numbers[96];
+    std::snprintf(numbers, sizeof(numbers), " at least %.3g GB of the host's memory, but %.3g GB are free",
+                  bytes * 1e-9, available * 1e-9);
+    throw Error(what + numbers + "; use fewer cells.");
+  }
+
+  template <int dim>
+  void require_memory_of_mesh(const double n_cells, const bool simplices, const unsigned int n_parts)
+  {
+    const double bytes_per_cell = dim == 2 ? (simplices ? 130. : 200.) : (simplices ? 240. : 400.);
+    char         number[32];
+    std::snprintf(number, sizeof(number), "%.3g", n_cells);
+    require_host_memory(n_cells / n_parts * bytes_per_cell, "A mesh of " + std::string(number) + " cells takes");
+  }
+
+  template void require_memory_of_mesh<2>(double, bool, unsigned int);
+  template void require_memory_of_mesh<3>(double, bool, unsigned int);
+
   void require_memory(const MemoryForecast &forecast, const Backend &backend)
   {
     const std::size_t available = backend.free_memory();

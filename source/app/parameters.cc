@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
 #include <patchfem/app/parameters.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/utilities.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -32,10 +34,11 @@ namespace PatchFEM
                       "Solve every system a second time with deal.II and Trilinos, or deal.II, PETSc and hypre's "
                       "BoomerAMG, and compare times and solutions. deal.II's wrapper of BoomerAMG is a scalar one: it "
                       "does not know which unknowns share a node.");
-    prm.declare_entry("Export system", "", Patterns::Anything(),
-                      "File in the output folder for the linear system of the last cycle, for other solvers: int64 "
-                      "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
-                      "rhs, near_null. Empty writes none; not with Backend = trilinos.");
+    prm.declare_entry(
+        "Export system", "", Patterns::Anything(),
+        "File, relative to the output folder, for the linear system of the last cycle, for other solvers: int64 "
+        "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
+        "rhs, near_null. Empty writes none; not with Backend = trilinos.");
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
@@ -54,6 +57,11 @@ namespace PatchFEM
                 " does not exist with Backend = trilinos, which computes in double precision; choose "
                 "Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
+  }
+
+  std::string GeneralParameters::export_file(const std::string &folder) const
+  {
+    return export_system.empty() ? "" : (std::filesystem::path(folder) / export_system).string();
   }
 
   void FiniteElementParameters::declare_parameters(ParameterHandler &prm)
@@ -241,27 +249,15 @@ namespace PatchFEM
 
   std::string CommandLine::usage(const std::string &program)
   {
-    return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n";
+    return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n       " + program +
+           " --help   lists all parameters\n";
   }
-
-  namespace
-  {
-    /** What deal.II's exception says, without the frame around it, in one line. */
-    std::string one_line(const dealii::ExceptionBase &exception)
-    {
-      std::ostringstream text;
-      exception.print_info(text);
-      std::istringstream words(text.str());
-      std::string        result, word;
-      while (words >> word)
-        result += (result.empty() ? "" : " ") + word;
-      return result;
-    }
-  } // namespace
 
   void read_parameters(const CommandLine &command_line, ParameterHandler &prm)
   {
     const std::string &file = command_line.parameter_file;
+    std::error_code    unknown;
+    require(!std::filesystem::is_directory(file, unknown), "The parameter file " + file + " is a folder.");
     require(std::ifstream(file).good(), "The parameter file " + file + " cannot be opened.");
     require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
             "The parameter file " + file + " must have a name that ends in .prm.");
@@ -271,7 +267,7 @@ namespace PatchFEM
     }
     catch (const dealii::ExceptionBase &exception)
     {
-      throw Error("The parameter file " + file + " has a mistake: " + one_line(exception));
+      throw Error("The parameter file " + file + " has a mistake: " + exception_text(exception) + ".");
     }
 
     for (const auto &setting : command_line.settings)
@@ -290,10 +286,16 @@ namespace PatchFEM
       {
         throw Error("The option --set names " + setting.first + ", which is not a parameter.");
       }
-      catch (const dealii::ExceptionBase &)
+      catch (const dealii::ExceptionBase &exception)
       {
+        // "The string <...> does not match the given pattern <...>"
+        const std::string text = exception_text(exception), before = "the given pattern <";
+        const std::size_t begin = text.find(before);
+        std::string       legal;
+        if (begin != std::string::npos && text.back() == '>')
+          legal = "; it must be " + text.substr(begin + before.size(), text.size() - begin - before.size() - 1);
         throw Error("The option --set gives " + setting.first + " the value '" + setting.second +
-                    "', which is not legal there.");
+                    "', which is not legal there" + legal + ".");
       }
       for (std::size_t i = 0; i < path.size(); ++i)
         prm.leave_subsection();

@@ -191,8 +191,9 @@ int main(int argc, char **argv)
     values.push_back(argv[argc - 1]);
   std::ifstream        file(argv[1]);
   const nlohmann::json report = nlohmann::json::parse(file);
-  for (const char *key : {"application", "backend", "device", "commit", "cycles"})
+  for (const char *key : {"application", "finished", "error", "backend", "device", "commit", "cycles"})
     check(report.contains(key), std::string("the report lacks the key ") + key);
+  check(report["finished"] == true && report["error"].is_null(), "the report is not that of a completed run");
   if (failed)
     return EXIT_FAILURE;
 

@@ -40,7 +40,7 @@ endforeach()
 
 # The other degrees and cells of the same problems.
 patchfem_run_case(laplace.convergence_2d.q1 laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS 1.95 0.95
-                  SET "Finite element/Degree=1" FILES solution-3.vtu)
+                  SET "Finite element/Degree=1" FILES solution-3.vtu CONTAINS "solution.pvd:timestep=.3. .*file=.solution-3.vtu")
 patchfem_run_case(laplace.convergence_2d.q3 laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS 3.9 2.95
                   SET "Finite element/Degree=3" "Refinement/Cycles=3")
 patchfem_run_case(laplace.convergence_2d.p1 laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS 1.9 0.95
@@ -102,7 +102,8 @@ patchfem_run_case(laplace.export laplace ${parameter_files}/laplace/convergence_
 
 # Several ranks: p4est with adaptive refinement, METIS with tetrahedra.
 patchfem_run_case(laplace.l_shape.mpi laplace ${parameter_files}/laplace/l_shape.prm RANKS 2
-                  SET "Backend=trilinos" "Refinement/Cycles=5" FILES solution-4.pvtu solution-4.0000.vtu solution-4.0001.vtu)
+                  SET "Backend=trilinos" "Refinement/Cycles=5" FILES solution-4.pvtu solution-4.0000.vtu solution-4.0001.vtu
+                  CONTAINS "solution.pvd:file=.solution-4.pvtu")
 patchfem_run_case(laplace.tetrahedra.mpi laplace ${parameter_files}/laplace/convergence_3d_tetrahedra.prm RANKS 2
                   SET "Backend=trilinos" "Refinement/Cycles=3" CHECKS 2.9 1.9)
 patchfem_run_case(bad.several_ranks laplace ${parameter_files}/laplace/l_shape.prm RANKS 2 SET "Backend=host"

@@ -50,6 +50,11 @@ patchfem_run_case(pressure.unit_cells pressure_poisson ${pressure}/closed_box.pr
                   SET "Backend=host" "Domain/Cell size=" "Exact solution/Formula=cos(pi*x/n)*cos(pi*y/n)"
                       "Liquid/Velocity=-pi/n*sin(pi*x/n)*cos(pi*y/n)| -pi/n*cos(pi*x/n)*sin(pi*y/n)")
 patchfem_run_case(pressure.export pressure_poisson ${pressure}/pores.prm SET "Backend=host" "Export system=system.bin" FILES system.bin)
+# A run takes away what the one before has left in the folder, and is the only one in the report.
+patchfem_run_case(pressure.again pressure_poisson ${pressure}/closed_box.prm SET "Backend=host" "Output/Pictures=none" "Export system=system.bin"
+                  STALE report.json solution.pvd solution-0.vtu solution-7.vtu system.bin)
+patchfem_run_case(pressure.export_elsewhere pressure_poisson ${pressure}/closed_box.prm FILES ../pressure_elsewhere.bin
+                  SET "Backend=host" "Output/Pictures=none" "Export system=${CMAKE_CURRENT_BINARY_DIR}/out/pressure_elsewhere.bin")
 
 # Memory of a back end, forecast and counted.
 foreach(preconditioner jacobi chebyshev ssor incomplete_cholesky amg)
@@ -73,6 +78,7 @@ endfunction()
 patchfem_bad_pressure(closed closed_box "has 1 part.s. that touch no air.*Null space = project" "Solver/Null space=refuse")
 patchfem_bad_pressure(cells closed_box "Domain/Cells has 3 numbers where 2 are wanted" "Domain/Cells=4, 4, 4")
 patchfem_bad_pressure(half_cells closed_box "Domain/Cells must have integers" "Domain/Cells=4.5, 4")
+patchfem_bad_pressure(many_cells dam_break "A box of 8e.15 cells takes at least .* GB of the host's memory" "Domain/Cells=200000, 200000, 200000")
 patchfem_bad_pressure(size closed_box "Cell size must be above 0" "Domain/Cell size=-1")
 patchfem_bad_pressure(size_varies closed_box "Cell size depends on a coordinate" "Domain/Cell size=x")
 patchfem_bad_pressure(nothing closed_box "Domain/Fluid is empty" "Domain/Fluid=")

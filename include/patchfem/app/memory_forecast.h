@@ -59,6 +59,20 @@ namespace PatchFEM
                                  std::size_t                   number_size,
                                  const PreconditionerForecast &preconditioner = PreconditionerForecast());
 
+  /**
+   * Throws Error if a mesh cannot be in the host's memory, before it is made. A bound from below: what deal.II's Triangulation
+   * keeps of a cell with its share of faces, lines and vertices on regular meshes, 200 bytes of a quadrilateral, 130 of a
+   * triangle, 400 of a hexahedron, 240 of a tetrahedron. To make a mesh takes half as much again, unknowns and tables more.
+   *
+   * @param n_cells May be any number: refinement multiplies fast.
+   * @param n_parts Processes that have a part of it each.
+   */
+  template <int dim>
+  void require_memory_of_mesh(double n_cells, bool simplices, unsigned int n_parts);
+
+  /** Throws Error if @p bytes are not free on the host; @p what begins the sentence: "The mesh needs". */
+  void require_host_memory(double bytes, const std::string &what);
+
   /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
   void require_memory(const MemoryForecast &forecast, const Backend &backend);
 } // namespace PatchFEM

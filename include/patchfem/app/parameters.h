@@ -30,6 +30,9 @@ namespace PatchFEM
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);
+
+    /** Where `export_system` is, which may be absolute or relative to @p folder; empty for none. */
+    std::string export_file(const std::string &folder) const;
   };
 
   /** Section `Finite element`. */
