@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace PatchFEM
@@ -36,16 +37,23 @@ namespace PatchFEM
       for (const CellTable &batch : tables.batches)
       {
         const int n_shape = batch.reference.n_shape;
-        for (std::size_t cell = 0; cell < std::size_t(batch.n_cells); ++cell)
+#pragma omp parallel
         {
-          const int *nodes = &batch.nodes[cell * n_shape];
-          for (int i = 0; i < n_shape; ++i)
-            if (nodes[i] % stride == 0)
-            {
-              const int row = nodes[i] / stride;
-              rows[row].insert(rows[row].end(), nodes, nodes + n_shape);
-              ++samples[row].n_cells;
-            }
+          std::vector<std::pair<int, const int *>> found; // (sampled row, nodes of a cell that has it)
+#pragma omp for schedule(static) nowait
+          for (int cell = 0; cell < batch.n_cells; ++cell)
+          {
+            const int *nodes = &batch.nodes[std::size_t(cell) * n_shape];
+            for (int i = 0; i < n_shape; ++i)
+              if (nodes[i] % stride == 0)
+                found.emplace_back(nodes[i] / stride, nodes);
+          }
+#pragma omp critical(patchfem_memory_forecast)
+          for (const auto &[row, nodes] : found)
+          {
+            rows[row].insert(rows[row].end(), nodes, nodes + n_shape);
+            ++samples[row].n_cells;
+          }
         }
       }
       RowLengths result;

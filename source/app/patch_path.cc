@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -23,10 +24,27 @@ namespace PatchFEM
     std::set<dealii::types::boundary_id> loaded_boundaries(const Discretisation<dim> &discretisation,
                                                            const Physics<dim>        &physics)
     {
-      std::set<dealii::types::boundary_id> ids;
-      for (const dealii::types::boundary_id id : discretisation.dof_handler->get_triangulation().get_boundary_ids())
-        if (physics.has_face_terms(id))
-          ids.insert(id);
+      using Ids                                       = std::set<dealii::types::boundary_id>;
+      const dealii::Triangulation<dim> &triangulation = discretisation.dof_handler->get_triangulation();
+      Ids                               ids;
+      for (unsigned int level = 0; level < triangulation.n_levels(); ++level)
+#pragma omp parallel
+      {
+        Ids mine;
+#pragma omp for schedule(static) nowait
+        for (unsigned int index = 0; index < triangulation.n_raw_cells(level); ++index)
+        {
+          const dealii::CellAccessor<dim> cell(&triangulation, static_cast<int>(level), static_cast<int>(index));
+          if (cell.used() && cell.is_active())
+            for (const unsigned int face : cell.face_indices())
+              if (cell.at_boundary(face))
+                mine.insert(cell.face(face)->boundary_id());
+        }
+#pragma omp critical(patchfem_loaded_boundaries)
+        ids.insert(mine.begin(), mine.end());
+      }
+      for (auto id = ids.begin(); id != ids.end();)
+        id = physics.has_face_terms(*id) ? std::next(id) : ids.erase(id);
       return ids;
     }
 
