@@ -143,7 +143,7 @@ namespace
           product = time;
       }
       // What the model chooses, in units of the fastest that could be chosen.
-      const std::vector<MatrixFormat> candidates = product_formats(statistics);
+      const std::vector<MatrixFormat> candidates = product_formats(statistics, memory);
       double                          best       = HUGE_VAL;
       for (const MatrixFormat &format : candidates)
         if (seconds.count(format.name()) > 0)

@@ -195,7 +195,7 @@ namespace PatchFEM
         result.matrix = std::min(result.matrix, rows * 5 / 4);
       if (assembly.calibrate)
         result.matrix = std::max(result.matrix, rows);
-      if (products && conversion && n_comp > 1)
+      if (products && conversion && n_comp > 1 && MemoryModel::of(backend).is_device)
       {
         const std::size_t assembled = result.matrix;
         symmetric();

@@ -261,8 +261,8 @@ namespace PatchFEM
         return result;
       };
       MemoryForecast forecast = forecast_with(true);
-      conversion              = assembly.format != "auto" || forecast.peak() <= backend.free_memory();
-      if (!conversion)
+      conversion              = forecast.peak() <= backend.free_memory();
+      if (!conversion && assembly.format == "auto")
         forecast = forecast_with(false);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)

@@ -20,7 +20,7 @@ namespace PatchFEM
     const bool                automatic = assembly.format == "auto";
     std::vector<MatrixFormat> formats;
     if (automatic)
-      formats = needs.rows || !needs.conversion ? assembled_formats(counted) : product_formats(counted);
+      formats = needs.rows || !needs.conversion ? assembled_formats(counted) : product_formats(counted, memory);
     else
     {
       formats.push_back(assembly.matrix_format());

@@ -264,11 +264,11 @@ namespace PatchFEM
     return result;
   }
 
-  std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern)
+  std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern, const MemoryModel &memory)
   {
     std::vector<MatrixFormat> result = assembled_formats(pattern);
-    if (pattern.block_rows > 1 && pattern.block_rows == pattern.block_columns && pattern.n_rows == pattern.n_columns &&
-        kernels::symmetric_block_size(pattern.block_rows))
+    if (memory.is_device && pattern.block_rows > 1 && pattern.block_rows == pattern.block_columns &&
+        pattern.n_rows == pattern.n_columns && kernels::symmetric_block_size(pattern.block_rows))
       result.push_back({MatrixFormat::Kind::symmetric});
     return result;
   }

@@ -176,7 +176,7 @@ TEST_P(FormatModelTest, EmptyPatterns)
     const DevicePattern     pattern(backend(), A);
     const PatternStatistics s = pattern_statistics(backend(), pattern.view);
     EXPECT_EQ(s.n_entries(), 0);
-    for (const FormatPrediction &p : predict_formats(product_formats(s), s, 8, device))
+    for (const FormatPrediction &p : predict_formats(product_formats(s, device), s, 8, device))
       EXPECT_TRUE(std::isfinite(p.cost())) << p.format.name();
   }
 }
@@ -235,7 +235,7 @@ TEST_P(FormatModelTest, ChoosesSymmetricStorageWhereItPays)
   const DevicePattern pattern(backend(), A);
   const auto          best = [&](const int b, const int size) {
     const PatternStatistics s = pattern_statistics(backend(), pattern.view, b, b);
-    return best_format(predict_formats(product_formats(s), s, size, device)).format;
+    return best_format(predict_formats(product_formats(s, device), s, size, device)).format;
   };
   EXPECT_EQ(best(3, 8).name(), "symmetric");
   EXPECT_EQ(best(2, 8).name(), "symmetric");
@@ -249,7 +249,7 @@ TEST_P(FormatModelTest, ChoosesSymmetricStorageWhereItPays)
     column = std::min(column, 2047);
   const DevicePattern     small(backend(), A);
   const PatternStatistics s = pattern_statistics(backend(), small.view, 3, 3);
-  EXPECT_TRUE(best_format(predict_formats(product_formats(s), s, 8, device)).format.is_sliced());
+  EXPECT_TRUE(best_format(predict_formats(product_formats(s, device), s, 8, device)).format.is_sliced());
 
   // The rule by itself: a tenth, whether bytes or rates are known.
   const auto taken = [](const double symmetric, const double sliced) {
@@ -324,7 +324,7 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string file = std::string(folder) + "/deeper/rates";
   const auto        run  = [&](auto number, const std::string &name) {
-    auto      predictions = predict_formats(product_formats(s), s, sizeof(number), memory);
+    auto      predictions = predict_formats(product_formats(s, device), s, sizeof(number), memory);
     const int n           = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, name);
     for (std::size_t i = 0; i < predictions.size(); ++i)
     {
@@ -333,7 +333,7 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
     }
     return n;
   };
-  const int n_formats = static_cast<int>(product_formats(s).size());
+  const int n_formats = static_cast<int>(product_formats(s, device).size());
   EXPECT_EQ(run(1., file), n_formats);
   EXPECT_EQ(run(1., file), 0);
   EXPECT_EQ(run(1.f, file), n_formats);

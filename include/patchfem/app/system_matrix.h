@@ -12,7 +12,7 @@ namespace PatchFEM
   struct FormatNeeds
   {
     bool rows       = false; ///< a preconditioner works on sliced rows, of which compressed ones would need a copy
-    bool conversion = true;  ///< formats that are converted to will do: there is memory for two matrices
+    bool conversion = true;  ///< there is memory for a matrix and what it is made of
   };
 
   /**

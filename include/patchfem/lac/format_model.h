@@ -125,10 +125,10 @@ namespace PatchFEM
   std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern);
 
   /**
-   * Those, and formats that matrices are converted to which serve for products alone: symmetric storage of square matrices
-   * in blocks. Of scalar ones columns of 16 bits win.
+   * Those, and of formats that matrices are converted to those which products may be fastest in: on a device symmetric
+   * storage of blocks. Of scalars columns of 16 bits win, and on the host, where arithmetic takes longer, slices.
    */
-  std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern);
+  std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern, const MemoryModel &memory);
 
   /** What each of @p formats is expected to cost, the cheapest first. */
   std::vector<FormatPrediction> predict_formats(const std::vector<MatrixFormat> &formats,
