@@ -295,7 +295,7 @@ namespace PatchFEM
     for (const FormatPrediction &prediction : predictions)
     {
       const double with_conversion =
-          prediction.cost() / (prediction.format.kind == MatrixFormat::Kind::symmetric ? 0.9 : 1.);
+          prediction.cost() / (prediction.format.kind == MatrixFormat::Kind::symmetric ? 0.8 : 1.);
       if (best == nullptr || with_conversion < cost)
       {
         best = &prediction;

@@ -137,9 +137,9 @@ namespace PatchFEM
                                                 const MemoryModel               &memory);
 
   /**
-   * The cheapest of @p predictions, but one that matrices are converted to only if it is cheaper by a tenth than all that are
-   * assembled. A conversion takes as long as some @conversion products; so it has paid for itself after ten times as
-   * many, which the iterations that such formats serve for need on all but small meshes.
+   * The cheapest of @p predictions, but one that matrices are converted to only if it is cheaper by a fifth than all that
+   * are assembled: a conversion takes as long as tens to hundreds of products (bench_formats says how many), which then are
+   * won back in at most four times as many, as iterations with a diagonal take them on all but small meshes.
    */
   const FormatPrediction &best_format(const std::vector<FormatPrediction> &predictions);
 } // namespace PatchFEM
