@@ -56,6 +56,8 @@ namespace PatchFEM
     assembly.parse_parameters(prm);
     output.parse_parameters(prm);
     essential.parse_parameters(prm, vector_valued);
+    if (general.backend != "trilinos")
+      assembly.check_solver(solver, general.precision, vector_valued);
     require(!refinement.hp_adaptive || finite_element.degrees.size() > 1,
             "Refinement/Strategy hp_adaptive needs several Finite element/Degrees to choose from; give a list such as "
             "'1, 2, 3'.");

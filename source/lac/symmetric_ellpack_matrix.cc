@@ -69,10 +69,20 @@ namespace PatchFEM
     Array<std::uint16_t> codes(place, n_codes);
     Array<int>           n_inner(place, n), n_outer(place, n), n_stored(place, n);
     n_stored.set_zero();
-    run(place, n, kernels::SymmetricKindsBody<Number>{A, lengths, rows, codes.data(), n_inner.data(), n_outer.data()});
-    run(place, n_patches,
-        kernels::SymmetricOwnersBody<Number>{A, lengths, rows, n_inner.data(), n_outer.data(), codes.data(),
-                                             n_stored.data()});
+    {
+      Array<int>          n_pairs(place, n);
+      Array<std::int64_t> pair_offsets;
+      run(place, n,
+          kernels::SymmetricKindsBody<Number>{A, lengths, rows, codes.data(), n_inner.data(), n_pairs.data(),
+                                              n_outer.data()});
+      Array<std::uint32_t> pairs(place, scan(place, n_pairs, pair_offsets));
+      run(place, n, kernels::SymmetricPairsBody<Number>{A, lengths, rows, pair_offsets.data(), pairs.data()});
+      run(place, n_patches,
+          kernels::SymmetricOwnersBody{n, rows, pair_offsets.data(), n_inner.data(), n_outer.data(), pairs.data(),
+                                       n_stored.data()});
+      run(place, n,
+          kernels::SymmetricPairCodesBody<Number>{A, lengths, rows, pair_offsets.data(), pairs.data(), codes.data()});
+    }
     run(place, n, kernels::SymmetricRanksBody<Number>{A, lengths, codes.data()});
     run(place, n, kernels::SymmetricPartnersBody<Number>{A, lengths, codes.data()});
 
