@@ -66,7 +66,7 @@ namespace PatchFEM
     run(backend(), n_words, kernels::VoxelRunsBody{view(), parent.data(), surface.data()});
     run(backend(), n_words, kernels::VoxelJoinBody{view(), parent.data()});
     run(backend(), n_words, kernels::VoxelSurfaceBody{view(), parent.data(), surface.data()});
-    run(backend(), n_words, kernels::VoxelClosedBody{view(), parent.data(), surface.data(), number.data()});
+    run(backend(), n_words, kernels::VoxelClosedBody{view(), parent.data(), surface.data(), number.data(), nullptr});
     n_closed = number.read(0);
     return n_closed;
   }
@@ -85,7 +85,7 @@ namespace PatchFEM
     Array<std::int64_t> numbers(backend(), std::size_t(n) + 1);
     flags.set_zero();
     run(backend(), view().all_words(),
-        kernels::VoxelClosedFlagBody{view(), parent.data(), surface.data(), flags.data()});
+        kernels::VoxelClosedBody{view(), parent.data(), surface.data(), nullptr, flags.data()});
     dispatch(backend(), [&](auto where) { kernels::exclusive_scan(where, n, flags.data(), numbers.data()); });
     std::vector<Vector<double>> constants;
     for (int part = 0; part < n_closed; ++part)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "../assembly/structure_tools.h"
+#include "graph_tools.h"
 #include "multigrid_pattern.h"
 #include "sliced_copy.h"
 
@@ -15,6 +15,8 @@
 
 namespace PatchFEM
 {
+  using graph_tools::scan;
+
   namespace
   {
     /** Throws Error unless @p A is symmetric to rounding. */
@@ -32,15 +34,6 @@ namespace PatchFEM
               "A matrix of the format symmetric ellpack must be symmetric, but " +
                   std::string(A.block_rows == 1 ? "row " : "block row ") + std::to_string(row) +
                   " has an entry that differs from its mirror image, is not a number or has none in the pattern.");
-    }
-
-    /** Offsets from counts, and their sum. */
-    std::int64_t scan(const Backend &place, const Array<int> &counts, Array<std::int64_t> &offsets)
-    {
-      offsets.reinit(place, counts.size() + 1);
-      dispatch(place,
-               [&](auto where) { kernels::exclusive_scan(where, counts.size(), counts.data(), offsets.data()); });
-      return offsets.read(counts.size());
     }
   } // namespace
 
@@ -110,15 +103,15 @@ namespace PatchFEM
         kernels::SymmetricSliceBody{n, rows, row_at.data(), n_stored.data(), n_outer.data(), slice_counts.data(),
                                     made->rows.data()});
     run(place, n_patches, kernels::SymmetricChunksBody{n, rows, chunk, n_stored.data(), n_chunks.data()});
-    const std::int64_t size       = scan(place, slice_counts, made->offsets);
-    const std::int64_t all_chunks = scan(place, n_chunks, made->chunk_offsets);
+    const std::int64_t size       = scan(slice_counts, made->offsets);
+    const std::int64_t all_chunks = scan(n_chunks, made->chunk_offsets);
     Array<int>         mirror_counts(place, all_chunks * slices_per_patch);
     mirror_counts.set_zero();
     kernels::SymmetricMirrorsBody<Number> mirrors_body{
         A,       lengths, rows, chunk, codes.data(), position.data(), made->chunk_offsets.data(), mirror_counts.data(),
         nullptr, nullptr};
     run(place, n, mirrors_body);
-    made->mirrors.reinit(place, scan(place, mirror_counts, made->mirror_offsets));
+    made->mirrors.reinit(place, scan(mirror_counts, made->mirror_offsets));
     run(place, made->mirrors.size(),
         kernels::FillShortBody{made->mirrors.data(), static_cast<std::uint16_t>(chunk * rows)});
     mirrors_body.counts         = nullptr;
