@@ -35,6 +35,11 @@ HEADLINES = [
     ("multigrid: set-up", "amg", r".*AMG in fp32, (9|10)\..*", "set-up", None),
     ("multigrid: set-up for new values", "amg", r".*AMG in fp32, (9|10)\..*", "set-up again", None),
     ("multigrid: solution to 1e-8", "amg", r".*AMG in fp32, (9|10)\..*", "solution", None),
+    ("multigrid: memory at the peak of set-up, matrix included", "amg", r".*AMG in fp32, (9|10)\..*",
+     "memory at the peak of set-up, matrix included", None),
+    ("P3's Helmholtz problem: iterations to 1e-8", "helmholtz", r"Regular, 0\.275 M nodes, (none|chebyshev|patch, [12] x 3)",
+     "iterations", None),
+    ("P3's Helmholtz problem: iterations to 1e-8", "helmholtz", r"two materials, 1 : 100?, .*, patch, 1 x 3", "iterations", None),
     ("multigrid: assembly, set-up and solution", "multigrid", "cantilever.*", r"assembly, set-up and solution: ML / PatchFEM", None),
     ("multigrid: set-up and solution", "multigrid", "cube.*", r"set-up and solution: ML / PatchFEM", None),
     ("from unknowns to solution by multigrid", "multigrid", ".*", r"all, from DoFs to solution: ML / PatchFEM", None),
@@ -59,6 +64,16 @@ def number(value, unit):
             digits = f"{value / scale:.3g}"
             return f"{digits} {prefix}{unit}"
     return f"{value:.3g} {unit}"
+
+
+def further(result):
+    """What belongs to a time: without the number of iterations it says little about a preconditioner."""
+    texts = []
+    if "iterations" in result:
+        texts.append(f"{result['iterations']} iterations")
+    if "operator complexity" in result:
+        texts.append(f"operator complexity {result['operator complexity']:.3g}")
+    return "".join(f", {text}" for text in texts)
 
 
 def read_runs(folder):
@@ -110,12 +125,16 @@ def headlines(found):
                 picked = [better(matching.items(), key=lambda item: item[1][1]["value"])] if matching else []
             for (_, _, case, found_metric), (run, result) in picked:
                 value, unit, beside, ratio = result["value"], result["unit"], "", ""
+                more = further(result) if benchmark in ("amg", "helmholtz", "multigrid") else ""
                 if found_metric.endswith("/ PatchFEM"):
                     stage, who = found_metric.rpartition(": ")[::2]
                     beside, ratio = who.removesuffix(" / PatchFEM"), f"{value:.3g}"
                     names = (f"{stage}: PatchFEM", f"PatchFEM, {run.get('threads')} threads")
-                    value, unit = next((other["value"], other["unit"]) for other in run["results"]
-                                       if other["case"] == case and other["metric"] in names)
+                    own = next(other for other in run["results"] if other["case"] == case and other["metric"] in names)
+                    value, unit = own["value"], own["unit"]
+                    more = further(own) if benchmark == "multigrid" else ""
+                    beside += "".join(f", {other['value']} iterations" for other in run["results"]
+                                      if other["case"] == case and other["metric"] == f"iterations of {beside}")
                 elif theirs is not None:
                     others = [other for other in run["results"] if other["metric"] == metric and re.fullmatch(theirs, other["case"])]
                     if others:
@@ -125,7 +144,7 @@ def headlines(found):
                         beside = f"{', '.join(differs)}: {number(best['value'], unit)}"
                         ratio = f"{quotient if metric == 'rate' else 1 / quotient:.3g}"
                 share = f"{100 * result['fraction_of_limit']:.0f} %" if result.get("fraction_of_limit") is not None else ""
-                rows.append(f"| {words} | {case} | {number(value, unit)} | {share} | {beside} | {ratio} |")
+                rows.append(f"| {words} | {case} | {number(value, unit)}{more} | {share} | {beside} | {ratio} |")
         if rows:
             lines += [f"**{device}**", "", "| | case | PatchFEM | of limit | beside it, same run | ratio |",
                       "|---|---|--:|--:|---|--:|", *rows, ""]

@@ -59,11 +59,10 @@ namespace PatchFEM
                                                              PathReport               &report)
     {
       typename PreconditionAMG<Number>::AdditionalData data;
-      static_cast<AMGParameters &>(data) = solver.amg;
-      data.single_precision              = mixed;
-      Aggregation::AdditionalData aggregates;
-      aggregates.patches            = keep_aggregates; // a smoother on patches asks for them itself
-      aggregates.strength_threshold = solver.strength_threshold;
+      static_cast<AMGParameters &>(data)     = solver.amg;
+      data.single_precision                  = mixed;
+      Aggregation::AdditionalData aggregates = solver.aggregation;
+      aggregates.patches                     = keep_aggregates; // a smoother on patches asks for them itself
       MISAggregation aggregation(aggregates);
       auto           result = std::make_unique<PreconditionAMG<Number>>();
       try

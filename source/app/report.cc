@@ -60,6 +60,9 @@ namespace PatchFEM
           const Aggregation::Statistics &a = amg->aggregation[l];
           entry["aggregation"]             = {{"n_isolated_nodes", a.n_isolated},
                                               {"nodes_per_aggregate", sizes(a.nodes_per_aggregate)},
+                                              {"ratio", a.ratio},
+                                              {"n_edges", a.n_edges},
+                                              {"edges_cut_by_aggregates", a.cut_by_aggregates},
                                               {"patches", json()}};
           if (a.n_patches > 0)
             entry["aggregation"]["patches"] = {
@@ -67,8 +70,6 @@ namespace PatchFEM
                 {"nodes", sizes(a.nodes_per_patch)},
                 {"aggregates", sizes(a.aggregates_per_patch)},
                 {"bytes", {{"mean", a.mean_patch_bytes}, {"maximum", a.largest_patch_bytes}}},
-                {"n_edges", a.n_edges},
-                {"edges_cut_by_aggregates", a.cut_by_aggregates},
                 {"edges_cut_by_patches", a.cut_by_patches}};
         }
         levels.push_back(entry);

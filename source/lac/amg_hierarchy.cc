@@ -62,6 +62,10 @@ namespace PatchFEM
     parameters = amg_parameters;
     require(parameters.coarse_size >= 1 && parameters.max_levels >= 1,
             "The coarse size and the number of levels of a multigrid hierarchy must be positive.");
+    require(parameters.coarse_size <= AMGParameters::largest_inverse,
+            "The coarse size of a multigrid hierarchy must be at most " +
+                std::to_string(AMGParameters::largest_inverse) + ", not " + std::to_string(parameters.coarse_size) +
+                ".");
     require(near_null.n_unknowns() == A.n_rows(), "A near-null space of " + std::to_string(near_null.n_unknowns()) +
                                                       " unknowns does not fit a matrix of " +
                                                       std::to_string(A.n_rows()) + " rows.");
@@ -87,9 +91,8 @@ namespace PatchFEM
         const bool small = matrix->n_rows() <= parameters.coarse_size;
         if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
         {
-          // n^2 values, so a level that could not be made smaller ends here and not in a request for memory.
-          constexpr int most_rows = 20000;
-          require(matrix->n_rows() <= most_rows,
+          // The last one that is allowed, not one that coarsening made small.
+          require(matrix->n_rows() <= AMGParameters::largest_inverse,
                   "is the last one but too large to be inverted; allow more levels or larger aggregates.");
           level.inverse.compute(*matrix, null_vectors, null_scale);
           report(index, "inverse");

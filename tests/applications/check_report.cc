@@ -6,7 +6,8 @@
 // unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle, and so is solution_update=NAME. min_iterations=N,
 // max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
-// factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
+// max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
+// max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
 // max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
@@ -74,6 +75,10 @@ namespace
       {
         check(level.contains("aggregation") && (level["n_aggregates"] == 0 || !level["aggregation"].is_null()),
               where + ": a level lacks the statistics of its aggregates");
+        const auto &aggregation = level["aggregation"];
+        if (!aggregation.is_null())
+          check(aggregation["ratio"] >= 1. && aggregation["edges_cut_by_aggregates"] <= aggregation["n_edges"],
+                where + ": the statistics of aggregates are not " + aggregation.dump());
         entries += level["nnz"].get<double>();
         rows += level["n_rows"].get<double>();
       }
@@ -123,6 +128,12 @@ namespace
       if (item.value().get<long>() > 0)
         list += (list.empty() ? "" : ",") + item.key();
     return list;
+  }
+
+  /** The aggregates of the finest level. */
+  const nlohmann::json &finest(const nlohmann::json &cycle)
+  {
+    return cycle["amg"]["levels"][0]["aggregation"];
   }
 
   void check_value(const nlohmann::json &cycles, const std::string &key, const std::string &value)
@@ -179,6 +190,16 @@ namespace
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));
+    else if (key == "max_ratio")
+      for (const auto &cycle : cycles)
+        check(finest(cycle)["ratio"] <= std::stod(value), seen(finest(cycle)["ratio"]));
+    else if (key == "max_patch_bytes")
+      for (const auto &cycle : cycles)
+        check(finest(cycle)["patches"]["bytes"]["maximum"] <= std::stol(value), seen(finest(cycle)["patches"]));
+    else if (key == "least_aggregate")
+      for (const auto &cycle : cycles)
+        check(finest(cycle)["nodes_per_aggregate"]["minimum"] == std::stol(value),
+              seen(finest(cycle)["nodes_per_aggregate"]));
     else
       check(false, "check_report does not know " + key);
   }

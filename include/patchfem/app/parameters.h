@@ -3,6 +3,7 @@
 #define patchfem_app_parameters_h
 
 #include <patchfem/app/expression.h>
+#include <patchfem/lac/aggregation.h>
 #include <patchfem/lac/amg_parameters.h>
 #include <patchfem/lac/format_model.h>
 
@@ -102,8 +103,8 @@ namespace PatchFEM
     } incomplete_cholesky;
 
     /** Subsection `AMG`, for the preconditioner of that name. */
-    AMGParameters amg;
-    double        strength_threshold = 0.; ///< of Aggregation
+    AMGParameters               amg;
+    Aggregation::AdditionalData aggregation; ///< its patches are made where the smoother or the pictures want them
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);
