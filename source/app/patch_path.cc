@@ -232,6 +232,7 @@ namespace PatchFEM
     matrix.residual(residual, x, rhs);
     report.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
     report.n_iterations      = result.n_iterations;
+    report.solution_update   = to_string(result.update);
     report.nnz               = matrix.n_nonzero_elements();
     report.stored            = matrix.n_stored_elements();
     report.format            = matrix.format();

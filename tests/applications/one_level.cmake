@@ -50,7 +50,7 @@ patchfem_one_level_entry(sweeps 47 49 "Solver/Preconditioner=incomplete_cholesky
 # The solution's update beside the preconditioner; a residual that is recomputed in every fourth step costs one here.
 foreach(backend host emulated_device cuda)
   patchfem_run_case(one_level.entry.update.${backend} laplace ${parameter_files}/laplace/convergence_3d.prm
-                    CHECKS - - 1e-8 min_iterations=10 max_iterations=12
+                    CHECKS - - 1e-8 min_iterations=10 max_iterations=12 solution_update=streams
                     SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none" "Finite element/Degree=1" "Mesh/Global refinements=4"
                         "Refinement/Cycles=1" "Solver/Preconditioner=least_squares" "Solver/Solution update=streams" "Solver/Residual interval=4")
 endforeach()
