@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Repeats the measurements of P0, P1 and P2 on this machine; doc/papers.md shows them beside the papers' own.
 
-  ./patchfem bench papers [--json FILE] [--meshes DIR] [--system FILE] [--no-large] [--shrink N]
+  ./patchfem bench papers [--json FILE] [--part P0|P1|P2] [--meshes DIR] [--system FILE] [--no-large] [--shrink N]
 
 Gmsh makes the unstructured meshes, unless DIR holds triangles.msh and tetrahedra.msh, made by it elsewhere. The system of
 P1 on an hp space comes from the application hp_laplace, unless FILE is one that `Export system` wrote; in a build without
-deal.II and without FILE it is left out. With a GPU the examples also run at sizes that fill it."""
+deal.II and without FILE it is left out. With a GPU the examples also run at sizes that fill it. A run that is stopped, or
+that fails, leaves what it has in the file; papers/keep.py keeps it."""
 # applications: papers
 # with deal.II: hp_laplace
 # packages: gmsh
@@ -14,6 +15,7 @@ import argparse
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -50,17 +52,20 @@ def make_system(program, folder):
     return system
 
 
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return "unknown"
+def write_merged(runs, path):
+    if not runs:
+        return
+    merged = {**runs[0], "results": [result for run in runs for result in run["results"]]}
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--part", choices=["P0", "P1", "P2"], help="one paper alone; default: all")
     parser.add_argument("--meshes", type=pathlib.Path)
     parser.add_argument("--system", type=pathlib.Path)
     parser.add_argument("--no-large", action="store_true", help="the papers' sizes alone")
@@ -71,33 +76,31 @@ def main():
         fail(f"there is no {program}; build the target papers, or name the build folder with --build")
     folder = arguments.build / "benchmarks/papers/work"
     folder.mkdir(exist_ok=True)
-    meshes = arguments.meshes or make_meshes(folder)
+    wanted = lambda part: arguments.part in (None, part)
+    meshes = arguments.meshes or (make_meshes(folder) if wanted("P0") else folder)
     hp_laplace = arguments.build / "applications/hp_laplace"
     system = arguments.system
-    if system is None and hp_laplace.exists():
+    if system is None and wanted("P1") and hp_laplace.exists():
         system = make_system(hp_laplace, folder)
-    if system is None:
+    if system is None and wanted("P1"):
         print("The system of P1 on an hp space is left out: making it needs deal.II; --system names a file.")
 
-    command = [program, "--meshes", meshes, "--shrink", arguments.shrink]
+    command = [program, "--meshes", meshes, "--shrink", arguments.shrink] + (["--part", arguments.part] if arguments.part else [])
     runs = [command + (["--system", system] if system else [])]
     has_gpu = shutil.which("nvidia-smi") and subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode == 0
     if has_gpu and not arguments.no_large:
         runs.append(command + ["--large"])
-    merged = None
-    for number, run in enumerate(runs):
-        part = folder / f"part{number}.json"
-        if subprocess.run([str(word) for word in run + ["--json", part]], check=False).returncode != 0:
-            fail("papers failed, or a result of it is wrong")
-        content = json.loads(part.read_text(encoding="utf-8"))
-        if merged is None:
-            merged = {**content, "processor": processor()}
-        else:
-            merged["results"] += content["results"]
-    if arguments.json:
-        temporary = arguments.json.with_name(arguments.json.name + ".tmp")
-        temporary.write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(arguments.json)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    parts = [folder / f"part{number}.json" for number in range(len(runs))]
+    for part in parts:
+        part.unlink(missing_ok=True)
+    try:
+        for run, part in zip(runs, parts):
+            if subprocess.run([str(word) for word in run + ["--json", part]], check=False).returncode != 0:
+                fail("papers failed, or a result of it is wrong")
+    finally:
+        if arguments.json:
+            write_merged([json.loads(part.read_text(encoding="utf-8")) for part in parts if part.exists()], arguments.json)
 
 
 if __name__ == "__main__":

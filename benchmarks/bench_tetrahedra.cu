@@ -200,7 +200,7 @@ namespace
       further["bytes"]      = bytes;
       further["B/s"]        = bytes * rate / n_dofs;
       further["difference"] = error;
-      further["expected"]   = n_dofs * report.read_rate * typical_efficiency(format, statistics, memory) /
+      further["expected"] = n_dofs * report.read_rate * typical_efficiency(format, statistics, sizeof(double), memory) /
                             product_bytes(format, statistics, sizeof(double), memory);
       report.add({"P1 tetrahedra, " + what + size_text, "rate", rate, "DoF/s", n_dofs * report.read_rate / bytes,
                   error < 400. * std::numeric_limits<double>::epsilon(), further, detail});

@@ -115,8 +115,9 @@ namespace benchmark
       std::printf("%s on %s, commit %s\n", benchmark.c_str(), device.c_str(), PatchFEM::commit().c_str());
     }
 
-    double copy_rate = 0., read_rate = 0.; ///< bytes per second
-    int    threads = 0;                    ///< on the host
+    double      copy_rate = 0., read_rate = 0.; ///< bytes per second
+    int         threads = 0;                    ///< on the host
+    std::string processor;                      ///< of the host, where a run measures it beside the device
 
     void print_rates() const
     {
@@ -158,6 +159,8 @@ namespace benchmark
             << ",\n  \"device\": " << quoted(device) << ",\n  \"date\": " << quoted(date);
         if (threads > 0)
           out << ",\n  \"threads\": " << threads;
+        if (!processor.empty())
+          out << ",\n  \"processor\": " << quoted(processor);
         if (copy_rate > 0.)
           out << ",\n  \"copy_rate\": " << copy_rate << ",\n  \"read_rate\": " << read_rate;
         out << ",\n  \"results\": [";

@@ -11,6 +11,26 @@
 
 namespace papers
 {
+  Report::Report(const std::string &device, std::string json)
+      : benchmark::Report("papers", device), json(std::move(json)), start(omp_get_wtime())
+  {}
+
+  void Report::begin(const std::string &example) const
+  {
+    std::printf("%.1f s: %s\n", omp_get_wtime() - start, example.c_str());
+    std::fflush(stdout);
+  }
+
+  void Report::add(const std::string &what,
+                   const std::string &metric,
+                   const double       value,
+                   const std::string &unit,
+                   const bool         verified)
+  {
+    benchmark::Report::add({what, metric, value, unit, 0., verified, {}, true});
+    write(json);
+  }
+
   void Place::enter() const
   {
     omp_set_num_threads(n_threads);
@@ -37,7 +57,7 @@ namespace papers
     run(1);
     const double once = benchmark::host_times(1, [&]() { run(1); })[0];
     const int    n    = std::max(1, std::min(500, int(0.01 / once)));
-    return benchmark::median(benchmark::host_times(5, [&]() { run(n); })) / n;
+    return benchmark::median(benchmark::host_times(once > 0.05 ? 3 : 5, [&]() { run(n); })) / n;
   }
 
   Matrices::Matrices(const Backend &backend, const System &system)
@@ -119,8 +139,7 @@ namespace papers
   double iteration_time(const Place                    &place,
                         const MatrixBase<double>       &matrix,
                         const PreconditionBase<double> &preconditioner,
-                        const System                   &system,
-                        const int                       n_iterations)
+                        const System                   &system)
   {
     const Vector<double>       b(place.backend, system.load);
     Vector<double>             x(place.backend, system.load.size());
@@ -135,15 +154,39 @@ namespace papers
     place.enter();
     seconds(1);
     // Short iterations: more of them, and the median of several runs.
-    const double        once = seconds(2) / 3.;
-    const int           n    = std::max(n_iterations, std::min(300, int(0.02 / once)));
+    double              shorter = seconds(2);
+    const double        once    = shorter / 3.;
+    const int           n       = std::max(3, std::min(300, int(0.1 / once)));
     std::vector<double> results;
-    for (int i = 0; i < (n * once < 0.06 ? 5 : 1); ++i)
+    for (int i = 0; i < std::max(1, std::min(5, int(0.25 / (n * once)))); ++i)
     {
-      const double shorter = seconds(2);
+      if (i > 0)
+        shorter = seconds(2);
       results.push_back((seconds(2 + n) - shorter) / n);
     }
     return benchmark::median(results);
+  }
+
+  void add_solution_time(Report                         &report,
+                         const std::string              &name,
+                         const Place                    &place,
+                         const MatrixBase<double>       &matrix,
+                         const PreconditionBase<double> &preconditioner,
+                         const System                   &system,
+                         const double                    reduction,
+                         const double                    n_iterations)
+  {
+    constexpr double longest  = 4.;
+    const double     expected = n_iterations * iteration_time(place, matrix, preconditioner, system);
+    if (expected < longest)
+    {
+      const Solution solution = solve(matrix, preconditioner, system, reduction);
+      report.add(name, "iterations", solution.iterations, "1", solution.verified);
+      report.add(name, "solution", solution.seconds, "s", solution.verified);
+      return;
+    }
+    report.add(name, "solution", expected, "s", true);
+    report.add(name, "estimated", 1., "1", true);
   }
 
   template bool   is_product<float>(const Vector<float> &, const std::vector<double> &);

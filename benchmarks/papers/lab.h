@@ -16,7 +16,23 @@
 namespace papers
 {
   using namespace PatchFEM;
-  using benchmark::Report;
+
+  /** Results, which a run that is stopped leaves in its file, and when it came to what. */
+  class Report : public benchmark::Report
+  {
+  public:
+    Report(const std::string &device, std::string json);
+
+    /** Says that @p example begins, and after how many seconds. */
+    void begin(const std::string &example) const;
+
+    /** Adds a result that the tables of doc/papers.md are made from; README's table leaves it out. */
+    void add(const std::string &what, const std::string &metric, double value, const std::string &unit, bool verified);
+
+  private:
+    const std::string json;
+    const double      start;
+  };
 
   /** A back end; the host with a number of threads. */
   struct Place
@@ -34,7 +50,7 @@ namespace papers
 
   /**
    * Seconds of one call of @p work: as many calls as take some 10 ms, then wait for the back end; the median over some
-   * repetitions. Caches hold what the call before has left.
+   * repetitions, fewer of what takes long. Caches hold what the call before has left.
    */
   double time_of(const Place &place, const std::function<void()> &work);
 
@@ -88,12 +104,25 @@ namespace papers
                  const System                   &system,
                  double                          reduction);
 
-  /** Seconds of one iteration: the difference of a short run and one of @p n_iterations or more further ones. */
+  /** Seconds of one iteration: the difference of a short run and one of some further ones, three if they take long. */
   double iteration_time(const Place                    &place,
                         const MatrixBase<double>       &matrix,
                         const PreconditionBase<double> &preconditioner,
-                        const System                   &system,
-                        int                             n_iterations);
+                        const System                   &system);
+
+  /**
+   * Adds the seconds of a solution at a place that may be slow: measured where @p n_iterations, those of the fastest
+   * place, are expected to take some seconds at most, else the time of one iteration times @p n_iterations, which the
+   * result "estimated" beside it tells.
+   */
+  void add_solution_time(Report                         &report,
+                         const std::string              &name,
+                         const Place                    &place,
+                         const MatrixBase<double>       &matrix,
+                         const PreconditionBase<double> &preconditioner,
+                         const System                   &system,
+                         double                          reduction,
+                         double                          n_iterations);
 
   /** Products of the vendor's library with the matrix of @p matrices, by name; empty where there is none. */
   struct VendorProduct
@@ -103,19 +132,12 @@ namespace papers
   };
   std::vector<VendorProduct> vendor_products(const Matrices &matrices, Vector<double> &x, Vector<double> &y);
 
-  /** Adds a result that the tables of doc/papers.md are made from; README's table leaves it out. */
-  inline void
-  add(Report &report, const std::string &what, const char *metric, double value, const char *unit, bool verified)
-  {
-    report.add({what, metric, value, unit, 0., verified, {}, true});
-  }
-
   /** What to run; see main.cc. */
   struct Settings
   {
-    std::string meshes, system, json; ///< json is written after each example
-    bool        large;                ///< sizes that fill a GPU, in place of the papers'
-    double      shrink;               ///< of the edges of all examples
+    std::string meshes, system;
+    bool        large;  ///< sizes that fill a GPU, in place of the papers'
+    double      shrink; ///< of the edges of all examples
   };
 
   void reproduce_p0(const Settings &settings, Report &report);

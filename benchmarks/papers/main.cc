@@ -14,17 +14,17 @@ int main(const int argc, char **argv)
     options.parse(argc, argv);
     const std::string part = options.get("part");
     PatchFEM::require(part.empty() || part == "P0" || part == "P1" || part == "P2", "--part is P0, P1 or P2.");
-    benchmark::Report report("papers", papers::places().front().backend.device_name());
-    report.threads = omp_get_max_threads();
-    const papers::Settings settings{options.get("meshes"), options.get("system"), options.get("json"),
-                                    options.flag("large"), double(options.get_int("shrink"))};
+    papers::Report report(papers::places().front().backend.device_name(), options.get("json"));
+    report.threads   = omp_get_max_threads();
+    report.processor = PatchFEM::Backend("host").device_name();
+    const papers::Settings settings{options.get("meshes"), options.get("system"), options.flag("large"),
+                                    double(options.get_int("shrink"))};
     if (part.empty() || part == "P2")
       papers::reproduce_p2(settings, report);
     if (part.empty() || part == "P1")
       papers::reproduce_p1(settings, report);
     if (part.empty() || part == "P0")
       papers::reproduce_p0(settings, report);
-    report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
   });
 }

@@ -6,6 +6,7 @@
 #include <patchfem/lac/precondition_polynomial.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace papers
 {
@@ -50,12 +51,18 @@ namespace papers
       const double entries               = system.n_entries();
       const int    block                 = system.block;
       const auto   note = [&](const Place &place, const std::string &what, const double seconds, const bool verified) {
-        add(report, key + "/" + place.name + "/" + what, "product", seconds, "s", verified);
+        report.add(key + "/" + place.name + "/" + what, "product", seconds, "s", verified);
       };
+      std::unique_ptr<Matrices> kept; // that of the host serves one core, too
       for (const Place &place : places())
       {
         place.enter();
-        Matrices   matrices(place.backend, system);
+        if (!kept || kept->backend.kind() != place.backend.kind())
+        {
+          kept.reset();
+          kept = std::make_unique<Matrices>(place.backend, system);
+        }
+        Matrices  &matrices = *kept;
         bool       verified = false;
         const auto measure  = [&](const std::string &what, const auto &matrix) {
           const double seconds = product_time(place, matrix, source, expected, verified);
@@ -89,8 +96,8 @@ namespace papers
               const std::string what = height == 0 ? (b == 1 ? "ELLPACK" : "BELL") : (b == 1 ? "SELL" : "SBELL");
               measure(height <= 32 ? what : what + " " + std::to_string(height), matrix);
               if (height <= 32)
-                add(report, key + "/" + what, "entries stored over CSR's", matrix.n_stored_elements() / entries, "1",
-                    verified);
+                report.add(key + "/" + what, "entries stored over CSR's", matrix.n_stored_elements() / entries, "1",
+                           verified);
               if (height != 32 || b == 1)
                 continue;
               SlicedEllpackMatrix<float> single;
@@ -98,8 +105,8 @@ namespace papers
               measure("SBELL fp32", single);
             }
       }
-      add(report, key, "unknowns", system.n_dofs(), "1", true);
-      add(report, key, "entries", entries, "1", true);
+      report.add(key, "unknowns", system.n_dofs(), "1", true);
+      report.add(key, "entries", entries, "1", true);
     }
 
     /** Notes what a preconditioner needs at @p place: iterations and seconds of a solution, and of its set-up. */
@@ -110,8 +117,8 @@ namespace papers
                        const System                   &system)
     {
       const Solution solution = solve(matrix, preconditioner, system, reduction);
-      add(report, name, "iterations", solution.iterations, "1", solution.verified);
-      add(report, name, "solution", solution.seconds, "s", solution.verified);
+      report.add(name, "iterations", solution.iterations, "1", solution.verified);
+      report.add(name, "solution", solution.seconds, "s", solution.verified);
     }
 
     /** One iteration of Jacobi's and of polynomials on one core and on the host. */
@@ -122,9 +129,8 @@ namespace papers
       const auto     note = [&](const std::string &what, const PreconditionBase<double> &preconditioner) {
         for (const Place &place : places())
           if (place.backend.kind() == BackendKind::host)
-            add(report, key + "/" + place.name + "/CSR/" + what, "iteration",
-                    iteration_time(place, matrices.csr(), preconditioner, system, place.n_threads == 1 ? 5 : 20), "s",
-                    true);
+            report.add(key + "/" + place.name + "/CSR/" + what, "iteration",
+                           iteration_time(place, matrices.csr(), preconditioner, system), "s", true);
         places().front().enter();
       };
       PreconditionJacobi<double> jacobi;
@@ -182,6 +188,7 @@ namespace papers
       const bool        is_quad = name == "quad";
       const std::string key     = (settings.large ? "P0 large/" : "P0/") + name;
       places().front().enter();
+      report.begin(key);
       const System system = example(name, settings);
       products(key, system, settings, report);
       if (!settings.large && name.size() <= 4)
@@ -189,7 +196,6 @@ namespace papers
         solutions(key, system, is_quad, report);
         host_iterations(key, system, is_quad, report);
       }
-      report.write(settings.json);
     }
   }
 } // namespace papers

@@ -15,24 +15,27 @@ def fail(message):
 
 
 class Run:
-    """The runs on one device: value(case, metric) by the names that benchmarks/papers/*.cc give. The newest counts, of
-    one day that with the most results; others give what it lacks, as a run may be cut short."""
+    """The runs on one device: value(case, metric) by the names that benchmarks/papers/*.cc give. The newest counts: of a
+    file's runs the last, of files that of the latest day. Others give what it lacks, as a part may be measured again."""
 
     def __init__(self):
-        paths = sorted((ROOT / "benchmarks/results").glob("papers_*.json"))
-        runs = [(json.loads(path.read_text(encoding="utf-8")), path) for path in paths]
+        runs = []
+        for path in sorted((ROOT / "benchmarks/results").glob("papers_*.json")):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            runs += [(run, path) for run in (content if isinstance(content, list) else [content])]
         if not runs:
             fail("there is no papers_*.json in benchmarks/results")
-        has_device = lambda run: any("/cuda/" in result["case"] for result in run["results"])
-        runs.sort(key=lambda item: (has_device(item[0]), item[0]["date"], len(item[0]["results"])))
-        self.run, self.path = runs[-1]
+        has_device = lambda run: run["device"] != run.get("processor")
+        runs.sort(key=lambda item: (has_device(item[0]), item[0]["date"]))
+        self.run, self.path = next(item for item in reversed(runs) if "processor" in item[0])
         self.runs = [run for run, _ in runs if run["device"] == self.run["device"]]
-        self.values = {}
+        self.values, self.commits = {}, {}
         for run in self.runs:
             for result in run["results"]:
                 if not result["verified"]:
                     fail(f"{self.path}: \"{result['case']}\" is not verified")
                 self.values[result["case"], result["metric"]] = result["value"]
+                self.commits[result["case"], result["metric"]] = f"{run['commit']} ({run['date']})"
         self.place = "cuda" if has_device(self.run) else "host"
 
     def get(self, case, metric):

@@ -39,8 +39,11 @@ def beside(ours, papers, text=ratio):
 
 def machine(run):
     content = run.run
-    commits = ", ".join(f"{one['commit']} ({one['date']})" for one in reversed(run.runs))
-    return f"{content['device']}, {content['threads']} threads of {content['processor']}; commits {commits}. A dash: not measured."
+    parts = []
+    for part in ("P0", "P1", "P2"):
+        commits = sorted({commit for (case, _), commit in run.commits.items() if case.startswith(part)})
+        parts.append(f"{part} at {', '.join(commits)}")
+    return f"{content['device']}, {content['threads']} threads of {content['processor']}; {'; '.join(parts)}. A dash: not measured."
 
 
 def p0_examples(run):
@@ -162,6 +165,11 @@ def p0_speedup(run):
     return table(header, rows)
 
 
+def host_seconds(run, case):
+    """Of a solution; those that were not run to the end say so."""
+    return ("≈ " if run.get(case, "estimated") else "") + seconds(run.get(case, "solution"))
+
+
 def p1_comparison(run):
     rows = []
     for key in ("P1/32^2", "P1/100^2", "P1/200^2", "P1/hp", "P1 large/128^3"):
@@ -171,19 +179,39 @@ def p1_comparison(run):
         for what in ("none", "Jacobi", "SSOR", "IC(0), 3 sweeps"):
             if run.get(f"{key}/{run.place}/{what}", "solution") is None:
                 continue
-            times = [run.get(f"{key}/{place}/{what}", "solution") for place in ("core", "host", run.place)]
+            cases = [f"{key}/{place}/{what}" for place in ("core", "host", run.place)]
+            times = [run.get(case, "solution") for case in cases]
             over = lambda time, further=0: ratio(time / (times[2] + further)) if time else "–"
             transfer = run.value(f"{key}/{run.place}/matrix", "transfer")
-            rows.append([f"{key.split('/')[1]}, {int(n):,}", what, f"{run.iterations(key, what):.0f}"] + [seconds(time) for time in times] +
+            rows.append([f"{key.split('/')[1]}, {int(n):,}", what, f"{run.iterations(key, what):.0f}"] + [host_seconds(run, case) for case in cases] +
                         [over(times[0]), over(times[1]), over(times[0], transfer),
                          f"{run.value(f'{key}/{run.place}/{what}', 'difference from x_sol'):.0e}"])
     return table(["system, unknowns", "preconditioner", "iterations", "one core", "all cores", run.place, "over one core", "over all", "with transfer", "error"], rows)
 
 
+def p1_hp(run):
+    rows = []
+    for number in range(100):
+        case = f"P1 hp_laplace/{number}"
+        if run.get(case, "unknowns") is None:
+            break
+        n = run.value(case, "unknowns")
+        if n < 2e5:
+            continue
+        stage = lambda *names: seconds(sum(run.value(case, f"{name} time") for name in names))
+        rows.append([f"{n / 1e6:.2f} M", f"{run.value(case, 'cells'):,}", f"{run.value(case, 'entries') / n:.0f}", f"{run.value(case, 'iterations'):.0f}",
+                     stage("mesh"), stage("dofs"), stage("extraction"), stage("sparsity", "plan"), stage("assembly"), stage("preconditioner"), stage("solve"),
+                     f"{run.value(case, 'device_peak memory') / 1e9:.3g} GB", f"{run.value(case, 'error of a known solution'):.0e}"])
+    if not rows:
+        return "Not measured yet."
+    return table(["unknowns", "cells", "entries a row", "iterations", "mesh", "unknowns numbered", "extraction", "structure", "assembly", "AMG", "solution",
+                  "device memory", "error"], rows)
+
+
 def p2_cases(run):
     cases = [(f"P2/{i + 1}", i) for i in range(len(P2["unknowns"]))]
     cases = [case for case in cases if run.get(case[0], "unknowns")]
-    return cases + ([("P2 large/1", None)] if run.get("P2 large/1", "unknowns") else [])
+    return cases + [(case, None) for case in ("P2 large/192^3", "P2 large/256^3") if run.get(case, "unknowns")]
 
 
 def of(name, i, further=None):
@@ -199,20 +227,20 @@ def size(run, key):
 def p2_matrices(run):
     number = lambda value: f"{int(value):,}"
     return table(["matrix", "unknowns", "entries"], [
-        [key.split("/")[1] if i is not None else "192^3", beside(run.value(key, "unknowns"), of("unknowns", i), number),
+        [key.split("/")[1], beside(run.value(key, "unknowns"), of("unknowns", i), number),
          beside(run.value(key, "entries"), of("entries", i), number)] for key, i in p2_cases(run)])
 
 
 def p2_products(run):
     rows = []
     for key, i in p2_cases(run):
-        core = run.product(key, "CSR", "core")
+        core = run.get(f"{key}/core/CSR", "product")
         ours = lambda what: run.get(f"{key}/{run.place}/{what}", "product")
         paper = lambda what: None if i is None else of("product seconds", i, "CPU") / of("product seconds", i, what)
         scalar = ours("CSR, a thread a row") or ours("CSR")
-        vendor = ours("cuSPARSE CSR")
-        rows.append([size(run, key), seconds(core), seconds(scalar), seconds(ours("CSR")), seconds(vendor) if vendor else "–", seconds(ours("mDIA")),
-                     beside(core / scalar, paper("CSR")), beside(core / ours("mDIA"), paper("mDIA")),
+        over = lambda what, time: beside(core / time, paper(what)) if core else "–"
+        rows.append([size(run, key), seconds(core), seconds(scalar), seconds(ours("CSR")), seconds(ours("cuSPARSE CSR")), seconds(ours("mDIA")),
+                     over("CSR", scalar), over("mDIA", ours("mDIA")),
                      beside(scalar / ours("mDIA"), None if i is None else of("product seconds", i, "CSR") / of("product seconds", i, "mDIA")),
                      ratio(ours("CSR") / ours("mDIA"))])
     return table(["unknowns", "one core", "CSR, a thread a row", "CSR", "cuSPARSE CSR", "mDIA", "CSR, a thread a row, over core", "mDIA over core",
@@ -247,8 +275,10 @@ def p2_triangles(run):
         sums = [application(what) * step for what, step in zip((exact, sweeps), steps)]
         paper = None if i in (None, 0) else of("direct seconds", i) / of("Jacobi seconds", i)
         rows.append([size(run, key), f"{steps[0]:.0f}", seconds(application(exact)), n, f"{steps[1]:.0f}", seconds(application(sweeps)),
-                     ratio(application(exact) / application(sweeps)), beside(sums[0] / sums[1], paper)])
-    return table(["unknowns", "direct: steps", "one application", "sweeps", "steps", "one application", "direct over sweeps", "over all steps"], rows)
+                     ratio(application(exact) / application(sweeps)), beside(sums[0] / sums[1], paper),
+                     *(seconds(run.solution(key, f"mDIA/{what}")) for what in (exact, sweeps, "none"))])
+    return table(["unknowns", "direct: steps", "one application", "sweeps", "steps", "one application", "direct over sweeps", "over all steps",
+                  "solution, direct", "by sweeps", "CG alone"], rows)
 
 
 def p2_speedup(run):
@@ -258,7 +288,7 @@ def p2_speedup(run):
         if core is None:
             continue
         sweeps = f"mDIA/IC(0), {best_sweeps(run, key)} sweeps"
-        rows.append([size(run, key), seconds(core)] + [ratio(core / run.solution(key, what)) for what in ("CSR/IC(0), exact", "mDIA/IC(0), exact", sweeps)]
+        rows.append([size(run, key), host_seconds(run, f"{key}/core/CSR/IC(0), exact")] + [ratio(core / run.solution(key, what)) for what in ("CSR/IC(0), exact", "mDIA/IC(0), exact", sweeps)]
                     + [P2["speed-up"]])
     return table(["unknowns", "one core, exact", "CSR, exact", "mDIA, exact", "mDIA, sweeps", "paper, average"], rows)
 

@@ -235,6 +235,7 @@ TEST_P(CGTest, SolutionUpdateOnAStreamDoesNotChangeABit)
         IterationControl limits = control(1e-10);
         limits.max_iterations   = most;
         result[i]               = cg.solve(matrix, x, b, *preconditioner, limits);
+        EXPECT_EQ(result[i].update, update);
         EXPECT_EQ(result[i].status, most == 21 ? Status::max_iterations : Status::converged);
         const std::vector<double> values = x.copy_to_host();
         solution[i].insert(solution[i].end(), values.begin(), values.end());

@@ -35,7 +35,7 @@ namespace PatchFEM
       /// Block rows in a slice.
       int slice_height = 32;
       /**
-       * Columns also as steps of 16 bits, which products on `cuda` read instead wherever all steps of a slice are that
+       * Columns also as steps of 16 bits, which products read instead wherever all steps of a slice are that
        * short: 2 bytes less for each entry, a sixth of scalar matrices in fp64, and 2 bytes more memory. For blocks of
        * 1 x 1 in slices of 32.
        */
