@@ -274,7 +274,7 @@ namespace PatchFEM
       // Rows of the prolongator have six or seven blocks, and it is stored with its transpose; those of its product with
       // the matrix up to twenty, whose values are there in stretches, beside a second copy of the prolongator's. Before
       // that there is the graph of the nodes, then rows of the patterns before their lengths are known. Coarser levels add
-      // a few per cent.
+      // a few per cent, or with small aggregates as much as the finest.
       const std::size_t n_modes = preconditioner.n_modes;
       const std::size_t block   = n_comp * n_modes * inner_size + sizeof(int);
       const std::size_t stretch = std::max<std::size_t>(n_values * inner_size / 3, std::size_t(64) << 20);
@@ -286,7 +286,8 @@ namespace PatchFEM
           static_cast<std::size_t>((n_comp > 1 ? 1.6 : 1.1) * in_blocks(inner_size)) + n_nodes * 32;
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
                                  4 * n_dofs * inner_size + pattern + std::max({product, graph, rows}) +
-                                 (preconditioner.on_patches ? patches : 0);
+                                 (preconditioner.on_patches ? patches : 0) +
+                                 (preconditioner.many_coarse ? in_blocks(inner_size) : 0);
       // Where aggregates are few, the device sums their rows in parts, [part][coarse block], in double; the next level has up
       // to 10 or 27 blocks a row. Aggregates have 15 to 40 nodes in space.
       std::size_t parts = 0;

@@ -268,6 +268,7 @@ namespace PatchFEM
       preconditioner.number_size = precision == "mixed" ? sizeof(float) : sizeof(Number);
       preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
       preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
+      preconditioner.many_coarse = solver.aggregation.aggregate_distance == 1;
       const auto forecast_with   = [&](const bool convert) {
         MemoryForecast result =
             forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),

@@ -154,16 +154,16 @@ namespace PatchFEM
           std::snprintf(text, sizeof(text), "%d/%.1f/%d", s.minimum, s.mean, s.maximum);
           return std::string(s.maximum > 0 ? text : "-");
         };
-        const auto share = [&](const std::int64_t n) {
+        const auto share = [&](const std::int64_t n, const int n_groups) {
           char text[32];
           std::snprintf(text, sizeof(text), "%.1f %%", a.n_edges > 0 ? 100. * n / a.n_edges : 0.);
-          return std::string(a.n_edges > 0 ? text : "-");
+          return std::string(n_groups > 0 ? text : "-");
         };
         table.add_value("their nodes", sizes(a.nodes_per_aggregate));
-        table.add_value("edges cut", share(a.cut_by_aggregates));
+        table.add_value("edges cut", share(a.cut_by_aggregates, a.n_aggregates));
         table.add_value("patches", a.n_patches);
         table.add_value("nodes in a patch", sizes(a.nodes_per_patch));
-        table.add_value("edges cut by patches", share(a.cut_by_patches));
+        table.add_value("edges cut by patches", share(a.cut_by_patches, a.n_patches));
         table.add_value("dropped modes", level.n_dropped_modes);
       }
       out << "Levels of the preconditioner (sizes: least/mean/most), operator complexity " << std::fixed

@@ -45,6 +45,7 @@ namespace PatchFEM
     std::size_t number_size = sizeof(double); ///< bytes of a value
     int         n_modes     = 0;              ///< of multigrid's near-null space
     bool        on_patches  = false;          ///< whether its smoother takes another copy of each level
+    bool        many_coarse = false;          ///< whether aggregates are so small that coarse levels count
   };
 
   /**
