@@ -37,6 +37,18 @@ namespace PatchFEM
     };
 
     /**
+     * Slices of one row. Two blocks of 2 x 2 fill a sector of 32 bytes four times over, so that the rows of a warp need
+     * not be next to each other; three of 3 x 3 leave five lanes idle, and a block of 6 x 6 goes by pairs.
+     */
+    template <int BR, int BC>
+    struct BlockRows
+    {
+      static constexpr int entries = BR * BC > 32 ? 2 : 1;
+      static constexpr int blocks  = BR * BC > 32 ? 1 : (BR *BC > 4 ? 32 / (BR * BC) : 2);
+      static constexpr int unroll  = 5;
+    };
+
+    /**
      * Symmetric sliced ELLPACK of b x b blocks, a block of threads to a patch. Several of them share the registers and the
      * shared memory of a multiprocessor, so that some read while others wait at a barrier.
      */
