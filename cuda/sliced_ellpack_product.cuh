@@ -40,6 +40,7 @@ namespace PatchFEM
     {
       static_assert(BR % parts == 0 && 32 % rows_per_thread == 0 && height % rows_per_thread == 0,
                     "threads share blocks and slices evenly");
+      static_assert(unroll <= 8, "what is left behind the last full group is up to 4, 2 and 1 blocks");
       using Sum = typename Target::Sum;
       if (target.skip())
         return;
@@ -177,35 +178,32 @@ namespace PatchFEM
     }
 
     /** How many sets of rows a warp takes: with the eight warps of a block at least kernels::cg_rows_per_partial. */
-    template <int BR, int BC, int entries, int blocks>
+    template <int BR, int blocks>
     constexpr int sets_of_block_rows()
     {
-      constexpr int rows_of_set = 32 / (BR * BC / entries * blocks) * BR * (tuning::block_size / 32);
+      constexpr int rows_of_set = 32 / (BR * blocks) * BR * (tuning::block_size / 32);
       return (kernels::cg_rows_per_partial + rows_of_set - 1) / rows_of_set;
     }
 
     /**
-     * Slices of one row, which are compressed rows of BR x BC blocks. As many lanes as there are entries in `blocks`
-     * blocks, each with `entries` neighbours of them, walk along a row and read its values as they stand in memory;
-     * at its end their sums are added up from lane to lane. `unroll` loads are on their way together. So that no more
-     * sums are left of a block of threads than cg_n_partials() has room for, a warp takes several rows, one set of them
-     * after the other. Pieces of odd blocks begin inside of sectors: they go through the first-level cache.
+     * Slices of one row, which are compressed rows of BR x BC blocks. BR * blocks lanes walk along a row of blocks, each
+     * with a scalar row of one block at a time, so that they read its values as they stand in memory; at its end
+     * their sums are added up from lane to lane. `unroll` blocks of a lane are on their way together. So that no more sums
+     * are left of a block of threads than cg_n_partials() has room for, a warp takes several rows, one set of
+     * them after the other. Pieces begin inside of sectors: they go through the first-level cache.
      */
-    template <int BR, int BC, int entries, int blocks, int unroll, int block_size, typename Number, typename Target>
+    template <int BR, int BC, int blocks, int unroll, int block_size, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size, 4)
         block_rows(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
     {
-      static_assert(BC % entries == 0, "neighbours are of one row");
       using Sum = typename Target::Sum;
       if (target.skip())
         return;
-      constexpr int      lanes_of_block = BR * BC / entries, lanes = lanes_of_block * blocks;
-      constexpr int      rows_at_once = 32 / lanes, n_sets = sets_of_block_rows<BR, BC, entries, blocks>();
+      constexpr int      wide  = BC % 2 == 0 ? 2 : 1; // of a load
+      constexpr int      lanes = BR * blocks, rows_at_once = 32 / lanes, n_sets = sets_of_block_rows<BR, blocks>();
       const int          lane  = threadIdx.x % 32;
-      const int          place = lane % lanes;           // in the piece of a row
-      const int          block = place / lanes_of_block; // of this piece
-      const int          a     = place % lanes_of_block / (BC / entries);
-      const int          b     = place % (BC / entries) * entries;
+      const int          block = lane % lanes / BR; // among those side by side
+      const int          a     = lane % BR;
       const std::int64_t warp  = (std::int64_t(blockIdx.x) * block_size + threadIdx.x) / 32;
       const std::int64_t first = warp * (n_sets * rows_at_once) + lane / lanes;
       double             total = 0.;
@@ -216,39 +214,37 @@ namespace PatchFEM
         const std::int64_t begin = works ? A.slice_offsets[row] : 0;
         const int          width = works ? static_cast<int>(A.slice_offsets[row + 1] - begin) : 0;
         const int         *c     = A.columns + begin;
-        const Number      *v     = A.values + begin * (BR * BC) + (a * BC + b);
+        const Number      *v     = A.values + begin * (BR * BC) + a * BC;
         Sum                sum   = 0;
         for (int k = block; k < width; k += unroll * blocks)
         {
-          int                   column[unroll];
-          Pack<Number, entries> value[unroll];
+          int                column[unroll];
+          Pack<Number, wide> value[unroll][BC / wide];
 #pragma unroll
           for (int u = 0; u < unroll; ++u)
             column[u] = k + u * blocks < width ? __ldg(c + (k + u * blocks)) : -1;
 #pragma unroll
           for (int u = 0; u < unroll; ++u)
             if (k + u * blocks < width)
-              value[u] = *reinterpret_cast<const Pack<Number, entries> *>(v + std::int64_t(k + u * blocks) * (BR * BC));
+#pragma unroll
+              for (int e = 0; e < BC / wide; ++e)
+                value[u][e] = *reinterpret_cast<const Pack<Number, wide> *>(
+                    v + std::int64_t(k + u * blocks) * (BR * BC) + e * wide);
 #pragma unroll
           for (int u = 0; u < unroll; ++u)
             if (column[u] >= 0)
             {
-              const Number *source = x + std::int64_t(column[u]) * BC + b;
+              const Number *source = x + std::int64_t(column[u]) * BC;
 #pragma unroll
-              for (int e = 0; e < entries; ++e)
-                sum += static_cast<Sum>(value[u][e]) * static_cast<Sum>(__ldg(source + e));
+              for (int b = 0; b < BC; ++b)
+                sum += static_cast<Sum>(value[u][b / wide][b % wide]) * static_cast<Sum>(__ldg(source + b));
             }
         }
-        // Over the blocks of a piece, then over the columns of a block.
         const Sum own = sum;
 #pragma unroll
         for (int k = 1; k < blocks; ++k)
-          sum += __shfl_down_sync(0xffffffffu, own, k * lanes_of_block);
-        const Sum of_entry = sum;
-#pragma unroll
-        for (int k = 1; k < BC / entries; ++k)
-          sum += __shfl_down_sync(0xffffffffu, of_entry, k);
-        if (works && block == 0 && b == 0)
+          sum += __shfl_down_sync(0xffffffffu, own, k * BR);
+        if (works && block == 0)
           total += target.use(row * BR + a, sum);
       }
       target.template finish<block_size>(total);
@@ -315,15 +311,13 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <int BR, int BC, int entries, int blocks, int unroll, typename Number, typename Target>
+    template <int BR, int BC, int blocks, int unroll, typename Number, typename Target>
     void launch_block_rows(const Cuda &where, const SlicedEllpackView<Number> &A, const Number *x, const Target &target)
     {
-      constexpr int block_size = tuning::block_size;
-      constexpr int rows =
-          block_size / 32 * (32 / (BR * BC / entries * blocks)) * sets_of_block_rows<BR, BC, entries, blocks>();
-      const unsigned int n_blocks = static_cast<unsigned int>((std::int64_t(A.n_rows) + rows - 1) / rows);
-      block_rows<BR, BC, entries, blocks, unroll, block_size>
-          <<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
+      constexpr int      block_size = tuning::block_size;
+      constexpr int      rows       = block_size / 32 * (32 / (BR * blocks)) * sets_of_block_rows<BR, blocks>();
+      const unsigned int n_blocks   = static_cast<unsigned int>((std::int64_t(A.n_rows) + rows - 1) / rows);
+      block_rows<BR, BC, blocks, unroll, block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
@@ -348,29 +342,36 @@ namespace PatchFEM
       if (A.n_rows == 0)
         return;
       using std::integral_constant;
-      const auto tuned = [&](auto height, auto br, auto bc) {
+      const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
+      const auto tuned = [&](auto br, auto bc) {
         using Tuning = tuning::SlicedEllpack<Number, br, bc>;
-        launch_sliced_ellpack_tuned<height, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
+        launch_sliced_ellpack_tuned<32, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
                                     Tuning::residency>(where, A, x, target);
       };
       const auto rectangular = [&](auto br, auto bc) {
-        if (A.slice_height == 32 && A.row_lengths == nullptr)
-          tuned(integral_constant<int, 32>(), br, bc);
+        if (is_32)
+          tuned(br, bc);
         else
           launch_sliced_ellpack_general(where, A, x, target);
       };
       const auto square = [&](auto b) {
-        if (A.slice_height == 32 && A.row_lengths == nullptr)
-          return tuned(integral_constant<int, 32>(), b, b);
+        if (is_32)
+          return tuned(b, b);
         if constexpr (b > 1)
           if (A.slice_height == 1)
           {
-            using Tuning = tuning::BlockRows<b, b>;
-            return launch_block_rows<b, b, Tuning::entries, Tuning::blocks, Tuning::unroll>(where, A, x, target);
+            using Tuning = tuning::BlockRows<b>;
+            return launch_block_rows<b, b, Tuning::blocks, Tuning::unroll>(where, A, x, target);
           }
-        if (A.slice_height % tuning::SlicedEllpack<Number, b, b>::rows_per_thread == 0)
-          return tuned(integral_constant<int, 0>(), b, b);
-        launch_sliced_ellpack_general(where, A, x, target);
+        using Tuning = tuning::AnyHeight<b, b>;
+        if constexpr (b == 1)
+          if (A.slice_height % 32 == 0)
+          {
+            using High = tuning::SlicedEllpack<Number, 1, 1>;
+            return launch_sliced_ellpack_tuned<0, 1, 1, 1, tuning::rows_per_thread_in_high_slices, High::unroll,
+                                               High::residency>(where, A, x, target);
+          }
+        launch_sliced_ellpack_tuned<0, b, b, Tuning::parts, 1, Tuning::unroll, Tuning::residency>(where, A, x, target);
       };
       switch (A.block_rows * 16 + A.block_columns)
       {
