@@ -194,8 +194,8 @@ namespace PatchFEM
           return std::min(0.95, of_rows(1.09, 6.));
         if (height == 1)
           return br == 1 ? of_rows(0.86, 1.5) : of_rows(0.9, 1.6);
-        // Pieces of lower slices are shorter than the lines of the second-level cache.
-        return of_rows(height < 32 ? 0.97 * (1. - 1. / height) : 0.97, 1.6);
+        // Pieces of lower slices are shorter than the lines of the second-level cache; of others addresses take longer.
+        return of_rows(height < 32 ? 0.96 * (1. - 1. / height) : (height == 32 ? 0.97 : 0.96), 1.6);
       }
       }
     switch (format.kind)
