@@ -204,7 +204,7 @@ namespace
         measure("SBELL, " + std::to_string(parts) + " parts, " + std::to_string(rows) + " rows a thread, unrolled " +
                       std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
                   traffic, y, [&]() {
-                  product::launch_sliced_ellpack_32<n_c, n_c, parts, rows, unroll, residency>(
+                  product::launch_sliced_ellpack_tuned<32, n_c, n_c, parts, rows, unroll, residency>(
                       Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Overwrite<double>{y.data()});
                 });
       };

@@ -125,7 +125,7 @@ namespace PatchFEM
     double stored_blocks(const PatternStatistics &pattern, const int height)
     {
       if (height >= 1 << (PatternStatistics::n_heights - 1))
-        return height >= pattern.n_rows ? double(pattern.n_rows) * pattern.longest_row
+        return height >= pattern.n_rows ? 32. * n_slices(pattern.n_rows, 32) * pattern.longest_row
                                         : double(pattern.stored[PatternStatistics::n_heights - 1]);
       // Between powers of two the one above pads no less.
       int h = 0;
@@ -214,7 +214,7 @@ namespace PatchFEM
     const auto   of_rows = [n](const double limit, const double further) {
       return limit * (n + 0.01) / (n + 0.01 + further);
     };
-    const bool tuned = format.slice_height == 32 && !format.skip_padding;
+    const int height = format.slice_height;
     if (memory.is_device)
       switch (format.kind)
       {
@@ -232,11 +232,22 @@ namespace PatchFEM
         const double patches  = n_slices(pattern.n_rows, kernels::symmetric_patch_rows(pattern.block_rows));
         return std::max(1e-3, share * std::min(1., patches / 264.));
       }
-      default:
-        if (!tuned)
-          return format.kind == Kind::sliced_ellpack && pattern.block_rows > 1 ? 0.55 : 0.4;
+      default: {
+        const int  br     = format.kind == Kind::sliced_ellpack ? pattern.block_rows : 1;
+        const int  bc     = format.kind == Kind::sliced_ellpack ? pattern.block_columns : 1;
+        const bool square = br == bc && (br <= 3 || br == 6);
+        const bool rectangular =
+            (br == 2 && bc == 3) || (br == 3 && bc == 2) || (br == 3 && bc == 6) || (br == 6 && bc == 3);
+        if (!square && !(rectangular && height == 32 && !format.skip_padding))
+          return br > 1 ? 0.55 : 0.4;
         // Adding up steps before the source can be read takes time that short rows do not hide.
-        return format.short_columns ? std::min(0.95, of_rows(1.09, 6.)) : of_rows(0.97, 1.6);
+        if (format.short_columns)
+          return std::min(0.95, of_rows(1.09, 6.));
+        if (height == 1)
+          return br == 1 ? of_rows(0.86, 1.5) : of_rows(0.9, 1.6);
+        // Pieces of lower slices are shorter than the lines of the second-level cache; of others addresses take longer.
+        return of_rows(height < 32 ? 0.96 * (1. - 1. / height) : (height == 32 ? 0.97 : 0.96), 1.6);
+      }
       }
     switch (format.kind)
     {
@@ -247,7 +258,7 @@ namespace PatchFEM
     case Kind::symmetric: // it is the arithmetic that a core waits for
       return 0.6;
     default:
-      return tuned ? (format.short_columns ? 1.1 : 1.15) : 1.;
+      return height == 32 && !format.skip_padding ? (format.short_columns ? 1.1 : 1.15) : 1.;
     }
   }
 
