@@ -406,12 +406,13 @@ namespace PatchFEM
   {
     for (unsigned int cycle = 0; cycle < parameters.refinement.n_cycles; ++cycle)
     {
-      if (cycle > 0 && parameters.refinement.adaptive)
-        refine_adaptively();
-
       CycleReport   result;
       StageSeconds &seconds = result.path.seconds;
-      seconds.mesh          = timed(communicator, progress, "mesh", [&] { make_mesh(cycle); });
+      seconds.mesh          = timed(communicator, progress, "mesh", [&] {
+        if (cycle > 0 && parameters.refinement.adaptive)
+          refine_adaptively();
+        make_mesh(cycle);
+      });
       if (cycle == 0 && first_rank)
         std::cout << "Mesh: " << summary.text() << std::endl;
       seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "row_lengths.h"
 #include "structure_tools.h"
 
 #include <patchfem/assembly/element_batches.h>
@@ -135,7 +136,7 @@ namespace PatchFEM
 
     upload(tables);
     check_jacobians();
-    order_nodes(tables, data.sorting_window);
+    order_nodes(tables, data);
     number_points_as_nodes();
     order_cells();
     resolve_constraints(tables, data.keep_constrained_entries);
@@ -246,8 +247,9 @@ namespace PatchFEM
     return Windows::size(choice);
   }
 
-  void ElementBatches::order_nodes(const ElementTables &tables, int window)
+  void ElementBatches::order_nodes(const ElementTables &tables, const AdditionalData &data)
   {
+    int                  window = data.sorting_window;
     Array<int>           first_cell(place, n_node), n_cells_of(place, n_node), order(place, n_node);
     Array<std::uint64_t> keys(place, n_node);
     run(place, n_node, kernels::FillBody{first_cell.data(), INT_MAX});
@@ -270,7 +272,12 @@ namespace PatchFEM
     chosen_window = window;
     if (window > 1)
     {
-      run(place, n_node, kernels::WindowKeyBody{order.data(), n_cells_of.data(), window, keys.data()});
+      Array<int> lengths;
+      if (cells_differ(tables))
+        lengths.copy_from(place, expected_row_lengths(tables, data.keep_constrained_entries));
+      else
+        lengths.swap(n_cells_of);
+      run(place, n_node, kernels::WindowKeyBody{order.data(), lengths.data(), window, keys.data()});
       dispatch(place, [&](auto where) {
         kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 16 + bits_for(n_node / window + 1));
       });

@@ -4,15 +4,18 @@
 #include "lac_cases.h"
 
 #include <patchfem/assembly/sparsity.h>
+#include <patchfem/base/memory.h>
 #include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/format_calibration.h>
 #include <patchfem/lac/format_model.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
 #include <patchfem/lac/symmetric_ellpack_matrix.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 
 #include <unistd.h>
 
@@ -311,6 +314,50 @@ TEST_P(FormatModelTest, ChosenSortingWindowPadsLittle)
   ElementBatches batches;
   EXPECT_THROW(batches.reinit(backend(), synthetic::cube_of_hexahedra(2, 1), ElementBatches::AdditionalData(-1)),
                Error);
+}
+
+TEST_P(FormatModelTest, SortingCountsMastersOfHangingNodes)
+{
+  // Every eleventh node hangs between two others far from it, whose rows are twice as long for that, and has a row of one.
+  ElementTables   tables = synthetic::cube_of_hexahedra(13, 1);
+  ConstraintTable lines;
+  const int       half = tables.n_nodes / 2;
+  lines.offsets.push_back(0);
+  for (int i = 3; i < half; i += 11)
+  {
+    lines.constrained.push_back(i);
+    for (const int master : {i + 1, tables.n_nodes - 1 - i})
+    {
+      lines.masters.push_back(master);
+      lines.weights.push_back(0.5);
+    }
+    lines.offsets.push_back(lines.masters.size());
+    lines.inhomogeneity.push_back(0.);
+  }
+  tables.constraints = lines;
+  ElementBatches batches;
+  batches.reinit(backend(), tables, ElementBatches::AdditionalData(256));
+  RowCells cells;
+  cells.reinit(batches);
+  Sparsity sparsity;
+  sparsity.reinit(batches, cells);
+  std::vector<std::int64_t> offsets(tables.n_nodes + 1);
+  memory::copy(Backend("host"), offsets.data(), backend(), sparsity.view().row_offsets,
+               sizeof(std::int64_t) * offsets.size());
+  std::vector<std::int64_t> lengths(tables.n_nodes);
+  for (int i = 0; i < tables.n_nodes; ++i)
+    lengths[i] = offsets[i + 1] - offsets[i];
+  const auto stored = [&]() {
+    std::int64_t sum = 0;
+    for (int i = 0; i < tables.n_nodes; i += 32)
+      sum += 32 * *std::max_element(lengths.begin() + i, lengths.begin() + std::min(i + 32, tables.n_nodes));
+    return static_cast<double>(sum);
+  };
+  const double found = stored();
+  for (int i = 0; i < tables.n_nodes; i += 256)
+    std::sort(lengths.begin() + i, lengths.begin() + std::min(i + 256, tables.n_nodes), std::greater<>());
+  EXPECT_EQ(*std::min_element(lengths.begin(), lengths.end()), 1);
+  EXPECT_LT(found, 1.05 * stored());
 }
 
 TEST_P(FormatModelTest, CalibrationIsKeptInAFile)

@@ -13,8 +13,8 @@ namespace PatchFEM
   /**
    * A discretised problem on one back end, in the numbering that everything below uses. Nodes are numbered along a
    * Hilbert curve through their positions and, inside windows of @p sorting_window nodes, by falling number of
-   * cells, so that the rows of a slice of a SlicedEllpackMatrix have nearly one length. Cells are numbered by
-   * their smallest node. Both orders depend on the mesh alone, not on the back end or the number of threads.
+   * cells, so that the rows of a slice of a SlicedEllpackMatrix have nearly one length. Where nodes hang or degrees differ
+   * the nodes of those cells count, with the masters of hanging ones. Cells are numbered by their smallest node. Both orders depend on the mesh alone, not on the back end or the number of threads.
    *
    * Where nodes and geometry nodes are the same, as with degree 1, points are numbered as nodes, so that neighbours lie
    * together and one table serves for both.
@@ -108,7 +108,7 @@ namespace PatchFEM
     };
 
     void upload(const ElementTables &tables);
-    void order_nodes(const ElementTables &tables, int window);
+    void order_nodes(const ElementTables &tables, const AdditionalData &data);
     int  choose_window(const Array<int> &order, const Array<int> &n_cells_of) const;
     void number_points_as_nodes();
     void order_cells();

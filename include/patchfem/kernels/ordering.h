@@ -160,17 +160,17 @@ namespace PatchFEM
       }
     };
 
-    /** Sort key of the node with rank @p i: its window, then falling number of cells. */
+    /** Sort key of the node with rank @p i: its window, then falling length of its row. */
     struct WindowKeyBody
     {
       const int     *node_of_rank;
-      const int     *n_cells; ///< [node]
+      const int     *lengths; ///< [node], in whatever unit, such as cells
       int            window;
       std::uint64_t *keys; ///< [rank]
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
-        const int n = n_cells[node_of_rank[i]];
+        const int n = lengths[node_of_rank[i]];
         keys[i]     = (std::uint64_t(i / window) << 16) | std::uint64_t(65535 - (n < 65535 ? n : 65535));
       }
     };
