@@ -3,6 +3,7 @@
 #include "structure_tools.h"
 
 #include <patchfem/assembly/sparsity.h>
+#include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/ordering.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/kernels/team.h>

@@ -68,7 +68,7 @@ namespace PatchFEM
       run(place, n,
           kernels::SymmetricKindsBody<Number>{A, lengths, rows, codes.data(), n_inner.data(), n_pairs.data(),
                                               n_outer.data()});
-      Array<std::uint32_t> pairs(place, scan(place, n_pairs, pair_offsets));
+      Array<std::uint32_t> pairs(place, scan(n_pairs, pair_offsets));
       run(place, n, kernels::SymmetricPairsBody<Number>{A, lengths, rows, pair_offsets.data(), pairs.data()});
       run(place, n_patches,
           kernels::SymmetricOwnersBody{n, rows, pair_offsets.data(), n_inner.data(), n_outer.data(), pairs.data(),
