@@ -66,56 +66,90 @@ namespace PatchFEM
         const int          r_0       = position % h;
         const std::int64_t slice     = (first_row + position) / h;
 
-        // A row's first blocks are on their way while the source is gathered.
-        std::int64_t at    = A.offsets[slice]; // of the block that is read next
-        const int    width = static_cast<int>((A.offsets[slice + 1] - at) / h);
-        const auto   ask   = [&](const int k, const int m) {
-          if (distance > 0 && r_0 == 0 && k < width)
-          {
-            const int          n_ahead = min(m, width - k);
-            const std::int64_t first   = A.offsets[slice] + k * h;
-            loads::prefetch(A.columns + first, n_ahead * h * sizeof(std::uint16_t));
-            loads::prefetch(A.values + first * (b * b), n_ahead * h * b * b * sizeof(Number));
-          }
-        };
-        ask(0, distance);
-
-        const int *const halo   = A.halo + A.halo_offsets[patch];
-        const int        n_halo = static_cast<int>(A.halo_offsets[patch + 1] - A.halo_offsets[patch]);
-        const int        n_near = min(n_halo, patch_rows); // whose source is in shared memory
-        const auto       keep   = [&](const int i, const Number value) { source[i % b * stride + i / b] = value; };
+        // Loads that others wait for come first, and none is used before those that need not wait for it are on their
+        // way: offsets, rows and the patch's own source, then the numbers of the halo, then its source. Meanwhile a row's
+        // first blocks and the numbers of its first slots come into the second-level cache.
+        std::int64_t       at         = A.offsets[slice]; // of the block that is read next
+        const std::int64_t end        = A.offsets[slice + 1];
+        const std::int64_t halo_begin = A.halo_offsets[patch], halo_end = A.halo_offsets[patch + 1];
+        const std::int64_t chunk_begin = A.chunk_offsets[patch], chunk_end = A.chunk_offsets[patch + 1];
+        std::uint32_t      words[rows_per_thread];
+#pragma unroll
+        for (int r = 0; r < rows_per_thread; ++r)
+          words[r] = __ldg(A.rows + first_row + position + r);
+        Number gathered[2][b * rows_per_thread]; // of the patch and of its halo
 #pragma unroll
         for (int j = 0; j < b * rows_per_thread; ++j)
         {
           const int i = j * n_threads + threadIdx.x;
           if (i < n * b)
-            keep(i, __ldg(x + first_row * b + i));
+            gathered[0][j] = __ldg(x + first_row * b + i);
         }
+
+        const int *const halo   = A.halo + halo_begin;
+        const int        n_halo = static_cast<int>(halo_end - halo_begin);
+        const int        n_near = min(n_halo, patch_rows); // whose source is in shared memory
+        int              near[b * rows_per_thread];
 #pragma unroll
         for (int j = 0; j < b * rows_per_thread; ++j)
         {
           const int i = j * n_threads + threadIdx.x;
           if (i < n_near * b)
-            keep(patch_rows * b + i, __ldg(x + std::int64_t(__ldg(halo + i / b)) * b + i % b));
+            near[j] = __ldg(halo + i / b);
         }
-        if (threadIdx.x < b)
-          slots[threadIdx.x * n_slots + chunk * patch_rows] = 0;
-
-        const std::int64_t chunk_begin = A.chunk_offsets[patch];
-        const int          n_chunks    = static_cast<int>(A.chunk_offsets[patch + 1] - chunk_begin);
-        int                row[rows_per_thread], n_blocks = 0;
-#pragma unroll
-        for (int r = 0; r < rows_per_thread; ++r)
+        const int           n_chunks       = static_cast<int>(chunk_end - chunk_begin);
+        const std::int64_t *mirror_offsets = A.mirror_offsets + chunk_begin * (patch_rows / h) + position / h;
+        std::int64_t        mirror_begin = 0, mirror_end = 0;
+        if (n_chunks > 0)
         {
-          const std::uint32_t word = __ldg(A.rows + first_row + position + r);
-          row[r]                   = SymmetricRow::row(word);
-          n_blocks                 = max(n_blocks, SymmetricRow::n_blocks(word));
+          mirror_begin = mirror_offsets[0];
+          mirror_end   = mirror_offsets[1];
         }
+
+        const int  width = static_cast<int>((end - at) / h);
+        const auto ask   = [&](const int k, const int further, const int m) { // `further` blocks behind the next one
+          if (distance > 0 && r_0 == 0 && k < width)
+          {
+              const int          n_ahead = min(m, width - k);
+              const std::int64_t first   = at + further * h;
+              loads::prefetch(A.columns + first, n_ahead * h * sizeof(std::uint16_t));
+              loads::prefetch(A.values + first * (b * b), n_ahead * h * b * b * sizeof(Number));
+          }
+        };
+        ask(0, 0, distance);
         constexpr int                 n_diagonal = b * (b + 1) / 2;
         Pack<Number, rows_per_thread> diagonal[n_diagonal];
 #pragma unroll
         for (int e = 0; e < n_diagonal; ++e)
           loads::stream(diagonal[e], A.diagonal + slice * (h * n_diagonal) + e * h + r_0);
+#pragma unroll
+        for (int j = 0; j < b * rows_per_thread; ++j)
+        {
+          const int i = j * n_threads + threadIdx.x;
+          if (i < n_near * b)
+            gathered[1][j] = __ldg(x + std::int64_t(near[j]) * b + i % b);
+        }
+        if (distance > 0 && r_0 == 0 && mirror_begin < mirror_end)
+          loads::prefetch(A.mirrors + mirror_begin, (mirror_end - mirror_begin) * sizeof(std::uint16_t));
+#pragma unroll
+        for (int j = 0; j < b * rows_per_thread; ++j)
+        {
+          const int  i    = j * n_threads + threadIdx.x;
+          const auto keep = [&](const int k, const Number value) { source[k % b * stride + k / b] = value; };
+          if (i < n * b)
+            keep(i, gathered[0][j]);
+          if (i < n_near * b)
+            keep(patch_rows * b + i, gathered[1][j]);
+        }
+        if (threadIdx.x < b)
+          slots[threadIdx.x * n_slots + chunk * patch_rows] = 0;
+        int row[rows_per_thread], n_blocks = 0;
+#pragma unroll
+        for (int r = 0; r < rows_per_thread; ++r)
+        {
+          row[r]   = SymmetricRow::row(words[r]);
+          n_blocks = max(n_blocks, SymmetricRow::n_blocks(words[r]));
+        }
 
         Sum own[rows_per_thread][b], sums[rows_per_thread][b];
         // The blocks of one step of a row. Loads come first, so that they are on their way together.
@@ -125,7 +159,7 @@ namespace PatchFEM
           Pack<Number, rows_per_thread>        value[unroll][b * b];
         };
         const auto load = [&](Step &step, const int k) {
-          ask(k + distance, unroll);
+          ask(k + distance, distance, unroll);
 #pragma unroll
           for (int u = 0; u < unroll; ++u)
             if (k + u < n_blocks)
@@ -226,13 +260,6 @@ namespace PatchFEM
           }
         }
 
-        const std::int64_t *mirror_offsets = A.mirror_offsets + chunk_begin * (patch_rows / h) + position / h;
-        std::int64_t        mirror_begin = 0, mirror_end = 0;
-        if (n_chunks > 0)
-        {
-          mirror_begin = mirror_offsets[0];
-          mirror_end   = mirror_offsets[1];
-        }
         for (int c = 0; c < n_chunks; ++c)
         {
           const std::uint16_t                 *mirrors = A.mirrors + mirror_begin + r_0;

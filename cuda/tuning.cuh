@@ -69,11 +69,11 @@ namespace PatchFEM
     struct SymmetricEllpack
     {
       static constexpr int rows_per_thread = b == 1 ? 2 : 1;
-      static constexpr int residency       = b == 1 ? 3 : 2;
+      static constexpr int residency       = b == 1 ? (sizeof(Number) == 4 ? 4 : 3) : 2;
       /// Blocks of a row whose loads are issued together.
       static constexpr int unroll = b <= 2 ? 2 : 1;
       /// Slots whose numbers are loaded before the barrier in front of their values.
-      static constexpr int n_collected = b == 1 ? 4 : (b == 6 ? 2 : 3);
+      static constexpr int n_collected = b == 1 ? 8 : (b == 6 ? 2 : 3);
       /// Blocks of a row that are asked for ahead of the one in work. Larger ones are enough on their way without.
       static constexpr int distance = b == 1 ? 6 : 0;
       /// Whether a step is loaded before the one in front of it is used.
