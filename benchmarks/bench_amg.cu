@@ -66,17 +66,31 @@ namespace
   double bytes_of(const AMGHierarchy<Number> &levels,
                   const unsigned int          level,
                   const std::string          &phase,
-                  const int                   eigenvalue_steps)
+                  const AMGParameters        &parameters)
   {
     const double A = levels.matrix(level).memory_consumption(), n = levels.matrix(level).n_rows();
+    const double vector = n * sizeof(Number);
     if (phase == "inverse")
       return n * n * 8. * 2.;
     if (phase == "smoother") // Lanczos: a product, two inner products, D^-1 r and two updates
-      return (eigenvalue_steps + 1) * A + eigenvalue_steps * 14. * n * sizeof(Number);
+      return (parameters.eigenvalue_steps + 1) * A + parameters.eigenvalue_steps * 14. * vector;
+    if (phase == "pre-smoothing" || phase == "post-smoothing")
+    {
+      if (parameters.smoother != AMGSmoother::chebyshev)
+        return 0.; // not counted
+      // Each step reads A, x and b, D^-1, r and d, and writes r, d and x; the first knows d = 0 and, before the coarse
+      // correction, x = 0.
+      const int    m    = parameters.sweeps_on(level > 0);
+      const double D    = n * levels.matrix(level).block_rows() * sizeof(Number);
+      const double step = A + D + 8. * vector;
+      return m * step - (phase == "pre-smoothing" ? 2. : 1.) * vector;
+    }
     if (level + 1 >= levels.n_levels())
       return A;
     const double P = levels.coarsening(level).prolongator().memory_consumption();
     const double C = levels.matrix(level + 1).memory_consumption();
+    if (phase == "restriction" || phase == "prolongation") // P adds to what is there
+      return P + vector * (phase == "restriction" ? 1. : 2.) + levels.matrix(level + 1).n_rows() * sizeof(Number);
     if (phase == "aggregates")
       return A;
     if (phase == "modes")
@@ -159,8 +173,8 @@ namespace
       phases.run(amg, work);
       for (const Phases::Entry &entry : phases.seconds)
       {
-        const double bytes = single ? bytes_of(amg.single_hierarchy(), entry.level, entry.phase, data.eigenvalue_steps)
-                                    : bytes_of(amg.hierarchy(), entry.level, entry.phase, data.eigenvalue_steps);
+        const double bytes = single ? bytes_of(amg.single_hierarchy(), entry.level, entry.phase, data)
+                                    : bytes_of(amg.hierarchy(), entry.level, entry.phase, data);
         Result       line{name,
                     std::string(what) + ", level " + std::to_string(entry.level) + ": " + entry.phase,
                     entry.seconds / n_dofs,
@@ -174,6 +188,8 @@ namespace
     };
     detail("set-up", set_up);
     detail("set-up again", [&]() { amg.update(problem.matrix); });
+    amg.vmult(x, b);
+    detail("cycle", [&]() { amg.vmult(x, b); });
   }
 
   template <int n_c>

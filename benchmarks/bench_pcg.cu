@@ -46,13 +46,7 @@ namespace
       grid.fill(matrix);
       matrix.extract_diagonal(d);
       reciprocal_kernel<<<blocks_for(n), 256, 0, stream>>>(d.data(), n);
-      const CSRView<double> view = matrix.view();
-      offsets                    = shorten(grid.backend, view.row_offsets, view.n_rows + 1);
-      cusparseSpMatDescr_t descriptor;
-      CUSPARSE_CHECK(cusparseCreateCsr(&descriptor, view.n_rows, view.n_columns, matrix.n_nonzero_elements(),
-                                       offsets.data(), const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-      product = std::make_unique<CuSparseProduct>(grid.backend, descriptor, n, p.data(), q.data());
+      product = std::make_unique<CuSparseProduct<double>>(matrix, p, q);
       CUBLAS_CHECK(cublasCreate(&handle));
       CUBLAS_CHECK(cublasSetStream(handle, stream));
     }
@@ -90,14 +84,13 @@ namespace
     const Vector<double> &solution() const { return x; }
 
   private:
-    std::int64_t                     n;
-    cudaStream_t                     stream;
-    const Vector<double>            &b;
-    CSRMatrix<double>                matrix;
-    Array<int>                       offsets;
-    Vector<double>                   d, x, r, z, p, q;
-    std::unique_ptr<CuSparseProduct> product;
-    cublasHandle_t                   handle = nullptr;
+    std::int64_t                             n;
+    cudaStream_t                             stream;
+    const Vector<double>                    &b;
+    CSRMatrix<double>                        matrix;
+    Vector<double>                           d, x, r, z, p, q;
+    std::unique_ptr<CuSparseProduct<double>> product;
+    cublasHandle_t                           handle = nullptr;
 
     double precondition()
     {

@@ -41,17 +41,16 @@ namespace
 
     DeviceGrid<n_c> grid;
     Vector<double>  x, y;
-    double          best_of_cusparse = 0.;
 
     /**
-     * Verifies and times @p product. @p bytes: compulsory traffic, each array once. Returns DoF/s with warm caches.
+     * Verifies and times @p product. @p bytes: compulsory traffic, each array once. Caches are warm.
      */
     template <typename Number>
-    double measure(const std::string            &what,
-                   const double                  bytes,
-                   Vector<Number>               &result,
-                   const std::function<void()>  &product,
-                   std::map<std::string, double> further = {})
+    void measure(const std::string            &what,
+                 const double                  bytes,
+                 Vector<Number>               &result,
+                 const std::function<void()>  &product,
+                 std::map<std::string, double> further = {})
     {
       result = std::numeric_limits<Number>::quiet_NaN();
       product();
@@ -70,7 +69,6 @@ namespace
       // Nearly all of the traffic is read.
       report.add(
           {title + what + size_text, "rate", rate, "DoF/s", n_dofs * report.read_rate / bytes, verified, further});
-      return rate;
     }
 
     /** Matrix bytes plus source and destination once. */
@@ -81,61 +79,55 @@ namespace
              2. * sizeof(Number) * grid.system.n_dofs();
     }
 
+    template <typename Number>
     void cusparse_csr(const std::string &what)
     {
-      CSRMatrix<double> matrix;
+      CSRMatrix<Number> matrix;
       grid.fill(matrix);
-      const CSRView<double> view    = matrix.view();
-      Array<int>            offsets = shorten(grid.backend, view.row_offsets, view.n_rows + 1);
-      cusparseSpMatDescr_t  descriptor;
-      CUSPARSE_CHECK(cusparseCreateCsr(&descriptor, view.n_rows, view.n_columns, matrix.n_nonzero_elements(),
-                                       offsets.data(), const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-      run_cusparse(what, descriptor,
-                   bytes<double>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 4ll * (view.n_rows + 1)));
-    }
-
-    void cusparse_sell(const std::string &what)
-    {
-      SlicedEllpackMatrix<double> matrix;
-      grid.fill(matrix, 1);
-      const SlicedEllpackView<double> view    = matrix.view();
-      Array<int>                      offsets = shorten(grid.backend, view.slice_offsets, view.n_slices() + 1);
-      cusparseSpMatDescr_t            descriptor;
-      CUSPARSE_CHECK(cusparseCreateSlicedEll(&descriptor, view.n_rows, view.n_columns, matrix.n_nonzero_elements(),
-                                             matrix.n_stored_elements(), view.slice_height, offsets.data(),
-                                             const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
-                                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-      run_cusparse(what, descriptor,
-                   bytes<double>(matrix.n_stored_elements(), matrix.n_stored_elements(), 4ll * (view.n_slices() + 1)));
-    }
-
-    void cusparse_bsr(const std::string &what)
-    {
-      Array<int>    offsets = shorten(grid.backend, grid.offsets.data(), grid.offsets.size());
-      Array<double> values(grid.backend, grid.n_blocks * n_c * n_c);
-      fill_bsr<<<blocks_for(grid.system.n_nodes()), 256, 0, grid.stream()>>>(grid.system, grid.offsets.data(),
-                                                                             grid.columns.data(), values.data());
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-      cusparseSpMatDescr_t descriptor;
-      CUSPARSE_CHECK(cusparseCreateBsr(&descriptor, grid.system.n_nodes(), grid.system.n_nodes(), grid.n_blocks, n_c,
-                                       n_c, offsets.data(), grid.columns.data(), values.data(), CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F, CUSPARSE_ORDER_COL));
-      run_cusparse(what, descriptor,
-                   bytes<double>(grid.n_blocks * n_c * n_c, grid.n_blocks, 4ll * (grid.system.n_nodes() + 1)));
+      Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
+      src.copy_from(x);
+      CuSparseProduct<Number> product(matrix, src, dst);
+      measure(what,
+              bytes<Number>(matrix.n_nonzero_elements(), matrix.n_nonzero_elements(), 4ll * (matrix.n_rows() + 1)), dst,
+              [&]() { product(); });
     }
 
     template <typename Number>
-    void
-    sliced(const std::string &what, const int block_size, const bool headline = false, const bool short_columns = false)
+    void cusparse_sell(const std::string &what)
+    {
+      SlicedEllpackMatrix<Number> matrix;
+      grid.fill(matrix, 1);
+      Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
+      src.copy_from(x);
+      CuSparseProduct<Number> product(matrix, src, dst);
+      measure(
+          what,
+          bytes<Number>(matrix.n_stored_elements(), matrix.n_stored_elements(), 4ll * (matrix.view().n_slices() + 1)),
+          dst, [&]() { product(); });
+    }
+
+    template <typename Number>
+    void cusparse_bsr(const std::string &what)
+    {
+      Array<Number> values(grid.backend, grid.n_blocks * n_c * n_c);
+      fill_bsr<<<blocks_for(grid.system.n_nodes()), 256, 0, grid.stream()>>>(
+          grid.system, grid.offsets.data(), grid.columns.data(), grid.node_at.data(), values.data());
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+      Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
+      src.copy_from(x);
+      CuSparseProduct<Number> product(grid.backend, grid.pattern(), n_c, values, src, dst);
+      measure(what, bytes<Number>(values.size(), grid.n_blocks, 4ll * (grid.system.n_nodes() + 1)), dst,
+              [&]() { product(); });
+    }
+
+    template <typename Number>
+    void sliced(const std::string &what, const int block_size, const bool short_columns = false)
     {
       SlicedEllpackMatrix<Number> matrix;
       grid.fill(matrix, block_size, short_columns);
       Vector<Number> src(grid.backend, x.size()), dst(grid.backend, x.size());
       src.copy_from(x);
       std::map<std::string, double> further;
-      if (headline && best_of_cusparse > 0.)
-        further["best of cuSPARSE"] = best_of_cusparse;
       // With 16-bit columns the first one of a row takes 4 bytes, and each 2.
       const std::int64_t n_columns = matrix.n_stored_elements() / (block_size * block_size);
       const std::int64_t n_words   = short_columns ? n_columns / 2 + matrix.n_rows() : n_columns;
@@ -212,7 +204,7 @@ namespace
         measure("SBELL, " + std::to_string(parts) + " parts, " + std::to_string(rows) + " rows a thread, unrolled " +
                       std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
                   traffic, y, [&]() {
-                  product::launch_sliced_ellpack_32<n_c, n_c, parts, rows, unroll, residency>(
+                  product::launch_sliced_ellpack_tuned<32, n_c, n_c, parts, rows, unroll, residency>(
                       Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Overwrite<double>{y.data()});
                 });
       };
@@ -272,12 +264,6 @@ namespace
         result[i] = at_nodes[std::size_t(grid.numbering[i / n_c]) * n_c + i % n_c];
       return result;
     }
-
-    void run_cusparse(const std::string &what, cusparseSpMatDescr_t descriptor, const double traffic)
-    {
-      CuSparseProduct product(grid.backend, descriptor, grid.system.n_dofs(), x.data(), y.data());
-      best_of_cusparse = std::max(best_of_cusparse, measure(what, traffic, y, [&]() { product(); }));
-    }
   };
 
   /** The pressure equation on voxels in the format made for it, beside the others. */
@@ -292,12 +278,12 @@ namespace
     const double              n_dofs = voxels.n_unknowns;
     char                      size[64];
     std::snprintf(size, sizeof(size), ", fp64, %.1f M DoF", 1e-6 * n_dofs);
-    const auto measure = [&](const std::string &what, const MatrixBase<double> &matrix, const double matrix_bytes) {
+    const auto measure = [&](const std::string &what, const double matrix_bytes, const std::function<void()> &product) {
       y = std::numeric_limits<double>::quiet_NaN();
-      matrix.vmult(y, x);
+      product();
       const double error = relative_difference(y.copy_to_host(), expected);
       const double bytes = matrix_bytes + 16. * n_dofs;
-      const double rate  = n_dofs / median(timer.warm(options.get_int("repetitions"), [&]() { matrix.vmult(y, x); }));
+      const double rate  = n_dofs / median(timer.warm(options.get_int("repetitions"), product));
       report.add({"pressure on voxels, " + what + size,
                   "rate",
                   rate,
@@ -308,17 +294,25 @@ namespace
     };
     {
       const CSRMatrix<double> matrix(backend, A);
-      measure("CSR", matrix, 12. * matrix.n_nonzero_elements() + 8. * n_dofs);
+      CuSparseProduct<double> theirs(matrix, x, y);
+      measure("cuSPARSE CSR", 12. * matrix.n_nonzero_elements() + 4. * n_dofs, [&]() { theirs(); });
+      measure("CSR", 12. * matrix.n_nonzero_elements() + 8. * n_dofs, [&]() { matrix.vmult(y, x); });
     }
-    for (const bool short_columns : {false, true})
+    {
+      const SlicedEllpackMatrix<double> matrix(backend, A);
+      CuSparseProduct<double>           theirs(matrix, x, y);
+      const double                      traffic = 12. * matrix.n_stored_elements() + 0.25 * n_dofs;
+      measure("cuSPARSE SELL-32", traffic, [&]() { theirs(); });
+      measure("SELL-32", traffic, [&]() { matrix.vmult(y, x); });
+    }
     {
       SlicedEllpackMatrix<double> matrix;
-      matrix.reinit(backend, A, 1, 1, {32, short_columns});
-      measure(short_columns ? "SELL-32, 16-bit columns" : "SELL-32", matrix,
-              (short_columns ? 10. : 12.) * matrix.n_stored_elements() + (short_columns ? 4.25 : 0.25) * n_dofs);
+      matrix.reinit(backend, A, 1, 1, {32, true});
+      measure("SELL-32, 16-bit columns", 10. * matrix.n_stored_elements() + 4.25 * n_dofs,
+              [&]() { matrix.vmult(y, x); });
     }
     const MDIAMatrix<double> matrix(backend, A);
-    measure("mDIA", matrix, double(matrix.memory_consumption()));
+    measure("mDIA", double(matrix.memory_consumption()), [&]() { matrix.vmult(y, x); });
   }
 
   int main_program(const int argc, char **argv)
@@ -331,48 +325,55 @@ namespace
     measure_rates(backend, report);
     {
       Products<3> elasticity(backend, options.get_int("n"), options.get_int("repetitions"), report);
-      elasticity.cusparse_csr("cuSPARSE CSR, fp64");
-      elasticity.cusparse_sell("cuSPARSE SELL-32, fp64");
-      elasticity.cusparse_bsr("cuSPARSE BSR 3x3, fp64");
+      elasticity.cusparse_csr<double>("cuSPARSE CSR, fp64");
+      elasticity.cusparse_sell<double>("cuSPARSE SELL-32, fp64");
+      elasticity.cusparse_bsr<double>("cuSPARSE BSR 3x3, fp64");
+      elasticity.cusparse_csr<float>("cuSPARSE CSR, fp32");
+      elasticity.cusparse_sell<float>("cuSPARSE SELL-32, fp32");
+      elasticity.cusparse_bsr<float>("cuSPARSE BSR 3x3, fp32");
       elasticity.csr<double>("CSR, fp64");
       elasticity.csr_kernels();
       elasticity.sliced<double>("SELL-32, fp64", 1);
-      elasticity.sliced<double>("SBELL 3x3, fp64", 3, true);
+      elasticity.sliced<double>("SBELL 3x3, fp64", 3);
       elasticity.sliced<float>("SBELL 3x3, fp32", 3);
       if (options.flag("variants"))
         elasticity.variants();
     }
     {
       Products<1> laplace(backend, options.get_int("laplace-n"), options.get_int("repetitions"), report);
-      laplace.cusparse_csr("cuSPARSE CSR, fp64");
-      laplace.cusparse_sell("cuSPARSE SELL-32, fp64");
+      laplace.cusparse_csr<double>("cuSPARSE CSR, fp64");
+      laplace.cusparse_sell<double>("cuSPARSE SELL-32, fp64");
+      laplace.cusparse_sell<float>("cuSPARSE SELL-32, fp32");
       laplace.csr<double>("CSR, fp64");
       laplace.csr_kernels();
       laplace.coordinate("COO, fp64");
       laplace.sliced<double>("SELL-32, fp64", 1);
-      laplace.sliced<double>("SELL-32, 16-bit columns, fp64", 1, true, true);
+      laplace.sliced<double>("SELL-32, 16-bit columns, fp64", 1, true);
       laplace.sliced<float>("SELL-32, fp32", 1);
-      laplace.sliced<float>("SELL-32, 16-bit columns, fp32", 1, false, true);
+      laplace.sliced<float>("SELL-32, 16-bit columns, fp32", 1, true);
       if (options.flag("variants"))
         laplace.variants();
     }
     {
       Products<6> pair(backend, options.get_int("pair-n"), options.get_int("repetitions"), report);
-      pair.cusparse_bsr("cuSPARSE BSR 6x6, fp64");
-      pair.sliced<double>("SBELL 6x6, fp64", 6, true);
+      pair.cusparse_bsr<double>("cuSPARSE BSR 6x6, fp64");
+      pair.sliced<double>("SBELL 6x6, fp64", 6);
       pair.sliced<float>("SBELL 6x6, fp32", 6);
       if (options.flag("variants"))
         pair.variants();
     }
     {
       Products<3> elasticity(backend, options.get_int("n"), options.get_int("repetitions"), report, true);
+      elasticity.cusparse_bsr<double>("cuSPARSE BSR 3x3, fp64");
+      elasticity.cusparse_bsr<float>("cuSPARSE BSR 3x3, fp32");
       elasticity.sliced<double>("SBELL 3x3, fp64", 3);
       elasticity.symmetric<double>("symmetric SBELL 3x3, fp64");
       elasticity.symmetric<float>("symmetric SBELL 3x3, fp32");
     }
     {
       Products<1> laplace(backend, options.get_int("laplace-n"), options.get_int("repetitions"), report, true);
-      laplace.sliced<double>("SELL-32, 16-bit columns, fp64", 1, false, true);
+      laplace.cusparse_sell<double>("cuSPARSE SELL-32, fp64");
+      laplace.sliced<double>("SELL-32, 16-bit columns, fp64", 1, true);
       laplace.symmetric<double>("symmetric SELL, fp64");
       laplace.symmetric<float>("symmetric SELL, fp32");
     }

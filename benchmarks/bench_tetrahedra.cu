@@ -200,7 +200,7 @@ namespace
       further["bytes"]      = bytes;
       further["B/s"]        = bytes * rate / n_dofs;
       further["difference"] = error;
-      further["expected"]   = n_dofs * report.read_rate * typical_efficiency(format, statistics, memory) /
+      further["expected"] = n_dofs * report.read_rate * typical_efficiency(format, statistics, sizeof(double), memory) /
                             product_bytes(format, statistics, sizeof(double), memory);
       report.add({"P1 tetrahedra, " + what + size_text, "rate", rate, "DoF/s", n_dofs * report.read_rate / bytes,
                   error < 400. * std::numeric_limits<double>::epsilon(), further, detail});
@@ -213,23 +213,17 @@ namespace
               {{"best of cuSPARSE as given", best_given}, {"best of cuSPARSE", best_of_cusparse}});
     }
 
-    void
-    cusparse(const std::string &what, cusparseSpMatDescr_t descriptor, const MatrixFormat &format, const bool given)
+    template <typename Matrix>
+    void cusparse(const std::string &what, const Matrix &matrix, const MatrixFormat &format, const bool given)
     {
-      CuSparseProduct product(backend, descriptor, tables.n_nodes, x.data(), y.data());
-      double         &best = given ? best_given : best_of_cusparse;
-      best                 = std::max(best, measure(what, format, [&]() { product(); }));
+      CuSparseProduct<double> product(matrix, x, y);
+      double                 &best = given ? best_given : best_of_cusparse;
+      best                         = std::max(best, measure(what, format, [&]() { product(); }));
     }
 
     void cusparse_csr(const std::string &where, const CSRMatrix<double> &matrix)
     {
-      const CSRView<double> view    = matrix.view();
-      Array<int>            offsets = shorten(backend, view.row_offsets, view.n_rows + 1);
-      cusparseSpMatDescr_t  descriptor;
-      CUSPARSE_CHECK(cusparseCreateCsr(&descriptor, view.n_rows, view.n_columns, matrix.n_nonzero_elements(),
-                                       offsets.data(), const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-      cusparse(where + ", cuSPARSE CSR", descriptor, {MatrixFormat::Kind::csr}, where[0] == 'g');
+      cusparse(where + ", cuSPARSE CSR", matrix, {MatrixFormat::Kind::csr}, where[0] == 'g');
     }
 
     void cusparse_sell(const std::string &where, const CSRMatrix<double> &csr)
@@ -238,14 +232,7 @@ namespace
       SlicedEllpackMatrix<double> matrix;
       matrix.reinit(backend, SparsityView{rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns});
       dispatch(backend, [&](auto tag) { kernels::fill_values(tag, rows, matrix.row_lengths(), matrix.view()); });
-      const SlicedEllpackView<double> view    = matrix.view();
-      Array<int>                      offsets = shorten(backend, view.slice_offsets, view.n_slices() + 1);
-      cusparseSpMatDescr_t            descriptor;
-      CUSPARSE_CHECK(cusparseCreateSlicedEll(&descriptor, view.n_rows, view.n_columns, matrix.n_nonzero_elements(),
-                                             matrix.n_stored_elements(), view.slice_height, offsets.data(),
-                                             const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
-                                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-      cusparse(where + ", cuSPARSE SELL-32", descriptor, {MatrixFormat::Kind::sliced_ellpack}, where[0] == 'g');
+      cusparse(where + ", cuSPARSE SELL-32", matrix, {MatrixFormat::Kind::sliced_ellpack}, where[0] == 'g');
     }
   };
 

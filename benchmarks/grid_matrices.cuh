@@ -2,32 +2,13 @@
 #ifndef patchfem_benchmarks_grid_matrices_cuh
 #define patchfem_benchmarks_grid_matrices_cuh
 
-#include "benchmark_cuda.h"
+#include "cusparse_product.cuh"
 #include "grid_system.h"
 
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
-
-#include <cusparse.h>
-
-#include <memory>
-
-/** GridSystem in our formats and in cuSPARSE's, filled on the device. */
+/** GridSystem in our formats and in cuSPARSE's blocks, filled on the device. */
 namespace benchmark
 {
   using namespace PatchFEM;
-
-  inline void check(const cusparseStatus_t status, const char *what)
-  {
-    require(status == CUSPARSE_STATUS_SUCCESS, std::string(what) + " failed: " + cusparseGetErrorString(status));
-  }
-
-#define CUSPARSE_CHECK(call) ::benchmark::check((call), #call)
-
-  inline unsigned int blocks_for(const std::int64_t n)
-  {
-    return static_cast<unsigned int>((n + 255) / 256);
-  }
 
   /**
    * One thread per node; @p scalar: the matrix is stored in 1 x 1 blocks. @p node_at: the node of each block row, nullptr
@@ -58,7 +39,7 @@ namespace benchmark
   }
 
   template <int n_c, typename Number>
-  __global__ void fill_csr(const __grid_constant__ GridSystem<n_c> system, const CSRView<Number> A)
+  __global__ void fill_csr(const __grid_constant__ GridSystem<n_c> system, const CSRView<Number> A, const int *node_at)
   {
     const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
     if (i >= system.n_nodes())
@@ -67,7 +48,7 @@ namespace benchmark
     for (std::int64_t k = 0; k < (A.row_offsets[i * n_c + 1] - A.row_offsets[i * n_c]) / n_c; ++k)
     {
       const int j = A.columns[A.row_offsets[i * n_c] + k * n_c] / n_c;
-      system.block(static_cast<int>(i), j, values);
+      system.block(node_at != nullptr ? node_at[i] : static_cast<int>(i), node_at != nullptr ? node_at[j] : j, values);
       for (int a = 0; a < n_c; ++a)
         for (int b = 0; b < n_c; ++b)
           A.values[A.row_offsets[i * n_c + a] + k * n_c + b] = static_cast<Number>(values[a * n_c + b]);
@@ -75,11 +56,12 @@ namespace benchmark
   }
 
   /** Blocks one after the other, each column by column. */
-  template <int n_c>
+  template <int n_c, typename Number>
   __global__ void fill_bsr(const __grid_constant__ GridSystem<n_c> system,
                            const std::int64_t                     *offsets,
                            const int                              *columns,
-                           double                                 *values)
+                           const int                              *node_at,
+                           Number                                 *values)
   {
     const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
     if (i >= system.n_nodes())
@@ -87,27 +69,12 @@ namespace benchmark
     double block[n_c * n_c];
     for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
     {
-      system.block(static_cast<int>(i), columns[e], block);
+      const int j = columns[e];
+      system.block(node_at != nullptr ? node_at[i] : static_cast<int>(i), node_at != nullptr ? node_at[j] : j, block);
       for (int a = 0; a < n_c; ++a)
         for (int b = 0; b < n_c; ++b)
-          values[(e * n_c + b) * n_c + a] = block[a * n_c + b];
+          values[(e * n_c + b) * n_c + a] = static_cast<Number>(block[a * n_c + b]);
     }
-  }
-
-  __global__ void shorten_kernel(const std::int64_t *from, int *to, const std::int64_t n)
-  {
-    const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
-    if (i < n)
-      to[i] = static_cast<int>(from[i]);
-  }
-
-  /** 64-bit offsets in 32 bits, which is what other libraries are fastest with. */
-  inline Array<int> shorten(const Backend &backend, const std::int64_t *offsets, const std::int64_t n)
-  {
-    Array<int> result(backend, n);
-    shorten_kernel<<<blocks_for(n), 256, 0, static_cast<cudaStream_t>(backend.stream())>>>(offsets, result.data(), n);
-    PATCHFEM_CUDA_CHECK_LAUNCH();
-    return result;
   }
 
   /** A grid system whose block pattern lies on the device. */
@@ -167,58 +134,11 @@ namespace benchmark
     template <typename Number>
     void fill(CSRMatrix<Number> &matrix) const
     {
-      require(numbering.empty(), "Compressed rows are filled in the numbering of the grid.");
       matrix.reinit(backend, pattern(), n_c, n_c);
-      fill_csr<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view());
+      fill_csr<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), node_at.data());
       PATCHFEM_CUDA_CHECK_LAUNCH();
       backend.synchronize();
     }
-  };
-
-  /** y = A x by cuSPARSE for one matrix descriptor; owns the descriptors and the buffer. */
-  class CuSparseProduct
-  {
-  public:
-    CuSparseProduct(const Backend &backend, cusparseSpMatDescr_t matrix, const std::int64_t n, double *x, double *y)
-        : matrix(matrix)
-    {
-      CUSPARSE_CHECK(cusparseCreate(&handle));
-      CUSPARSE_CHECK(cusparseSetStream(handle, static_cast<cudaStream_t>(backend.stream())));
-      CUSPARSE_CHECK(cusparseCreateDnVec(&source, n, x, CUDA_R_64F));
-      CUSPARSE_CHECK(cusparseCreateDnVec(&destination, n, y, CUDA_R_64F));
-      std::size_t bytes = 0;
-      CUSPARSE_CHECK(cusparseSpMV_bufferSize(handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F,
-                                             CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
-      buffer.reinit(backend, std::max<std::size_t>(bytes, 1));
-      CUSPARSE_CHECK(cusparseSpMV_preprocess(handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F,
-                                             CUSPARSE_SPMV_ALG_DEFAULT, buffer.data()));
-    }
-
-    ~CuSparseProduct()
-    {
-      cusparseDestroyDnVec(source);
-      cusparseDestroyDnVec(destination);
-      cusparseDestroySpMat(matrix);
-      cusparseDestroy(handle);
-    }
-
-    CuSparseProduct(const CuSparseProduct &)            = delete;
-    CuSparseProduct &operator=(const CuSparseProduct &) = delete;
-
-    void operator()()
-    {
-      CUSPARSE_CHECK(cusparseSpMV(handle, operation, &one, matrix, source, &zero, destination, CUDA_R_64F,
-                                  CUSPARSE_SPMV_ALG_DEFAULT, buffer.data()));
-    }
-
-  private:
-    static constexpr cusparseOperation_t operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
-
-    cusparseHandle_t     handle = nullptr;
-    cusparseSpMatDescr_t matrix;
-    cusparseDnVecDescr_t source, destination;
-    double               one = 1., zero = 0.;
-    Array<char>          buffer;
   };
 } // namespace benchmark
 

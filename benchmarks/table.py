@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes the tables of performance from the raw results in benchmarks/results: all of them for doc/performance.md, those
-of HEADLINES for README.md.
+"""Makes the tables of performance from the raw results in benchmarks/results: all of them for doc/performance.md, and
+what HEADLINES names, beside what it is compared with, for README.md.
 
   python3 benchmarks/table.py          prints all of them
   python3 benchmarks/table.py --write  puts them between the two markers in those files
@@ -17,19 +17,34 @@ import sys
 BEGIN = "<!-- performance: made by benchmarks/table.py -->"
 END = "<!-- end of performance -->"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What a reader wants first: benchmark, and patterns that the whole of case and metric match.
+# What a reader wants first: words for it, benchmark, patterns that the whole of case and metric match, and that of the
+# cases it is compared with, which must be of the same run. Of several the best counts.
 HEADLINES = [
-    ("spmv", r"Q1 .* 3D, (S.*|symmetric.*|cuSPARSE.*), fp64, .*", "rate"),
-    ("spmv", r"Q1 elasticity 3D, .*SBELL.*, fp32, .*", "rate"),
-    ("spmv", r"pressure on voxels, (mDIA|CSR), fp64, .*", "rate"),
-    ("tetrahedra", ".*", "rate"),
-    ("assembly", ".*fp64.*", "rate|extra memory"),
-    ("pcg", ".*", "time"),
-    ("pipeline", ".*", "time"),
-    ("amg", r".*AMG in fp32, (9|10)\..*", "set-up|set-up again|solution"),
-    ("multigrid", ".*", "assembly, set-up and solution: ML / PatchFEM|iterations|iterations of ML"),
-    ("cpu", ".*", ".*processes / PatchFEM"),
-    ("pressure", r"(numbering|.*Jacobi|.*AMG).*, 14\.6 M cells", "time"),
+    ("product", "spmv", r"Q1 elasticity 3D, (?!cuSPARSE).*, fp64, .*", "rate",
+     r"Q1 elasticity 3D, .*cuSPARSE.*, fp64, .*"),
+    ("product", "spmv", r"Q1 elasticity 3D, (?!cuSPARSE).*, fp32, .*", "rate",
+     r"Q1 elasticity 3D, .*cuSPARSE.*, fp32, .*"),
+    ("product", "spmv", r"Q1 Laplace 3D, (?!cuSPARSE).*, fp64, .*", "rate",
+     r"Q1 Laplace 3D, .*cuSPARSE.*, fp64, .*"),
+    ("product", "spmv", r"pressure on voxels, (?!cuSPARSE).*", "rate", r"pressure on voxels, cuSPARSE.*"),
+    ("product", "tetrahedra", r"(?!.*cuSPARSE).*", "rate", r".*cuSPARSE.*"),
+    ("conjugate gradients", "pcg", r"(?!.*cuSPARSE).* Jacobi, .*", "time", r".*cuSPARSE.*"),
+    ("assembly", "assembly", r"Q1 elasticity, .*fp64.*", "rate", None),
+    ("assembly", "assembly", r"Q1 Laplace, .*fp64.*", "rate", None),
+    ("assembly", "assembly", r"P1 Laplace, .*fp64.*", "rate", None),
+    ("multigrid: set-up", "amg", r".*AMG in fp32, (9|10)\..*", "set-up", None),
+    ("multigrid: set-up for new values", "amg", r".*AMG in fp32, (9|10)\..*", "set-up again", None),
+    ("multigrid: solution to 1e-8", "amg", r".*AMG in fp32, (9|10)\..*", "solution", None),
+    ("multigrid: memory at the peak of set-up, matrix included", "amg", r".*AMG in fp32, (9|10)\..*",
+     "memory at the peak of set-up, matrix included", None),
+    ("P3's Helmholtz problem: iterations to 1e-8", "helmholtz", r"Regular, 0\.275 M nodes, (none|chebyshev|patch, [12] x 3)",
+     "iterations", None),
+    ("P3's Helmholtz problem: iterations to 1e-8", "helmholtz", r"two materials, 1 : 100?, .*, patch, 1 x 3", "iterations", None),
+    ("multigrid: assembly, set-up and solution", "multigrid", "cantilever.*", r"assembly, set-up and solution: ML / PatchFEM", None),
+    ("multigrid: set-up and solution", "multigrid", "cube.*", r"set-up and solution: ML / PatchFEM", None),
+    ("from unknowns to solution by multigrid", "multigrid", ".*", r"all, from DoFs to solution: ML / PatchFEM", None),
+    ("pressure", "pressure", r"numbering.*, 14\.6 M cells", "time", None),
+    ("host", "cpu", ".*", r".*, \d\d+ processes / PatchFEM", None),
 ]
 PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p")]
 
@@ -49,6 +64,16 @@ def number(value, unit):
             digits = f"{value / scale:.3g}"
             return f"{digits} {prefix}{unit}"
     return f"{value:.3g} {unit}"
+
+
+def further(result):
+    """What belongs to a time: without the number of iterations it says little about a preconditioner."""
+    texts = []
+    if "iterations" in result:
+        texts.append(f"{result['iterations']} iterations")
+    if "operator complexity" in result:
+        texts.append(f"operator complexity {result['operator complexity']:.3g}")
+    return "".join(f", {text}" for text in texts)
 
 
 def read_runs(folder):
@@ -83,9 +108,47 @@ def newest(folder):
     return found
 
 
-def is_headline(key):
-    return any(key[1] == benchmark and re.fullmatch(case, key[2]) and re.fullmatch(metric, key[3])
-               for benchmark, case, metric in HEADLINES)
+def headlines(found):
+    """Of each device a table of what HEADLINES names: ours, its share of what the bytes allow, and the best beside it."""
+    lines = []
+    for device in sorted({key[0] for key in found}, reverse=True):
+        rows = []
+        for words, benchmark, ours, metric, theirs in HEADLINES:
+            matching = {
+                key: value for key, value in found.items()
+                if key[:2] == (device, benchmark) and re.fullmatch(ours, key[2]) and re.fullmatch(metric, key[3])
+            }
+            if theirs is None:
+                picked = sorted(matching.items())
+            else:
+                better = max if metric == "rate" else min
+                picked = [better(matching.items(), key=lambda item: item[1][1]["value"])] if matching else []
+            for (_, _, case, found_metric), (run, result) in picked:
+                value, unit, beside, ratio = result["value"], result["unit"], "", ""
+                more = further(result) if benchmark in ("amg", "helmholtz", "multigrid") else ""
+                if found_metric.endswith("/ PatchFEM"):
+                    stage, who = found_metric.rpartition(": ")[::2]
+                    beside, ratio = who.removesuffix(" / PatchFEM"), f"{value:.3g}"
+                    names = (f"{stage}: PatchFEM", f"PatchFEM, {run.get('threads')} threads")
+                    own = next(other for other in run["results"] if other["case"] == case and other["metric"] in names)
+                    value, unit = own["value"], own["unit"]
+                    more = further(own) if benchmark == "multigrid" else ""
+                    beside += "".join(f", {other['value']} iterations" for other in run["results"]
+                                      if other["case"] == case and other["metric"] == f"iterations of {beside}")
+                elif theirs is not None:
+                    others = [other for other in run["results"] if other["metric"] == metric and re.fullmatch(theirs, other["case"])]
+                    if others:
+                        best = better(others, key=lambda other: other["value"])
+                        quotient = value / best["value"]
+                        differs = [part for part in best["case"].split(", ") if part not in case.split(", ")]
+                        beside = f"{', '.join(differs)}: {number(best['value'], unit)}"
+                        ratio = f"{quotient if metric == 'rate' else 1 / quotient:.3g}"
+                share = f"{100 * result['fraction_of_limit']:.0f} %" if result.get("fraction_of_limit") is not None else ""
+                rows.append(f"| {words} | {case} | {number(value, unit)}{more} | {share} | {beside} | {ratio} |")
+        if rows:
+            lines += [f"**{device}**", "", "| | case | PatchFEM | of limit | beside it, same run | ratio |",
+                      "|---|---|--:|--:|---|--:|", *rows, ""]
+    return "\n".join(lines).rstrip()
 
 
 def table(found):
@@ -133,8 +196,7 @@ def main():
     if not arguments.write and not arguments.check:
         print(table(found))
         return
-    headlines = {key: value for key, value in found.items() if is_headline(key)}
-    for path, text in ((ROOT / "README.md", table(headlines)), (ROOT / "doc" / "performance.md", table(found))):
+    for path, text in ((ROOT / "README.md", headlines(found)), (ROOT / "doc" / "performance.md", table(found))):
         before, middle, after = split(path)
         if arguments.write:
             path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")

@@ -49,10 +49,10 @@ namespace PatchFEM
 
     template void parallel_for(Cuda, std::int64_t, const dense::FactorTileBody &);
     template void parallel_for(Cuda, std::int64_t, const dense::PanelBody &);
-    template void parallel_for(Cuda, std::int64_t, const dense::TrailingBody<1> &);
-    template void parallel_for(Cuda, std::int64_t, const dense::EliminateBody<1> &);
-    template void parallel_for(Cuda, std::int64_t, const dense::SolveTileBody &);
-    template void parallel_for(Cuda, std::int64_t, const dense::InverseBody<1, float> &);
-    template void parallel_for(Cuda, std::int64_t, const dense::InverseBody<1, double> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::TrailingBody<1, 1> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::EliminateBody<1, 1> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::SolveTileBody<1> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::InverseBody<1, 1, float> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::InverseBody<1, 1, double> &);
   } // namespace kernels
 } // namespace PatchFEM

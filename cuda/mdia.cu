@@ -105,6 +105,8 @@ namespace PatchFEM
   template void residual<Number>(Cuda, const MDIAView<Number> &, const Number *, const Number *, Number *);   \
   template void cg_product<Number>(Cuda, const MDIAView<Number> &, const Number *, Number *, const CGView &); \
   template void polynomial_step<Number>(Cuda, const MDIAView<Number> &, const PolynomialStep<Number> &);      \
+  template void parallel_for(Cuda, std::int64_t, const OffDiagonalValueBody<Number> &);                       \
+  template void parallel_for(Cuda, std::int64_t, const ConstantEntriesBody<Number> &);                        \
   template void parallel_for(Cuda, std::int64_t, const MDIAToCSRBody<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)

@@ -4,6 +4,7 @@
 #include "workspace.cuh"
 
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/csr.h>
 #include <patchfem/kernels/pattern_statistics.h>
 #include <patchfem/kernels/polynomial.h>
 #include <patchfem/kernels/sliced_ellpack.h>
@@ -93,35 +94,58 @@ namespace PatchFEM
           A.values[A.value_index(i, k, a, column % A.block_columns)] = source.values[e];
         }
       }
+
+      /** Slices of one row of scalars are compressed rows. */
+      template <typename Number>
+      bool is_csr(const SlicedEllpackView<Number> &A)
+      {
+        return A.slice_height == 1 && A.block_rows == 1 && A.block_columns == 1;
+      }
+
+      template <typename Number>
+      CSRView<Number> as_csr(const SlicedEllpackView<Number> &A)
+      {
+        return {A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values};
+      }
     } // namespace
 
     template <typename Number>
     void vmult(Cuda where, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
     {
+      if (is_csr(A))
+        return vmult(where, as_csr(A), src, dst);
       product::launch_sliced_ellpack(where, A, src, product::Overwrite<Number>{dst});
     }
 
     template <typename Number>
     void vmult_add(Cuda where, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
     {
+      if (is_csr(A))
+        return vmult_add(where, as_csr(A), src, dst);
       product::launch_sliced_ellpack(where, A, src, product::Add<Number>{dst});
     }
 
     template <typename Number>
     void residual(Cuda where, const SlicedEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
     {
+      if (is_csr(A))
+        return residual(where, as_csr(A), x, b, r);
       product::launch_sliced_ellpack(where, A, x, product::Residual<Number>{b, r});
     }
 
     template <typename Number>
     void cg_product(Cuda where, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
     {
+      if (is_csr(A))
+        return cg_product(where, as_csr(A), p, q, cg);
       product::launch_sliced_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
     }
 
     template <typename Number>
     void polynomial_step(Cuda where, const SlicedEllpackView<Number> &A, const PolynomialStep<Number> &step)
     {
+      if (is_csr(A))
+        return polynomial_step(where, as_csr(A), step);
       product::launch_sliced_ellpack(where, A, step.y, product::Polynomial<Number>{step});
     }
 

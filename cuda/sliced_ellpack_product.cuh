@@ -14,15 +14,19 @@ namespace PatchFEM
   namespace product
   {
     /**
-     * Tuned product: slices of 32 block rows, BR x BC blocks. A thread holds BR / parts scalar rows of rows_per_thread
-     * neighbouring block rows; what is left of the blocks is held by the threads 32 / rows_per_thread further. Half a
-     * warp or a whole one reads, for each block column, 32 columns and 32 values per entry, all contiguous, and each
-     * value once; loads of `unroll` blocks are issued before the first is used. Compulsory traffic per block row:
+     * Tuned product: BR x BC blocks in slices of @p height block rows or, where that is 0, of any height of which
+     * rows_per_thread is a divisor. A thread holds BR / parts scalar rows of rows_per_thread neighbouring block rows;
+     * what is left of the blocks is held by the threads 32 / rows_per_thread further. Half a warp or a whole one reads,
+     * for each block column, 32 columns and 32 values per entry, all contiguous in slices of 32 or more, and each value
+     * once; loads of `unroll` blocks are issued before the first is used. From lower slices it reads pieces that are as
+     * long as a slice is high: of 8 and more they are whole sectors of 32 bytes. Compulsory traffic per block row:
      * width * (BR * BC * sizeof(Number) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
      * source are read by every part, the second time from the caches. Scalar rows read 2 bytes instead of 4 in slices
-     * whose columns are known by steps of 16 bits.
+     * whose columns are known by steps of 16 bits. With row_lengths, threads stop at the end of the longest of their
+     * rows (ELLPACK-R).
      */
-    template <int BR,
+    template <int height,
+              int BR,
               int BC,
               int parts,
               int rows_per_thread,
@@ -32,26 +36,41 @@ namespace PatchFEM
               typename Number,
               typename Target>
     __global__ void __launch_bounds__(block_size, residency)
-        sliced_ellpack_32(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
+        sliced_ellpack_tuned(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
     {
-      static_assert(BR % parts == 0 && 32 % rows_per_thread == 0, "threads share blocks and slices evenly");
+      static_assert(BR % parts == 0 && 32 % rows_per_thread == 0 && height % rows_per_thread == 0,
+                    "threads share blocks and slices evenly");
+      static_assert(unroll <= 8, "what is left behind the last full group is up to 4, 2 and 1 blocks");
       using Sum = typename Target::Sum;
       if (target.skip())
         return;
       constexpr int      held   = BR / parts; // scalar rows of a block
       constexpr int      lanes  = 32 / rows_per_thread;
       const std::int64_t thread = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
-      const std::int64_t slice  = thread / (parts * lanes);
       const int          first  = static_cast<int>(thread / lanes % parts) * held;
-      const int          r_0    = static_cast<int>(thread % lanes) * rows_per_thread;
-      const std::int64_t row    = slice * 32 + r_0;
+      const std::int64_t row    = thread / (parts * lanes) * 32 + static_cast<int>(thread % lanes) * rows_per_thread;
       double             total  = 0.;
       if (row < A.n_rows)
       {
+        // The end of a row is counted in blocks where the height is known, else in slots of the slice: no division.
+        using Count              = std::conditional_t<height == 0, std::int64_t, int>;
+        const int          h     = height > 0 ? height : A.slice_height;
+        const int          slice = static_cast<int>(static_cast<unsigned int>(row) / static_cast<unsigned int>(h));
+        const int          r_0   = static_cast<int>(row) - slice * h;
         const std::int64_t begin = A.slice_offsets[slice];
-        const int          width = static_cast<int>((A.slice_offsets[slice + 1] - begin) / 32);
+        const Count        one   = height > 0 ? 1 : h;
+        Count              left  = static_cast<Count>((A.slice_offsets[slice + 1] - begin) / (height > 0 ? height : 1));
         const int         *c     = A.columns + begin + r_0;
-        const Number      *v     = A.values + begin * (BR * BC) + first * BC * 32 + r_0;
+        const Number      *v     = A.values + begin * (BR * BC) + std::int64_t(first * BC) * h + r_0;
+        if constexpr (height == 0)
+          if (A.row_lengths != nullptr)
+          {
+            int longest = 0;
+#pragma unroll
+            for (int r = 0; r < rows_per_thread; ++r)
+              longest = max(longest, row + r < A.n_rows ? __ldg(A.row_lengths + row + r) : 0);
+            left = std::int64_t(longest) * h;
+          }
 
         Sum sums[rows_per_thread][held];
 #pragma unroll
@@ -67,8 +86,8 @@ namespace PatchFEM
           constexpr int n = decltype(count)::value;
 #pragma unroll
           for (int k = 0; k < n; ++k)
-            loads::stream(column[k], c + k * 32);
-          c += n * 32;
+            loads::stream(column[k], c + std::int64_t(k) * h);
+          c += std::int64_t(n) * h;
           return [] {};
         };
         const auto by_steps = [&](auto count, auto &column) {
@@ -76,8 +95,8 @@ namespace PatchFEM
           Pack<std::uint16_t, rows_per_thread> step[n];
 #pragma unroll
           for (int k = 0; k < n; ++k)
-            loads::stream(step[k], steps + k * 32);
-          steps += n * 32;
+            loads::stream(step[k], steps + k * h);
+          steps += n * h;
           return [&column, &last, step] {
 #pragma unroll
             for (int k = 0; k < n; ++k)
@@ -95,7 +114,7 @@ namespace PatchFEM
           for (int k = 0; k < n; ++k)
 #pragma unroll
             for (int e = 0; e < held * BC; ++e)
-              loads::stream(value[k][e], v + (k * BR * BC + e) * 32);
+              loads::stream(value[k][e], v + std::int64_t(k * BR * BC + e) * h);
           decode();
 #pragma unroll
           for (int k = 0; k < n; ++k)
@@ -112,30 +131,29 @@ namespace PatchFEM
                   sums[r][a] += static_cast<Sum>(value[k][a * BC + b][r]) * x_b;
               }
             }
-          v += n * BR * BC * 32;
+          v += std::int64_t(n * BR * BC) * h;
         };
         // What is left behind the last full group goes in groups of half as many, and so on: rows may be short.
         const auto all_blocks = [&](const auto &load_columns) {
           using std::integral_constant;
-          int k = 0;
-          for (; k + unroll <= width; k += unroll)
+          for (; left >= unroll * one; left -= unroll * one)
             blocks(integral_constant<int, unroll>(), load_columns);
-          if (unroll > 4 && k + 4 <= width)
+          if (unroll > 4 && left >= 4 * one)
           {
             blocks(integral_constant<int, (unroll > 4 ? 4 : 1)>(), load_columns);
-            k += 4;
+            left -= 4 * one;
           }
-          if (unroll > 2 && k + 2 <= width)
+          if (unroll > 2 && left >= 2 * one)
           {
             blocks(integral_constant<int, (unroll > 2 ? 2 : 1)>(), load_columns);
-            k += 2;
+            left -= 2 * one;
           }
-          if (unroll > 1 && k < width)
+          if (unroll > 1 && left > 0)
             blocks(integral_constant<int, 1>(), load_columns);
         };
         bool stepwise = false;
-        if constexpr (BR == 1 && BC == 1)
-          if (A.column_steps != nullptr && width > 0)
+        if constexpr (BR == 1 && BC == 1 && height == 32)
+          if (A.column_steps != nullptr && left > 0)
           {
             steps    = A.column_steps + begin + r_0;
             stepwise = *steps == 1;
@@ -159,6 +177,79 @@ namespace PatchFEM
       target.template finish<block_size>(total);
     }
 
+    /** How many sets of rows a warp takes: with the eight warps of a block at least kernels::cg_rows_per_partial. */
+    template <int BR, int blocks>
+    constexpr int sets_of_block_rows()
+    {
+      constexpr int rows_of_set = 32 / (BR * blocks) * BR * (tuning::block_size / 32);
+      return (kernels::cg_rows_per_partial + rows_of_set - 1) / rows_of_set;
+    }
+
+    /**
+     * Slices of one row, which are compressed rows of BR x BC blocks. BR * blocks lanes walk along a row of blocks, each
+     * with a scalar row of one block at a time, so that they read its values as they stand in memory; at its end
+     * their sums are added up from lane to lane. `unroll` blocks of a lane are on their way together. So that no more sums
+     * are left of a block of threads than cg_n_partials() has room for, a warp takes several rows, one set of
+     * them after the other. Pieces begin inside of sectors: they go through the first-level cache.
+     */
+    template <int BR, int BC, int blocks, int unroll, int block_size, typename Number, typename Target>
+    __global__ void __launch_bounds__(block_size, 4)
+        block_rows(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
+    {
+      using Sum = typename Target::Sum;
+      if (target.skip())
+        return;
+      constexpr int      wide  = BC % 2 == 0 ? 2 : 1; // of a load
+      constexpr int      lanes = BR * blocks, rows_at_once = 32 / lanes, n_sets = sets_of_block_rows<BR, blocks>();
+      const int          lane  = threadIdx.x % 32;
+      const int          block = lane % lanes / BR; // among those side by side
+      const int          a     = lane % BR;
+      const std::int64_t warp  = (std::int64_t(blockIdx.x) * block_size + threadIdx.x) / 32;
+      const std::int64_t first = warp * (n_sets * rows_at_once) + lane / lanes;
+      double             total = 0.;
+      for (int set = 0; set < n_sets; ++set)
+      {
+        const std::int64_t row   = first + set * rows_at_once;
+        const bool         works = lane < lanes * rows_at_once && row < A.n_rows;
+        const std::int64_t begin = works ? A.slice_offsets[row] : 0;
+        const int          width = works ? static_cast<int>(A.slice_offsets[row + 1] - begin) : 0;
+        const int         *c     = A.columns + begin;
+        const Number      *v     = A.values + begin * (BR * BC) + a * BC;
+        Sum                sum   = 0;
+        for (int k = block; k < width; k += unroll * blocks)
+        {
+          int                column[unroll];
+          Pack<Number, wide> value[unroll][BC / wide];
+#pragma unroll
+          for (int u = 0; u < unroll; ++u)
+            column[u] = k + u * blocks < width ? __ldg(c + (k + u * blocks)) : -1;
+#pragma unroll
+          for (int u = 0; u < unroll; ++u)
+            if (k + u * blocks < width)
+#pragma unroll
+              for (int e = 0; e < BC / wide; ++e)
+                value[u][e] = *reinterpret_cast<const Pack<Number, wide> *>(
+                    v + std::int64_t(k + u * blocks) * (BR * BC) + e * wide);
+#pragma unroll
+          for (int u = 0; u < unroll; ++u)
+            if (column[u] >= 0)
+            {
+              const Number *source = x + std::int64_t(column[u]) * BC;
+#pragma unroll
+              for (int b = 0; b < BC; ++b)
+                sum += static_cast<Sum>(value[u][b / wide][b % wide]) * static_cast<Sum>(__ldg(source + b));
+            }
+        }
+        const Sum own = sum;
+#pragma unroll
+        for (int k = 1; k < blocks; ++k)
+          sum += __shfl_down_sync(0xffffffffu, own, k * BR);
+        if (works && block == 0)
+          total += target.use(row * BR + a, sum);
+      }
+      target.template finish<block_size>(total);
+    }
+
     /**
      * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
      * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
@@ -170,23 +261,24 @@ namespace PatchFEM
       using Sum = typename Target::Sum;
       if (target.skip())
         return;
-      const int          bc       = A.block_columns;
-      const std::int64_t thread   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
-      const std::int64_t in_slice = std::int64_t(A.slice_height) * A.block_rows;
-      const std::int64_t slice    = thread / in_slice;
-      const int          a        = static_cast<int>(thread % in_slice / A.slice_height);
-      const int          r        = static_cast<int>(thread % A.slice_height);
-      const std::int64_t row      = slice * A.slice_height + r;
-      double             total    = 0.;
-      if (slice < A.n_slices() && row < A.n_rows)
+      const int          bc     = A.block_columns;
+      const std::int64_t thread = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+      const unsigned int warp   = static_cast<unsigned int>(thread / 32);
+      const int          a      = static_cast<int>(warp % static_cast<unsigned int>(A.block_rows));
+      const std::int64_t row    = std::int64_t(warp / static_cast<unsigned int>(A.block_rows)) * 32 + thread % 32;
+      double             total  = 0.;
+      if (row < A.n_rows)
       {
         const std::int64_t h     = A.slice_height;
+        const int          slice = static_cast<int>(static_cast<unsigned int>(row) / static_cast<unsigned int>(h));
+        const int          r     = static_cast<int>(row - slice * h);
         const std::int64_t begin = A.slice_offsets[slice];
-        const int     width = A.row_lengths != nullptr ? A.row_lengths[row] : A.slice_width(static_cast<int>(slice));
-        const int    *c     = A.columns + begin + r;
-        const Number *v     = A.values + (begin * A.block_rows + a * h) * bc + r;
-        Sum           sum   = 0;
-        for (int k = 0; k < width; ++k, c += h, v += h * A.block_rows * bc)
+        const std::int64_t stored =
+            A.row_lengths != nullptr ? A.row_lengths[row] * h : A.slice_offsets[slice + 1] - begin;
+        const int    *c   = A.columns + begin + r;
+        const Number *v   = A.values + (begin * A.block_rows + a * h) * bc + r;
+        Sum           sum = 0;
+        for (std::int64_t k = 0; k < stored; k += h, c += h, v += h * A.block_rows * bc)
         {
           const Number *source = x + std::int64_t(loads::stream(c)) * bc;
           for (int b = 0; b < bc; ++b)
@@ -197,7 +289,8 @@ namespace PatchFEM
       target.template finish<block_size>(total);
     }
 
-    template <int BR,
+    template <int height,
+              int BR,
               int BC,
               int parts,
               int rows_per_thread,
@@ -205,16 +298,26 @@ namespace PatchFEM
               int residency,
               typename Number,
               typename Target>
-    void launch_sliced_ellpack_32(const Cuda                      &where,
-                                  const SlicedEllpackView<Number> &A,
-                                  const Number                    *x,
-                                  const Target                    &target)
+    void launch_sliced_ellpack_tuned(const Cuda                      &where,
+                                     const SlicedEllpackView<Number> &A,
+                                     const Number                    *x,
+                                     const Target                    &target)
     {
       constexpr int      block_size = tuning::block_size;
-      const std::int64_t n_threads  = std::int64_t(A.n_slices()) * (parts * 32 / rows_per_thread);
+      const std::int64_t n_threads  = (std::int64_t(A.n_rows) + 31) / 32 * (parts * 32 / rows_per_thread);
       const unsigned int n_blocks   = static_cast<unsigned int>((n_threads + block_size - 1) / block_size);
-      sliced_ellpack_32<BR, BC, parts, rows_per_thread, unroll, residency, block_size>
+      sliced_ellpack_tuned<height, BR, BC, parts, rows_per_thread, unroll, residency, block_size>
           <<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+    template <int BR, int BC, int blocks, int unroll, typename Number, typename Target>
+    void launch_block_rows(const Cuda &where, const SlicedEllpackView<Number> &A, const Number *x, const Target &target)
+    {
+      constexpr int      block_size = tuning::block_size;
+      constexpr int      rows       = block_size / 32 * (32 / (BR * blocks)) * sets_of_block_rows<BR, blocks>();
+      const unsigned int n_blocks   = static_cast<unsigned int>((std::int64_t(A.n_rows) + rows - 1) / rows);
+      block_rows<BR, BC, blocks, unroll, block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
@@ -225,7 +328,7 @@ namespace PatchFEM
                                        const Target                    &target)
     {
       constexpr int      block_size = tuning::block_size;
-      const std::int64_t n_threads  = std::int64_t(A.n_slices()) * A.slice_height * A.block_rows;
+      const std::int64_t n_threads  = (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows;
       const unsigned int n_blocks   = static_cast<unsigned int>((n_threads + block_size - 1) / block_size);
       sliced_ellpack_general<block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
       PATCHFEM_CUDA_CHECK_LAUNCH();
@@ -238,30 +341,56 @@ namespace PatchFEM
     {
       if (A.n_rows == 0)
         return;
+      using std::integral_constant;
+      const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
       const auto tuned = [&](auto br, auto bc) {
         using Tuning = tuning::SlicedEllpack<Number, br, bc>;
-        launch_sliced_ellpack_32<br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll, Tuning::residency>(
-            where, A, x, target);
+        launch_sliced_ellpack_tuned<32, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
+                                    Tuning::residency>(where, A, x, target);
       };
-      using std::integral_constant;
-      switch (A.slice_height == 32 && A.row_lengths == nullptr ? A.block_rows * 16 + A.block_columns : 0)
+      const auto rectangular = [&](auto br, auto bc) {
+        if (is_32)
+          tuned(br, bc);
+        else
+          launch_sliced_ellpack_general(where, A, x, target);
+      };
+      const auto square = [&](auto b) {
+        if (is_32)
+          return tuned(b, b);
+        if constexpr (b > 1)
+          if (A.slice_height == 1)
+          {
+            using Tuning = tuning::BlockRows<b>;
+            return launch_block_rows<b, b, Tuning::blocks, Tuning::unroll>(where, A, x, target);
+          }
+        using Tuning = tuning::AnyHeight<b, b>;
+        if constexpr (b == 1)
+          if (A.slice_height % 32 == 0)
+          {
+            using High = tuning::SlicedEllpack<Number, 1, 1>;
+            return launch_sliced_ellpack_tuned<0, 1, 1, 1, tuning::rows_per_thread_in_high_slices, High::unroll,
+                                               High::residency>(where, A, x, target);
+          }
+        launch_sliced_ellpack_tuned<0, b, b, Tuning::parts, 1, Tuning::unroll, Tuning::residency>(where, A, x, target);
+      };
+      switch (A.block_rows * 16 + A.block_columns)
       {
       case 0x11:
-        return tuned(integral_constant<int, 1>(), integral_constant<int, 1>());
+        return square(integral_constant<int, 1>());
       case 0x22:
-        return tuned(integral_constant<int, 2>(), integral_constant<int, 2>());
+        return square(integral_constant<int, 2>());
       case 0x33:
-        return tuned(integral_constant<int, 3>(), integral_constant<int, 3>());
+        return square(integral_constant<int, 3>());
       case 0x66:
-        return tuned(integral_constant<int, 6>(), integral_constant<int, 6>());
+        return square(integral_constant<int, 6>());
       case 0x23:
-        return tuned(integral_constant<int, 2>(), integral_constant<int, 3>());
+        return rectangular(integral_constant<int, 2>(), integral_constant<int, 3>());
       case 0x32:
-        return tuned(integral_constant<int, 3>(), integral_constant<int, 2>());
+        return rectangular(integral_constant<int, 3>(), integral_constant<int, 2>());
       case 0x36:
-        return tuned(integral_constant<int, 3>(), integral_constant<int, 6>());
+        return rectangular(integral_constant<int, 3>(), integral_constant<int, 6>());
       case 0x63:
-        return tuned(integral_constant<int, 6>(), integral_constant<int, 3>());
+        return rectangular(integral_constant<int, 6>(), integral_constant<int, 3>());
       default:
         return launch_sliced_ellpack_general(where, A, x, target);
       }

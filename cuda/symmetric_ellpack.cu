@@ -367,6 +367,7 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(SymmetricHalo);
     template void parallel_for(Cuda, std::int64_t, const SymmetricKeyBody &);
     template void parallel_for(Cuda, std::int64_t, const SymmetricSliceBody &);
+    template void parallel_for(Cuda, std::int64_t, const SymmetricOwnersBody &);
     template void parallel_for(Cuda, std::int64_t, const SymmetricChunksBody &);
     template void parallel_for(Cuda, std::int64_t, const FillShortBody &);
 
@@ -381,7 +382,8 @@ namespace PatchFEM
   template void parallel_for(Cuda, std::int64_t, const RowMagnitudeBody<Number> &);                                  \
   template void parallel_for(Cuda, std::int64_t, const SymmetryCheckBody<Number> &);                                 \
   template void parallel_for(Cuda, std::int64_t, const SymmetricKindsBody<Number> &);                                \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricOwnersBody<Number> &);                               \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricPairsBody<Number> &);                                \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricPairCodesBody<Number> &);                            \
   template void parallel_for(Cuda, std::int64_t, const SymmetricRanksBody<Number> &);                                \
   template void parallel_for(Cuda, std::int64_t, const SymmetricPartnersBody<Number> &);                             \
   template void parallel_for(Cuda, std::int64_t, const SymmetricMirrorsBody<Number> &);                              \

@@ -37,6 +37,31 @@ namespace PatchFEM
     };
 
     /**
+     * The same where the height of slices is not 32. A row a thread: so a warp reads from half as many slices at once where
+     * they are low, and no height is too odd. Rows of scalars are too short for that where slices are high.
+     */
+    template <int BR, int BC>
+    struct AnyHeight
+    {
+      static constexpr int parts     = BR > 3 ? 2 : 1;
+      static constexpr int entries   = BR / parts * BC;
+      static constexpr int unroll    = entries > 9 ? 1 : (entries > 4 ? 4 : (entries > 1 ? 3 : 8));
+      static constexpr int residency = entries > 4 ? 3 : 4;
+    };
+    constexpr int rows_per_thread_in_high_slices = 2; ///< of scalars, where the height is a multiple of 32
+
+    /**
+     * Slices of one row: a lane takes a row of each block, and a few blocks at once stand side by side. With more of them
+     * lanes have nothing to do at the end of a row, and there are more sums to exchange.
+     */
+    template <int b>
+    struct BlockRows
+    {
+      static constexpr int blocks = b > 2 ? 5 : 2;
+      static constexpr int unroll = b > 2 ? 3 : 5;
+    };
+
+    /**
      * Symmetric sliced ELLPACK of b x b blocks, a block of threads to a patch. Several of them share the registers and the
      * shared memory of a multiprocessor, so that some read while others wait at a barrier.
      */

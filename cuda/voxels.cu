@@ -95,7 +95,6 @@ namespace PatchFEM
     INSTANTIATE(VoxelJoinBody);
     INSTANTIATE(VoxelSurfaceBody);
     INSTANTIATE(VoxelClosedBody);
-    INSTANTIATE(VoxelClosedFlagBody);
     INSTANTIATE(VoxelPartBody);
   } // namespace kernels
 } // namespace PatchFEM

@@ -6,13 +6,14 @@
 #include "voxel_memory.h"
 #include "voxel_output.h"
 
+#include <patchfem/app/memory_forecast.h>
+#include <patchfem/app/output.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/report.h>
 #include <patchfem/app/system_solution.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/matrix_io.h>
 
-#include <deal.II/base/data_out_base.h>
 #include <deal.II/base/utilities.h>
 
 #include <algorithm>
@@ -53,15 +54,17 @@ namespace PatchFEM
       PressureRun(const PressureParameters &parameters,
                   const std::string        &directory,
                   const Backend            &backend,
-                  const std::string        &precision)
+                  const std::string        &precision,
+                  RunReport                &report)
           : parameters(parameters), backend(backend), precision(precision), fields(parameters, directory),
-            progress(true), report("pressure_poisson", parameters.output.folder, MPI_COMM_SELF),
+            progress(true), report(report), pictures(parameters.output.folder),
             cg(iteration_data<Number>(parameters.solver))
       {}
 
       void run()
       {
         const std::int64_t n_cells = fields.grid().n_cells();
+        check_cells();
         std::cout << "Cells: " << n_cells << " of size " << fields.grid().h << std::endl;
         for (unsigned int step = 0; step < parameters.n_steps; ++step)
         {
@@ -80,7 +83,6 @@ namespace PatchFEM
           if (result.path.device_forecast)
             result.path.device_peak = static_cast<double>(memory::peak(backend.kind()));
           report.add_cycle(result);
-          report.write();
           report.print_cycle(std::cout);
         }
         report.print_timing(std::cout);
@@ -93,7 +95,8 @@ namespace PatchFEM
       const std::string          precision;
       VoxelFields<dim>           fields;
       Progress                   progress;
-      RunReport                  report;
+      RunReport                 &report;
+      PictureSeries              pictures;
       Array<unsigned char>       labels;
       FaceVelocities             velocities;
       Array<double>              divergence, pressure; ///< of cells; pressure of the step before
@@ -101,8 +104,6 @@ namespace PatchFEM
       VoxelPoisson<Number>       system;
       Vector<Number>             rhs;
       ConjugateGradients<Number> cg;
-
-      std::vector<std::pair<double, std::string>> pictures;
 
       template <typename Work>
       double stage(const std::string &name, const Work &work)
@@ -158,11 +159,31 @@ namespace PatchFEM
         seconds.assembly = stage("right-hand side", [&] { assemble(grid_scale(), rhs); });
       }
 
+      /**
+       * Throws Error if the cells do not fit on the host, before any is made: labels, velocities and divergence there, and
+       * if the back end is the host as well, another copy and the pressure. What the fluid takes is not known yet.
+       */
+      void check_cells() const
+      {
+        const VoxelGrid &grid    = fields.grid();
+        const auto       n_cells = static_cast<double>(grid.n_cells());
+        double           bytes   = n_cells;
+        for (int d = 0; d < 3; ++d)
+          bytes += sizeof(double) * static_cast<double>(grid.n_faces(d));
+        if (!parameters.divergence.empty())
+          bytes += sizeof(double) * n_cells;
+        if (backend.kind() != BackendKind::cuda)
+          bytes += bytes + sizeof(double) * n_cells;
+        char number[32];
+        std::snprintf(number, sizeof(number), "%.3g", n_cells);
+        require_host_memory(bytes, "A box of " + std::string(number) + " cells takes");
+      }
+
       /** Throws Error if the step does not fit, before anything is allocated for it. */
       void check_memory(const std::size_t n_fluid, PathReport &path) const
       {
-        const std::size_t forecast =
-            forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision, !fields.divergence().empty());
+        const std::size_t forecast  = forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision,
+                                                            !fields.divergence().empty(), fields.has_exact_pressure());
         const std::size_t available = backend.free_memory() + in_use();
         if (forecast > available)
         {
@@ -232,7 +253,8 @@ namespace PatchFEM
           if (!solved.success())
             throw Error(solved.message(path.preconditioner) + remedy(solved.status, std::is_same_v<Number, float>));
           null_space.project(x);
-          path.n_iterations = solved.n_iterations;
+          path.n_iterations    = solved.n_iterations;
+          path.solution_update = to_string(solved.update);
         });
         Vector<Number> residual(backend, rhs.size());
         matrix.residual(residual, x, rhs);
@@ -311,7 +333,7 @@ namespace PatchFEM
         exported.block_size  = 1;
         exported.n_near_null = 1;
         exported.near_null.assign(exported.rhs.size(), 1.);
-        write_linear_system(exported, parameters.output.folder + "/" + parameters.general.export_system);
+        write_linear_system(exported, parameters.general.export_file(parameters.output.folder));
       }
 
       void write_output(const unsigned int step, const ProjectionReport &projection)
@@ -327,21 +349,19 @@ namespace PatchFEM
         for (int d = 0; d < 3; ++d)
           picture.velocity[d] = velocities.component[d].to_vector();
         write_voxels<dim>(parameters.output.folder + "/" + name, fields.grid(), fields.lower_corner(), picture);
-        pictures.emplace_back(projection.time, name);
-        write_file(parameters.output.folder + "/solution.pvd",
-                   [&](std::ostream &out) { dealii::DataOutBase::write_pvd_record(out, pictures); });
+        pictures.add(projection.time, name);
       }
     };
 
     template <int dim>
-    void run_in(const PressureParameters &parameters, const std::string &directory)
+    void run_in(const PressureParameters &parameters, const std::string &directory, RunReport &report)
     {
       std::string   precision = parameters.general.precision;
       const Backend backend   = choose_backend(parameters.general.backend, parameters.solver, precision);
       if (precision == "single")
-        PressureRun<dim, float>(parameters, directory, backend, precision).run();
+        PressureRun<dim, float>(parameters, directory, backend, precision, report).run();
       else
-        PressureRun<dim, double>(parameters, directory, backend, precision).run();
+        PressureRun<dim, double>(parameters, directory, backend, precision, report).run();
     }
   } // namespace
 
@@ -356,13 +376,18 @@ namespace PatchFEM
     return parameters.output;
   }
 
-  void PressureApplication::run(const std::string &directory, const MPI_Comm communicator)
+  std::string PressureApplication::export_file() const
+  {
+    return parameters.general.export_file(parameters.output.folder);
+  }
+
+  void PressureApplication::run(const std::string &directory, RunReport &report, const MPI_Comm communicator)
   {
     require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
             "pressure_poisson runs in one process; start it without mpiexec.");
     if (parameters.general.dimension == 2)
-      run_in<2>(parameters, directory);
+      run_in<2>(parameters, directory, report);
     else
-      run_in<3>(parameters, directory);
+      run_in<3>(parameters, directory, report);
   }
 } // namespace PatchFEM

@@ -19,7 +19,8 @@ namespace PatchFEM
     std::string       name() const override { return "pressure_poisson"; }
     void              declare_parameters(dealii::ParameterHandler &prm) const override;
     OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override;
-    void              run(const std::string &directory, MPI_Comm communicator) override;
+    std::string       export_file() const override;
+    void              run(const std::string &directory, RunReport &report, MPI_Comm communicator) override;
 
   private:
     PressureParameters parameters;

@@ -56,8 +56,8 @@ namespace PatchFEM
                 "The entry Domain/Cells must have integers from 1 to 1000000: '" + parameters.cells + "'.");
         box.n[d] = static_cast<int>(cells[d]);
       }
-      const std::vector<double> size = numbers(parameters.cell_size, 1, constants, "Domain/Cell size");
-      box.h                          = size[0];
+      if (!parameters.cell_size.empty())
+        box.h = numbers(parameters.cell_size, 1, constants, "Domain/Cell size")[0];
       require(box.h > 0., "The entry Domain/Cell size must be above 0.");
       if (!parameters.lower_corner.empty())
       {

@@ -9,14 +9,16 @@ namespace PatchFEM
                                     const std::size_t         n_fluid,
                                     const PressureParameters &parameters,
                                     const std::string        &precision,
-                                    const bool                with_divergence)
+                                    const bool                with_divergence,
+                                    const bool                with_errors)
   {
     const std::size_t n_cells = grid.n_cells();
-    const std::size_t n_words = (static_cast<std::size_t>(grid.n[0]) + 31) / 32 * grid.n[1] * grid.n[2];
+    const std::size_t n_words = grid.n_words();
     const std::size_t number = precision == "single" ? 4 : 8, inner = precision == "double" ? 8 : 4;
 
-    // Labels, velocities, pressure and what else cells have; words with their numbers and entries.
-    std::size_t cells = n_cells + 8 * n_cells * (1 + with_divergence);
+    // Labels, velocities, pressure and what else cells have, for errors the exact pressure and the difference to it; words
+    // with their numbers and entries.
+    std::size_t cells = n_cells + 8 * n_cells * (1 + with_divergence + 2 * with_errors);
     for (int d = 0; d < 3; ++d)
       cells += 8 * static_cast<std::size_t>(grid.n_faces(d));
     cells += n_words * 32;

@@ -30,8 +30,10 @@ namespace PatchFEM
                       "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.");
     prm.declare_entry("Lower corner", "", Patterns::Anything(),
                       "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.");
-    prm.declare_entry("Cell size", "1", Patterns::Anything(),
-                      "Edge of a cell, which is a cube; a number or a formula of constants. An Image has its own.");
+    prm.declare_entry(
+        "Cell size", "", Patterns::Anything(),
+        "Edge of a cell, which is a cube; a number or a formula of constants. Empty is 1, or what an Image "
+        "says.");
     prm.declare_entry(
         "Image", "", Patterns::Anything(),
         "A VTK legacy file (STRUCTURED_POINTS, one array of scalars) with the cells' labels, 0 for solid, 1 "
@@ -99,8 +101,9 @@ namespace PatchFEM
     require(!image.empty() || !cells.empty(), "Domain/Cells is empty; give the cells in each direction, or an Image.");
     require(!image.empty() || !fluid.empty(),
             "Domain/Fluid is empty; give a formula that says where fluid is, or an Image.");
-    require(image.empty() || (cells.empty() && lower_corner.empty()),
-            "Domain/Image has cells and a corner of its own; leave Cells and Lower corner empty.");
+    require(
+        image.empty() || (cells.empty() && lower_corner.empty() && cell_size.empty()),
+        "Domain/Image has cells, their size and a corner of its own; leave Cells, Cell size and Lower corner empty.");
 
     prm.enter_subsection("Time");
     start   = constant(prm.get("Start"), general.constants, "Time/Start");

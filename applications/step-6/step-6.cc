@@ -153,6 +153,11 @@ void Step6<dim>::run()
 
 int main(int argc, char **argv)
 {
+  if (argc > 1 && std::string(argv[1]).rfind("-", 0) == 0)
+  {
+    std::cout << "Usage: step-6 [auto | host | cuda]" << std::endl;
+    return std::string(argv[1]) == "--help" ? 0 : 1;
+  }
   try
   {
     Step6<2>(argc > 1 ? argv[1] : "auto").run();

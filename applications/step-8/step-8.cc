@@ -19,7 +19,8 @@
 #include <patchfem/assembly/evaluation_dealii.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/lac/dealii_interface_dealii.h>
-#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/near_null_space.h>
+#include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/solver_cg_dealii.h>
 
 #include <fstream>
@@ -123,8 +124,9 @@ void Step8<dim>::solve()
   SolverControl      solver_control(2000, 1e-10 * system_rhs.l2_norm());
   PatchFEM::SolverCG solver(solver_control); // (*) the same names in another namespace
 
-  PatchFEM::PreconditionBlockJacobi<double> preconditioner;
-  preconditioner.initialize(system_matrix);
+  // (*) Multigrid, whose coarse levels represent translations and rotations: the near-null space of elasticity.
+  PatchFEM::PreconditionAMG<double> preconditioner;
+  preconditioner.initialize(system_matrix, PatchFEM::NearNullSpace::rigid_body_modes(dim, batches->node_points()));
 
   PatchFEM::Vector<double> x(backend, system_rhs.size());
   solver.solve(system_matrix, x, system_rhs, preconditioner);
@@ -185,6 +187,11 @@ void Step8<dim>::run()
 
 int main(int argc, char **argv)
 {
+  if (argc > 1 && std::string(argv[1]).rfind("-", 0) == 0)
+  {
+    std::cout << "Usage: step-8 [auto | host | cuda]" << std::endl;
+    return std::string(argv[1]) == "--help" ? 0 : 1;
+  }
   try
   {
     Step8<2>(argc > 1 ? argv[1] : "auto").run();

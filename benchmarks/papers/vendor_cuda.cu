@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lab.h"
 
-#include "grid_matrices.cuh"
+#include "cusparse_product.cuh"
 
 namespace papers
 {
@@ -21,13 +21,12 @@ namespace papers
             values[(e * b + c) * b + a] = A.values[A.row_offsets[i * b + a] + (e - pattern.row_offsets[i]) * b + c];
     }
 
-    /** What a descriptor points to, and the product with it. */
+    /** The arrays of a product, and the product with them. */
     struct Data
     {
-      Array<int>                       offsets;
-      Array<double>                    values;
-      SlicedEllpackMatrix<double>      sell;
-      std::unique_ptr<CuSparseProduct> product;
+      Array<double>                            values;
+      SlicedEllpackMatrix<double>              sell;
+      std::unique_ptr<CuSparseProduct<double>> product;
     };
   } // namespace
 
@@ -37,46 +36,30 @@ namespace papers
     const Backend             &backend = matrices.backend;
     if (backend.kind() != BackendKind::cuda)
       return result;
-    const auto take = [&](const char *name, const std::shared_ptr<Data> &data, cusparseSpMatDescr_t descriptor) {
-      data->product = std::make_unique<CuSparseProduct>(backend, descriptor, x.size(), x.data(), y.data());
+    const auto take = [&](const char *name, const std::shared_ptr<Data> &data) {
       result.push_back({name, [data]() { (*data->product)(); }});
     };
-    const CSRView<double> csr = matrices.csr().view();
-    cusparseSpMatDescr_t  descriptor;
     {
       const auto data = std::make_shared<Data>();
-      data->offsets   = shorten(backend, csr.row_offsets, csr.n_rows + 1);
-      CUSPARSE_CHECK(cusparseCreateCsr(&descriptor, csr.n_rows, csr.n_columns, matrices.csr().n_nonzero_elements(),
-                                       data->offsets.data(), const_cast<int *>(csr.columns), csr.values,
-                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-      take("cuSPARSE CSR", data, descriptor);
+      data->product   = std::make_unique<CuSparseProduct<double>>(matrices.csr(), x, y);
+      take("cuSPARSE CSR", data);
     }
     {
       const auto data = std::make_shared<Data>();
       matrices.sliced(data->sell, 1, 32);
-      const SlicedEllpackView<double> view = data->sell.view();
-      data->offsets                        = shorten(backend, view.slice_offsets, view.n_slices() + 1);
-      CUSPARSE_CHECK(cusparseCreateSlicedEll(&descriptor, view.n_rows, view.n_columns, data->sell.n_nonzero_elements(),
-                                             data->sell.n_stored_elements(), 32, data->offsets.data(),
-                                             const_cast<int *>(view.columns), view.values, CUSPARSE_INDEX_32I,
-                                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-      take("cuSPARSE SELL", data, descriptor);
+      data->product = std::make_unique<CuSparseProduct<double>>(data->sell, x, y);
+      take("cuSPARSE SELL", data);
     }
     if (matrices.block > 1)
     {
       const auto         data    = std::make_shared<Data>();
       const SparsityView pattern = matrices.pattern();
-      const int          b       = matrices.block;
-      data->offsets              = shorten(backend, pattern.row_offsets, pattern.n_rows + 1);
       data->values.reinit(backend, matrices.csr().n_nonzero_elements());
       fill_blocks<<<blocks_for(pattern.n_rows), 256, 0, static_cast<cudaStream_t>(backend.stream())>>>(
-          pattern, b, csr, data->values.data());
+          pattern, matrices.block, matrices.csr().view(), data->values.data());
       PATCHFEM_CUDA_CHECK_LAUNCH();
-      CUSPARSE_CHECK(cusparseCreateBsr(&descriptor, pattern.n_rows, pattern.n_columns, data->values.size() / (b * b), b,
-                                       b, data->offsets.data(), const_cast<int *>(pattern.columns), data->values.data(),
-                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F,
-                                       CUSPARSE_ORDER_COL));
-      take("cuSPARSE BSR", data, descriptor);
+      data->product = std::make_unique<CuSparseProduct<double>>(backend, pattern, matrices.block, data->values, x, y);
+      take("cuSPARSE BSR", data);
     }
     return result;
   }

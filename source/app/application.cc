@@ -5,6 +5,7 @@
 
 #include <deal.II/base/multithread_info.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -44,6 +45,27 @@ namespace PatchFEM
       return result;
     }
 
+    /** The exception that is being handled, in a sentence. */
+    std::string message_of_exception()
+    {
+      try
+      {
+        throw;
+      }
+      catch (const Error &error)
+      {
+        return error.what();
+      }
+      catch (const std::bad_alloc &)
+      {
+        return "There is not enough memory for this problem; use fewer cells or unknowns.";
+      }
+      catch (const std::exception &error)
+      {
+        return std::string("Something went wrong inside a library: ") + error.what();
+      }
+    }
+
     void run(const CommandLine &command_line, Application &application, const MPI_Comm communicator)
     {
       const bool first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
@@ -76,7 +98,18 @@ namespace PatchFEM
                                dealii::ParameterHandler::ShortText | dealii::ParameterHandler::KeepDeclarationOrder);
         });
       }
-      application.run(file.has_parent_path() ? file.parent_path().string() : ".", communicator);
+      RunReport report(application.name(), folder, communicator);
+      report.start(application.export_file());
+      try
+      {
+        application.run(file.has_parent_path() ? file.parent_path().string() : ".", report, communicator);
+      }
+      catch (const std::exception &)
+      {
+        report.fail(message_of_exception());
+        throw;
+      }
+      report.finish();
     }
 
     /** A Problem with a physics. */
@@ -100,14 +133,16 @@ namespace PatchFEM
         return parameters.output;
       }
 
-      void run(const std::string &directory, const MPI_Comm communicator) override
+      std::string export_file() const override { return parameters.general.export_file(parameters.output.folder); }
+
+      void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override
       {
         parameters.mesh.directory  = directory;
         const Constants &constants = parameters.general.constants;
         if (parameters.general.dimension == 2)
-          Problem<2>(physics.name(), parameters, physics.make_physics<2>(constants), communicator).run();
+          Problem<2>(parameters, physics.make_physics<2>(constants), report, communicator).run();
         else
-          Problem<3>(physics.name(), parameters, physics.make_physics<3>(constants), communicator).run();
+          Problem<3>(parameters, physics.make_physics<3>(constants), report, communicator).run();
       }
 
     private:
@@ -124,7 +159,12 @@ namespace PatchFEM
 
   int application_main(int argc, char **argv, Application &application)
   {
-    if (argc == 2 && (std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h"))
+    if (argc == 1)
+    {
+      std::cerr << CommandLine::usage(application.name());
+      return 1;
+    }
+    if (std::any_of(argv + 1, argv + argc, [](const std::string &s) { return s == "--help" || s == "-h"; }))
     {
       std::cout << CommandLine::usage(application.name()) << "\nAll parameters with their defaults:\n\n";
       dealii::ParameterHandler prm;
@@ -148,17 +188,9 @@ namespace PatchFEM
       run(command_line, application, communicator);
       return 0;
     }
-    catch (const Error &error)
+    catch (const std::exception &)
     {
-      message = error.what();
-    }
-    catch (const std::bad_alloc &)
-    {
-      message = "There is not enough memory for this problem; use fewer refinements or a lower degree.";
-    }
-    catch (const std::exception &error)
-    {
-      message = std::string("Something went wrong inside a library: ") + error.what();
+      message = message_of_exception();
     }
 
     // Most errors meet all ranks, and one message is enough; the others wait for the first rank to end the job, and

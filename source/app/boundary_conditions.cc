@@ -51,13 +51,11 @@ namespace PatchFEM
       {
         if (texts[c] == "free" && allow_free)
           continue;
-        if (texts[c] == "exact")
-        {
-          require(c < exact.size(),
-                  "The entry " + entry + " says 'exact', but there is no exact solution; fill Exact solution/Formula.");
-          texts[c] = exact[c];
-        }
-        formulas[c] = Expression<dim>(texts[c], constants, entry);
+        const bool is_exact = texts[c] == "exact";
+        require(!is_exact || c < exact.size(),
+                "The entry " + entry + " says 'exact', but there is no exact solution; fill Exact solution/Formula.");
+        formulas[c] = is_exact ? Expression<dim>(exact[c], constants, "Exact solution/Formula")
+                               : Expression<dim>(texts[c], constants, entry);
       }
       if (item.all)
       {

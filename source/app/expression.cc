@@ -111,6 +111,9 @@ namespace PatchFEM
       const std::string name = dealii::Utilities::trim(item.substr(0, equals));
       require(!name.empty() && name != "x" && name != "y" && name != "z",
               "The entry Constants cannot define '" + name + "'; choose a name that is not a coordinate.");
+      require(constants.count(name) == 0,
+              name == "pi" ? "The entry Constants defines 'pi', which is there already; choose another name."
+                           : "The entry Constants defines '" + name + "' twice.");
       const Expression<3> expression(dealii::Utilities::trim(item.substr(equals + 1)), constants, "Constants");
       require(expression.is_constant(),
               "The constant '" + name + "' depends on a coordinate; write the formula where it is used.");

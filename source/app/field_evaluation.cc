@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <set>
 
 namespace PatchFEM
@@ -58,12 +59,17 @@ namespace PatchFEM
     {
       std::map<int, std::vector<double>> values;
       for (const CellTable &batch : tables.batches)
-        for (const int material : std::set<int>(batch.material_ids.begin(), batch.material_ids.end()))
+      {
+        std::set<int> materials; // neighbours mostly share theirs
+        std::unique_copy(batch.material_ids.begin(), batch.material_ids.end(),
+                         std::inserter(materials, materials.end()));
+        for (const int material : materials)
         {
           std::vector<double> &list = values[material];
           list.resize(n_values);
           evaluate(Point<dim>(), material, list.data());
         }
+      }
       // One value for all needs no table on the back end.
       const bool equal = std::all_of(values.begin(), values.end(),
                                      [&](const auto &item) { return item.second == values.begin()->second; });

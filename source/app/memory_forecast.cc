@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace PatchFEM
@@ -18,6 +19,9 @@ namespace PatchFEM
       double      mean    = 0.;
       std::size_t longest = 0;
       double      padding = 1.; ///< stored over present blocks, in slices
+
+      // Of HybridMatrix, over present ones: those in ELLPACK with padding, and those in coordinates.
+      double regular = 1., rest = 0.;
     };
 
     RowLengths sample_row_lengths(const ElementTables &tables, const int slice_height, const int sorting_window)
@@ -36,16 +40,23 @@ namespace PatchFEM
       for (const CellTable &batch : tables.batches)
       {
         const int n_shape = batch.reference.n_shape;
-        for (std::size_t cell = 0; cell < std::size_t(batch.n_cells); ++cell)
+#pragma omp parallel
         {
-          const int *nodes = &batch.nodes[cell * n_shape];
-          for (int i = 0; i < n_shape; ++i)
-            if (nodes[i] % stride == 0)
-            {
-              const int row = nodes[i] / stride;
-              rows[row].insert(rows[row].end(), nodes, nodes + n_shape);
-              ++samples[row].n_cells;
-            }
+          std::vector<std::pair<int, const int *>> found; // (sampled row, nodes of a cell that has it)
+#pragma omp for schedule(static) nowait
+          for (int cell = 0; cell < batch.n_cells; ++cell)
+          {
+            const int *nodes = &batch.nodes[std::size_t(cell) * n_shape];
+            for (int i = 0; i < n_shape; ++i)
+              if (nodes[i] % stride == 0)
+                found.emplace_back(nodes[i] / stride, nodes);
+          }
+#pragma omp critical(patchfem_memory_forecast)
+          for (const auto &[row, nodes] : found)
+          {
+            rows[row].insert(rows[row].end(), nodes, nodes + n_shape);
+            ++samples[row].n_cells;
+          }
         }
       }
       const bool by_length = tables.batches.size() > 1 || !tables.constraints.masters.empty();
@@ -76,14 +87,24 @@ namespace PatchFEM
           most = std::max(most, samples[row].length);
         stored += static_cast<double>(most) * (end - slice);
       }
-      result.padding = n > 0 ? stored / (result.mean * n) : 1.;
+      if (n == 0)
+        return result;
+      result.padding = stored / (result.mean * n);
+
+      std::sort(samples.begin(), samples.end(), [](const Sample &a, const Sample &b) { return a.length < b.length; });
+      const std::size_t fitting = samples[n - (n + 2) / 3].length;
+      double            rest    = 0.;
+      for (const Sample &sample : samples)
+        rest += static_cast<double>(sample.length - std::min(sample.length, fitting));
+      result.regular = static_cast<double>(fitting) / result.mean;
+      result.rest    = rest / (result.mean * n);
       return result;
     }
   } // namespace
 
   std::size_t MemoryForecast::peak() const
   {
-    return batches + std::max(structure, plan + matrix + solver + preconditioner);
+    return batches + std::max(structure, plan + matrix + std::max(conversion, solver + preconditioner));
   }
 
   MemoryForecast forecast_memory(const Backend                &backend,
@@ -91,10 +112,15 @@ namespace PatchFEM
                                  const AssemblyParameters     &assembly,
                                  const int                     n_coefficients_per_point,
                                  const std::size_t             number_size,
-                                 const PreconditionerForecast &preconditioner)
+                                 const PreconditionerForecast &preconditioner,
+                                 const bool                    conversion)
   {
-    const bool        csr      = assembly.format == "csr";
-    const RowLengths  lengths  = sample_row_lengths(tables, assembly.slice_height, assembly.sorting_window);
+    using Format                 = MatrixFormat::Kind;
+    const bool         automatic = assembly.format == "auto";
+    const MatrixFormat format    = automatic ? MatrixFormat() : assembly.matrix_format();
+    const RowLengths   lengths   = sample_row_lengths(tables, format.slice_height, assembly.sorting_window);
+    // Of which preconditioners that want slices need a copy.
+    const bool        csr      = format.kind == Format::csr || format.kind == Format::mdia;
     const std::size_t n_nodes  = tables.n_nodes;
     const std::size_t n_comp   = tables.n_components;
     const std::size_t n_dofs   = n_nodes * n_comp;
@@ -125,21 +151,70 @@ namespace PatchFEM
     const bool        hanging  = !tables.constraints.masters.empty();
     const double      padding  = lengths.padding * (hanging ? 1.15 : 1.08);
     const std::size_t n_values = n_blocks * n_comp * n_comp;
-    result.matrix              = csr ? n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t)
-                                     : static_cast<std::size_t>(padding * (n_values * number_size + n_blocks * sizeof(int))) +
-                              n_nodes * sizeof(int);
-    if (assembly.format == "auto")
+    const std::size_t rows     = n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t);
+    const auto        slices   = [&](const double padding, const std::size_t n_columns, const std::size_t column) {
+      return static_cast<std::size_t>(padding * (n_values * number_size + n_columns * column)) + n_nodes * sizeof(int);
+    };
+    const std::size_t blocks = slices(padding, n_blocks, sizeof(int));
+    // Columns of 16 bits may be beside those of 32.
+    const std::size_t column = sizeof(int) + (assembly.column_indices == "32 bit" || format.slice_height != 32 ? 0 : 2);
+    // Symmetric: of blocks off the diagonal those between patches and half of the others, with columns and slots of 16
+    // bits, made of sliced ones by codes for these and numbers and keys for rows.
+    const auto symmetric = [&] {
+      result.matrix     = static_cast<std::size_t>(0.85 * (n_values * number_size + n_blocks * 4)) + n_nodes * 24;
+      result.conversion = blocks + static_cast<std::size_t>(padding * n_blocks) * sizeof(std::uint16_t) + n_nodes * 96;
+    };
+    switch (format.kind)
     {
-      using Kind = PreconditionerForecast::Kind;
-      // Columns of 16 bits beside those of 32, or compressed rows where so much is padding, or where they are timed.
-      const std::size_t rows = n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t);
-      if (n_comp == 1)
-        result.matrix += static_cast<std::size_t>(padding * n_blocks) * sizeof(std::uint16_t);
-      if (preconditioner.kind == Kind::diagonal || preconditioner.kind == Kind::polynomial)
+    case Format::csr:
+      result.matrix = rows;
+      break;
+    case Format::sliced_ellpack:
+      result.matrix = n_comp == 1 ? slices(padding, n_blocks, column) : blocks;
+      break;
+    case Format::sliced_scalar:
+      result.matrix     = slices(padding, n_values, column) + n_dofs * sizeof(int);
+      result.conversion = n_comp == 1 ? 0 : rows;
+      break;
+    case Format::coordinate:
+      result.matrix     = n_values * (number_size + 2 * sizeof(int)) + n_values / 128 + n_dofs * number_size;
+      result.conversion = rows;
+      break;
+    case Format::hybrid: {
+      const std::size_t regular = slices(lengths.regular * 1.08, n_values, sizeof(int)) + n_dofs * sizeof(int);
+      result.matrix             = regular +
+                      static_cast<std::size_t>((lengths.rest + 0.05) * n_values * (number_size + 2 * sizeof(int))) +
+                      n_dofs * (number_size + 12);
+      result.conversion = rows + regular + n_dofs * 24;
+      break;
+    }
+    case Format::mdia:
+      result.matrix     = static_cast<std::size_t>(padding * n_values) * sizeof(int) + n_dofs * number_size;
+      result.conversion = rows + n_values * sizeof(int) + n_dofs * (number_size + 12);
+      break;
+    case Format::symmetric:
+      symmetric();
+      break;
+    }
+    if (automatic)
+    {
+      using Kind          = PreconditionerForecast::Kind;
+      const bool products = preconditioner.kind == Kind::diagonal || preconditioner.kind == Kind::polynomial;
+      // Compressed rows where so much is padding, or where they are timed.
+      if (products)
         result.matrix = std::min(result.matrix, rows * 5 / 4);
       if (assembly.calibrate)
         result.matrix = std::max(result.matrix, rows);
+      if (products && conversion && n_comp > 1 && MemoryModel::of(backend).is_device)
+      {
+        const std::size_t assembled = result.matrix;
+        symmetric();
+        const std::size_t both = result.matrix + result.conversion;
+        result.matrix          = std::max(result.matrix, assembled);
+        result.conversion      = std::max(both, result.matrix) - result.matrix;
+      }
     }
+    result.conversion += result.conversion > 0 ? n_dofs * number_size : 0; // the right-hand side
 
     // Columns of the sparsity are there until the matrix has them, so they count to it.
     const std::size_t columns = n_blocks * sizeof(int) + n_nodes * sizeof(std::int64_t);
@@ -201,7 +276,7 @@ namespace PatchFEM
       // Rows of the prolongator have six or seven blocks, and it is stored with its transpose; those of its product with
       // the matrix up to twenty, whose values are there in stretches, beside a second copy of the prolongator's. Before
       // that there is the graph of the nodes, then rows of the patterns before their lengths are known. Coarser levels add
-      // a few per cent.
+      // a few per cent, or with small aggregates as much as the finest.
       const std::size_t n_modes = preconditioner.n_modes;
       const std::size_t block   = n_comp * n_modes * inner_size + sizeof(int);
       const std::size_t stretch = std::max<std::size_t>(n_values * inner_size / 3, std::size_t(64) << 20);
@@ -213,7 +288,8 @@ namespace PatchFEM
           static_cast<std::size_t>((n_comp > 1 ? 1.6 : 1.1) * in_blocks(inner_size)) + n_nodes * 32;
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
                                  4 * n_dofs * inner_size + pattern + std::max({product, graph, rows}) +
-                                 (preconditioner.on_patches ? patches : 0);
+                                 (preconditioner.on_patches ? patches : 0) +
+                                 (preconditioner.many_coarse ? in_blocks(inner_size) : 0);
       // Where aggregates are few, the device sums their rows in parts, [part][coarse block], in double; the next level has up
       // to 10 or 27 blocks a row. Aggregates have 15 to 40 nodes in space.
       std::size_t parts = 0;
@@ -229,6 +305,29 @@ namespace PatchFEM
     }
     return result;
   }
+
+  void require_host_memory(const double bytes, const std::string &what)
+  {
+    const auto available = static_cast<double>(Backend("host").free_memory());
+    if (bytes <= available)
+      return;
+    char numbers[96];
+    std::snprintf(numbers, sizeof(numbers), " at least %.3g GB of the host's memory, but %.3g GB are free",
+                  bytes * 1e-9, available * 1e-9);
+    throw Error(what + numbers + "; use fewer cells.");
+  }
+
+  template <int dim>
+  void require_memory_of_mesh(const double n_cells, const bool simplices, const unsigned int n_parts)
+  {
+    const double bytes_per_cell = dim == 2 ? (simplices ? 130. : 200.) : (simplices ? 240. : 400.);
+    char         number[32];
+    std::snprintf(number, sizeof(number), "%.3g", n_cells);
+    require_host_memory(n_cells / n_parts * bytes_per_cell, "A mesh of " + std::string(number) + " cells takes");
+  }
+
+  template void require_memory_of_mesh<2>(double, bool, unsigned int);
+  template void require_memory_of_mesh<3>(double, bool, unsigned int);
 
   void require_memory(const MemoryForecast &forecast, const Backend &backend)
   {

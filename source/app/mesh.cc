@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
+#include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/mesh.h>
 #include <patchfem/app/mesh_reader.h>
 #include <patchfem/base/exceptions.h>
@@ -20,20 +23,6 @@ namespace PatchFEM
   namespace
   {
     using namespace dealii;
-
-    /** What an exception of deal.II says, on one line. */
-    std::string one_line(const ExceptionBase &exception)
-    {
-      std::ostringstream info;
-      exception.print_info(info);
-      std::istringstream words(info.str());
-      std::string        result, word;
-      while (words >> word)
-        result += (result.empty() ? "" : " ") + word;
-      while (!result.empty() && result.back() == '.')
-        result.pop_back();
-      return result;
-    }
 
     std::string absolute_file(const MeshParameters &parameters)
     {
@@ -104,6 +93,21 @@ namespace PatchFEM
       triangulation.create_triangulation(vertices, cells, faces);
     }
 
+    /** After @p n_levels refinements, each of which makes 2^dim of one. */
+    template <int dim>
+    double refined_cells(const std::size_t n_cells, const unsigned int n_levels)
+    {
+      return std::ldexp(static_cast<double>(n_cells), dim * n_levels);
+    }
+
+    /** Processes that the cells of @p triangulation are spread over; of others each has them all. */
+    template <int dim>
+    unsigned int n_parts(const Triangulation<dim> &triangulation)
+    {
+      const auto *distributed = dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation);
+      return distributed == nullptr ? 1 : Utilities::MPI::n_mpi_processes(distributed->get_communicator());
+    }
+
     template <int dim>
     void generate(Triangulation<dim> &triangulation, const MeshParameters &parameters)
     {
@@ -115,7 +119,7 @@ namespace PatchFEM
       catch (const ExceptionBase &exception)
       {
         throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
-                    "' gives no mesh in dimension " + std::to_string(dim) + ": " + one_line(exception) + ".");
+                    "' gives no mesh in dimension " + std::to_string(dim) + ": " + exception_text(exception) + ".");
       }
       if (triangulation.n_active_cells() == 0)
         throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
@@ -230,7 +234,7 @@ namespace PatchFEM
         catch (const ExceptionBase &exception)
         {
           throw Error(name + " is no expression of " + FunctionParser<dim>::default_variable_names() + ": " +
-                      one_line(exception) + ".");
+                      exception_text(exception) + ".");
         }
         if (n_taken == 0)
           throw Error(name + " matches none of the " + std::to_string(ids.size()) +
@@ -302,6 +306,8 @@ namespace PatchFEM
       {
         Triangulation<dim> refined(triangulation.get_mesh_smoothing());
         make(refined);
+        require_memory_of_mesh<dim>(refined_cells<dim>(refined.n_active_cells(), parameters.coarse_refinements), false,
+                                    1);
         refined.refine_global(parameters.coarse_refinements);
         flatten(refined, triangulation);
       }
@@ -345,6 +351,8 @@ namespace PatchFEM
       }
       apply_rules(triangulation, parameters);
       summarize(checked_lists(triangulation, parameters), summary);
+      require_memory_of_mesh<dim>(refined_cells<dim>(triangulation.n_active_cells(), n_refinements), false,
+                                  n_parts(triangulation));
       triangulation.refine_global(n_refinements);
     }
 
@@ -361,6 +369,7 @@ namespace PatchFEM
       move(lists, parameters);
       apply_rules<dim>(lists, parameters);
       summarize(lists, summary);
+      require_memory_of_mesh<dim>(refined_cells<dim>(lists.n_cells(), n_refinements), true, 1);
       if (!parameters.dealii_refines_simplices)
         for (unsigned int level = 0; level < n_refinements; ++level)
           red_refine(lists);
@@ -411,6 +420,7 @@ namespace PatchFEM
       if (is_simplex(lists.kind) && !parameters.file.empty())
       {
         choose_shortest_diagonals(lists);
+        require_memory_of_mesh<dim>(refined_cells<dim>(lists.n_cells(), parameters.coarse_refinements), true, 1);
         for (unsigned int level = 0; level < parameters.coarse_refinements; ++level)
           red_refine(lists);
         finish_simplices(lists, triangulation, parameters, n_refinements, summary);
@@ -443,7 +453,7 @@ namespace PatchFEM
       throw Error("The mesh of " +
                   (parameters.file.empty() ? "Mesh/Generator = " + parameters.generator
                                            : "'" + absolute_file(parameters) + "'") +
-                  " is none that deal.II can use: " + one_line(exception) + ".");
+                  " is none that deal.II can use: " + exception_text(exception) + ".");
     }
     summary.n_cells = triangulation.n_global_active_cells();
     return summary;

@@ -74,13 +74,20 @@ namespace PatchFEM
     }
   } // namespace
 
+  void PictureSeries::add(const double time, const std::string &file)
+  {
+    pictures.emplace_back(time, file);
+    write_file(folder + "/solution.pvd",
+               [&](std::ostream &out) { dealii::DataOutBase::write_pvd_record(out, pictures); });
+  }
+
   template <int dim>
-  void write_picture(const std::string         &folder,
-                     const std::string         &name,
-                     const Discretisation<dim> &discretisation,
-                     const Physics<dim>        &physics,
-                     const SolutionVector      &solution,
-                     const PathReport          &report)
+  std::string write_picture(const std::string         &folder,
+                            const std::string         &name,
+                            const Discretisation<dim> &discretisation,
+                            const Physics<dim>        &physics,
+                            const SolutionVector      &solution,
+                            const PathReport          &report)
   {
     using namespace dealii;
     const DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
@@ -126,7 +133,7 @@ namespace PatchFEM
     if (n_ranks == 1)
     {
       write_file(folder + "/" + name + ".vtu", [&](std::ostream &out) { data_out.write_vtu(out); });
-      return;
+      return name + ".vtu";
     }
     const auto piece      = [&](const unsigned int r) { return name + "." + Utilities::int_to_string(r, 4) + ".vtu"; };
     const unsigned int me = Utilities::MPI::this_mpi_process(discretisation.communicator);
@@ -139,18 +146,19 @@ namespace PatchFEM
         pieces.push_back(piece(r));
       write_file(folder + "/" + name + ".pvtu", [&](std::ostream &out) { data_out.write_pvtu_record(out, pieces); });
     }
+    return name + ".pvtu";
   }
 
-  template void write_picture(const std::string &,
-                              const std::string &,
-                              const Discretisation<2> &,
-                              const Physics<2> &,
-                              const SolutionVector &,
-                              const PathReport &);
-  template void write_picture(const std::string &,
-                              const std::string &,
-                              const Discretisation<3> &,
-                              const Physics<3> &,
-                              const SolutionVector &,
-                              const PathReport &);
+  template std::string write_picture(const std::string &,
+                                     const std::string &,
+                                     const Discretisation<2> &,
+                                     const Physics<2> &,
+                                     const SolutionVector &,
+                                     const PathReport &);
+  template std::string write_picture(const std::string &,
+                                     const std::string &,
+                                     const Discretisation<3> &,
+                                     const Physics<3> &,
+                                     const SolutionVector &,
+                                     const PathReport &);
 } // namespace PatchFEM

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
 #include <patchfem/app/parameters.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/utilities.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -22,23 +24,21 @@ namespace PatchFEM
                       "by deal.II and Trilinos, which is the only one for several MPI ranks.");
     prm.declare_entry(
         "Precision", "auto", Patterns::Selection("auto|double|single|mixed"),
-        "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the "
-        "preconditioner (amg, the polynomials, ssor and incomplete_cholesky), which is in single precision: it moves "
-        "half "
-        "as much, the solution is as accurate as with double. auto is mixed with amg and double with everything else. "
-        "single halves the memory of "
-        "all values, but not "
-        "every Solver/Tolerance is in its reach, and one that is not is an error: about 1e-7 is the least "
-        "for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to 1e-2. Not with "
-        "Backend = trilinos; a baseline computes in double.");
+        "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the preconditioner, which is in "
+        "single precision: it moves half as much, the solution is as accurate as with double. auto is mixed with amg "
+        "and double with everything else. single halves the memory of all values, but not every Solver/Tolerance is "
+        "in its reach, and one that is not is an error: about 1e-7 is the least for Poisson's equation on a coarse "
+        "mesh, and slender elastic bodies do not get to 1e-2. Not with Backend = trilinos; a baseline computes in "
+        "double.");
     prm.declare_entry("Baseline", "none", Patterns::Selection("none|trilinos_jacobi|trilinos_ml|petsc_boomeramg"),
                       "Solve every system a second time with deal.II and Trilinos, or deal.II, PETSc and hypre's "
                       "BoomerAMG, and compare times and solutions. deal.II's wrapper of BoomerAMG is a scalar one: it "
                       "does not know which unknowns share a node.");
-    prm.declare_entry("Export system", "", Patterns::Anything(),
-                      "File in the output folder for the linear system of the last cycle, for other solvers: int64 "
-                      "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
-                      "rhs, near_null. Empty writes none; not with Backend = trilinos.");
+    prm.declare_entry(
+        "Export system", "", Patterns::Anything(),
+        "File, relative to the output folder, for the linear system of the last cycle, for other solvers: int64 "
+        "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
+        "rhs, near_null. Empty writes none; not with Backend = trilinos.");
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
@@ -57,6 +57,11 @@ namespace PatchFEM
                 " does not exist with Backend = trilinos, which computes in double precision; choose "
                 "Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
+  }
+
+  std::string GeneralParameters::export_file(const std::string &folder) const
+  {
+    return export_system.empty() ? "" : (std::filesystem::path(folder) / export_system).string();
   }
 
   void FiniteElementParameters::declare_parameters(ParameterHandler &prm)
@@ -136,16 +141,32 @@ namespace PatchFEM
   {
     prm.enter_subsection("Matrix");
     prm.declare_entry(
-        "Format", "auto", Patterns::Selection("auto|sliced_ellpack|csr"),
-        "How the matrix is stored: sliced ELLPACK with blocks of a node's unknowns (SELL, SBELL), "
-        "compressed sparse rows, or whichever of them, with slices of whatever height and columns of 32 or "
-        "16 bits, a product is expected to be fastest in by the bytes that it moves. Trilinos has rows of "
-        "its own.");
+        "Format", "auto",
+        Patterns::Selection("auto|sliced_ellpack|symmetric|csr|sell|bell|ellpack|ellpack_r|coo|hybrid|mdia"),
+        "How the matrix is stored. With blocks of a node's unknowns: sliced ELLPACK (SELL, SBELL), symmetric, which is "
+        "that with most entries once, and bell, in one slice. By scalar entries: csr (compressed sparse rows), sell "
+        "(sliced), ellpack and ellpack_r (one slice, whose products go to its end or to that of each row), coo "
+        "(coordinates), hybrid (ELLPACK and coordinates for what is longer), and mdia for matrices with one "
+        "constant off the diagonal. Matrices are assembled into sliced_ellpack, bell and csr, those of scalar problems "
+        "into sell, ellpack and ellpack_r as well, and converted to the others, which takes memory for two. auto: "
+        "sliced_ellpack, csr or, for vector fields on a GPU and preconditioners that need products alone, symmetric, "
+        "with slices of whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in "
+        "by the bytes that it moves. Trilinos has rows of its own.");
+    prm.declare_entry(
+        "Column indices", "auto", Patterns::Selection("auto|32 bit|16 bit"),
+        "Of scalar entries in slices of 32, that is with Format = sell, or sliced_ellpack for one unknown "
+        "a node: 16 bit keeps steps from one column to the next where they fit, beside the columns of 32 bits; auto "
+        "takes what is expected to be faster.");
+    prm.declare_entry(
+        "CSR kernel", "pieces", Patterns::Selection("pieces|scalar|vector"),
+        "Of products with Format = csr on a GPU: pieces of equal length, whatever rows they are of, or a thread or a "
+        "warp for each row.");
     prm.declare_entry("Calibrate", "false", Patterns::Bool(),
                       "With Format = auto: time a few products in each format on this mesh instead of expecting; rates "
                       "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.");
-    prm.declare_entry("Slice height", "32", Patterns::Integer(1, 1024),
-                      "With Format = sliced_ellpack: block rows in a slice; they are padded to the longest of them.");
+    prm.declare_entry(
+        "Slice height", "32", Patterns::Integer(1, 1024),
+        "With Format = sliced_ellpack or sell: (block) rows in a slice; they are padded to the longest of them.");
     prm.declare_entry(
         "Sorting window", "256", Patterns::Integer(0),
         "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none, 0 "
@@ -176,14 +197,74 @@ namespace PatchFEM
     slice_height             = prm.get_integer("Slice height");
     sorting_window           = prm.get_integer("Sorting window");
     keep_constrained_entries = prm.get_bool("Keep constrained entries");
+    column_indices           = prm.get("Column indices");
+    const std::string kernel = prm.get("CSR kernel");
+    csr_kernel = kernel == "scalar" ? CSRKernel::scalar : kernel == "vector" ? CSRKernel::vector : CSRKernel::pieces;
     require(!calibrate || format == "auto",
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
+    require(csr_kernel == CSRKernel::pieces || format == "csr",
+            "Matrix/CSR kernel = " + kernel + " needs Matrix/Format = csr, not " + format + ".");
+    require(column_indices != "16 bit" || ((format == "sliced_ellpack" || format == "sell") && slice_height == 32),
+            "Matrix/Column indices = 16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     strategy       = prm.get("Strategy");
     rows_per_patch = prm.get_integer("Rows per patch");
     n_repetitions  = prm.get_integer("Repetitions");
     prm.leave_subsection();
+  }
+
+  MatrixFormat AssemblyParameters::matrix_format() const
+  {
+    using Kind = MatrixFormat::Kind;
+    MatrixFormat result;
+    result.csr_kernel    = csr_kernel;
+    result.short_columns = column_indices == "16 bit";
+    result.skip_padding  = format == "ellpack_r";
+    if (format == "csr")
+      result.kind = Kind::csr;
+    else if (format == "coo")
+      result.kind = Kind::coordinate;
+    else if (format == "hybrid")
+      result.kind = Kind::hybrid;
+    else if (format == "mdia")
+      result.kind = Kind::mdia;
+    else if (format == "symmetric")
+      result.kind = Kind::symmetric;
+    else
+    {
+      const bool sliced   = format == "sliced_ellpack" || format == "sell";
+      result.kind         = format == "sliced_ellpack" || format == "bell" ? Kind::sliced_ellpack : Kind::sliced_scalar;
+      result.slice_height = sliced ? slice_height : INT32_MAX;
+    }
+    return result;
+  }
+
+  void AssemblyParameters::check_solver(const SolverParameters &solver,
+                                        const std::string      &precision,
+                                        const bool              vector_valued) const
+  {
+    using Kind = MatrixFormat::Kind;
+    if (format == "auto")
+      return;
+    const Kind         kind           = matrix_format().kind;
+    const std::string &preconditioner = solver.preconditioner;
+    const std::string  asked          = "Solver/Preconditioner = " + preconditioner;
+    const std::string  given          = "Matrix/Format = " + format;
+    require(!vector_valued || column_indices != "16 bit" || kind == Kind::sliced_scalar,
+            "Matrix/Column indices = 16 bit is for scalar entries, but " + given +
+                " has blocks of a node's unknowns here; choose sell.");
+    const bool triangles = preconditioner == "ssor" || preconditioner == "incomplete_cholesky";
+    require((!triangles && preconditioner != "amg") ||
+                (kind != Kind::coordinate && kind != Kind::hybrid && kind != Kind::symmetric),
+            asked + " works on the rows of a matrix, which " + given + " does not have; choose sliced_ellpack or csr.");
+    const bool blocks = preconditioner == "ssor" || preconditioner == "amg" || preconditioner == "block_jacobi";
+    require(!vector_valued || !blocks || (kind != Kind::sliced_scalar && kind != Kind::hybrid && kind != Kind::mdia),
+            asked + " works on the blocks of a node's unknowns, which " + given +
+                " does not keep; choose sliced_ellpack, bell or csr.");
+    require(precision != "mixed" || (kind != Kind::coordinate && kind != Kind::hybrid),
+            "Precision = mixed needs a copy of the matrix in single precision, which there is not of " + given +
+                "; choose double, or sliced_ellpack or csr.");
   }
 
   void OutputParameters::declare_parameters(ParameterHandler &prm)
@@ -244,27 +325,15 @@ namespace PatchFEM
 
   std::string CommandLine::usage(const std::string &program)
   {
-    return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n";
+    return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n       " + program +
+           " --help   lists all parameters\n";
   }
-
-  namespace
-  {
-    /** What deal.II's exception says, without the frame around it, in one line. */
-    std::string one_line(const dealii::ExceptionBase &exception)
-    {
-      std::ostringstream text;
-      exception.print_info(text);
-      std::istringstream words(text.str());
-      std::string        result, word;
-      while (words >> word)
-        result += (result.empty() ? "" : " ") + word;
-      return result;
-    }
-  } // namespace
 
   void read_parameters(const CommandLine &command_line, ParameterHandler &prm)
   {
     const std::string &file = command_line.parameter_file;
+    std::error_code    unknown;
+    require(!std::filesystem::is_directory(file, unknown), "The parameter file " + file + " is a folder.");
     require(std::ifstream(file).good(), "The parameter file " + file + " cannot be opened.");
     require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
             "The parameter file " + file + " must have a name that ends in .prm.");
@@ -274,7 +343,7 @@ namespace PatchFEM
     }
     catch (const dealii::ExceptionBase &exception)
     {
-      throw Error("The parameter file " + file + " has a mistake: " + one_line(exception));
+      throw Error("The parameter file " + file + " has a mistake: " + exception_text(exception) + ".");
     }
 
     for (const auto &setting : command_line.settings)
@@ -293,10 +362,16 @@ namespace PatchFEM
       {
         throw Error("The option --set names " + setting.first + ", which is not a parameter.");
       }
-      catch (const dealii::ExceptionBase &)
+      catch (const dealii::ExceptionBase &exception)
       {
+        // "The string <...> does not match the given pattern <...>"
+        const std::string text = exception_text(exception), before = "the given pattern <";
+        const std::size_t begin = text.find(before);
+        std::string       legal;
+        if (begin != std::string::npos && text.back() == '>')
+          legal = "; it must be " + text.substr(begin + before.size(), text.size() - begin - before.size() - 1);
         throw Error("The option --set gives " + setting.first + " the value '" + setting.second +
-                    "', which is not legal there.");
+                    "', which is not legal there" + legal + ".");
       }
       for (std::size_t i = 0; i < path.size(); ++i)
         prm.leave_subsection();

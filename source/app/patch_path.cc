@@ -3,14 +3,15 @@
 #include <patchfem/app/patch_path.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/system_export.h>
+#include <patchfem/app/system_matrix.h>
 #include <patchfem/app/system_solution.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/format_calibration.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -23,10 +24,27 @@ namespace PatchFEM
     std::set<dealii::types::boundary_id> loaded_boundaries(const Discretisation<dim> &discretisation,
                                                            const Physics<dim>        &physics)
     {
-      std::set<dealii::types::boundary_id> ids;
-      for (const dealii::types::boundary_id id : discretisation.dof_handler->get_triangulation().get_boundary_ids())
-        if (physics.has_face_terms(id))
-          ids.insert(id);
+      using Ids                                       = std::set<dealii::types::boundary_id>;
+      const dealii::Triangulation<dim> &triangulation = discretisation.dof_handler->get_triangulation();
+      Ids                               ids;
+      for (unsigned int level = 0; level < triangulation.n_levels(); ++level)
+#pragma omp parallel
+      {
+        Ids mine;
+#pragma omp for schedule(static) nowait
+        for (unsigned int index = 0; index < triangulation.n_raw_cells(level); ++index)
+        {
+          const dealii::CellAccessor<dim> cell(&triangulation, static_cast<int>(level), static_cast<int>(index));
+          if (cell.used() && cell.is_active())
+            for (const unsigned int face : cell.face_indices())
+              if (cell.at_boundary(face))
+                mine.insert(cell.face(face)->boundary_id());
+        }
+#pragma omp critical(patchfem_loaded_boundaries)
+        ids.insert(mine.begin(), mine.end());
+      }
+      for (auto id = ids.begin(); id != ids.end();)
+        id = physics.has_face_terms(*id) ? std::next(id) : ids.erase(id);
       return ids;
     }
 
@@ -112,36 +130,6 @@ namespace PatchFEM
              : preconditioner == "amg"                 ? Kind::multigrid
                                                        : Kind::diagonal;
     }
-
-    /**
-     * The format that @p assembly names, or the one that the model of format_model.h, or a calibration, expects to be the
-     * fastest. @p keep_blocks: the preconditioner works on sliced matrices, of which compressed rows would need a copy.
-     */
-    template <typename Number>
-    FormatPrediction choose_format(const Backend            &backend,
-                                   const AssemblyParameters &assembly,
-                                   const SparsityView       &pattern,
-                                   const int                 block,
-                                   const bool                keep_blocks)
-    {
-      using Kind                          = MatrixFormat::Kind;
-      const MemoryModel         memory    = MemoryModel::of(backend);
-      const PatternStatistics   counted   = pattern_statistics(backend, pattern, block, block);
-      const bool                automatic = assembly.format == "auto";
-      std::vector<MatrixFormat> formats;
-      if (automatic)
-        formats = assembled_formats(counted);
-      else
-        formats.push_back({assembly.format == "csr" ? Kind::csr : Kind::sliced_ellpack, assembly.slice_height});
-      if (automatic && keep_blocks)
-        formats.erase(std::remove_if(formats.begin(), formats.end(),
-                                     [](const MatrixFormat &format) { return format.kind == Kind::csr; }),
-                      formats.end());
-      std::vector<FormatPrediction> predictions = predict_formats(formats, counted, sizeof(Number), memory);
-      if (automatic && assembly.calibrate)
-        calibrate_formats<Number>(backend, pattern, counted, predictions, format_rates_file());
-      return predictions[0];
-    }
   } // namespace
 
   template <int dim>
@@ -157,15 +145,13 @@ namespace PatchFEM
   {}
 
   template <int dim>
-  template <typename Matrix, typename MakeMatrix>
-  void PatchPath<dim>::solve_with(const MakeMatrix                             &make_matrix,
-                                  SystemAssembler<typename Matrix::value_type> &system,
-                                  const Discretisation<dim>                    &discretisation,
-                                  const Physics<dim>                           &physics,
-                                  PathReport                                   &report)
+  template <typename Number>
+  void PatchPath<dim>::solve_with(const MatrixFormat        &format,
+                                  SystemAssembler<Number>   &system,
+                                  const Discretisation<dim> &discretisation,
+                                  const Physics<dim>        &physics,
+                                  PathReport                &report)
   {
-    using Number = typename Matrix::value_type;
-
     const auto stage = [&](const std::string &name, const auto &work) {
       return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
         work();
@@ -173,20 +159,22 @@ namespace PatchFEM
       });
     };
 
-    Matrix                                    matrix;
+    SystemMatrix<Number>                      system_matrix(system, format);
     Vector<Number>                            rhs, x;
     std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
     NullSpace<Number>                         null_space;
 
     report.seconds.sparsity  = report.seconds.sparsity.value() + stage("matrix", [&] {
-                                make_matrix(matrix);
+                                system_matrix.reinit();
                                 system.assembler().release_sparsity_columns();
                               });
-    report.seconds.assembly  = stage("assembly", [&] { system.assemble(matrix, rhs); });
+    report.seconds.assembly  = stage("assembly", [&] { system_matrix.assemble(rhs); });
     report.repeated_assembly = timed_repetitions(assembly.n_repetitions, MPI_COMM_SELF, progress, [&] {
-      system.assemble(matrix, rhs);
+      system_matrix.assemble(rhs);
       backend.synchronize();
     });
+    system_matrix.release_assembled();
+    const MatrixBase<Number> &matrix = system_matrix.matrix();
     if (physics.has_unit_rhs())
       rhs = Number(1);
 
@@ -244,6 +232,7 @@ namespace PatchFEM
     matrix.residual(residual, x, rhs);
     report.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
     report.n_iterations      = result.n_iterations;
+    report.solution_update   = to_string(result.update);
     report.nnz               = matrix.n_nonzero_elements();
     report.stored            = matrix.n_stored_elements();
     report.format            = matrix.format();
@@ -254,8 +243,11 @@ namespace PatchFEM
   template <typename Number>
   PathReport PatchPath<dim>::run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics)
   {
+    using Kind = PreconditionerForecast::Kind;
     PathReport report;
     memory::reset_peak(backend.kind());
+    const Kind kind       = memory_kind(solver.preconditioner);
+    bool       conversion = true; // there is memory for a matrix and what it is made of
 
     ElementTables tables;
     SystemFields  fields;
@@ -272,18 +264,26 @@ namespace PatchFEM
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
       PreconditionerForecast preconditioner;
-      preconditioner.kind        = memory_kind(solver.preconditioner);
+      preconditioner.kind        = kind;
       preconditioner.number_size = precision == "mixed" ? sizeof(float) : sizeof(Number);
       preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
       preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
-      MemoryForecast forecast =
-          forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
-                          sizeof(Number), preconditioner);
-      if (!discretisation.free_modes.empty())
-        forecast.solver +=
-            (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);
-      if (solver.check) // the known solution, its right-hand side, and what is found
-        forecast.solver += 3 * discretisation.dof_handler->n_dofs() * sizeof(Number);
+      preconditioner.many_coarse = solver.aggregation.aggregate_distance == 1;
+      const auto forecast_with   = [&](const bool convert) {
+        MemoryForecast result =
+            forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
+                              sizeof(Number), preconditioner, convert);
+        if (!discretisation.free_modes.empty())
+          result.solver +=
+              (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);
+        if (solver.check) // the known solution, its right-hand side, and what is found
+          result.solver += 3 * discretisation.dof_handler->n_dofs() * sizeof(Number);
+        return result;
+      };
+      MemoryForecast forecast = forecast_with(true);
+      conversion              = forecast.peak() <= backend.free_memory();
+      if (!conversion && assembly.format == "auto")
+        forecast = forecast_with(false);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
@@ -311,31 +311,18 @@ namespace PatchFEM
     report.assembly_redundancy = system->assembler().patches().redundancy();
     report.cell_patches        = patch_of_cells(tables, *batches, system->assembler().patches());
 
-    const int                          block = physics.n_components();
-    const PreconditionerForecast::Kind kind  = memory_kind(solver.preconditioner);
-    FormatPrediction                   choice;
+    FormatNeeds needs;
+    needs.rows       = kind != Kind::diagonal && kind != Kind::polynomial;
+    needs.conversion = conversion;
+    FormatPrediction choice;
     *report.seconds.plan += timed(MPI_COMM_SELF, progress, "format of the matrix", [&] {
-      choice = choose_format<Number>(backend, assembly, system->assembler().sparsity().view(), block,
-                                     kind == PreconditionerForecast::Kind::ssor ||
-                                         kind == PreconditionerForecast::Kind::cholesky ||
-                                         kind == PreconditionerForecast::Kind::multigrid);
+      choice = choose_format<Number>(backend, assembly, system->assembler().sparsity().view(), physics.n_components(),
+                                     needs);
       backend.synchronize();
     });
     report.format_choice = choice.format.name();
     report.product_bytes = choice.bytes;
-    if (choice.format.kind == MatrixFormat::Kind::csr)
-      solve_with<CSRMatrix<Number>>(
-          [&](CSRMatrix<Number> &matrix) {
-            matrix.reinit(backend, system->assembler().sparsity().view(), block, block);
-          },
-          *system, discretisation, physics, report);
-    else
-      solve_with<SlicedEllpackMatrix<Number>>(
-          [&](SlicedEllpackMatrix<Number> &matrix) {
-            matrix.reinit(backend, system->assembler().sparsity().view(), block, block,
-                          {choice.format.slice_height, choice.format.short_columns});
-          },
-          *system, discretisation, physics, report);
+    solve_with<Number>(choice.format, *system, discretisation, physics, report);
 
     dof_indices           = batches->dof_indices().to_vector();
     report.backend        = backend.name();

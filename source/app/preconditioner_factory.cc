@@ -59,11 +59,10 @@ namespace PatchFEM
                                                              PathReport               &report)
     {
       typename PreconditionAMG<Number>::AdditionalData data;
-      static_cast<AMGParameters &>(data) = solver.amg;
-      data.single_precision              = mixed;
-      Aggregation::AdditionalData aggregates;
-      aggregates.patches            = keep_aggregates; // a smoother on patches asks for them itself
-      aggregates.strength_threshold = solver.strength_threshold;
+      static_cast<AMGParameters &>(data)     = solver.amg;
+      data.single_precision                  = mixed;
+      Aggregation::AdditionalData aggregates = solver.aggregation;
+      aggregates.patches                     = keep_aggregates; // a smoother on patches asks for them itself
       MISAggregation aggregation(aggregates);
       auto           result = std::make_unique<PreconditionAMG<Number>>();
       try
@@ -119,7 +118,7 @@ namespace PatchFEM
 
   bool has_mixed_form(const std::string &preconditioner)
   {
-    return preconditioner != "none" && preconditioner != "jacobi" && preconditioner != "block_jacobi";
+    return preconditioner != "none";
   }
 
   Backend choose_backend(const std::string &name, const SolverParameters &solver, std::string &precision)
@@ -187,18 +186,11 @@ namespace PatchFEM
             data.shift    = solver.incomplete_cholesky.shift;
           },
           [&](const auto &factors) { report.factorisation_shift = factors.shift(); });
+    const auto defaults = [](auto &) {};
     if (name == "block_jacobi")
-    {
-      auto result = std::make_unique<PreconditionBlockJacobi<Number>>();
-      result->initialize(matrix);
-      return result;
-    }
+      return make<PreconditionBlockJacobi>(matrix, mixed, defaults, nothing);
     if (name == "jacobi")
-    {
-      auto result = std::make_unique<PreconditionJacobi<Number>>();
-      result->initialize(matrix);
-      return result;
-    }
+      return make<PreconditionJacobi>(matrix, mixed, defaults, nothing);
     return std::make_unique<PreconditionIdentity<Number>>();
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
 #include <patchfem/app/patch_path.h>
@@ -24,7 +25,6 @@
 #include <deal.II/numerics/error_estimator.h>
 #include <deal.II/numerics/vector_tools.h>
 
-#include <filesystem>
 #include <iostream>
 
 namespace PatchFEM
@@ -56,6 +56,8 @@ namespace PatchFEM
     assembly.parse_parameters(prm);
     output.parse_parameters(prm);
     essential.parse_parameters(prm, vector_valued);
+    if (general.backend != "trilinos")
+      assembly.check_solver(solver, general.precision, vector_valued);
     require(!refinement.hp_adaptive || finite_element.degrees.size() > 1,
             "Refinement/Strategy hp_adaptive needs several Finite element/Degrees to choose from; give a list such as "
             "'1, 2, 3'.");
@@ -71,32 +73,36 @@ namespace PatchFEM
 
   namespace
   {
-    std::vector<std::string> exact_formulas(const std::string &text)
+    /** Of all components; empty if there is no exact solution. */
+    std::vector<std::string> exact_formulas(const std::string &text, const unsigned int n_components)
     {
-      return text.empty() ? std::vector<std::string>() : split_components(text);
+      if (text.empty())
+        return {};
+      const std::vector<std::string> formulas = split_components(text);
+      require(formulas.size() == n_components, "The entry Exact solution/Formula has " +
+                                                   std::to_string(formulas.size()) + " components where " +
+                                                   std::to_string(n_components) + " are wanted.");
+      return formulas;
     }
   } // namespace
 
   template <int dim>
-  Problem<dim>::Problem(const std::string            &application,
-                        const ProblemParameters      &parameters,
+  Problem<dim>::Problem(const ProblemParameters      &parameters,
                         std::unique_ptr<Physics<dim>> physics_,
+                        RunReport                    &report,
                         const MPI_Comm                communicator)
-      : application(application), parameters(parameters), physics(std::move(physics_)), communicator(communicator),
+      : parameters(parameters), physics(std::move(physics_)), communicator(communicator),
         first_rank(Utilities::MPI::this_mpi_process(communicator) == 0), progress(first_rank),
         cell_degrees(parameters.finite_element, parameters.general.constants),
         essential(parameters.essential,
                   physics->n_components(),
-                  exact_formulas(parameters.exact_solution),
+                  exact_formulas(parameters.exact_solution, physics->n_components()),
                   parameters.general.constants),
-        report(application, parameters.output.folder, communicator)
+        report(report), pictures(parameters.output.folder)
   {
-    const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution);
+    const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution, physics->n_components());
     if (!formulas.empty())
     {
-      require(formulas.size() == physics->n_components(), "The entry Exact solution/Formula has " +
-                                                              std::to_string(formulas.size()) + " components where " +
-                                                              std::to_string(physics->n_components()) + " are wanted.");
       std::vector<Expression<dim>> expressions;
       for (const std::string &formula : formulas)
         expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
@@ -127,12 +133,10 @@ namespace PatchFEM
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    std::string   precision   = parameters.general.precision;
-    const Backend place       = choose_backend(backend, solver, precision);
-    std::string   export_file = parameters.general.export_system;
-    if (!export_file.empty())
-      export_file = (std::filesystem::path(parameters.output.folder) / export_file).string();
-    return std::make_unique<PatchPath<dim>>(place, precision, solver, parameters.assembly, export_file,
+    std::string   precision = parameters.general.precision;
+    const Backend place     = choose_backend(backend, solver, precision);
+    return std::make_unique<PatchPath<dim>>(place, precision, solver, parameters.assembly,
+                                            parameters.general.export_file(parameters.output.folder),
                                             parameters.output.aggregates, progress);
   }
 
@@ -170,14 +174,25 @@ namespace PatchFEM
       make_elements();
     }
     else if (parameters.refinement.adaptive)
+    {
+      double n_cells = 0.;
+      for (const auto &cell : triangulation->active_cell_iterators())
+        if (cell->is_locally_owned())
+          n_cells += cell->refine_flag_set() ? 1 << dim : cell->coarsen_flag_set() ? 1. / (1 << dim) : 1.;
+      require_memory_of_mesh<dim>(n_cells, false, 1);
       triangulation->execute_coarsening_and_refinement();
+    }
     else if (summary.simplices)
     {
       dof_handler.clear();
       summary = make_triangulation(*triangulation, parameters.mesh, cycle);
     }
     else
+    {
+      require_memory_of_mesh<dim>(static_cast<double>(1 << dim) * triangulation->n_global_active_cells(), false,
+                                  n_ranks);
       triangulation->refine_global(1);
+    }
   }
 
   template <int dim>
@@ -215,6 +230,17 @@ namespace PatchFEM
     else
       mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
 
+    // On quadrilaterals and hexahedra of degree k, with B' the Legendre polynomial of degree k - 1 and B(+-1) = 0, the
+    // gradient of B(x) B(y) vanishes in k - 1 Gauss points per direction, in every cell by itself. Of vector fields of
+    // degree 1, ((1 + x) y, -(1 + x)) has no strain in a cell's centre and is 0 on one of its sides. On simplices of
+    // degree k the rule of k points determines gradients, of degree k - 1.
+    const unsigned int highest      = p.legal_degrees().back();
+    const unsigned int least_points = std::max(highest, !summary.simplices && physics->n_components() > 1 ? 2u : 1u);
+    require(p.n_quadrature == 0 || p.n_quadrature >= least_points,
+            "Finite element/Quadrature points = " + std::to_string(p.n_quadrature) +
+                " makes a singular matrix with degree " + std::to_string(highest) + " on " + summary.cell_kind +
+                "; at least " + std::to_string(least_points) + " are needed.");
+
     for (const unsigned int degree : p.legal_degrees())
     {
       const unsigned int                  n_points = p.n_quadrature > 0 ? p.n_quadrature : degree + 1;
@@ -249,6 +275,13 @@ namespace PatchFEM
       dof_handler.reinit(*triangulation);
     if (parameters.finite_element.is_hp() && (first_cycle || !parameters.refinement.hp_adaptive))
       cell_degrees.assign(dof_handler);
+    // A DoFHandler keeps the indices of each cell, beside those of its parts.
+    unsigned int n_per_cell = elements[0].n_dofs_per_cell();
+    for (unsigned int i = 1; i < elements.size(); ++i)
+      n_per_cell = std::min(n_per_cell, elements[i].n_dofs_per_cell());
+    require_host_memory(static_cast<double>(triangulation->n_active_cells()) * n_per_cell *
+                            sizeof(types::global_dof_index),
+                        "The numbering of unknowns takes");
     dof_handler.distribute_dofs(elements);
     check_degrees_of_periodic_cells(dof_handler);
     IndexSet relevant;
@@ -336,8 +369,10 @@ namespace PatchFEM
     const bool last = cycle + 1 == parameters.refinement.n_cycles;
     if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
       return;
-    write_picture(parameters.output.folder, "solution-" + std::to_string(cycle), discretisation, *physics, solution,
-                  path_report);
+    const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
+                                           discretisation, *physics, solution, path_report);
+    if (first_rank)
+      pictures.add(cycle, file);
   }
 
   template <int dim>
@@ -396,7 +431,6 @@ namespace PatchFEM
       if (result.path.amg)
         result.path.amg->groups.clear(); // they are in the picture
       report.add_cycle(result);
-      report.write();
       report.print_cycle(std::cout);
     }
     report.print_timing(std::cout);

@@ -6,9 +6,11 @@
 #include <deal.II/base/convergence_table.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iomanip>
+#include <regex>
 
 namespace PatchFEM
 {
@@ -58,6 +60,9 @@ namespace PatchFEM
           const Aggregation::Statistics &a = amg->aggregation[l];
           entry["aggregation"]             = {{"n_isolated_nodes", a.n_isolated},
                                               {"nodes_per_aggregate", sizes(a.nodes_per_aggregate)},
+                                              {"ratio", a.ratio},
+                                              {"n_edges", a.n_edges},
+                                              {"edges_cut_by_aggregates", a.cut_by_aggregates},
                                               {"patches", json()}};
           if (a.n_patches > 0)
             entry["aggregation"]["patches"] = {
@@ -65,8 +70,6 @@ namespace PatchFEM
                 {"nodes", sizes(a.nodes_per_patch)},
                 {"aggregates", sizes(a.aggregates_per_patch)},
                 {"bytes", {{"mean", a.mean_patch_bytes}, {"maximum", a.largest_patch_bytes}}},
-                {"n_edges", a.n_edges},
-                {"edges_cut_by_aggregates", a.cut_by_aggregates},
                 {"edges_cut_by_patches", a.cut_by_patches}};
         }
         levels.push_back(entry);
@@ -119,6 +122,7 @@ namespace PatchFEM
               {"amg", amg_to_json(path.amg)},
               {"factorisation_shift", value_or_null(path.factorisation_shift)},
               {"null_space", null_space_to_json(path.null_space)},
+              {"solution_update", path.solution_update.empty() ? json() : json(path.solution_update)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
               {"solver_check", path.solver_check ? json{{"iterations", path.solver_check->n_iterations},
@@ -150,16 +154,16 @@ namespace PatchFEM
           std::snprintf(text, sizeof(text), "%d/%.1f/%d", s.minimum, s.mean, s.maximum);
           return std::string(s.maximum > 0 ? text : "-");
         };
-        const auto share = [&](const std::int64_t n) {
+        const auto share = [&](const std::int64_t n, const int n_groups) {
           char text[32];
           std::snprintf(text, sizeof(text), "%.1f %%", a.n_edges > 0 ? 100. * n / a.n_edges : 0.);
-          return std::string(a.n_edges > 0 ? text : "-");
+          return std::string(n_groups > 0 ? text : "-");
         };
         table.add_value("their nodes", sizes(a.nodes_per_aggregate));
-        table.add_value("edges cut", share(a.cut_by_aggregates));
+        table.add_value("edges cut", share(a.cut_by_aggregates, a.n_aggregates));
         table.add_value("patches", a.n_patches);
         table.add_value("nodes in a patch", sizes(a.nodes_per_patch));
-        table.add_value("edges cut by patches", share(a.cut_by_patches));
+        table.add_value("edges cut by patches", share(a.cut_by_patches, a.n_patches));
         table.add_value("dropped modes", level.n_dropped_modes);
       }
       out << "Levels of the preconditioner (sizes: least/mean/most), operator complexity " << std::fixed
@@ -167,20 +171,69 @@ namespace PatchFEM
           << std::defaultfloat << std::setprecision(6);
       table.write_text(out, dealii::TableHandler::org_mode_table);
     }
+
+    /** Removes `report.json`, `solution.pvd`, `solution-3.vtu`, `solution-3.pvtu` and its pieces `solution-3.0001.vtu`. */
+    void remove_results(const std::string &folder, std::error_code &failure)
+    {
+      namespace fs = std::filesystem;
+      const std::regex      own("(report\\.json|solution\\.pvd|solution-[0-9]+(\\.[0-9]+)?\\.p?vtu)(\\.part)?");
+      std::vector<fs::path> files;
+      for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure))
+        if (std::regex_match(entry->path().filename().string(), own) && !entry->is_directory())
+          files.push_back(entry->path());
+      for (std::size_t i = 0; !failure && i < files.size(); ++i)
+        fs::remove(files[i], failure);
+    }
   } // namespace
 
   RunReport::RunReport(const std::string &application, const std::string &folder, const MPI_Comm communicator)
-      : application(application), folder(folder), writes(dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
+      : application(application), folder(folder), communicator(communicator),
+        writes(dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
   {}
+
+  void RunReport::start(const std::string &further_file)
+  {
+    if (writes)
+    {
+      std::error_code failure;
+      remove_results(folder, failure);
+      if (!failure && !further_file.empty() && !std::filesystem::is_directory(further_file))
+        std::filesystem::remove(further_file, failure);
+      require(!failure, "Results of an earlier run in " + folder + " cannot be removed (" + failure.message() +
+                            "); choose another folder with --output.");
+    }
+    write();
+    MPI_Barrier(communicator);
+  }
 
   void RunReport::add_cycle(const CycleReport &cycle)
   {
     cycles.push_back(cycle);
+    write();
+  }
+
+  void RunReport::finish()
+  {
+    finished = true;
+    write();
+  }
+
+  void RunReport::fail(const std::string &message) noexcept
+  {
+    try
+    {
+      error = message;
+      write();
+    }
+    catch (const std::exception &)
+    {
+      // The disk may be full, which is then the message already.
+    }
   }
 
   void RunReport::write() const
   {
-    if (!writes || cycles.empty())
+    if (!writes)
       return;
     json list = json::array();
     for (const CycleReport &cycle : cycles)
@@ -196,11 +249,14 @@ namespace PatchFEM
       list.push_back(entry);
     }
     const json report = {{"application", application},
-                         {"backend", cycles.back().path.backend},
-                         {"device", cycles.back().path.device},
+                         {"finished", finished},
+                         {"error", error.empty() ? json() : json(error)},
+                         {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
+                         {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
                          {"commit", commit()},
                          {"cycles", list}};
-    write_file(folder + "/report.json", [&](std::ostream &out) { out << report.dump(2) << '\n'; });
+    write_file(folder + "/report.json",
+               [&](std::ostream &out) { out << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n'; });
   }
 
   void RunReport::print_cycle(std::ostream &out) const

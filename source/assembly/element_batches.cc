@@ -42,27 +42,37 @@ namespace PatchFEM
         for (std::size_t i = 0; i < gradients.size(); ++i)
           gradients[i] += r.geometry_gradients[q * gradients.size() + i] / r.n_quadrature;
 
-      constexpr int           sample = 1 << 16;
-      const int               stride = std::max(1, table.n_cells / sample);
-      std::array<double, dim> spacing{};
-      double                  volume = 0.;
-      for (std::int64_t c = 0; c < table.n_cells; c += stride)
+      // What a cell adds is found by all threads, and added up in the order of the cells.
+      constexpr int                            sample = 1 << 16;
+      const int                                stride = std::max(1, table.n_cells / sample);
+      const int                                n      = (table.n_cells + stride - 1) / stride;
+      std::vector<std::array<double, dim + 1>> found(n); // extents, volume
+#pragma omp parallel for schedule(static)
+      for (int k = 0; k < n; ++k)
       {
-        const auto J = jacobian<dim, double>(points.data(), table.geometry.data() + c * r.n_geometry, r.n_geometry,
-                                             gradients.data());
+        const auto J =
+            jacobian<dim, double>(points.data(), table.geometry.data() + std::int64_t(k) * stride * r.n_geometry,
+                                  r.n_geometry, gradients.data());
         for (int a = 0; a < dim; ++a)
         {
           double extent = 0.;
           for (int b = 0; b < dim; ++b)
             extent = std::max(extent, std::abs(J(a, b)));
-          spacing[a] += extent;
+          found[k][a] = extent;
         }
-        volume += std::abs(determinant(J));
+        found[k][dim] = std::abs(determinant(J));
+      }
+      std::array<double, dim> spacing{};
+      double                  volume = 0.;
+      for (const std::array<double, dim + 1> &of_cell : found)
+      {
+        for (int a = 0; a < dim; ++a)
+          spacing[a] += of_cell[a];
+        volume += of_cell[dim];
       }
       double product = 1.;
       for (const double h : spacing)
         product *= h;
-      const double n      = (table.n_cells + stride - 1) / stride;
       const double factor = std::pow(volume / n / product, 1. / dim) / r.degree;
       for (double &h : spacing)
         h *= factor;
@@ -347,6 +357,7 @@ namespace PatchFEM
       permute(batch.source, 1);
       run(place, n, kernels::InvertBody{order.data(), inverse.data()});
       inverse.copy_to(cell_permutation.data() + batch.first_cell);
+#pragma omp parallel for schedule(static) if (batch.first_cell > 0)
       for (int c = batch.first_cell; c < batch.first_cell + n; ++c)
         cell_permutation[c] += batch.first_cell;
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "distinct_values.h"
 #include "structure_tools.h"
 
 #include <patchfem/assembly/patches.h>
@@ -27,6 +28,46 @@ namespace PatchFEM
       int most = 0;
       dispatch(place, [&](auto where) { most = kernels::maximum(where, n, counts.data()); });
       return most;
+    }
+
+    /** The cells of each patch by their ranks, ascending: what its rows offer goes through a table. */
+    void find_ranks(Host                            where,
+                    const Backend                  &place,
+                    const kernels::PatchRanksLists &ranks,
+                    std::int64_t,
+                    Array<std::int64_t> &offsets,
+                    Array<int>          &cells)
+    {
+      const int  n = ranks.n_patches();
+      Array<int> counts(place, n);
+      count_distinct(where, n, ranks, counts.data());
+      offsets.reinit(place, n + 1);
+      kernels::exclusive_scan(where, n, counts.data(), offsets.data());
+      cells.reinit(place, offsets.read(n));
+      write_distinct(where, n, ranks, offsets.data(), cells.data());
+    }
+
+    /** The same by sorting what is offered. */
+    template <typename Where>
+    void find_ranks(const Where                    &where,
+                    const Backend                  &place,
+                    const kernels::PatchRanksLists &ranks,
+                    const std::int64_t              n_pairs,
+                    Array<std::int64_t>            &offsets,
+                    Array<int>                     &cells)
+    {
+      const int           n = ranks.n_patches();
+      Array<std::int64_t> starts(place, n + 1);
+      Array<int>          keys(place, n_pairs), counts(place, n);
+      run(place, n + 1,
+          kernels::PatchOffsetsBody{ranks.pair_offsets, ranks.rows_per_patch, ranks.n_rows, starts.data()});
+      run(place, n_pairs, kernels::PairRanksBody{ranks, keys.data()});
+      kernels::sort_segments(where, n_pairs, n, starts.data(), keys.data());
+      run(place, n, kernels::CountUniqueBody{starts.data(), keys.data(), counts.data()});
+      offsets.reinit(place, n + 1);
+      kernels::exclusive_scan(where, n, counts.data(), offsets.data());
+      cells.reinit(place, offsets.read(n));
+      run(place, n, kernels::WriteUniqueBody{starts.data(), keys.data(), offsets.data(), cells.data()});
     }
   } // namespace
 
@@ -152,19 +193,10 @@ namespace PatchFEM
   /** The cells that touch each patch of @p rows rows, in the order of the sums, or of their numbers. */
   void Patches::cut(const RowCells &row_cells, const int rows)
   {
-    const Backend      &place   = row_cells.offsets().backend();
-    const std::int64_t  n_pairs = row_cells.n_pairs();
-    const int           n       = (n_rows + rows - 1) / rows;
-    Array<std::int64_t> offsets(place, n + 1);
-    Array<int>          keys(place, n_pairs), counts(place, n);
-    run(place, n + 1, kernels::PatchOffsetsBody{row_cells.offsets().data(), rows, n_rows, offsets.data()});
-    run(place, n_pairs, kernels::PairRanksBody{row_cells.pairs().data(), cell_ranks.data(), keys.data()});
-    dispatch(place, [&](auto where) { kernels::sort_segments(where, n_pairs, n, offsets.data(), keys.data()); });
-    run(place, n, kernels::CountUniqueBody{offsets.data(), keys.data(), counts.data()});
-    cell_offsets.reinit(place, n + 1);
-    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), cell_offsets.data()); });
-    cells.reinit(place, cell_offsets.read(n));
-    run(place, n, kernels::WriteUniqueBody{offsets.data(), keys.data(), cell_offsets.data(), cells.data()});
+    const Backend                 &place = row_cells.offsets().backend();
+    const kernels::PatchRanksLists ranks{row_cells.offsets().data(), row_cells.pairs().data(), cell_ranks.data(), rows,
+                                         n_rows};
+    dispatch(place, [&](auto where) { find_ranks(where, place, ranks, row_cells.n_pairs(), cell_offsets, cells); });
     if (!cell_order.empty())
       run(place, cells.size(), kernels::LookUpBody{cell_order.data(), cells.data()});
   }

@@ -34,10 +34,9 @@ namespace PatchFEM
             "A grid of voxels needs cells in every direction, of positive size.");
     require(labels.backend() == backend && std::int64_t(labels.size()) == grid.n_cells(),
             "The labels of voxels do not fit their grid.");
-    const double all_words = ((grid.n[0] + 31.) / 32. + 1.) * (grid.n[1] + 2.) * (grid.n[2] + 2.);
-    require(all_words < std::numeric_limits<int>::max(), "A grid of voxels has more cells than can be numbered.");
+    require(grid.n_words() < std::numeric_limits<int>::max(), "A grid of voxels has more cells than can be numbered.");
     box      = grid;
-    n_closed = 0;
+    n_closed = -1;
     parent.release();
     surface.release();
     const std::int64_t n_words = view().all_words();
@@ -67,7 +66,7 @@ namespace PatchFEM
     run(backend(), n_words, kernels::VoxelRunsBody{view(), parent.data(), surface.data()});
     run(backend(), n_words, kernels::VoxelJoinBody{view(), parent.data()});
     run(backend(), n_words, kernels::VoxelSurfaceBody{view(), parent.data(), surface.data()});
-    run(backend(), n_words, kernels::VoxelClosedBody{view(), parent.data(), surface.data(), number.data()});
+    run(backend(), n_words, kernels::VoxelClosedBody{view(), parent.data(), surface.data(), number.data(), nullptr});
     n_closed = number.read(0);
     return n_closed;
   }
@@ -75,6 +74,8 @@ namespace PatchFEM
   template <typename Number>
   NullSpace<Number> FluidCells::null_space(const int limit)
   {
+    if (n_closed < 0)
+      find_closed_parts();
     require(n_closed <= limit, "The fluid has " + std::to_string(n_closed) +
                                    " closed parts, and the constants of at most " + std::to_string(limit) +
                                    " can be projected away.");
@@ -84,7 +85,7 @@ namespace PatchFEM
     Array<std::int64_t> numbers(backend(), std::size_t(n) + 1);
     flags.set_zero();
     run(backend(), view().all_words(),
-        kernels::VoxelClosedFlagBody{view(), parent.data(), surface.data(), flags.data()});
+        kernels::VoxelClosedBody{view(), parent.data(), surface.data(), nullptr, flags.data()});
     dispatch(backend(), [&](auto where) { kernels::exclusive_scan(where, n, flags.data(), numbers.data()); });
     std::vector<Vector<double>> constants;
     for (int part = 0; part < n_closed; ++part)
@@ -184,6 +185,13 @@ namespace PatchFEM
             pressure.data(),
             scale,
             {velocities.component[0].data(), velocities.component[1].data(), velocities.component[2].data()}});
+  }
+
+  template <typename Number>
+  std::size_t VoxelPoisson<Number>::memory_consumption() const
+  {
+    return A.memory_consumption() + counts.memory_consumption() + widths.memory_consumption() +
+           sums.memory_consumption();
   }
 
 #define INSTANTIATE(Number)                                                                         \

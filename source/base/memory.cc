@@ -51,6 +51,27 @@ namespace PatchFEM
         return pointer;
       }
 
+      /**
+       * Calls function(first byte, bytes) for pieces of @p bytes of the host's memory. Threads touch their own share of
+       * fresh pages first: the system's zeroing of them is shared out, and they lie near these threads.
+       */
+      template <typename Function>
+      void for_pieces(const std::size_t bytes, const Function &function)
+      {
+        constexpr std::int64_t piece = 1 << 20;
+        const std::int64_t     n     = static_cast<std::int64_t>(bytes);
+#pragma omp parallel for schedule(static) if (n > piece)
+        for (std::int64_t i = 0; i < n; i += piece)
+          function(i, static_cast<std::size_t>(n - i < piece ? n - i : piece));
+      }
+
+      void copy_on_host(void *const destination, const void *const source, const std::size_t bytes)
+      {
+        for_pieces(bytes, [&](const std::int64_t i, const std::size_t n) {
+          std::memcpy(static_cast<char *>(destination) + i, static_cast<const char *>(source) + i, n);
+        });
+      }
+
       std::string mebibytes(const std::size_t bytes)
       {
         return std::to_string((bytes >> 20) + 1) + " MiB";
@@ -123,10 +144,10 @@ namespace PatchFEM
       if (to.kind() == BackendKind::emulated_device || from.kind() == BackendKind::emulated_device)
       {
         const emulated_device::KernelScope scope;
-        std::memcpy(destination, source, bytes);
+        copy_on_host(destination, source, bytes);
       }
       else
-        std::memcpy(destination, source, bytes);
+        copy_on_host(destination, source, bytes);
     }
 
     void set_zero(const Backend &backend, void *const pointer, const std::size_t bytes)
@@ -141,13 +162,9 @@ namespace PatchFEM
       }
 #endif
       dispatch(backend, [&](auto) {
-        // Threads touch their own share first, so that the pages lie near them.
-        char *const            begin = static_cast<char *>(pointer);
-        const std::int64_t     n     = static_cast<std::int64_t>(bytes);
-        constexpr std::int64_t chunk = 1 << 20;
-#pragma omp parallel for schedule(static)
-        for (std::int64_t i = 0; i < n; i += chunk)
-          std::memset(begin + i, 0, static_cast<std::size_t>(n - i < chunk ? n - i : chunk));
+        for_pieces(bytes, [&](const std::int64_t i, const std::size_t n) {
+          std::memset(static_cast<char *>(pointer) + i, 0, n);
+        });
       });
     }
 

@@ -60,11 +60,11 @@ namespace PatchFEM
               x = real("ORIGIN");
           else if (key == "SPACING" || key == "ASPECT_RATIO")
             for (double &x : spacing)
-              x = real(key);
+              x = real(key.c_str());
           else if (key == "CELL_DATA" || key == "POINT_DATA")
           {
             on_cells = key == "CELL_DATA";
-            n_values = integer(key);
+            n_values = integer(key.c_str());
           }
           else
             fail("has '" + key + "' where DIMENSIONS, ORIGIN, SPACING, CELL_DATA, POINT_DATA or SCALARS was expected");
@@ -97,12 +97,16 @@ namespace PatchFEM
         check(n_components == 1, "has SCALARS with several components");
         check(word() == "LOOKUP_TABLE", "has no LOOKUP_TABLE behind its SCALARS");
         std::getline(file, line);
+        const bool ascii = encoding == "ASCII";
+        const int  size  = ascii ? 1 : size_of_type(type);
+        check(size > 0, "is binary with values of the type " + type + "; use unsigned_char, or ASCII");
+        check(bytes_left() / size >= n_values, "ends before the last of its values");
         image.labels.resize(n_values);
-        if (encoding == "ASCII")
+        if (ascii)
           for (unsigned char &label : image.labels)
             label = to_label(real("SCALARS"));
         else
-          read_binary(type, image.labels);
+          read_binary(size, image.labels);
         return image;
       }
 
@@ -125,19 +129,34 @@ namespace PatchFEM
         return result;
       }
 
-      double real(const std::string &what)
+      /** Called for every label of a text: what to say about an error is put together only if there is one. */
+      double real(const char *what)
       {
         double value = 0.;
         file >> value;
-        check(!file.fail(), "ends or has something that is no number in " + what);
+        if (file.fail())
+          fail(std::string("ends or has something that is no number in ") + what);
         return value;
       }
 
-      long integer(const std::string &what)
+      long integer(const char *what)
       {
         const double value = real(what);
-        check(value == std::floor(value) && std::abs(value) < 1e15, "has " + what + " that are not integers");
+        check(value == std::floor(value) && std::abs(value) < 1e15,
+              std::string("has ") + what + " that are not integers");
         return static_cast<long>(value);
+      }
+
+      /** From here to the end of the file. */
+      std::int64_t bytes_left()
+      {
+        file.clear(); // the end may have been met
+        const std::streamoff here = file.tellg();
+        file.seekg(0, std::ios::end);
+        const std::streamoff end = file.tellg();
+        file.seekg(here);
+        check(file.good() && here >= 0, "is not a file with an end");
+        return end - here;
       }
 
       unsigned char to_label(const double value) const
@@ -151,11 +170,9 @@ namespace PatchFEM
         return static_cast<unsigned char>(value);
       }
 
-      /** Numbers with the most significant byte first. */
-      void read_binary(const std::string &type, std::vector<unsigned char> &labels)
+      /** Numbers of @p size bytes with the most significant one first. */
+      void read_binary(const int size, std::vector<unsigned char> &labels)
       {
-        const int size = size_of_type(type);
-        check(size > 0, "is binary with values of the type " + type + "; use unsigned_char, or ASCII");
         std::vector<unsigned char> bytes(labels.size() * size);
         file.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         check(static_cast<std::size_t>(file.gcount()) == bytes.size(), "ends before the last of its values");

@@ -104,11 +104,6 @@ namespace PatchFEM
       sort_pairs(n, keys, values, n_bits);
     }
 
-    void stable_sort_by_key(Host, const std::int64_t n, int *keys, std::int64_t *values, const int n_bits)
-    {
-      sort_pairs(n, keys, values, n_bits);
-    }
-
     void sort_segments(Host, std::int64_t, const int n_segments, const std::int64_t *offsets, int *keys)
     {
 #pragma omp parallel for schedule(static)

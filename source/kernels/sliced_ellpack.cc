@@ -176,9 +176,14 @@ namespace PatchFEM
       template <typename Sum, typename Number, typename Use>
       inline void product(const SlicedEllpackView<Number> &A, const Number *x, const Use &use)
       {
+        // Fewer entries than this take less time than threads need to start and to meet again: exact triangular solves
+        // call this for thousands of levels of some rows each.
+        constexpr std::int64_t few = 8192;
         with_sizes(A, [&](auto br, auto bc, auto h) {
           const std::int64_t n = std::int64_t(A.n_slices()) * strips_per_slice<decltype(h)::value>(A);
-#pragma omp parallel for schedule(static)
+          const std::int64_t n_entries =
+              (A.slice_offsets[A.n_slices()] - A.slice_offsets[0]) * A.block_rows * A.block_columns;
+#pragma omp parallel for schedule(static) if (n_entries > few)
           for (std::int64_t i = 0; i < n; ++i)
             strip_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Sum>(A, i, x, use);
         });

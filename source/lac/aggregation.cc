@@ -103,12 +103,25 @@ namespace PatchFEM
       return result;
     }
 
-    std::int64_t cut(const AdjacencyView &graph, const Array<int> &group, const bool all)
+    /** Edges between groups; without them, all. */
+    std::int64_t cut(const Adjacency &graph, const Array<int> *groups = nullptr)
     {
-      Array<int>          counts(group.backend(), graph.n_nodes);
+      Array<int>          counts(graph.backend(), graph.n_nodes());
       Array<std::int64_t> offsets;
-      run(group.backend(), graph.n_nodes, kernels::CutBody{graph, all ? nullptr : group.data(), counts.data()});
+      run(graph.backend(), graph.n_nodes(),
+          kernels::CutBody{graph.view(), groups == nullptr ? nullptr : groups->data(), counts.data()});
       return scan(counts, offsets) / 2;
+    }
+
+    /** From sums over aggregates that are there anyway: reads no edge between nodes again. */
+    void count_edges(const GroupGraph &aggregates, Aggregation::Statistics &stats)
+    {
+      const std::size_t   n = aggregates.inside.size();
+      Array<int>          inside(aggregates.inside.backend(), n);
+      Array<std::int64_t> sums;
+      run(aggregates.inside.backend(), n, kernels::ClampBody{aggregates.inside.data(), inside.data()});
+      stats.cut_by_aggregates = cut(aggregates.graph);
+      stats.n_edges           = scan(inside, sums) / 2 + stats.cut_by_aggregates;
     }
   } // namespace
 
@@ -158,6 +171,8 @@ namespace PatchFEM
     {
       for (Array<int> *array : {&aggregate_patches, &patch_aggregate_starts, &patch_node_starts})
         array->reinit(place, 0);
+      if (stats.n_aggregates > 0)
+        count_edges(strong_graph, stats);
       take(aggregates, strong_graph.graph);
       place.synchronize();
       return;
@@ -214,15 +229,13 @@ namespace PatchFEM
       stats.nodes_per_patch      = sizes_of(patch_node_starts);
       stats.aggregates_per_patch = sizes_of(patch_aggregate_starts);
 
-      Array<int>          patch_bytes(place, stats.n_patches), inside(place, n_aggregates);
+      Array<int>          patch_bytes(place, stats.n_patches);
       Array<std::int64_t> sums;
       run(place, stats.n_patches, kernels::ClampBody{bytes.data(), patch_bytes.data()});
       stats.mean_patch_bytes    = static_cast<double>(scan(patch_bytes, sums)) / stats.n_patches;
       stats.largest_patch_bytes = graph_tools::maximum(patch_bytes);
-      run(place, n_aggregates, kernels::ClampBody{graph.inside.data(), inside.data()});
-      stats.cut_by_aggregates = cut(graph.graph.view(), patches.group, true);
-      stats.cut_by_patches    = cut(graph.graph.view(), patches.group, false);
-      stats.n_edges           = scan(inside, sums) / 2 + stats.cut_by_aggregates;
+      count_edges(graph, stats);
+      stats.cut_by_patches = cut(graph.graph, &patches.group);
     }
     place.synchronize();
   }

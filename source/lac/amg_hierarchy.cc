@@ -62,6 +62,10 @@ namespace PatchFEM
     parameters = amg_parameters;
     require(parameters.coarse_size >= 1 && parameters.max_levels >= 1,
             "The coarse size and the number of levels of a multigrid hierarchy must be positive.");
+    require(parameters.coarse_size <= AMGParameters::largest_inverse,
+            "The coarse size of a multigrid hierarchy must be at most " +
+                std::to_string(AMGParameters::largest_inverse) + ", not " + std::to_string(parameters.coarse_size) +
+                ".");
     require(near_null.n_unknowns() == A.n_rows(), "A near-null space of " + std::to_string(near_null.n_unknowns()) +
                                                       " unknowns does not fit a matrix of " +
                                                       std::to_string(A.n_rows()) + " rows.");
@@ -87,9 +91,8 @@ namespace PatchFEM
         const bool small = matrix->n_rows() <= parameters.coarse_size;
         if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
         {
-          // n^2 values, so a level that could not be made smaller ends here and not in a request for memory.
-          constexpr int most_rows = 20000;
-          require(matrix->n_rows() <= most_rows,
+          // The last one that is allowed, not one that coarsening made small.
+          require(matrix->n_rows() <= AMGParameters::largest_inverse,
                   "is the last one but too large to be inverted; allow more levels or larger aggregates.");
           level.inverse.compute(*matrix, null_vectors, null_scale);
           report(index, "inverse");
@@ -215,12 +218,9 @@ namespace PatchFEM
   template <typename Number>
   std::unique_ptr<LevelSmoother<Number>> AMGHierarchy<Number>::make_smoother(const Level &level) const
   {
-    using Kind = typename PolynomialSmoother<Number>::Kind;
-    int sweeps = parameters.smoother_sweeps;
-    if (&level != levels.front().get())
-      sweeps = parameters.coarse_sweeps > 0 ? parameters.coarse_sweeps
-                                            : sweeps + (parameters.smoother == AMGSmoother::chebyshev ? 1 : 0);
-    const auto make = [&](const Kind kind) {
+    using Kind        = typename PolynomialSmoother<Number>::Kind;
+    const int  sweeps = parameters.sweeps_on(&level != levels.front().get());
+    const auto make   = [&](const Kind kind) {
       return std::make_unique<PolynomialSmoother<Number>>(kind, sweeps, parameters.smoothing_range);
     };
     switch (parameters.smoother)
@@ -275,13 +275,16 @@ namespace PatchFEM
     if (level.smoother == nullptr)
     {
       level.inverse.vmult(x, b);
+      report(index, "inverse");
       return;
     }
     level.smoother->pre_smooth(x, level.r, b);
+    report(index, "pre-smoothing");
     if (level.has_coarse)
     {
       const Level &coarse = *levels[index + 1];
       level.coarsening.restrictor().vmult(coarse.b, level.r);
+      report(index, "restriction");
       cycle(index + 1, coarse.x, coarse.b);
       if (parameters.cycle == AMGCycle::w && coarse.smoother != nullptr)
       {
@@ -291,8 +294,10 @@ namespace PatchFEM
         coarse.x.add(Number(1), coarse.x_2);
       }
       level.coarsening.prolongator().vmult_add(x, coarse.x);
+      report(index, "prolongation");
     }
     level.smoother->post_smooth(x, level.r, b);
+    report(index, "post-smoothing");
   }
 
   template <typename Number>

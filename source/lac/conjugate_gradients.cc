@@ -23,6 +23,11 @@ namespace PatchFEM
     constexpr unsigned int graph_length = 8;
   } // namespace
 
+  std::string to_string(const SolutionUpdate update)
+  {
+    return update == SolutionUpdate::streams ? "streams" : "fused";
+  }
+
   std::string IterationResult::message(const std::string &preconditioner) const
   {
     std::ostringstream out;
@@ -205,7 +210,8 @@ namespace PatchFEM
 
     IterationResult     result;
     std::vector<double> residuals;
-    const auto          residual_of = [&](const unsigned int step) { return residuals[step % residuals.size()]; };
+    result.update          = side != nullptr ? SolutionUpdate::streams : SolutionUpdate::fused;
+    const auto residual_of = [&](const unsigned int step) { return residuals[step % residuals.size()]; };
 
     // The initial residual fixes the tolerance, so the host looks at it before anything else happens.
     CGScalars scalars{};

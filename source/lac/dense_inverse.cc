@@ -27,8 +27,10 @@ namespace PatchFEM
     n                    = matrix.n_rows();
     require(matrix.n_columns() == n, "Only square matrices have an inverse.");
     const std::size_t n_entries = std::size_t(n) * n;
-    Array<double>     dense(place, n_entries), factor(place, n_entries);
-    Array<int>        failure(place, 2); // of the factorisation; of its result
+    // Strips fill vector registers on the host, pieces of as many rows the first cache.
+    constexpr int host_strip = 8;
+    Array<double> dense(place, n_entries), factor(place, n_entries + std::size_t(n) * (host_strip - 1));
+    Array<int>    failure(place, 2); // of the factorisation; of its result
     inverse.reinit(place, n_entries);
     dense.set_zero();
     run(place, 2, kernels::FillBody{failure.data(), INT_MAX});
@@ -42,8 +44,8 @@ namespace PatchFEM
     Array<double> diagonal(place, n);
     run(place, n, kernels::DenseDiagonalBody{n, dense.data(), diagonal.data()});
     dispatch(place, [&](auto where) {
-      constexpr int strip = std::is_same<decltype(where), Host>::value ? 8 : 1;
-      kernels::invert_dense_spd<strip>(where, n, dense.data(), factor.data(), inverse.data(), failure.data());
+      constexpr int strip = std::is_same<decltype(where), Host>::value ? host_strip : 1;
+      kernels::invert_dense_spd<strip, strip>(where, n, dense.data(), factor.data(), inverse.data(), failure.data());
     });
     // A matrix in single precision is not known well enough to tell that it is singular.
     if constexpr (std::is_same<Number, double>::value)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/base/commit.h>
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/format_calibration.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix_factory.h>
 
 #include <algorithm>
 #include <chrono>
@@ -113,26 +112,16 @@ namespace PatchFEM
         prediction.rate = known->second;
         continue;
       }
-      double seconds = 0.;
-      if (prediction.format.kind == MatrixFormat::Kind::csr)
-      {
-        CSRMatrix<Number> matrix;
-        matrix.reinit(backend, pattern, rows, columns);
-        seconds = seconds_of_product<Number>(matrix);
-      }
-      else
-      {
-        require(prediction.format.kind == MatrixFormat::Kind::sliced_ellpack,
-                "Only formats that matrices are assembled into can be calibrated, not " + prediction.format.name() +
-                    ".");
-        SlicedEllpackMatrix<Number> matrix;
-        matrix.reinit(
-            backend, pattern, rows, columns,
-            {prediction.format.slice_height, prediction.format.short_columns, prediction.format.skip_padding});
-        seconds = seconds_of_product<Number>(matrix);
-      }
-      prediction.rate  = prediction.bytes / std::max(seconds, 1e-9);
-      rates[key.str()] = prediction.rate;
+      const MatrixFormat &format = prediction.format;
+      require(!is_converted(format, rows * columns) || format.kind == MatrixFormat::Kind::symmetric,
+              "Only formats that are chosen by themselves can be calibrated, not " + format.name() + ".");
+      std::unique_ptr<MatrixBase<Number>> matrix =
+          make_matrix<Number>(backend, pattern, rows, columns, assembled_format(format, rows));
+      if (is_converted(format, rows * columns))
+        matrix = convert(*matrix, format);
+      const double seconds = seconds_of_product(*matrix);
+      prediction.rate      = prediction.bytes / std::max(seconds, 1e-9);
+      rates[key.str()]     = prediction.rate;
       ++n_measured;
     }
     if (n_measured > 0 && !file.empty())

@@ -2,10 +2,13 @@
 #include "../assembly/structure_tools.h"
 #include "block_pattern.h"
 
+#include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/symmetric_ellpack.h>
 #include <patchfem/lac/format_model.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace PatchFEM
 {
@@ -41,7 +44,10 @@ namespace PatchFEM
     const std::int64_t  n_samples = (n_slices + stride - 1) / stride;
     Array<int>          is_short(backend, n_samples), lengths(backend, 32 * n_samples);
     Array<std::int64_t> distances(backend, Sample::n_distances * n_samples);
-    run(backend, n_samples, Sample{pattern, stride, is_short.data(), lengths.data(), distances.data(), n_samples});
+    Array<int>          cuts(backend, 3 * n_samples);
+    run(backend, n_samples,
+        Sample{pattern, stride, is_short.data(), lengths.data(), distances.data(), n_samples,
+               kernels::symmetric_patch_rows(block_rows), cuts.data()});
     double n_short = 0.;
     for (const int value : is_short.to_vector())
       n_short += value;
@@ -59,6 +65,14 @@ namespace PatchFEM
     }
     for (double &share : result.within)
       share = sum > 0. ? share / sum : 1.;
+
+    const std::vector<int> cut        = cuts.to_vector();
+    const auto             sum_of_cut = [&](const int which) {
+      return std::accumulate(cut.begin() + which * n_samples, cut.begin() + (which + 1) * n_samples, 0.);
+    };
+    result.on_diagonal = sum > 0. ? sum_of_cut(0) / sum : 0.;
+    result.inside      = sum > 0. ? sum_of_cut(1) / sum : 0.;
+    result.cut_rows    = sum_of_cut(2) / double(result.lengths.size());
     return result;
   }
 
@@ -67,17 +81,24 @@ namespace PatchFEM
     switch (kind)
     {
     case Kind::coordinate:
-      return "coordinate";
+      return "coo";
     case Kind::csr:
-      return "csr";
+      return std::string("csr") + (csr_kernel == CSRKernel::scalar   ? ", a thread a row"
+                                   : csr_kernel == CSRKernel::vector ? ", a warp a row"
+                                                                     : "");
     case Kind::hybrid:
       return "hybrid";
     case Kind::mdia:
       return "mdia";
+    case Kind::symmetric:
+      return "symmetric";
     default:
-      return (kind == Kind::sliced_scalar ? "sliced_ellpack 1x1" : "sliced_ellpack") + std::string(", slices of ") +
-             (slice_height == INT32_MAX ? std::string("all rows") : std::to_string(slice_height)) +
-             (short_columns ? ", 16-bit columns" : "") + (skip_padding ? ", without padding" : "");
+      if (slice_height == INT32_MAX)
+        return kind == Kind::sliced_scalar ? (skip_padding ? "ellpack_r" : "ellpack")
+                                           : (skip_padding ? "bell, without padding" : "bell");
+      return (kind == Kind::sliced_scalar ? "sell" : "sliced_ellpack") + std::string(", slices of ") +
+             std::to_string(slice_height) + (short_columns ? ", 16-bit columns" : "") +
+             (skip_padding ? ", without padding" : "");
     }
   }
 
@@ -104,7 +125,7 @@ namespace PatchFEM
     double stored_blocks(const PatternStatistics &pattern, const int height)
     {
       if (height >= 1 << (PatternStatistics::n_heights - 1))
-        return height >= pattern.n_rows ? double(pattern.n_rows) * pattern.longest_row
+        return height >= pattern.n_rows ? 32. * n_slices(pattern.n_rows, 32) * pattern.longest_row
                                         : double(pattern.stored[PatternStatistics::n_heights - 1]);
       // Between powers of two the one above pads no less.
       int h = 0;
@@ -126,12 +147,19 @@ namespace PatchFEM
     const double block       = double(pattern.block_rows) * pattern.block_columns;
     const double source      = double(pattern.n_columns) * pattern.block_columns * size;
     const double row_lengths = format.skip_padding ? 4. : 0.;
+    const int    b           = pattern.block_rows;
 
     // Columns beyond half the cache from their row.
     const double half = memory.cache / 2. / (pattern.block_columns * size);
     const int    k    = std::min<int>(std::max(0, int(std::log2(std::max(1., half)))), int(pattern.within.size()) - 1);
-    const double missing =
-        source > memory.cache ? double(pattern.n_blocks) * (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
+    const double far  = source > memory.cache ? (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
+    // A patch of the symmetric format reads a row of others once, however many blocks want it. It has half as many of
+    // them again as rows that couple to others.
+    const double between = 1. - pattern.on_diagonal - pattern.inside;
+    const double halo    = 1.5 * pattern.cut_rows * pattern.n_rows;
+    const double missing = format.kind != Kind::symmetric ? double(pattern.n_blocks) * far
+                           : between > 0.                 ? halo * std::min(1., far / between)
+                                                          : 0.;
     const double vectors = source + rows * size + missing * std::max(memory.line, pattern.block_columns * size);
 
     switch (format.kind)
@@ -150,6 +178,18 @@ namespace PatchFEM
       const double            rest  = overflow(pattern, width) * pattern.n_rows;
       return rows * width * pattern.block_columns * (size + 4.) + rest * block * (size + 8.) + rows / 4. + vectors;
     }
+    case Kind::symmetric: {
+      const double positions =
+          double(n_slices(pattern.n_rows, kernels::symmetric_patch_rows(b))) * kernels::symmetric_patch_rows(b);
+      // Rows inside of patches store about half of their blocks, in several chunks. On meshes along their curve slices
+      // pad two per cent, and the lists of slots the more the shorter chunks are.
+      const double length  = pattern.n_rows > 0 ? double(pattern.n_blocks) / pattern.n_rows : 0.;
+      const double chunks  = std::ceil((length + 1.) / 2. / kernels::symmetric_chunk(b));
+      const double blocks  = 1.02 * pattern.symmetric_blocks();
+      const double mirrors = 0.55 * (chunks + 1.) * double(pattern.n_blocks) * pattern.inside / 2.;
+      return blocks * (block * size + 2.) + mirrors * 2. + positions * (b * (b + 1) / 2 * size + 4.) +
+             positions / 32. * 8. * (1. + chunks) + halo * 4. + vectors;
+    }
     default: {
       const bool   scalar = format.kind == Kind::sliced_scalar && block > 1.;
       const double blocks =
@@ -163,7 +203,10 @@ namespace PatchFEM
     }
   }
 
-  double typical_efficiency(const MatrixFormat &format, const PatternStatistics &pattern, const MemoryModel &memory)
+  double typical_efficiency(const MatrixFormat      &format,
+                            const PatternStatistics &pattern,
+                            const int                number_size,
+                            const MemoryModel       &memory)
   {
     using Kind = MatrixFormat::Kind;
     // Each row costs as much as some further entries, in its offsets, its last incomplete group of loads and its end.
@@ -171,7 +214,7 @@ namespace PatchFEM
     const auto   of_rows = [n](const double limit, const double further) {
       return limit * (n + 0.01) / (n + 0.01 + further);
     };
-    const bool tuned = format.slice_height == 32 && !format.skip_padding;
+    const int height = format.slice_height;
     if (memory.is_device)
       switch (format.kind)
       {
@@ -181,11 +224,30 @@ namespace PatchFEM
         return of_rows(0.86, 1.5);
       case Kind::mdia:
         return 0.8;
-      default:
-        if (!tuned)
-          return format.kind == Kind::sliced_ellpack && pattern.block_rows > 1 ? 0.55 : 0.4;
+      case Kind::symmetric: {
+        // The exchange of products in shared memory takes as long as 21 bytes for each row of each stored block, if that
+        // is more than the bytes that there are; a device works on some 264 patches at a time.
+        const double exchange = 21. * pattern.block_rows * pattern.symmetric_blocks();
+        const double share    = std::min(0.86, product_bytes(format, pattern, number_size, memory) / (exchange + 1.));
+        const double patches  = n_slices(pattern.n_rows, kernels::symmetric_patch_rows(pattern.block_rows));
+        return std::max(1e-3, share * std::min(1., patches / 264.));
+      }
+      default: {
+        const int  br     = format.kind == Kind::sliced_ellpack ? pattern.block_rows : 1;
+        const int  bc     = format.kind == Kind::sliced_ellpack ? pattern.block_columns : 1;
+        const bool square = br == bc && (br <= 3 || br == 6);
+        const bool rectangular =
+            (br == 2 && bc == 3) || (br == 3 && bc == 2) || (br == 3 && bc == 6) || (br == 6 && bc == 3);
+        if (!square && !(rectangular && height == 32 && !format.skip_padding))
+          return br > 1 ? 0.55 : 0.4;
         // Adding up steps before the source can be read takes time that short rows do not hide.
-        return format.short_columns ? std::min(0.95, of_rows(1.09, 6.)) : of_rows(0.97, 1.6);
+        if (format.short_columns)
+          return std::min(0.95, of_rows(1.09, 6.));
+        if (height == 1)
+          return br == 1 ? of_rows(0.86, 1.5) : of_rows(0.9, 1.6);
+        // Pieces of lower slices are shorter than the lines of the second-level cache; of others addresses take longer.
+        return of_rows(height < 32 ? 0.96 * (1. - 1. / height) : (height == 32 ? 0.97 : 0.96), 1.6);
+      }
       }
     switch (format.kind)
     {
@@ -193,8 +255,10 @@ namespace PatchFEM
     case Kind::coordinate:
     case Kind::mdia:
       return 1.1;
+    case Kind::symmetric: // it is the arithmetic that a core waits for
+      return 0.6;
     default:
-      return tuned ? (format.short_columns ? 1.1 : 1.15) : 1.;
+      return height == 32 && !format.skip_padding ? (format.short_columns ? 1.1 : 1.15) : 1.;
     }
   }
 
@@ -211,6 +275,15 @@ namespace PatchFEM
     return result;
   }
 
+  std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern, const MemoryModel &memory)
+  {
+    std::vector<MatrixFormat> result = assembled_formats(pattern);
+    if (memory.is_device && pattern.block_rows > 1 && pattern.block_rows == pattern.block_columns &&
+        pattern.n_rows == pattern.n_columns && kernels::symmetric_block_size(pattern.block_rows))
+      result.push_back({MatrixFormat::Kind::symmetric});
+    return result;
+  }
+
   std::vector<FormatPrediction> predict_formats(const std::vector<MatrixFormat> &formats,
                                                 const PatternStatistics         &pattern,
                                                 const int                        number_size,
@@ -218,10 +291,28 @@ namespace PatchFEM
   {
     std::vector<FormatPrediction> result;
     for (const MatrixFormat &format : formats)
-      result.push_back(
-          {format, product_bytes(format, pattern, number_size, memory), typical_efficiency(format, pattern, memory)});
+      result.push_back({format, product_bytes(format, pattern, number_size, memory),
+                        typical_efficiency(format, pattern, number_size, memory)});
     std::stable_sort(result.begin(), result.end(),
                      [](const FormatPrediction &a, const FormatPrediction &b) { return a.cost() < b.cost(); });
     return result;
+  }
+
+  const FormatPrediction &best_format(const std::vector<FormatPrediction> &predictions)
+  {
+    require(!predictions.empty(), "There is no format to choose from.");
+    const FormatPrediction *best = nullptr;
+    double                  cost = HUGE_VAL;
+    for (const FormatPrediction &prediction : predictions)
+    {
+      const double with_conversion =
+          prediction.cost() / (prediction.format.kind == MatrixFormat::Kind::symmetric ? 0.8 : 1.);
+      if (best == nullptr || with_conversion < cost)
+      {
+        best = &prediction;
+        cost = with_conversion;
+      }
+    }
+    return *best;
   }
 } // namespace PatchFEM

@@ -7,6 +7,9 @@
 #include <patchfem/kernels/sliced_ellpack.h>
 #include <patchfem/lac/mdia_matrix.h>
 
+#include <climits>
+#include <limits>
+
 namespace PatchFEM
 {
   template <typename Number>
@@ -83,6 +86,35 @@ namespace PatchFEM
     const Array<int>          columns(backend, matrix.columns);
     reinit(backend, {matrix.n_rows, matrix.n_columns, offsets.data(), columns.data()}, value);
     diagonal.copy_from(host_diagonal.data(), host_diagonal.size());
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::reinit(const CSRMatrix<Number> &matrix)
+  {
+    require(matrix.n_rows() == matrix.n_columns(), "A matrix of the format mdia must be square.");
+    const Backend         place     = matrix.backend();
+    const CSRView<Number> A         = matrix.view();
+    const int             n         = A.n_rows;
+    const double          tolerance = 1000. * std::numeric_limits<Number>::epsilon();
+    Array<Number>         values(place, n);
+    Array<int>            row(place, std::vector<int>{INT_MAX}), counts(place, n);
+    run(place, n, kernels::OffDiagonalValueBody<Number>{A, tolerance, values.data(), row.data()});
+    const int    first = row.read(0);
+    const Number value = first < n ? values.read(first) : Number(0);
+
+    row.copy_from(place, std::vector<int>{INT_MAX});
+    run(place, n,
+        kernels::ConstantEntriesBody<Number>{A, tolerance, value, counts.data(), nullptr, nullptr, row.data()});
+    const int bad_row = row.read(0);
+    require(bad_row == INT_MAX, "The format mdia holds one constant off the diagonal, but row " +
+                                    std::to_string(bad_row) + " has an entry that differs from others.");
+    Array<std::int64_t> offsets(place, std::size_t(n) + 1);
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
+    Array<int> columns(place, offsets.read(n));
+    run(place, n,
+        kernels::ConstantEntriesBody<Number>{A, tolerance, value, nullptr, offsets.data(), columns.data(), nullptr});
+    reinit(place, {n, n, offsets.data(), columns.data()}, value);
+    matrix.extract_block_diagonal(1, diagonal);
   }
 
   template <typename Number>

@@ -5,6 +5,7 @@
 #include <patchfem/kernels/smoother_bodies.h>
 #include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/mdia_matrix.h>
+#include <patchfem/lac/mis_aggregation.h>
 #include <patchfem/lac/precondition_amg.h>
 
 #include <type_traits>
@@ -75,6 +76,16 @@ namespace PatchFEM
     single_matrix = SlicedEllpackMatrix<float>();
     levels.monitor(end_of_phase);
     levels.initialize(finest, near_null, aggregation, additional_data, std::move(null_vectors));
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::initialize(const MatrixBase<Number> &matrix,
+                                           const NearNullSpace      &near_null,
+                                           const AdditionalData     &additional_data,
+                                           const NullSpace<Number>  &null_space)
+  {
+    MISAggregation aggregation;
+    initialize(matrix, near_null, aggregation, additional_data, null_space);
   }
 
   template <typename Number>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/precondition_jacobi.h>
+
+#include <type_traits>
 
 namespace PatchFEM
 {
@@ -20,8 +23,10 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void
-  BlockDiagonalInverse<Number>::compute(const MatrixBase<Number> &matrix, const int block_size, const double relaxation)
+  template <typename MatrixNumber>
+  void BlockDiagonalInverse<Number>::compute(const MatrixBase<MatrixNumber> &matrix,
+                                             const int                       block_size,
+                                             const double                    relaxation)
   {
     require(relaxation > 0., "The relaxation of a Jacobi preconditioner must be positive.");
     require(matrix.n_rows() % block_size == 0,
@@ -30,20 +35,33 @@ namespace PatchFEM
     const int      n_blocks = matrix.n_rows() / block_size;
     inverse                 = {0, block_size, 0, nullptr}; // what is left if the matrix is refused
 
-    Array<Number> blocks;
-    matrix.extract_block_diagonal(block_size, blocks);
-    values.reinit(backend, std::size_t(n_blocks) * (block_size * (block_size + 1) / 2));
-    Array<int> failure(backend, 1);
-    dispatch(backend, [&](auto where) {
-      kernels::invert_block_diagonal(where, n_blocks, block_size, n_blocks, blocks.data(), relaxation, values.data(),
-                                     failure.data());
-    });
-    const int row = failure.read(0);
-    if (row != kernels::no_failure)
-      throw NotPositiveDefinite(block_size == 1 ? "The matrix's diagonal entry in row " + std::to_string(row) +
-                                                      " is not positive and finite."
-                                                : "The diagonal block of the matrix that holds row " +
-                                                      std::to_string(row) + " is not positive definite at this row.");
+    const auto invert = [&](Array<MatrixNumber> &inverses) {
+      Array<MatrixNumber> blocks;
+      matrix.extract_block_diagonal(block_size, blocks);
+      inverses.reinit(backend, std::size_t(n_blocks) * (block_size * (block_size + 1) / 2));
+      Array<int> failure(backend, 1);
+      dispatch(backend, [&](auto where) {
+        kernels::invert_block_diagonal(where, n_blocks, block_size, n_blocks, blocks.data(), relaxation,
+                                       inverses.data(), failure.data());
+      });
+      const int row = failure.read(0);
+      if (row != kernels::no_failure)
+        throw NotPositiveDefinite(block_size == 1 ? "The matrix's diagonal entry in row " + std::to_string(row) +
+                                                        " is not positive and finite."
+                                                  : "The diagonal block of the matrix that holds row " +
+                                                        std::to_string(row) + " is not positive definite at this row.");
+    };
+    if constexpr (std::is_same_v<Number, MatrixNumber>)
+      invert(values);
+    else
+    {
+      Array<MatrixNumber> inverses;
+      invert(inverses);
+      values.reinit(backend, inverses.size());
+      dispatch(backend, [&](auto where) {
+        kernels::convert(where, static_cast<std::int64_t>(inverses.size()), inverses.data(), values.data());
+      });
+    }
     inverse = {n_blocks, block_size, n_blocks, values.data()};
   }
 
@@ -51,4 +69,7 @@ namespace PatchFEM
   template class PreconditionIdentity<double>;
   template class BlockDiagonalInverse<float>;
   template class BlockDiagonalInverse<double>;
+  template void BlockDiagonalInverse<float>::compute(const MatrixBase<float> &, int, double);
+  template void BlockDiagonalInverse<float>::compute(const MatrixBase<double> &, int, double);
+  template void BlockDiagonalInverse<double>::compute(const MatrixBase<double> &, int, double);
 } // namespace PatchFEM

@@ -7,6 +7,14 @@
 
 namespace PatchFEM
 {
+  void SinglePrecision::reinit(const MatrixBase<double> &matrix)
+  {
+    const Backend &place = matrix.backend();
+    single_src.reinit(place, matrix.n_rows(), true);
+    single_dst.reinit(place, matrix.n_rows(), true);
+    norm.reinit(place, kernels::reduction::max_parts + 1);
+  }
+
   const MatrixBase<float> &SinglePrecision::copy(const MatrixBase<double> &matrix)
   {
     const auto *rows     = dynamic_cast<const CSRMatrix<double> *>(&matrix);
@@ -16,10 +24,6 @@ namespace PatchFEM
     require(rows != nullptr || diagonal != nullptr || slices != nullptr || halves != nullptr,
             "A preconditioner in single precision is not available for matrices of the format " + matrix.format() +
                 ".");
-    const Backend &place = matrix.backend();
-    single_src.reinit(place, matrix.n_rows(), true);
-    single_dst.reinit(place, matrix.n_rows(), true);
-    norm.reinit(place, kernels::reduction::max_parts + 1);
     release_copy();
     if (rows != nullptr)
     {

@@ -28,8 +28,9 @@ namespace PatchFEM
     n_column_blocks = blocks.n_columns;
     n_block_rows    = block_rows;
     n_block_columns = block_columns;
-    // A slice never needs to be higher than the matrix.
-    height             = std::min(additional_data.slice_height, std::max(32, n_row_blocks));
+    // A slice never needs to be higher than the matrix, and in slices of multiples of 32 loads are aligned.
+    const std::int64_t enough = (std::int64_t(n_row_blocks) + 31) / 32 * 32;
+    height = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, std::max<std::int64_t>(32, enough)));
     skip_padding       = additional_data.skip_padding;
     n_blocks           = read_offset(backend, blocks.row_offsets, blocks.n_rows);
     const int n_slices = PatchFEM::n_slices(n_row_blocks, height);

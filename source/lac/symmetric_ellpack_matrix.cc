@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "../assembly/structure_tools.h"
+#include "graph_tools.h"
 #include "multigrid_pattern.h"
 #include "sliced_copy.h"
 
@@ -15,6 +15,8 @@
 
 namespace PatchFEM
 {
+  using graph_tools::scan;
+
   namespace
   {
     /** Throws Error unless @p A is symmetric to rounding. */
@@ -33,20 +35,12 @@ namespace PatchFEM
                   std::string(A.block_rows == 1 ? "row " : "block row ") + std::to_string(row) +
                   " has an entry that differs from its mirror image, is not a number or has none in the pattern.");
     }
-
-    /** Offsets from counts, and their sum. */
-    std::int64_t scan(const Backend &place, const Array<int> &counts, Array<std::int64_t> &offsets)
-    {
-      offsets.reinit(place, counts.size() + 1);
-      dispatch(place,
-               [&](auto where) { kernels::exclusive_scan(where, counts.size(), counts.data(), offsets.data()); });
-      return offsets.read(counts.size());
-    }
   } // namespace
 
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::reinit(const SlicedEllpackMatrix<Number> &matrix)
   {
+    *this = SymmetricEllpackMatrix<Number>(); // gives memory back first, and is what an Error leaves
     require(matrix.block_rows() == matrix.block_columns() && matrix.n_rows() == matrix.n_columns(),
             "A matrix of the format symmetric ellpack must be square, with square blocks.");
     const int b = matrix.block_rows();
@@ -58,10 +52,6 @@ namespace PatchFEM
     const int                       n       = A.n_rows;
     check_symmetry(place, A, lengths);
 
-    size_of_blocks          = b;
-    n_row_blocks            = n;
-    n_nonzero               = matrix.n_nonzero_elements();
-    pattern                 = std::make_shared<const internal::SymmetricPatternArrays>(); // gives memory back first
     const auto         made = std::make_shared<internal::SymmetricPatternArrays>();
     const int          rows = kernels::symmetric_patch_rows(b), chunk = kernels::symmetric_chunk(b);
     const int          n_patches = n / rows + (n % rows != 0), slices_per_patch = rows / 32;
@@ -72,10 +62,20 @@ namespace PatchFEM
     Array<std::uint16_t> codes(place, n_codes);
     Array<int>           n_inner(place, n), n_outer(place, n), n_stored(place, n);
     n_stored.set_zero();
-    run(place, n, kernels::SymmetricKindsBody<Number>{A, lengths, rows, codes.data(), n_inner.data(), n_outer.data()});
-    run(place, n_patches,
-        kernels::SymmetricOwnersBody<Number>{A, lengths, rows, n_inner.data(), n_outer.data(), codes.data(),
-                                             n_stored.data()});
+    {
+      Array<int>          n_pairs(place, n);
+      Array<std::int64_t> pair_offsets;
+      run(place, n,
+          kernels::SymmetricKindsBody<Number>{A, lengths, rows, codes.data(), n_inner.data(), n_pairs.data(),
+                                              n_outer.data()});
+      Array<std::uint32_t> pairs(place, scan(place, n_pairs, pair_offsets));
+      run(place, n, kernels::SymmetricPairsBody<Number>{A, lengths, rows, pair_offsets.data(), pairs.data()});
+      run(place, n_patches,
+          kernels::SymmetricOwnersBody{n, rows, pair_offsets.data(), n_inner.data(), n_outer.data(), pairs.data(),
+                                       n_stored.data()});
+      run(place, n,
+          kernels::SymmetricPairCodesBody<Number>{A, lengths, rows, pair_offsets.data(), pairs.data(), codes.data()});
+    }
     run(place, n, kernels::SymmetricRanksBody<Number>{A, lengths, codes.data()});
     run(place, n, kernels::SymmetricPartnersBody<Number>{A, lengths, codes.data()});
 
@@ -103,15 +103,15 @@ namespace PatchFEM
         kernels::SymmetricSliceBody{n, rows, row_at.data(), n_stored.data(), n_outer.data(), slice_counts.data(),
                                     made->rows.data()});
     run(place, n_patches, kernels::SymmetricChunksBody{n, rows, chunk, n_stored.data(), n_chunks.data()});
-    const std::int64_t size       = scan(place, slice_counts, made->offsets);
-    const std::int64_t all_chunks = scan(place, n_chunks, made->chunk_offsets);
+    const std::int64_t size       = scan(slice_counts, made->offsets);
+    const std::int64_t all_chunks = scan(n_chunks, made->chunk_offsets);
     Array<int>         mirror_counts(place, all_chunks * slices_per_patch);
     mirror_counts.set_zero();
     kernels::SymmetricMirrorsBody<Number> mirrors_body{
         A,       lengths, rows, chunk, codes.data(), position.data(), made->chunk_offsets.data(), mirror_counts.data(),
         nullptr, nullptr};
     run(place, n, mirrors_body);
-    made->mirrors.reinit(place, scan(place, mirror_counts, made->mirror_offsets));
+    made->mirrors.reinit(place, scan(mirror_counts, made->mirror_offsets));
     run(place, made->mirrors.size(),
         kernels::FillShortBody{made->mirrors.data(), static_cast<std::uint16_t>(chunk * rows)});
     mirrors_body.counts         = nullptr;
@@ -121,20 +121,26 @@ namespace PatchFEM
 
     // Columns and values.
     made->columns.reinit(place, size);
-    diagonal.reinit(place, n_positions * (b * (b + 1) / 2));
-    values.reinit(place, size * b * b);
-    diagonal.set_zero();
-    values.set_zero();
+    Array<Number> new_diagonal(place, n_positions * (b * (b + 1) / 2)), new_values(place, size * b * b);
+    new_diagonal.set_zero();
+    new_values.set_zero();
     run(place, n_positions,
         kernels::SymmetricFillBody<Number>{A, lengths, rows, codes.data(), row_at.data(), n_stored.data(),
                                            made->offsets.data(), made->halo_offsets.data(), made->halo.data(),
-                                           made->columns.data(), diagonal.data(), values.data()});
-    pattern = made;
+                                           made->columns.data(), new_diagonal.data(), new_values.data()});
+
+    size_of_blocks = b;
+    n_row_blocks   = n;
+    n_nonzero      = matrix.n_nonzero_elements();
+    diagonal       = std::move(new_diagonal);
+    values         = std::move(new_values);
+    pattern        = made;
   }
 
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::reinit(const CSRMatrix<Number> &matrix, const int block_size)
   {
+    *this = SymmetricEllpackMatrix<Number>(); // before there is a copy in blocks
     require(block_size >= 1 && matrix.n_rows() % block_size == 0 && matrix.n_columns() % block_size == 0,
             "A matrix of " + std::to_string(matrix.n_rows()) + " rows cannot be cut into blocks of " +
                 std::to_string(block_size) + ".");
@@ -146,16 +152,19 @@ namespace PatchFEM
   template <typename OtherNumber>
   void SymmetricEllpackMatrix<Number>::copy_from(const SymmetricEllpackMatrix<OtherNumber> &other)
   {
-    n_row_blocks    = other.n_row_blocks;
-    size_of_blocks  = other.size_of_blocks;
-    n_nonzero       = other.n_nonzero;
-    pattern         = other.pattern;
-    const auto copy = [&](const Array<OtherNumber> &from, Array<Number> &to) {
-      to.reinit(other.backend(), from.size());
+    *this           = SymmetricEllpackMatrix<Number>();
+    const auto copy = [&](const Array<OtherNumber> &from) {
+      Array<Number> to(other.backend(), from.size());
       dispatch(other.backend(), [&](auto where) { kernels::convert(where, to.size(), from.data(), to.data()); });
+      return to;
     };
-    copy(other.diagonal, diagonal);
-    copy(other.values, values);
+    Array<Number> new_diagonal = copy(other.diagonal), new_values = copy(other.values);
+    n_row_blocks   = other.n_row_blocks;
+    size_of_blocks = other.size_of_blocks;
+    n_nonzero      = other.n_nonzero;
+    diagonal       = std::move(new_diagonal);
+    values         = std::move(new_values);
+    pattern        = other.pattern;
   }
 
   template <typename Number>

@@ -44,6 +44,10 @@ patchfem_amg(cantilever_patch_both elasticity cantilever 1e-12 ${beam} "Precisio
 patchfem_amg(tetrahedra_patch laplace convergence_3d_tetrahedra 1e-8 ${exact} ${small} "Refinement/Cycles=2" "Solver/AMG/Smoother=patch"
              "Solver/AMG/Sweeps=1" "Solver/AMG/Inner sweeps=3" CHECKS max_iterations=19)
 patchfem_amg(hanging_nodes_patch laplace l_shape 1e-8 ${exact} ${small} "Refinement/Cycles=6" "Solver/AMG/Smoother=patch" CHECKS max_iterations=13)
+# What decides aggregates and patches: aggregates of one hop have half the nodes of those of two.
+patchfem_amg(aggregates elasticity cantilever 1e-12 ${beam} "Solver/AMG/Smoother=patch" "Solver/AMG/Aggregate distance=1"
+             "Solver/AMG/Minimum aggregate size=3" "Solver/AMG/Patch distance=2" "Solver/AMG/Patch bytes=20000" "Solver/AMG/Eigenvalue steps=6"
+             CHECKS max_iterations=13 min_levels=3 max_ratio=12 least_aggregate=3 max_patch_bytes=20000)
 patchfem_amg(single laplace convergence_2d 2e-4 "Baseline=trilinos_ml" "Precision=single" "Solver/Tolerance=1e-5"
              CHECKS max_iterations=13 precision=single)
 
@@ -54,9 +58,14 @@ patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d
 patchfem_run_case(amg.coarse_sweeps elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS min_iterations=18 max_iterations=20
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Coarse sweeps=1" "Output/Pictures=none")
 patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoothing range=1" ERROR "Smoothing range must be more than 1")
-patchfem_run_case(bad.mixed_jacobi laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" ERROR "mixed keeps the preconditioner in single precision, which there is not for jacobi")
+patchfem_run_case(bad.mixed_none laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" "Solver/Preconditioner=none" ERROR "mixed keeps the preconditioner in single precision, which there is not for none")
 patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"
                   ERROR "Precision = mixed does not exist with Backend = trilinos")
+foreach(entry "Aggregate distance=0" "Patch distance=9" "Patch bytes=0" "Minimum aggregate size=0" "Eigenvalue steps=65" "Coarse size=3001")
+  string(REGEX REPLACE "^(.*)=(.*)$" "Solver/AMG/\\1 the value '\\2'" sentence "${entry}")
+  string(REGEX REPLACE "[ =]" "_" name "${entry}")
+  patchfem_run_case(bad.amg.${name} laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/${entry}" ERROR "${sentence}")
+endforeach()
 patchfem_run_case(bad.inner_sweeps laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Inner sweeps=0" ERROR "Solver/AMG/Inner sweeps the value '0'")
 patchfem_run_case(bad.patch_storage laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Patch storage=upper" ERROR "Solver/AMG/Patch storage the value 'upper'")
 # Two levels whose coarser one is too large to be inverted.

@@ -14,7 +14,12 @@ patchfem_run_case(bad.unknown_section laplace ${broken}/unknown_section.prm ERRO
 patchfem_run_case(bad.unbalanced_sections laplace ${broken}/no_end.prm ERROR "subsection")
 patchfem_run_case(bad.missing_file laplace ${broken}/nowhere.prm ERROR "nowhere.prm cannot be opened")
 patchfem_run_case(bad.not_a_prm laplace ${parameter_files}/meshes/bridge.msh ERROR "must have a name that ends in .prm")
-patchfem_run_case(bad.out_of_range laplace ${laplace} SET "Dimension=4" ERROR "Dimension the value '4'")
+patchfem_run_case(bad.out_of_range laplace ${laplace} SET "Dimension=4" ERROR "Dimension the value '4', which is not legal there; it must be an integer from 2 to 3")
+patchfem_run_case(bad.choice laplace ${laplace} SET "Backend=gpu" ERROR "it must be one of auto, host, cuda, emulated_device, trilinos")
+file(WRITE ${broken}/choice.prm "set Backend = gpu\n")
+patchfem_run_case(bad.choice_in_file laplace ${broken}/choice.prm ERROR "one of auto, host, cuda, emulated_device, trilinos")
+file(MAKE_DIRECTORY ${broken}/folder.prm)
+patchfem_run_case(bad.folder laplace ${broken}/folder.prm ERROR "folder.prm is a folder")
 patchfem_run_case(bad.unknown_setting laplace ${laplace} SET "Solver/Tol=1" ERROR "Solver/Tol, which is not a parameter")
 patchfem_run_case(bad.fractions laplace ${laplace} SET "Refinement/Refine fraction=0.9" "Refinement/Coarsen fraction=0.5"
                   ERROR "add up to more than 1")
@@ -30,6 +35,11 @@ patchfem_run_case(bad.poisson elasticity ${elasticity} SET "Material/Poisson's r
 patchfem_run_case(bad.young elasticity ${elasticity} SET "Material/Young's modulus=0" ERROR "greater than 0")
 patchfem_run_case(bad.components elasticity ${elasticity} SET "Boundary conditions/Traction=1: 0" ERROR "1 formulas.*where 2 are wanted")
 patchfem_run_case(bad.constants laplace ${laplace} SET "Constants=x = 1" ERROR "not a coordinate")
+patchfem_run_case(bad.constant_twice laplace ${laplace} SET "Constants=a=1, a=2" ERROR "defines 'a' twice")
+patchfem_run_case(bad.exact_formula laplace ${laplace} SET "Boundary conditions/Dirichlet=all: exact" "Exact solution/Formula=sin(x"
+                  ERROR "Exact solution/Formula has a formula that cannot be read")
+patchfem_run_case(bad.exact_components elasticity ${elasticity} SET "Exact solution/Formula=x" "Boundary conditions/Dirichlet=0: exact"
+                  ERROR "Exact solution/Formula has 1 components where 2 are wanted")
 
 # Ids
 patchfem_run_case(bad.boundary_id laplace ${laplace} SET "Boundary conditions/Dirichlet=0 7: 0" ERROR "boundary id 7, but no face has it")
@@ -46,6 +56,19 @@ patchfem_run_case(bad.curved_tetrahedra laplace ${tetrahedra} SET "Finite elemen
 patchfem_run_case(bad.adaptive_tetrahedra laplace ${tetrahedra} SET "Refinement/Strategy=adaptive" ERROR "adaptive is not supported on tetrahedra")
 patchfem_run_case(bad.periodic_triangles laplace ${laplace} ERROR "Periodic is not supported on triangles"
                   SET "Mesh/Simplices=kuhn" "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x")
+
+# Too few quadrature points: functions without energy. As many as the degree do for scalar equations.
+patchfem_run_case(bad.quadrature laplace ${laplace} SET "Finite element/Quadrature points=1" ERROR "singular matrix with degree 2 .*at least 2 are needed")
+patchfem_run_case(bad.quadrature_of_vectors elasticity ${elasticity} SET "Finite element/Quadrature points=1"
+                  ERROR "singular matrix with degree 1 .*at least 2 are needed")
+patchfem_run_case(laplace.reduced_quadrature laplace ${laplace} SET "Finite element/Quadrature points=2" "Refinement/Cycles=2" "Output/Pictures=none")
+
+# More than any memory holds
+foreach(cells none kuhn)
+  patchfem_run_case(bad.refinements.${cells} elasticity ${parameter_files}/elasticity/cantilever.prm ERROR "cells takes at least .* GB of the host's memory"
+                    SET "Mesh/Global refinements=14" "Mesh/Simplices=${cells}")
+endforeach()
+patchfem_run_case(bad.coarse_refinements laplace ${laplace} SET "Mesh/Coarse refinements=20" ERROR "A mesh of 1.1e.12 cells takes at least")
 
 # hp spaces
 set(l_shape ${parameter_files}/laplace/l_shape_hp.prm)
@@ -78,7 +101,8 @@ patchfem_run_case(bad.free_rotation elasticity ${elasticity} ERROR "holds rotati
                       "Boundary conditions/Traction=" "Boundary conditions/No normal flux=0")
 
 # Solver
-patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "Conjugate gradients did not reach .* in 3 steps")
+patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "Conjugate gradients did not reach .* in 3 steps"
+                  STALE report.json solution.pvd solution-2.vtu solution-12.pvtu solution-12.0003.vtu solution-1.vtu.part)
 
 # Single precision says so where it is too short: a tolerance below its rounding, and a matrix that is ill conditioned.
 patchfem_run_case(bad.single_tolerance laplace ${laplace} SET "Precision=single"
@@ -115,9 +139,22 @@ foreach(mesh nowhere.msh short.msh mesh.stl)
                     SET "Mesh/Generator=" "Mesh/Generator arguments=" "Mesh/File=${broken}/${mesh}")
 endforeach()
 patchfem_run_case(bad.generator laplace ${laplace} SET "Mesh/Generator=hyper_cub" ERROR "hyper_cub")
+patchfem_run_case(bad.generator_arguments laplace ${laplace} SET "Mesh/Generator arguments=0 : a : false" ERROR "with arguments '0 : a : false' gives no mesh.* a number[^_]*$")
 patchfem_run_case(bad.boundary_rule laplace ${laplace} SET "Boundary ids/Rules=5: x > 3" ERROR "5")
 patchfem_run_case(bad.export_of_trilinos laplace ${laplace} SET "Backend=trilinos" "Export system=a.bin" ERROR "Export system")
 patchfem_run_case(bad.output_folder laplace ${laplace} SET "Output/Pictures=none" FOLDER ${broken}/unknown_entry.prm/out
                   ERROR "output folder .* cannot be made")
 patchfem_run_case(bad.check_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=trilinos" "Solver/Check=true"
                   ERROR "Solver/Check is of PatchFEM.s own back ends")
+
+# What programs say when they are asked nothing, or for help.
+function(patchfem_says name text)
+  add_test(NAME app.${name} COMMAND ${ARGN})
+  set_tests_properties(app.${name} PROPERTIES LABELS quick TIMEOUT 60 PASS_REGULAR_EXPRESSION "${text}")
+endfunction()
+patchfem_says(usage.without_arguments "^Usage: laplace FILE.prm" $<TARGET_FILE:laplace>)
+patchfem_says(usage.help "laplace --help.*set Dimension" $<TARGET_FILE:laplace> ${laplace} --help)
+patchfem_says(usage.step "^Usage: step-6 .auto . host . cuda" $<TARGET_FILE:step-6> --help)
+patchfem_says(usage.no_application "lies in the folder broken, which names no application; choose one with --application: elasticity helmholtz hp_laplace laplace pressure_poisson"
+              bash ${PROJECT_SOURCE_DIR}/patchfem run ${broken}/choice.prm)
+patchfem_says(usage.no_such_application "there is no application step-6 that reads parameter files" bash ${PROJECT_SOURCE_DIR}/patchfem run ${laplace} --application step-6)

@@ -3,10 +3,11 @@
 // Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
-// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle. min_iterations=N,
+// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle, and so is solution_update=NAME. min_iterations=N,
 // max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
-// factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
+// max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
+// max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
 // max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
@@ -45,6 +46,7 @@ namespace
                             "preconditioner",
                             "amg",
                             "null_space",
+                            "solution_update",
                             "iterations",
                             "relative_residual",
                             "solver_check",
@@ -73,6 +75,10 @@ namespace
       {
         check(level.contains("aggregation") && (level["n_aggregates"] == 0 || !level["aggregation"].is_null()),
               where + ": a level lacks the statistics of its aggregates");
+        const auto &aggregation = level["aggregation"];
+        if (!aggregation.is_null())
+          check(aggregation["ratio"] >= 1. && aggregation["edges_cut_by_aggregates"] <= aggregation["n_edges"],
+                where + ": the statistics of aggregates are not " + aggregation.dump());
         entries += level["nnz"].get<double>();
         rows += level["n_rows"].get<double>();
       }
@@ -97,7 +103,9 @@ namespace
     check(n_cells == system["n_cells"].get<long>(), where + ": the cells of all degrees are not all cells");
     check(system["n_dofs"].get<long>() > 0 && system["nnz"].get<long>() >= system["n_dofs"].get<long>(),
           where + ": fewer entries than unknowns");
-    check(system["stored"].get<long>() >= system["nnz"].get<long>(), where + ": less stored than there is");
+    // One value may stand for two entries, or for all of those off the diagonal.
+    const bool shared = system["format_choice"] == "symmetric" || system["format_choice"] == "mdia";
+    check(shared || system["stored"].get<long>() >= system["nnz"].get<long>(), where + ": less stored than there is");
     check(system["memory_bytes"]["host_peak"].get<double>() > 1e6, where + ": no memory was measured");
     // A forecast is worth something if it is a little more than what was needed. Small problems are all buffers.
     const auto &forecast = system["memory_bytes"]["device_forecast"], &peak = system["memory_bytes"]["device_peak"];
@@ -122,6 +130,12 @@ namespace
     return list;
   }
 
+  /** The aggregates of the finest level. */
+  const nlohmann::json &finest(const nlohmann::json &cycle)
+  {
+    return cycle["amg"]["levels"][0]["aggregation"];
+  }
+
   void check_value(const nlohmann::json &cycles, const std::string &key, const std::string &value)
   {
     const auto &last = cycles.back();
@@ -139,6 +153,9 @@ namespace
     else if (key == "precision")
       for (const auto &cycle : cycles)
         check(cycle["precision"] == value, seen(cycle["precision"]));
+    else if (key == "solution_update")
+      for (const auto &cycle : cycles)
+        check(cycle["solution_update"] == value, seen(cycle["solution_update"]));
     else if (key == "max_iterations")
       for (const auto &cycle : cycles)
         check(cycle["iterations"] <= std::stol(value), seen(cycle["iterations"]));
@@ -173,6 +190,16 @@ namespace
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));
+    else if (key == "max_ratio")
+      for (const auto &cycle : cycles)
+        check(finest(cycle)["ratio"] <= std::stod(value), seen(finest(cycle)["ratio"]));
+    else if (key == "max_patch_bytes")
+      for (const auto &cycle : cycles)
+        check(finest(cycle)["patches"]["bytes"]["maximum"] <= std::stol(value), seen(finest(cycle)["patches"]));
+    else if (key == "least_aggregate")
+      for (const auto &cycle : cycles)
+        check(finest(cycle)["nodes_per_aggregate"]["minimum"] == std::stol(value),
+              seen(finest(cycle)["nodes_per_aggregate"]));
     else
       check(false, "check_report does not know " + key);
   }
@@ -187,8 +214,9 @@ int main(int argc, char **argv)
     values.push_back(argv[argc - 1]);
   std::ifstream        file(argv[1]);
   const nlohmann::json report = nlohmann::json::parse(file);
-  for (const char *key : {"application", "backend", "device", "commit", "cycles"})
+  for (const char *key : {"application", "finished", "error", "backend", "device", "commit", "cycles"})
     check(report.contains(key), std::string("the report lacks the key ") + key);
+  check(report["finished"] == true && report["error"].is_null(), "the report is not that of a completed run");
   if (failed)
     return EXIT_FAILURE;
 

@@ -22,7 +22,7 @@ patchfem_pressure(pores pores CHECKS - - 1e-8 max_divergence=1e-10 null_space=1 
 patchfem_pressure(pores_jacobi pores CHECKS - - 1e-8 max_divergence=1e-10 null_space=1
                   SET "Baseline=trilinos_jacobi" "Solver/Preconditioner=jacobi" "Solver/Tolerance=1e-11")
 patchfem_pressure(single dam_break CHECKS max_divergence=1e-4 precision=single SET "Precision=single" "Solver/Tolerance=1e-5" "Time/Steps=2")
-patchfem_pressure(streams sphere_drop CHECKS max_divergence=2e-8 max_iterations=19
+patchfem_pressure(streams sphere_drop CHECKS max_divergence=2e-8 max_iterations=19 solution_update=streams
                   SET "Solver/Solution update=streams" "Solver/Residual interval=10" "Time/Steps=3")
 # A quarter of the error with half the size of cells; and the same as a plane problem between walls.
 patchfem_pressure(order closed_box CHECKS max_L2=5.1e-5 null_space=1 SET "Constants=n = 64")
@@ -45,7 +45,16 @@ foreach(start true false)
 endforeach()
 patchfem_run_case(pressure.pictures pressure_poisson ${pressure}/dam_break.prm SET "Backend=host" "Time/Steps=2"
                   FILES solution-0.vtu solution-1.vtu solution.pvd CONTAINS "solution.pvd:timestep=.0.025.*file=.solution-1.vtu")
+# Cells have the size 1 unless something else is said: the same box n times as large, and so is its error.
+patchfem_run_case(pressure.unit_cells pressure_poisson ${pressure}/closed_box.prm CHECKS max_L2=6.6e-3 null_space=1
+                  SET "Backend=host" "Domain/Cell size=" "Exact solution/Formula=cos(pi*x/n)*cos(pi*y/n)"
+                      "Liquid/Velocity=-pi/n*sin(pi*x/n)*cos(pi*y/n)| -pi/n*cos(pi*x/n)*sin(pi*y/n)")
 patchfem_run_case(pressure.export pressure_poisson ${pressure}/pores.prm SET "Backend=host" "Export system=system.bin" FILES system.bin)
+# A run takes away what the one before has left in the folder, and is the only one in the report.
+patchfem_run_case(pressure.again pressure_poisson ${pressure}/closed_box.prm SET "Backend=host" "Output/Pictures=none" "Export system=system.bin"
+                  STALE report.json solution.pvd solution-0.vtu solution-7.vtu system.bin)
+patchfem_run_case(pressure.export_elsewhere pressure_poisson ${pressure}/closed_box.prm FILES ../pressure_elsewhere.bin
+                  SET "Backend=host" "Output/Pictures=none" "Export system=${CMAKE_CURRENT_BINARY_DIR}/out/pressure_elsewhere.bin")
 
 # Memory of a back end, forecast and counted.
 foreach(preconditioner jacobi chebyshev ssor incomplete_cholesky amg)
@@ -53,6 +62,10 @@ foreach(preconditioner jacobi chebyshev ssor incomplete_cholesky amg)
                     SET "Backend=emulated_device" "Solver/Preconditioner=${preconditioner}" "Solver/Tolerance=1e-5" "Time/Steps=2"
                         "Output/Pictures=none" "Constants=n = 48, g = 9.81, c = sqrt(g), dam = 1, dt = 0.025")
 endforeach()
+# A shallow pool, whose memory is that of cells, those for the error and the layer around a plane included.
+patchfem_run_case(pressure.memory.errors pressure_poisson ${pressure}/closed_box.prm CHECKS n_dofs=12096
+                  SET "Backend=emulated_device" "Solver/Preconditioner=jacobi" "Solver/Tolerance=1e-5" "Output/Pictures=none"
+                      "Constants=n = 448" "Domain/Fluid=y < 0.06")
 
 # An image whose pores formulas fill.
 patchfem_run_case(pressure.image_and_formula pressure_poisson ${pressure}/pores.prm CHECKS max_divergence=2e-8
@@ -65,6 +78,7 @@ endfunction()
 patchfem_bad_pressure(closed closed_box "has 1 part.s. that touch no air.*Null space = project" "Solver/Null space=refuse")
 patchfem_bad_pressure(cells closed_box "Domain/Cells has 3 numbers where 2 are wanted" "Domain/Cells=4, 4, 4")
 patchfem_bad_pressure(half_cells closed_box "Domain/Cells must have integers" "Domain/Cells=4.5, 4")
+patchfem_bad_pressure(many_cells dam_break "A box of 8e.15 cells takes at least .* GB of the host's memory" "Domain/Cells=200000, 200000, 200000")
 patchfem_bad_pressure(size closed_box "Cell size must be above 0" "Domain/Cell size=-1")
 patchfem_bad_pressure(size_varies closed_box "Cell size depends on a coordinate" "Domain/Cell size=x")
 patchfem_bad_pressure(nothing closed_box "Domain/Fluid is empty" "Domain/Fluid=")
@@ -77,7 +91,9 @@ patchfem_bad_pressure(side closed_box "names z. in a plane problem" "Domain/Open
 patchfem_bad_pressure(step closed_box "Time/Step must be above 0" "Time/Step=0")
 patchfem_bad_pressure(density closed_box "Density must be above 0" "Liquid/Density=0")
 patchfem_bad_pressure(image_in_plane pores "several layers of cells; choose Dimension = 3" "Dimension=2" "Liquid/Velocity=")
-patchfem_bad_pressure(image_and_cells pores "leave Cells and Lower corner empty" "Domain/Cells=4, 4, 4")
+patchfem_bad_pressure(image_and_cells pores "leave Cells, Cell size and Lower corner empty" "Domain/Cells=4, 4, 4")
+patchfem_bad_pressure(image_and_cell_size pores "leave Cells, Cell size and Lower corner empty" "Domain/Cell size=0.5")
+patchfem_bad_pressure(image_and_corner pores "leave Cells, Cell size and Lower corner empty" "Domain/Lower corner=0, 0, 1")
 patchfem_bad_pressure(no_image pores "nowhere.vtk cannot be opened" "Domain/Image=nowhere.vtk")
 patchfem_bad_pressure(no_vtk pores "does not start with" "Domain/Image=../meshes/bridge.msh")
 patchfem_bad_pressure(trilinos closed_box "Backend = trilinos does not know voxels" "Backend=trilinos")

@@ -3,11 +3,23 @@
 # ERROR empty, the run must succeed, say nothing on standard error, write FILES, and pass CHECKER with CHECKS; if
 # CONTAINS, file:regex, is given, a line of that file must match.
 # Otherwise it must fail, with one line on standard error that matches ERROR and names PREFIX.
+# STALE are files in FOLDER as if an earlier run had left them, none of which may outlive the run.
 # A semicolon inside of an argument is written as |.
 string(REPLACE "|" "\\;" ARGUMENTS "${ARGUMENTS}")
 file(REMOVE_RECURSE ${FOLDER})
+foreach(file ${STALE})
+  file(WRITE ${FOLDER}/${file} "of an earlier run")
+endforeach()
 execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} --output ${FOLDER} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
 message("${out}${err}")
+foreach(file ${STALE})
+  if(EXISTS ${FOLDER}/${file})
+    file(READ ${FOLDER}/${file} text)
+    if(text STREQUAL "of an earlier run")
+      message(FATAL_ERROR "${file} of an earlier run is still there")
+    endif()
+  endif()
+endforeach()
 set(no_gpu "'cuda' was asked for, but this")
 if(NOT ERROR AND NOT code EQUAL 0 AND err MATCHES "${no_gpu}")
   message("skipped: there is no CUDA device")
@@ -28,6 +40,13 @@ if(ERROR)
   endif()
   if(NOT err MATCHES "^${PREFIX}: [^\n]*$" OR NOT err MATCHES "${ERROR}")
     message(FATAL_ERROR "standard error is not one sentence that matches '${ERROR}'")
+  endif()
+  # What is there of a run that began says that it did not end, and why. Of several ranks the first may not know why.
+  if(EXISTS ${FOLDER}/report.json)
+    file(READ ${FOLDER}/report.json report)
+    if(NOT report MATCHES "\"finished\": false" OR (NOT MPI AND report MATCHES "\"error\": null"))
+      message(FATAL_ERROR "the report does not say that the run failed")
+    endif()
   endif()
   return()
 endif()

@@ -436,6 +436,27 @@ TEST_P(AggregationTest, AggregatesFollowStrongNeighboursAndPatchesAllEntries)
   EXPECT_TRUE(r == Result(csr));
 }
 
+TEST_P(AggregationTest, EdgesAreCountedWithAndWithoutPatches)
+{
+  // Five edges, of which those between the aggregates of a path are one less than these.
+  Data data               = with_limit(1000);
+  data.min_aggregate_size = 3;
+  data.patches            = false;
+  const Aggregation path  = aggregate(backend(), cases::path(6), data);
+  EXPECT_EQ(path.statistics().n_edges, 5);
+  EXPECT_EQ(path.statistics().cut_by_aggregates, path.n_aggregates() - 1);
+  EXPECT_EQ(path.statistics().ratio, 6. / path.n_aggregates());
+
+  const cases::Lists lists = cases::grid(20, 20, 20, 3);
+  const auto         alone = aggregate(backend(), lists, data).statistics();
+  data.patches             = true;
+  const auto with_patches  = aggregate(backend(), lists, data).statistics();
+  EXPECT_GT(alone.cut_by_aggregates, 0);
+  EXPECT_EQ(alone.cut_by_aggregates, with_patches.cut_by_aggregates);
+  EXPECT_EQ(alone.n_edges, with_patches.n_edges);
+  EXPECT_EQ(alone.cut_by_patches, 0);
+}
+
 TEST_P(AggregationTest, NextLevelFromTheGraphOfAggregates)
 {
   const cases::Lists lists = cases::grid(20, 20, 20, 3);

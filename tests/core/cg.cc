@@ -177,6 +177,32 @@ TEST_P(CGTest, FollowsTheTextbook)
     }
 }
 
+TEST_P(CGTest, SlicesOfAllHeights)
+{
+  for (const int b : {1, 2, 3, 6})
+  {
+    const auto                 A = cases::spd_blocks(331, b, 7);
+    const Vector<double>       rhs(backend(), cases::random_values(A.n_rows, 61));
+    PreconditionJacobi<double> jacobi;
+    const CSRMatrix<double>    csr(backend(), A);
+    jacobi.initialize(csr);
+    ConjugateGradients<double> cg;
+    Vector<double>             x(backend(), A.n_rows);
+    const std::vector<double>  expected = cg.solve(csr, x, rhs, jacobi, control(1e-8)).history;
+    for (const int height : {1, 7, 8, 64, 1000})
+    {
+      SCOPED_TRACE("blocks of " + std::to_string(b) + ", height " + std::to_string(height));
+      SlicedEllpackMatrix<double> matrix;
+      matrix.reinit(backend(), A, b, b, {height, false, height == 64});
+      x                            = 0.;
+      const IterationResult result = cg.solve(matrix, x, rhs, jacobi, control(1e-8));
+      ASSERT_EQ(result.history.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(result.history[i], expected[i], 1e-9 + 1e-6 * expected[i]) << i;
+    }
+  }
+}
+
 TEST_P(CGTest, LooksDoNotChangeAnything)
 {
   const auto                        A = cases::laplacian<double>(40, 40);
@@ -235,6 +261,7 @@ TEST_P(CGTest, SolutionUpdateOnAStreamDoesNotChangeABit)
         IterationControl limits = control(1e-10);
         limits.max_iterations   = most;
         result[i]               = cg.solve(matrix, x, b, *preconditioner, limits);
+        EXPECT_EQ(result[i].update, update);
         EXPECT_EQ(result[i].status, most == 21 ? Status::max_iterations : Status::converged);
         const std::vector<double> values = x.copy_to_host();
         solution[i].insert(solution[i].end(), values.begin(), values.end());

@@ -9,6 +9,7 @@
 #include <patchfem/lac/format_calibration.h>
 #include <patchfem/lac/format_model.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/symmetric_ellpack_matrix.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -80,6 +81,10 @@ TEST_P(FormatModelTest, TinyByEye)
   EXPECT_NEAR(s.within[0], 4. / 6., 1e-12); // on the diagonal or beside it
   EXPECT_NEAR(s.within[1], 5. / 6., 1e-12);
   EXPECT_NEAR(s.within[2], 1., 1e-12);
+  EXPECT_NEAR(s.on_diagonal, 0.5, 1e-12);
+  EXPECT_NEAR(s.inside, 0.5, 1e-12); // of one patch
+  EXPECT_EQ(s.cut_rows, 0.);
+  EXPECT_NEAR(s.symmetric_blocks(), 1.5, 1e-12);
   // Values, columns, offsets, source and destination.
   EXPECT_EQ(product_bytes({Kind::csr}, s, 8, processor), 24 * 12 + 8 * 9 + 8 * 16);
   EXPECT_EQ(product_bytes({Kind::sliced_ellpack, 2}, s, 8, processor), 10 * (4 * 8 + 4) + 8 * 3 + 8 * 16);
@@ -106,6 +111,66 @@ TEST_P(FormatModelTest, CountsWhatMatricesStore)
   }
 }
 
+TEST_P(FormatModelTest, CutsByEye)
+{
+  // Two patches of 512 rows and a row of a third. Each row has its diagonal and the rows beside it; those at the cuts
+  // have one entry in another patch.
+  HostCSR<double> A;
+  A.n_rows = A.n_columns = 1025;
+  A.row_offsets.push_back(0);
+  for (int i = 0; i < A.n_rows; ++i)
+  {
+    for (const int column : {i - 1, i, i + 1})
+      if (column >= 0 && column < A.n_rows)
+        A.columns.push_back(column);
+    A.row_offsets.push_back(A.columns.size());
+  }
+  const DevicePattern     pattern(backend(), A);
+  const PatternStatistics s = pattern_statistics(backend(), pattern.view);
+  const double            n = 3 * 1025 - 2;
+  EXPECT_NEAR(s.on_diagonal, 1025 / n, 1e-12);
+  EXPECT_NEAR(s.inside, 2 * 2 * 511 / n, 1e-12);
+  EXPECT_NEAR(s.cut_rows, 4. / 1025., 1e-12);
+  EXPECT_NEAR(s.symmetric_blocks(), 2 * 511 + 4, 1e-9);
+  EXPECT_TRUE(std::isfinite(predict_formats({{Kind::symmetric}}, s, 8, device)[0].cost()));
+}
+
+TEST_P(FormatModelTest, CountsWhatSymmetricMatricesStore)
+{
+  const auto check = [&](const ElementTables &tables, const int b) {
+    ElementBatches batches;
+    batches.reinit(backend(), tables);
+    RowCells cells;
+    cells.reinit(batches);
+    Sparsity sparsity;
+    sparsity.reinit(batches, cells);
+    const PatternStatistics        s = pattern_statistics(backend(), sparsity.view(), b, b);
+    SlicedEllpackMatrix<double>    sliced;
+    SymmetricEllpackMatrix<double> matrix;
+    SymmetricEllpackMatrix<float>  single;
+    sliced.reinit(backend(), sparsity.view(), b, b);
+    matrix.reinit(sliced);
+    single.copy_from(matrix);
+    const int    rows     = kernels::symmetric_patch_rows(b);
+    const double diagonal = double((s.n_rows + rows - 1) / rows * rows) * (b * (b + 1) / 2);
+    const double stored   = matrix.n_stored_elements() - diagonal;
+    EXPECT_LE(s.symmetric_blocks() * b * b, stored); // all slices are in the sample
+    EXPECT_NEAR(1.02 * s.symmetric_blocks() * b * b, stored, 0.01 * stored);
+    // Each array once, and source and destination.
+    const auto bytes = [&](const int size) {
+      return product_bytes({Kind::symmetric}, s, size, {1e12, 64., true}) - 2. * size * s.scalar_rows();
+    };
+    EXPECT_NEAR(bytes(8), double(matrix.memory_consumption()), 0.03 * matrix.memory_consumption());
+    EXPECT_NEAR(bytes(4), double(single.memory_consumption()), 0.04 * single.memory_consumption());
+  };
+  for (const int b : {1, 2, 3})
+  {
+    SCOPED_TRACE("blocks of " + std::to_string(b));
+    check(synthetic::cube_of_hexahedra(24, b), b);
+    check(synthetic::cube_of_tetrahedra(24, b, true), b);
+  }
+}
+
 TEST_P(FormatModelTest, EmptyPatterns)
 {
   const HostCSR<double> no_rows{0, 5, {0}, {}, {}}, no_entries{40, 5, std::vector<std::int64_t>(41, 0), {}, {}};
@@ -114,7 +179,7 @@ TEST_P(FormatModelTest, EmptyPatterns)
     const DevicePattern     pattern(backend(), A);
     const PatternStatistics s = pattern_statistics(backend(), pattern.view);
     EXPECT_EQ(s.n_entries(), 0);
-    for (const FormatPrediction &p : predict_formats(assembled_formats(s), s, 8, device))
+    for (const FormatPrediction &p : predict_formats(product_formats(s, device), s, 8, device))
       EXPECT_TRUE(std::isfinite(p.cost())) << p.format.name();
   }
 }
@@ -156,6 +221,46 @@ TEST_P(FormatModelTest, ChoosesByBytes)
   const HostCSR<double> uneven = rows_of(3000, [](const int i) { return i % 32 == 0 ? 200 : 5; });
   EXPECT_EQ(best(uneven, 1, device).kind, Kind::csr);
   EXPECT_EQ(best(uneven, 1, processor).kind, Kind::csr);
+}
+
+TEST_P(FormatModelTest, ChoosesSymmetricStorageWhereItPays)
+{
+  // Rows coupled to 12 before and 12 behind them: nearly all inside of patches.
+  HostCSR<double> A;
+  A.n_rows = A.n_columns = 200000;
+  A.row_offsets.push_back(0);
+  for (int i = 0; i < A.n_rows; ++i)
+  {
+    for (int column = std::max(0, i - 12); column < std::min(A.n_rows, i + 13); ++column)
+      A.columns.push_back(column);
+    A.row_offsets.push_back(A.columns.size());
+  }
+  const DevicePattern pattern(backend(), A);
+  const auto          best = [&](const int b, const int size) {
+    const PatternStatistics s = pattern_statistics(backend(), pattern.view, b, b);
+    return best_format(predict_formats(product_formats(s, device), s, size, device)).format;
+  };
+  EXPECT_EQ(best(3, 8).name(), "symmetric");
+  EXPECT_EQ(best(2, 8).name(), "symmetric");
+  EXPECT_EQ(best(1, 8).name(), "sliced_ellpack, slices of 32, 16-bit columns");
+  EXPECT_EQ(best(4, 8).name(), "sliced_ellpack, slices of 32"); // which has no symmetric form
+  // A few patches do not fill a device.
+  A.n_rows = A.n_columns = 2048;
+  A.row_offsets.resize(2049);
+  A.columns.resize(A.row_offsets.back());
+  for (int &column : A.columns)
+    column = std::min(column, 2047);
+  const DevicePattern     small(backend(), A);
+  const PatternStatistics s = pattern_statistics(backend(), small.view, 3, 3);
+  EXPECT_TRUE(best_format(predict_formats(product_formats(s, device), s, 8, device)).format.is_sliced());
+
+  // The rule by itself: a fifth, whether bytes or rates are known.
+  const auto taken = [](const double symmetric, const double sliced) {
+    return best_format({{{Kind::symmetric}, symmetric}, {{Kind::sliced_ellpack}, sliced}}).format.kind;
+  };
+  EXPECT_EQ(taken(81., 100.), Kind::sliced_ellpack);
+  EXPECT_EQ(taken(79., 100.), Kind::symmetric);
+  EXPECT_THROW(best_format({}), Error);
 }
 
 TEST_P(FormatModelTest, FarColumnsCostLines)
@@ -257,15 +362,16 @@ TEST_P(FormatModelTest, SortingCountsMastersOfHangingNodes)
 
 TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
 {
-  const HostCSR<double>   A = rows_of(3000, [](int) { return 9; });
+  // In blocks of 2 x 2, so that symmetric storage takes part.
+  HostCSR<double>         A = cases::laplacian<double>(60, 50);
   const DevicePattern     pattern(backend(), A);
-  const PatternStatistics s        = pattern_statistics(backend(), pattern.view);
+  const PatternStatistics s        = pattern_statistics(backend(), pattern.view, 2, 2);
   const MemoryModel       memory   = MemoryModel::of(backend());
   char                    folder[] = "format_rates_XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string file = std::string(folder) + "/deeper/rates";
   const auto        run  = [&](auto number, const std::string &name) {
-    auto      predictions = predict_formats(assembled_formats(s), s, sizeof(number), memory);
+    auto      predictions = predict_formats(product_formats(s, device), s, sizeof(number), memory);
     const int n           = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, name);
     for (std::size_t i = 0; i < predictions.size(); ++i)
     {
@@ -274,7 +380,7 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
     }
     return n;
   };
-  const int n_formats = static_cast<int>(assembled_formats(s).size());
+  const int n_formats = static_cast<int>(product_formats(s, device).size());
   EXPECT_EQ(run(1., file), n_formats);
   EXPECT_EQ(run(1., file), 0);
   EXPECT_EQ(run(1.f, file), n_formats);

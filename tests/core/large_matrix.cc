@@ -6,6 +6,7 @@
 #include <patchfem/lac/coordinate_matrix.h>
 #include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/symmetric_ellpack_matrix.h>
 
 #include <algorithm>
 #include <memory>
@@ -153,22 +154,24 @@ TEST(LargeMatrix, cuda_EveryFormatWithMoreThan2To31Entries)
   if (!Backend::cuda_available())
     GTEST_SKIP() << "no CUDA device";
   const Backend where("cuda");
-  // 31 blocks of 12 x 12 in each of 500,000 rows: 2.2e9 entries, of which CSR and SELL take 18 GB each in single precision.
-  constexpr int         n = 500000, width = 31, b = 12;
-  constexpr std::size_t n_entries = std::size_t(n) * width * b * b;
-  static_assert(n_entries > std::size_t(1) << 31, "more than 32-bit offsets reach");
-  if (where.free_memory() < 24 * n_entries)
-    GTEST_SKIP() << "a device with " << 24 * n_entries / 1000000000 << " GB of free memory is needed";
+  // A band of 31 blocks of 12 x 12 in 500,000 rows: 2.2e9 entries, of which CSR and SELL take 18 GB each in single precision.
+  constexpr int n = 500000, half_width = 15, b = 12;
+  const auto    first = [](const int i) { return std::max(i - half_width, 0); };
+  const auto    end   = [](const int i) { return std::min(i + half_width + 1, +n); };
 
-  const auto                first = [](const int i) { return std::min(std::max(i - width / 2, 0), n - width); };
   std::vector<std::int64_t> host_offsets(n + 1);
-  std::vector<int>          host_columns(std::size_t(n) * width);
+  std::vector<int>          host_columns;
+  host_columns.reserve(std::size_t(n) * (2 * half_width + 1));
   for (int i = 0; i < n; ++i)
   {
-    host_offsets[i + 1] = std::int64_t(i + 1) * width;
-    for (int k = 0; k < width; ++k)
-      host_columns[std::size_t(i) * width + k] = first(i) + k;
+    for (int j = first(i); j < end(i); ++j)
+      host_columns.push_back(j);
+    host_offsets[i + 1] = static_cast<std::int64_t>(host_columns.size());
   }
+  const std::size_t n_entries = host_columns.size() * b * b;
+  ASSERT_GT(n_entries, std::size_t(1) << 31);
+  if (where.free_memory() < 24 * n_entries)
+    GTEST_SKIP() << "a device with " << 24 * n_entries / 1000000000 << " GB of free memory is needed";
   const Array<std::int64_t> offsets(where, host_offsets);
   const Array<int>          columns(where, host_columns);
   const SparsityView        blocks{n, n, offsets.data(), columns.data()};
@@ -180,7 +183,7 @@ TEST(LargeMatrix, cuda_EveryFormatWithMoreThan2To31Entries)
   for (int i = 0; i < n; ++i)
   {
     float sum = 0.f;
-    for (int j = first(i) * b; j < (first(i) + width) * b; ++j)
+    for (int j = first(i) * b; j < end(i) * b; ++j)
       sum += source[j];
     std::fill_n(expected.begin() + std::size_t(i) * b, b, sum);
   }
@@ -221,7 +224,12 @@ TEST(LargeMatrix, cuda_EveryFormatWithMoreThan2To31Entries)
     coordinate.reinit(csr);
     check(coordinate, "coordinate");
   }
-  HybridMatrix<float> hybrid;
-  hybrid.reinit(csr, {100, 32});
-  check(hybrid, "hybrid");
+  {
+    HybridMatrix<float> hybrid;
+    hybrid.reinit(csr, {100, 32});
+    check(hybrid, "hybrid");
+  }
+  SymmetricEllpackMatrix<float> symmetric;
+  symmetric.reinit(csr, 6);
+  check(symmetric, "symmetric");
 }

@@ -173,7 +173,7 @@ TEST_P(MatrixTest, ProductsOfAllBlockSizes)
     const std::string name = std::to_string(size.first) + "x" + std::to_string(size.second);
     const auto        A    = cases::expand<double>(pattern, size.first, size.second, 12);
     const auto        f    = cases::expand<float>(pattern, size.first, size.second, 12);
-    for (const int height : {1, 4, 32, 64, 1000})
+    for (const int height : {1, 4, 7, 8, 32, 64, 1000})
     {
       SlicedEllpackMatrix<double> matrix;
       matrix.reinit(backend(), A, size.first, size.second, {height});
@@ -193,6 +193,51 @@ TEST_P(MatrixTest, ProductsOfAllBlockSizes)
     }
     check_products<double>(CSRMatrix<double>(backend(), A), A, name + " csr double");
     check_products<float>(CSRMatrix<float>(backend(), f), f, name + " csr float");
+  }
+}
+
+TEST_P(MatrixTest, SlicesOfAllHeights)
+{
+  // Some eighty rows without entries, others with more than there are threads in a warp, and a last slice that is not full.
+  HostCSR<double> pattern{331, 157, {0}, {}, {}};
+  for (int i = 0; i < pattern.n_rows; ++i)
+  {
+    const int length = i >= 96 && i < 178 ? 0 : (i % 50 == 3 ? 157 : (i * 7 + 1) % 13);
+    for (int k = 0; k < length; ++k)
+      pattern.columns.push_back(length == 157 ? k : i % 100 + 4 * k);
+    pattern.row_offsets.push_back(pattern.columns.size());
+  }
+  for (const int b : {1, 2, 3, 6})
+  {
+    const auto A = cases::expand<double>(pattern, b, b, 12);
+    const auto f = cases::expand<float>(pattern, b, b, 12);
+    // A step of a polynomial, in slices of 32.
+    const std::size_t    n = A.n_rows;
+    const Vector<double> d(backend(), cases::random_values(n, 1)), y(backend(), cases::random_values(n, 3));
+    const Vector<double> r(backend(), cases::random_values(n, 2));
+    const Array<double>  coefficients(backend(), std::vector<double>{0.25, 0.5});
+    const auto           step = [&](const MatrixBase<double> &matrix) {
+      Vector<double> out(backend(), cases::not_a_number<double>(n));
+      matrix.polynomial_step({coefficients.data(), d.data(), r.data(), y.data(), out.data(), true});
+      return out.copy_to_host();
+    };
+    const std::vector<double> expected = step(SlicedEllpackMatrix<double>(backend(), A, b));
+    for (const int height : {1, 2, 5, 8, 12, 16, 24, 32, 64, 96, 331, 1000})
+      for (const bool skip_padding : {false, true})
+      {
+        const std::string what = "blocks of " + std::to_string(b) + ", height " + std::to_string(height) +
+                                 (skip_padding ? ", to the ends of rows" : "");
+        SlicedEllpackMatrix<double> matrix;
+        matrix.reinit(backend(), A, b, b, {height, false, skip_padding});
+        check_products<double>(matrix, A, what);
+        expect_equal(matrix.to_csr_host(), A);
+        const std::vector<double> result = step(matrix);
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_NEAR(result[i], expected[i], 1e-12) << what << ", row " << i;
+        SlicedEllpackMatrix<float> single;
+        single.reinit(backend(), f, b, b, {height, false, skip_padding});
+        check_products<float>(single, f, what + ", float");
+      }
   }
 }
 

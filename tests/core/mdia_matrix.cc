@@ -143,11 +143,10 @@ TEST_P(MDIAMatrixTest, SolvesLikeOtherFormats)
   check(mixed, PreconditionPolynomial<float>::AdditionalData());
 
   const auto multigrid = [&](const MatrixBase<double> &A, const bool single) {
-    MISAggregation                          aggregation;
     PreconditionAMG<double>                 amg;
     PreconditionAMG<double>::AdditionalData data;
     data.single_precision = single;
-    amg.initialize(A, NearNullSpace::constants(backend(), A.n_rows(), 1), aggregation, data);
+    amg.initialize(A, NearNullSpace::constants(backend(), A.n_rows(), 1), data);
     EXPECT_GT(amg.statistics().size(), 1u);
     return cases::solve_ones<double>(A, amg).n_iterations;
   };

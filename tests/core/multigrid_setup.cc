@@ -407,20 +407,21 @@ TEST_P(MultigridSetupTest, DenseInverseNamesTheRowThatFails)
 
 TEST(DenseInverse, DoesNotDependOnTheStrip)
 {
-  // The device takes one column a thread, the host eight; bodies that disagree would show on one of them alone.
-  for (const int n : {5, 16, 61, 128})
+  // The device takes an entry a thread, the host pieces of eight by eight; bodies that disagree would show on one of
+  // them alone.
+  for (const int n : {1, 5, 16, 17, 61, 128})
   {
     const Dense         A(cases::spd_blocks(n, 1, 9));
     std::vector<double> results[2];
     for (int k = 0; k < 2; ++k)
     {
-      std::vector<double> L = A.values, W = cases::not_a_number<double>(L.size());
-      results[k]  = W;
+      std::vector<double> L = A.values, W = cases::not_a_number<double>(n * (n + 7));
+      results[k]  = cases::not_a_number<double>(L.size());
       int failure = INT_MAX;
       if (k == 0)
-        kernels::invert_dense_spd<1>(Host(), n, L.data(), W.data(), results[k].data(), &failure);
+        kernels::invert_dense_spd<1, 1>(Host(), n, L.data(), W.data(), results[k].data(), &failure);
       else
-        kernels::invert_dense_spd<8>(Host(), n, L.data(), W.data(), results[k].data(), &failure);
+        kernels::invert_dense_spd<8, 8>(Host(), n, L.data(), W.data(), results[k].data(), &failure);
       EXPECT_EQ(failure, INT_MAX);
     }
     EXPECT_LT(cases::difference(results[0], results[1]), 1e-14);

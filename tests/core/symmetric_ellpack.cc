@@ -205,20 +205,34 @@ TEST_P(SymmetricEllpackTest, SolvesLikeOtherFormats)
 
 TEST_P(SymmetricEllpackTest, RepeatsForAnyNumberOfThreads)
 {
-  const auto                           A = symmetric_blocks<double>(cases::random_pattern(3000, 3000, 12, 41), 3, 42);
+  // 24 patches, whose parts of p.q are summed by several threads.
+  const int                            n_rows = 36000;
+  const auto                           A = symmetric_blocks<double>(cases::random_pattern(12000, 12000, 8, 41), 3, 42);
   const SymmetricEllpackMatrix<double> matrix(backend(), A, 3);
-  const Vector<double>                 x(backend(), cases::random_values(9000, 43));
-  Vector<double>                       y(backend(), 9000);
+  const Vector<double>                 x(backend(), cases::random_values(n_rows, 43));
+  Vector<double>                       y(backend(), n_rows);
   matrix.vmult(y, x);
-  const std::vector<double> first   = y.copy_to_host();
+  const std::vector<double> product = y.copy_to_host();
+  Array<CGScalars>          scalars(backend(), 1);
+  Array<double>             history(backend(), 1), partials(backend(), kernels::cg_n_partials(n_rows));
+  std::vector<double>       sums;
   const int                 threads = omp_get_max_threads();
-  for (const int n : {1, 3})
+  for (const int n : {1, 2, 3, 7})
   {
     omp_set_num_threads(n);
+    y = std::numeric_limits<double>::quiet_NaN();
     matrix.vmult(y, x);
-    EXPECT_EQ(y.copy_to_host(), first);
+    EXPECT_EQ(y.copy_to_host(), product);
+    const CGScalars start{};
+    scalars.copy_from(&start, 1);
+    y = std::numeric_limits<double>::quiet_NaN();
+    matrix.cg_product(y, x, {scalars.data(), history.data(), 1, partials.data()});
+    EXPECT_EQ(y.copy_to_host(), product);
+    sums.push_back(scalars.read(0).p_dot_q);
+    EXPECT_EQ(sums.back(), sums.front());
   }
   omp_set_num_threads(threads);
+  EXPECT_NEAR(sums.front(), x.dot(y), 1e-10 * std::abs(sums.front()));
 }
 
 TEST_P(SymmetricEllpackTest, RefusesOtherMatrices)
@@ -237,4 +251,39 @@ TEST_P(SymmetricEllpackTest, RefusesOtherMatrices)
   EXPECT_THROW(SymmetricEllpackMatrix<double>(backend(), cases::spd_blocks(9, 4, 5), 4), Error);
   SymmetricEllpackMatrix<double> matrix;
   EXPECT_THROW(matrix.reinit(CSRMatrix<double>(backend(), cases::laplacian<double>(5, 2)), 3), Error);
+}
+
+TEST_P(SymmetricEllpackTest, RefusalLeavesAnEmptyMatrix)
+{
+  // An arrow whose first patch couples to all other rows, more than columns of 16 bits can number.
+  const int             n = 66000;
+  const HostCSR<double> small{1, 1, {0, 1}, {0}, {2.}};
+  HostCSR<double>       rows;
+  rows.n_rows = rows.n_columns = n;
+  rows.row_offsets             = {0, n};
+  for (int i = 0; i < n; ++i)
+    rows.columns.push_back(i);
+  for (int i = 1; i < n; ++i)
+  {
+    rows.columns.insert(rows.columns.end(), {0, i});
+    rows.row_offsets.push_back(rows.columns.size());
+  }
+  rows.values.assign(rows.columns.size(), 1.);
+  const SlicedEllpackMatrix<double> arrow(backend(), rows);
+  SymmetricEllpackMatrix<double>    matrix(backend(), cases::laplacian<double>(50, 40));
+  EXPECT_THROW(matrix.reinit(arrow), Error);
+  EXPECT_EQ(matrix.n_rows(), 0);
+  EXPECT_EQ(matrix.n_nonzero_elements(), 0);
+  EXPECT_EQ(matrix.memory_consumption(), 0u);
+  Vector<double> y(backend(), n);
+  EXPECT_THROW(matrix.vmult(y, Vector<double>(backend(), n)), Error);
+  Vector<double> nothing(matrix.backend());
+  matrix.vmult(nothing, Vector<double>(matrix.backend()));
+
+  matrix.reinit(SlicedEllpackMatrix<double>(backend(), small));
+  y.reinit(backend(), 1);
+  matrix.vmult(y, Vector<double>(backend(), std::vector<double>{3.}));
+  EXPECT_EQ(y.copy_to_host(), std::vector<double>{6.});
+  EXPECT_THROW(matrix.reinit(CSRMatrix<double>(backend(), cases::laplacian<double>(5, 2)), 3), Error);
+  EXPECT_EQ(matrix.n_rows(), 0);
 }

@@ -97,3 +97,15 @@ TEST_F(VoxelImageTest, SaysWhatIsWrong)
                  "ends before");
   EXPECT_THROW(read_voxel_image(name + ".nowhere"), Error);
 }
+
+TEST_F(VoxelImageTest, RefusesMoreCellsThanTheFileHasBytesFor)
+{
+  // No memory is asked for on the word of a header: these would be 729 terabytes, and 2.9 petabytes.
+  const std::string cells = points + "DIMENSIONS 90001 90001 90001\nCELL_DATA 729000000000000\n";
+  const std::string table = "LOOKUP_TABLE default";
+  for (const std::string rest : {"", "\n", "\n0 1 2\n"})
+  {
+    expect_refusal(start + "ASCII\n" + cells + "SCALARS label int 1\n" + table + rest, name + " ends before the last");
+    expect_refusal(start + "BINARY\n" + cells + "SCALARS label int 1\n" + table + rest, name + " ends before the last");
+  }
+}

@@ -375,6 +375,19 @@ TEST_P(VoxelPoissonTest, AgreesWithLoopsOverCells)
     }
 }
 
+TEST_P(VoxelPoissonTest, EachSideMayBeOpen)
+{
+  // Rows that end with a word, before its end and behind it: what is behind a row is in the word in front of the next.
+  unsigned int seed = 1000;
+  for (const int n : {31, 32, 33, 64})
+    for (unsigned int open = 0; open < 64; ++open)
+    {
+      SCOPED_TRACE("open sides " + std::to_string(open));
+      const VoxelGrid grid = make_grid(n, 2, 2, open);
+      check<double>(backend(), grid, open % 2 == 0 ? Labels(grid.n_cells(), F) : random_labels(grid, 9, 0, ++seed));
+    }
+}
+
 TEST_P(VoxelPoissonTest, MovesWithTheFluid)
 {
   // The same objects, step by step, against new ones.
@@ -393,6 +406,41 @@ TEST_P(VoxelPoissonTest, MovesWithTheFluid)
     const HostCSR<double> expected = Reference(grid, labels).matrix<double>(), found = system.matrix().to_csr_host();
     EXPECT_EQ(found.columns, expected.columns);
     EXPECT_EQ(found.values, expected.values);
+  }
+}
+
+TEST_P(VoxelPoissonTest, CountsItsMemory)
+{
+  const VoxelGrid            grid = make_grid(45, 20, 6);
+  const Array<unsigned char> labels(backend(), random_labels(grid, 9, 1, 5));
+  const std::size_t          before = memory::in_use(backend().kind());
+  FluidCells                 cells;
+  VoxelPoisson<double>       system;
+  cells.reinit(backend(), grid, labels);
+  EXPECT_EQ(cells.n_bits(), 32 * grid.n_words());
+  EXPECT_EQ(cells.memory_consumption(), memory::in_use(backend().kind()) - before);
+  cells.find_closed_parts();
+  system.reinit(cells);
+  EXPECT_EQ(cells.memory_consumption() + system.memory_consumption(), memory::in_use(backend().kind()) - before);
+}
+
+TEST_P(VoxelPoissonTest, LooksForClosedPartsItself)
+{
+  // Two pairs of cells between walls, with a solid cell or one of air between them.
+  FluidCells cells;
+  EXPECT_EQ(cells.null_space<double>().n_vectors(), 0u);
+  for (const int n_parts : {2, 0})
+  {
+    const Labels labels = n_parts == 2 ? Labels{F, F, S, F, F} : Labels{F, F, A, F, F};
+    cells.reinit(backend(), make_grid(5, 1, 1), Array<unsigned char>(backend(), labels));
+    const NullSpace<double> null_space = cells.null_space<double>();
+    ASSERT_EQ(static_cast<int>(null_space.n_vectors()), n_parts);
+    for (int part = 0; part < n_parts; ++part)
+    {
+      const std::vector<double> mode = null_space.vectors()[part].copy_to_host();
+      for (int i = 0; i < 4; ++i)
+        EXPECT_NEAR(mode[i], i / 2 == part ? std::sqrt(0.5) : 0., 1e-15);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
+#include <patchfem/app/report.h>
 
 #include <deal.II/base/mpi.h>
 
@@ -23,8 +24,14 @@ namespace PatchFEM
     /** @return the section `Output`, whose folder is then made certain. */
     virtual OutputParameters &parse_parameters(dealii::ParameterHandler &prm) = 0;
 
-    /** @p directory: of the parameter file, where files that it names are looked for. */
-    virtual void run(const std::string &directory, MPI_Comm communicator) = 0;
+    /** The file that `Export system` names, with its folder; empty for none. */
+    virtual std::string export_file() const = 0;
+
+    /**
+     * @param directory Of the parameter file, where files that it names are looked for.
+     * @param report Gets a cycle at a time. Started before and finished after.
+     */
+    virtual void run(const std::string &directory, RunReport &report, MPI_Comm communicator) = 0;
   };
 
   /**

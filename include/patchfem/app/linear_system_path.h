@@ -105,10 +105,11 @@ namespace PatchFEM
     std::optional<double>          product_bytes; ///< what a product with the matrix is expected to move
     std::string                    precision;     ///< double, single, or mixed: double with a preconditioner in single
     std::string                    preconditioner;
-    std::optional<AMGReport>       amg;        ///< of PatchFEM's own
-    std::optional<NullSpaceReport> null_space; ///< of a singular system
-    std::optional<double> factorisation_shift; ///< of incomplete_cholesky: part of the diagonal that was added to it
-    std::optional<SolverCheck> solver_check;   ///< if it was asked for
+    std::optional<AMGReport>       amg;         ///< of PatchFEM's own
+    std::optional<NullSpaceReport> null_space;  ///< of a singular system
+    std::optional<double> factorisation_shift;  ///< of incomplete_cholesky: part of the diagonal that was added to it
+    std::optional<SolverCheck> solver_check;    ///< if it was asked for
+    std::string                solution_update; ///< of PatchFEM's conjugate gradients, as parameters call it
     unsigned int               n_iterations      = 0;
     double                     relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
     StageSeconds               seconds;

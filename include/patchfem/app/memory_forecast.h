@@ -18,7 +18,11 @@ namespace PatchFEM
     std::size_t structure = 0; ///< most while sparsity and patches are made, besides the batches
     std::size_t plan      = 0; ///< patches and the buffer of cell matrices
     std::size_t matrix    = 0; ///< values and columns
-    std::size_t solver    = 0; ///< right-hand side, solution, vectors of the iteration and a diagonal preconditioner
+
+    /// What a matrix is made of where it is not assembled, with arrays to work with; given back before the solver comes.
+    std::size_t conversion = 0;
+
+    std::size_t solver = 0; ///< right-hand side, solution, vectors of the iteration and a diagonal preconditioner
 
     std::size_t preconditioner = 0; ///< what another preconditioner takes beyond that, most while it is made
 
@@ -41,6 +45,7 @@ namespace PatchFEM
     std::size_t number_size = sizeof(double); ///< bytes of a value
     int         n_modes     = 0;              ///< of multigrid's near-null space
     bool        on_patches  = false;          ///< whether its smoother takes another copy of each level
+    bool        many_coarse = false;          ///< whether aggregates are so small that coarse levels count
   };
 
   /**
@@ -51,13 +56,29 @@ namespace PatchFEM
    *
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
    * @param number_size Bytes of a value of matrix, vectors and coefficients.
+   * @param conversion Whether Format = auto may take formats that matrices are converted to.
    */
   MemoryForecast forecast_memory(const Backend                &backend,
                                  const ElementTables          &tables,
                                  const AssemblyParameters     &assembly,
                                  int                           n_coefficients_per_point,
                                  std::size_t                   number_size,
-                                 const PreconditionerForecast &preconditioner = PreconditionerForecast());
+                                 const PreconditionerForecast &preconditioner = PreconditionerForecast(),
+                                 bool                          conversion     = true);
+
+  /**
+   * Throws Error if a mesh cannot be in the host's memory, before it is made. A bound from below: what deal.II's Triangulation
+   * keeps of a cell with its share of faces, lines and vertices on regular meshes, 200 bytes of a quadrilateral, 130 of a
+   * triangle, 400 of a hexahedron, 240 of a tetrahedron. To make a mesh takes half as much again, unknowns and tables more.
+   *
+   * @param n_cells May be any number: refinement multiplies fast.
+   * @param n_parts Processes that have a part of it each.
+   */
+  template <int dim>
+  void require_memory_of_mesh(double n_cells, bool simplices, unsigned int n_parts);
+
+  /** Throws Error if @p bytes are not free on the host; @p what begins the sentence: "The mesh needs". */
+  void require_host_memory(double bytes, const std::string &what);
 
   /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
   void require_memory(const MemoryForecast &forecast, const Backend &backend);

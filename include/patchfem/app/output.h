@@ -4,8 +4,26 @@
 
 #include <patchfem/app/linear_system_path.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace PatchFEM
 {
+  /** The pictures of a run as `solution.pvd`, which ParaView opens as a series. One rank writes it. */
+  class PictureSeries
+  {
+  public:
+    explicit PictureSeries(const std::string &folder) : folder(folder) {}
+
+    /** Adds @p file, relative to the folder, at @p time, and writes the list. */
+    void add(double time, const std::string &file);
+
+  private:
+    const std::string                           folder;
+    std::vector<std::pair<double, std::string>> pictures;
+  };
+
   /**
    * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the
    * solution, what the physics derives from it, the material id, and on hp spaces the degree of each cell, as data of nodes `aggregate_0`, `patch_0`
@@ -14,14 +32,15 @@ namespace PatchFEM
    *
    * @param folder Exists.
    * @param report Of the path that found the solution: its patches of cells, and aggregates of multigrid if it holds any.
+   * @return the file that shows all of it, NAME.vtu or NAME.pvtu.
    */
   template <int dim>
-  void write_picture(const std::string         &folder,
-                     const std::string         &name,
-                     const Discretisation<dim> &discretisation,
-                     const Physics<dim>        &physics,
-                     const SolutionVector      &solution,
-                     const PathReport          &report);
+  std::string write_picture(const std::string         &folder,
+                            const std::string         &name,
+                            const Discretisation<dim> &discretisation,
+                            const Physics<dim>        &physics,
+                            const SolutionVector      &solution,
+                            const PathReport          &report);
 } // namespace PatchFEM
 
 #endif

@@ -3,7 +3,9 @@
 #define patchfem_app_parameters_h
 
 #include <patchfem/app/expression.h>
+#include <patchfem/lac/aggregation.h>
 #include <patchfem/lac/amg_parameters.h>
+#include <patchfem/lac/format_model.h>
 
 #include <deal.II/base/parameter_handler.h>
 
@@ -30,6 +32,9 @@ namespace PatchFEM
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);
+
+    /** Where `export_system` is, which may be absolute or relative to @p folder; empty for none. */
+    std::string export_file(const std::string &folder) const;
   };
 
   /** Section `Finite element`. */
@@ -98,8 +103,8 @@ namespace PatchFEM
     } incomplete_cholesky;
 
     /** Subsection `AMG`, for the preconditioner of that name. */
-    AMGParameters amg;
-    double        strength_threshold = 0.; ///< of Aggregation
+    AMGParameters               amg;
+    Aggregation::AdditionalData aggregation; ///< its patches are made where the smoother or the pictures want them
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);
@@ -108,9 +113,11 @@ namespace PatchFEM
   /** Sections `Matrix` and `Assembly`; all but the repetitions are for PatchFEM's own back ends. */
   struct AssemblyParameters
   {
-    std::string format; ///< auto, sliced_ellpack or csr
-    bool        calibrate                = false;
-    int         slice_height             = 32; ///< of sliced_ellpack
+    std::string format; ///< auto, or what matrix_format() knows
+    bool        calibrate    = false;
+    int         slice_height = 32; ///< of sliced_ellpack and sell
+    std::string column_indices;    ///< auto, 32 bit or 16 bit
+    CSRKernel   csr_kernel               = CSRKernel::pieces;
     int         sorting_window           = 256;
     bool        keep_constrained_entries = false;
     std::string strategy;
@@ -119,6 +126,12 @@ namespace PatchFEM
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);
+
+    /** The format that `format` names, which is not auto; its columns have 16 bits if `column_indices` says so. */
+    MatrixFormat matrix_format() const;
+
+    /** Throws Error if matrices in `format` cannot serve @p solver in @p precision. @p vector_valued: several unknowns a node. */
+    void check_solver(const SolverParameters &solver, const std::string &precision, bool vector_valued) const;
   };
 
   /** Section `Output`. */

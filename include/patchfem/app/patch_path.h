@@ -4,6 +4,7 @@
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/system_assembler.h>
+#include <patchfem/lac/format_model.h>
 
 namespace PatchFEM
 {
@@ -36,13 +37,13 @@ namespace PatchFEM
     template <typename Number>
     PathReport run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
 
-    /** From structure to solution with one of the matrix formats. */
-    template <typename Matrix, typename MakeMatrix>
-    void solve_with(const MakeMatrix                             &make_matrix,
-                    SystemAssembler<typename Matrix::value_type> &system,
-                    const Discretisation<dim>                    &discretisation,
-                    const Physics<dim>                           &physics,
-                    PathReport                                   &report);
+    /** From structure to solution with the matrix in @p format. */
+    template <typename Number>
+    void solve_with(const MatrixFormat        &format,
+                    SystemAssembler<Number>   &system,
+                    const Discretisation<dim> &discretisation,
+                    const Physics<dim>        &physics,
+                    PathReport                &report);
 
     const Backend            backend;
     const std::string        precision;

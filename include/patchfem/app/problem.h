@@ -4,6 +4,7 @@
 
 #include <patchfem/app/cell_degrees.h>
 #include <patchfem/app/mesh.h>
+#include <patchfem/app/output.h>
 #include <patchfem/app/report.h>
 
 namespace PatchFEM
@@ -33,9 +34,10 @@ namespace PatchFEM
   class Problem
   {
   public:
-    Problem(const std::string            &application,
-            const ProblemParameters      &parameters,
+    /** @param report Gets a cycle at a time; is to live as long as this. */
+    Problem(const ProblemParameters      &parameters,
             std::unique_ptr<Physics<dim>> physics,
+            RunReport                    &report,
             MPI_Comm                      communicator);
 
     void run();
@@ -51,7 +53,6 @@ namespace PatchFEM
     void write_output(unsigned int cycle, const PathReport &path_report);
     void refine_adaptively();
 
-    const std::string                      application;
     const ProblemParameters                parameters;
     std::unique_ptr<Physics<dim>>          physics;
     const MPI_Comm                         communicator;
@@ -71,7 +72,8 @@ namespace PatchFEM
     SolutionVector                              solution;
 
     std::unique_ptr<LinearSystemPath<dim>> path, baseline;
-    RunReport                              report;
+    RunReport                             &report;
+    PictureSeries                          pictures;
   };
 } // namespace PatchFEM
 

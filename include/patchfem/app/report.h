@@ -39,16 +39,29 @@ namespace PatchFEM
     double                                max_difference = 0.; ///< of the two solutions, largest over all unknowns
   };
 
-  /** The run as `report.json` and as tables. Only one rank writes. */
+  /**
+   * The run as `report.json` and as tables. Only one rank writes. The file is there from the start, with `finished` false
+   * until finish(), so that a run that was stopped does not look like one that is complete.
+   */
   class RunReport
   {
   public:
     RunReport(const std::string &application, const std::string &folder, MPI_Comm communicator);
 
+    /**
+     * Removes report and pictures that an earlier run left in the folder, and @p further_file if it is not empty, and
+     * writes a report without cycles. All ranks call it.
+     */
+    void start(const std::string &further_file);
+
+    /** Adds a cycle and writes the report, under a temporary name first, so that nothing of a run is lost. */
     void add_cycle(const CycleReport &cycle);
 
-    /** Writes `report.json` to a temporary name and renames it; called after each cycle, so that nothing is lost. */
-    void write() const;
+    /** The run was completed. */
+    void finish();
+
+    /** The run ended by the error @p message, which the report then has if it can still be written. */
+    void fail(const std::string &message) noexcept;
 
     /** One line about the last cycle. */
     void print_cycle(std::ostream &out) const;
@@ -62,8 +75,13 @@ namespace PatchFEM
   private:
     const std::string        application;
     const std::string        folder;
+    const MPI_Comm           communicator;
     const bool               writes;
     std::vector<CycleReport> cycles;
+    bool                     finished = false;
+    std::string              error; ///< empty for none
+
+    void write() const;
   };
 
   /** Writes a whole file under a temporary name and renames it. Throws Error if that fails. */

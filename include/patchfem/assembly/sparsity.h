@@ -31,7 +31,7 @@ namespace PatchFEM
 
   /**
    * The block sparsity pattern of a problem, built on its back end: for each node the nodes it couples with, from
-   * the batches by sort and scan. Rows of nodes that are constrained in all components hold only their diagonal,
+   * the batches row by row. Rows of nodes that are constrained in all components hold only their diagonal,
    * unless ElementBatches keep them.
    */
   class Sparsity

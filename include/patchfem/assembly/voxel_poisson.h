@@ -20,6 +20,9 @@ namespace PatchFEM
 
     std::int64_t n_cells() const { return std::int64_t(n[0]) * n[1] * n[2]; }
 
+    /** Words of its VoxelView, the layer around the box included. */
+    std::int64_t n_words() const { return ((std::int64_t(n[0]) + 31) / 32 + 1) * (n[1] + 2) * (n[2] + 2); }
+
     /** Faces with normal direction @p d, those of the boundary included. */
     std::int64_t n_faces(const int d) const { return n_cells() / n[d] * (n[d] + 1); }
   };
@@ -61,7 +64,10 @@ namespace PatchFEM
      */
     int find_closed_parts();
 
-    /** The constants of the closed parts that were found. Throws Error if they are more than @p limit. */
+    /**
+     * The constants of the closed parts, which it looks for unless find_closed_parts() has done so. Throws Error if they
+     * are more than @p limit.
+     */
     template <typename Number>
     NullSpace<Number> null_space(int limit = 32);
 
@@ -77,7 +83,7 @@ namespace PatchFEM
 
   private:
     VoxelGrid           box;
-    int                 n = 0, n_closed = 0;
+    int                 n = 0, n_closed = 0; ///< -1: closed parts have not been looked for
     Array<VoxelBits>    bits;
     Array<std::int64_t> first;           ///< unknowns before each word
     Array<int>          counts;          ///< of each word
@@ -116,7 +122,7 @@ namespace PatchFEM
     void
     project(const FluidCells &cells, const Vector<Number> &pressure, double scale, FaceVelocities &velocities) const;
 
-    std::size_t memory_consumption() const { return A.memory_consumption() + counts.memory_consumption(); }
+    std::size_t memory_consumption() const;
 
   private:
     MDIAMatrix<Number>  A;

@@ -25,9 +25,29 @@ namespace PatchFEM
     PATCHFEM_INLINE int atomic_load(const int *address)
     {
 #if defined(__CUDA_ARCH__)
-      return *const_cast<const volatile int *>(address);
+      return *static_cast<const volatile int *>(address);
 #else
       return __atomic_load_n(address, __ATOMIC_RELAXED);
+#endif
+    }
+
+    /** Becomes @p value while others may read or write it. */
+    PATCHFEM_INLINE void atomic_store(int *address, const int value)
+    {
+#if defined(__CUDA_ARCH__)
+      *static_cast<volatile int *>(address) = value;
+#else
+      __atomic_store_n(address, value, __ATOMIC_RELAXED);
+#endif
+    }
+
+    /** Adds 1 and returns what was there. */
+    PATCHFEM_INLINE int atomic_next(int *address)
+    {
+#if defined(__CUDA_ARCH__)
+      return atomicAdd(address, 1);
+#else
+      return __atomic_fetch_add(address, 1, __ATOMIC_RELAXED);
 #endif
     }
 

@@ -11,8 +11,9 @@
  * The inverse of a dense symmetric positive definite matrix of some hundred rows, row major, lower half read: Cholesky
  * factorisation by tiles, A = L L^T, then W = L^-1 and A^-1 = W^T W. The last step of a multigrid cycle then is one
  * product with n^2 values in place of two triangular solves, each of which would be a chain of n dependent steps.
- * Bodies (see parallel_for.h) that handle @p strip neighbouring columns at once: 1 on the device, where neighbouring
- * threads take neighbouring columns, more on the host, where they fill a vector register. Sums do not depend on it.
+ * Bodies (see parallel_for.h) that handle pieces of @p rows x @p strip entries: one entry on the device, where
+ * neighbouring threads take neighbouring columns; on the host strips fill vector registers, and what is read serves all
+ * rows. Sums do not depend on it.
  */
 namespace PatchFEM
 {
@@ -21,6 +22,22 @@ namespace PatchFEM
     namespace dense
     {
       constexpr int tile = 16;
+
+      /**
+       * W in panels of @p width columns, row by row in each; the last panel is padded. Of strips on the host, so that sums
+       * over rows read memory in one stretch and not a page a row; of all columns on the device, where neighbouring
+       * threads take neighbouring columns.
+       */
+      struct Panels
+      {
+        int     n, width;
+        double *values;
+
+        PATCHFEM_INLINE double *at(const int row, const int column) const
+        {
+          return values + (std::int64_t(column / width) * n + row) * width + column % width;
+        }
+      };
 
       /** L_kk of the tile that starts at row @p begin, in place. Notes the first row whose pivot is not positive. */
       struct FactorTileBody
@@ -62,6 +79,7 @@ namespace PatchFEM
       {
         int     n, begin;
         double *A;
+        double *transposed; ///< [tile][n]: the same, which TrailingBody reads along rows
 
         PATCHFEM_INLINE void operator()(const std::int64_t index) const
         {
@@ -76,144 +94,189 @@ namespace PatchFEM
             x[c] = sum / L[std::int64_t(c) * n + c];
           }
           for (int c = 0; c < tile; ++c)
-            row[c] = x[c];
+          {
+            row[c]                                                 = x[c];
+            transposed[std::int64_t(c) * n + begin + tile + index] = x[c];
+          }
         }
       };
 
-      /** A_ij -= L_ik L_jk^T for the lower half behind the tile; index runs over rows and strips of columns. */
-      template <int strip>
+      /**
+       * sum[a][s] += sum over first <= k < end of x_k[a * x_row] y_k[s], where x_k and y_k start x_step and y_step after
+       * x_(k-1) and y_(k-1). Full pieces have extents that the compiler knows, and then stay in registers.
+       */
+      template <int rows, int strip>
+      PATCHFEM_INLINE void add_products(const int          size_a,
+                                        const int          size_s,
+                                        const int          n_steps,
+                                        const double      *x,
+                                        const std::int64_t x_row,
+                                        const std::int64_t x_step,
+                                        const double      *y,
+                                        const std::int64_t y_step,
+                                        double (&sum)[rows][strip])
+      {
+        if (size_a == rows && size_s == strip)
+          for (int k = 0; k < n_steps; ++k, x += x_step, y += y_step)
+            for (int a = 0; a < rows; ++a)
+              for (int s = 0; s < strip; ++s)
+                sum[a][s] += x[a * x_row] * y[s];
+        else
+          for (int k = 0; k < n_steps; ++k, x += x_step, y += y_step)
+            for (int a = 0; a < size_a; ++a)
+              for (int s = 0; s < size_s; ++s)
+                sum[a][s] += x[a * x_row] * y[s];
+      }
+
+      /** The piece of @p rows x @p strip entries that is number @p index of a matrix of n_rows x n_columns. */
+      template <int rows, int strip>
+      struct Piece
+      {
+        int i, j, n_i, n_j;
+
+        PATCHFEM_INLINE Piece(const std::int64_t index, const int n_rows, const int n_columns)
+        {
+          const int n_strips = (n_columns + strip - 1) / strip;
+          i                  = static_cast<int>(index / n_strips) * rows;
+          j                  = static_cast<int>(index % n_strips) * strip;
+          n_i                = n_rows - i < rows ? n_rows - i : rows;
+          n_j                = n_columns - j < strip ? n_columns - j : strip;
+        }
+
+        static std::int64_t number(const int n_rows, const int n_columns)
+        {
+          return std::int64_t((n_rows + rows - 1) / rows) * ((n_columns + strip - 1) / strip);
+        }
+      };
+
+      /** A_ij -= L_ik L_jk^T for the lower half behind the tile; index runs over pieces of what is behind it. */
+      template <int rows, int strip>
       struct TrailingBody
       {
-        int     n, begin;
-        int     n_strips;
-        double *A;
+        int           n, begin;
+        double       *A;
+        const double *transposed; ///< see PanelBody
 
         PATCHFEM_INLINE void operator()(const std::int64_t index) const
         {
-          const int     rest = begin + tile;
-          const int     i    = rest + static_cast<int>(index / n_strips);
-          const int     j    = rest + static_cast<int>(index % n_strips) * strip;
-          const double *a    = A + std::int64_t(i) * n + begin;
-          for (int s = 0; s < strip && j + s <= i; ++s)
-          {
-            const double *b   = A + std::int64_t(j + s) * n + begin;
-            double        sum = 0.;
-            for (int k = 0; k < tile; ++k)
-              sum += a[k] * b[k];
-            A[std::int64_t(i) * n + j + s] -= sum;
-          }
+          const int                rest = begin + tile;
+          const Piece<rows, strip> piece(index, n - rest, n - rest);
+          if (piece.j >= piece.i + rows)
+            return;
+          double *a                = A + std::int64_t(rest + piece.i) * n;
+          double  sum[rows][strip] = {};
+          add_products<rows, strip>(piece.n_i, piece.n_j, tile, a + begin, n, 1, transposed + rest + piece.j, n, sum);
+          for (int r = 0; r < piece.n_i; ++r)
+            for (int s = 0; s < piece.n_j && piece.j + s <= piece.i + r; ++s)
+              a[std::int64_t(r) * n + rest + piece.j + s] -= sum[r][s];
         }
       };
 
       /** W_kj = delta_kj - sum_m L_km W_mj over the tiles m before the tile of rows that starts at @p begin. */
-      template <int strip>
+      template <int rows, int strip>
       struct EliminateBody
       {
         int           n, begin;
-        int           n_strips;
         const double *L;
-        double       *W;
+        Panels        W;
 
         PATCHFEM_INLINE void operator()(const std::int64_t index) const
         {
-          const int i = begin + static_cast<int>(index / n_strips), j = static_cast<int>(index % n_strips) * strip;
-          if (i >= n)
-            return;
-          double sum[strip];
-          for (int s = 0; s < strip; ++s)
-            sum[s] = i == j + s ? 1. : 0.;
-          const double *l = L + std::int64_t(i) * n;
-          const int     m = j / tile * tile; // W is lower triangular: above, it is 0
-          if (j + strip <= n)
-            for (int k = m; k < begin; ++k)
-              for (int s = 0; s < strip; ++s)
-                sum[s] -= l[k] * W[std::int64_t(k) * n + j + s];
-          else
-            for (int k = m; k < begin; ++k)
-              for (int s = 0; s < n - j; ++s)
-                sum[s] -= l[k] * W[std::int64_t(k) * n + j + s];
-          for (int s = 0; s < strip && j + s < n; ++s)
-            W[std::int64_t(i) * n + j + s] = sum[s];
+          const Piece<rows, strip> piece(index, n - begin < tile ? n - begin : tile, n);
+          const double            *l                = L + std::int64_t(begin + piece.i) * n;
+          const int                first            = piece.j / tile * tile; // W is lower triangular: above, it is 0
+          double                   sum[rows][strip] = {};
+          add_products<rows, strip>(piece.n_i, piece.n_j, begin - first, l + first, n, 1, W.at(first, piece.j), W.width,
+                                    sum);
+          for (int r = 0; r < piece.n_i; ++r)
+          {
+            const int i = begin + piece.i + r;
+            for (int s = 0; s < piece.n_j; ++s)
+              W.at(i, piece.j)[s] = (i == piece.j + s ? 1. : 0.) - sum[r][s];
+          }
         }
       };
 
-      /** W_kj = L_kk^-1 W_kj for column j = index. */
+      /** W_kj = L_kk^-1 W_kj; index runs over strips of columns. */
+      template <int strip>
       struct SolveTileBody
       {
         int           n, begin;
         const double *L;
-        double       *W;
-
-        PATCHFEM_INLINE void operator()(const std::int64_t j) const
-        {
-          const int size = n - begin < tile ? n - begin : tile;
-          double    x[tile];
-          for (int a = 0; a < size; ++a)
-          {
-            const double *l   = L + std::int64_t(begin + a) * n + begin;
-            double        sum = W[std::int64_t(begin + a) * n + j];
-            for (int k = 0; k < a; ++k)
-              sum -= l[k] * x[k];
-            x[a] = sum / l[a];
-          }
-          for (int a = 0; a < size; ++a)
-            W[std::int64_t(begin + a) * n + j] = x[a];
-        }
-      };
-
-      /** Row index / n_strips of W^T W, whose two halves are the same sums. */
-      template <int strip, typename Number>
-      struct InverseBody
-      {
-        int           n;
-        int           n_strips;
-        const double *W;
-        Number       *inverse;
+        Panels        W;
 
         PATCHFEM_INLINE void operator()(const std::int64_t index) const
         {
-          const int i = static_cast<int>(index / n_strips), j = static_cast<int>(index % n_strips) * strip;
-          double    sum[strip];
-          for (int s = 0; s < strip; ++s)
-            sum[s] = 0.;
-          // Below the larger of both indices the factors are exact zeros, so where a strip starts changes no sum.
-          if (j + strip <= n)
-            for (int k = i > j ? i : j; k < n; ++k)
+          const int size  = n - begin < tile ? n - begin : tile;
+          const int j     = static_cast<int>(index) * strip;
+          const int n_j   = n - j < strip ? n - j : strip;
+          double   *piece = W.at(begin, j);
+          double    x[tile][strip];
+          for (int a = 0; a < size; ++a)
+          {
+            const double *l          = L + std::int64_t(begin + a) * n + begin;
+            double        sum[strip] = {};
+            for (int k = 0; k < a; ++k)
               for (int s = 0; s < strip; ++s)
-                sum[s] += W[std::int64_t(k) * n + i] * W[std::int64_t(k) * n + j + s];
-          else
-            for (int k = i > j ? i : j; k < n; ++k)
-              for (int s = 0; s < n - j; ++s)
-                sum[s] += W[std::int64_t(k) * n + i] * W[std::int64_t(k) * n + j + s];
-          for (int s = 0; s < strip && j + s < n; ++s)
-            inverse[std::int64_t(i) * n + j + s] = static_cast<Number>(sum[s]);
+                sum[s] += l[k] * x[k][s];
+            for (int s = 0; s < strip; ++s)
+              x[a][s] = s < n_j ? (piece[std::int64_t(a) * W.width + s] - sum[s]) / l[a] : 0.;
+          }
+          for (int a = 0; a < size; ++a)
+            for (int s = 0; s < n_j; ++s)
+              piece[std::int64_t(a) * W.width + s] = x[a][s];
+        }
+      };
+
+      /** W^T W, whose two halves are the same sums; index runs over pieces. */
+      template <int rows, int strip, typename Number>
+      struct InverseBody
+      {
+        int     n;
+        Panels  W;
+        Number *inverse;
+
+        PATCHFEM_INLINE void operator()(const std::int64_t index) const
+        {
+          const Piece<rows, strip> piece(index, n, n);
+          // Below the larger of both indices the factors are exact zeros, so where a piece starts changes no sum.
+          const int first            = piece.i > piece.j ? piece.i : piece.j;
+          double    sum[rows][strip] = {};
+          add_products<rows, strip>(piece.n_i, piece.n_j, n - first, W.at(first, piece.i), 1, W.width,
+                                    W.at(first, piece.j), W.width, sum);
+          for (int r = 0; r < piece.n_i; ++r)
+            for (int s = 0; s < piece.n_j; ++s)
+              inverse[std::int64_t(piece.i + r) * n + piece.j + s] = static_cast<Number>(sum[r][s]);
         }
       };
     } // namespace dense
 
-    /** The inverse of the n x n matrix @p A, which is overwritten, as is @p W, [n][n]. See FactorTileBody for failure. */
-    template <int strip, typename Where, typename Number>
+    /**
+     * The inverse of the n x n matrix @p A, which is overwritten, as is @p W, n times n rounded up to whole strips. See FactorTileBody for
+     * failure.
+     */
+    template <int rows, int strip, typename Where, typename Number>
     void invert_dense_spd(const Where where, const int n, double *A, double *W, Number *inverse, int *failure)
     {
       using namespace dense;
-      const int n_strips = (n + strip - 1) / strip;
+      static_assert(rows <= strip && strip % rows == 0, "the rows of a piece of the inverse must lie in one panel");
+      const Panels panels{n, strip > 1 ? strip : n, W};
       for (int begin = 0; begin < n; begin += tile)
       {
         parallel_for(where, 1, FactorTileBody{n, begin, A, failure});
         const int n_rest = n - begin - tile;
         if (n_rest <= 0)
           continue;
-        parallel_for(where, n_rest, PanelBody{n, begin, A});
-        const int rest_strips = (n_rest + strip - 1) / strip;
-        parallel_for(where, std::int64_t(n_rest) * rest_strips, TrailingBody<strip>{n, begin, rest_strips, A});
+        parallel_for(where, n_rest, PanelBody{n, begin, A, W}); // n >= tile, so W has room for a panel
+        parallel_for(where, Piece<rows, strip>::number(n_rest, n_rest), TrailingBody<rows, strip>{n, begin, A, W});
       }
       for (int begin = 0; begin < n; begin += tile)
       {
         const int size = n - begin < tile ? n - begin : tile;
-        parallel_for(where, std::int64_t(size) * n_strips, EliminateBody<strip>{n, begin, n_strips, A, W});
-        parallel_for(where, n, SolveTileBody{n, begin, A, W});
+        parallel_for(where, Piece<rows, strip>::number(size, n), EliminateBody<rows, strip>{n, begin, A, panels});
+        parallel_for(where, (n + strip - 1) / strip, SolveTileBody<strip>{n, begin, A, panels});
       }
-      parallel_for(where, std::int64_t(n) * n_strips, InverseBody<strip, Number>{n, n_strips, W, inverse});
+      parallel_for(where, Piece<rows, strip>::number(n, n), InverseBody<rows, strip, Number>{n, panels, inverse});
     }
 
     /** y = M x for a dense symmetric matrix; reads n^2 values. */

@@ -66,6 +66,85 @@ namespace PatchFEM
       }
     };
 
+    /**
+     * Of each row the first value off the diagonal that is not 0, beside the largest of the row times @p tolerance, and the
+     * first row that has one.
+     */
+    template <typename Number>
+    struct OffDiagonalValueBody
+    {
+      CSRView<Number> A;
+      double          tolerance;
+      Number         *values;    ///< [row]
+      int            *first_row; ///< starts at INT_MAX
+
+      /** Beside which differences are rounding. */
+      PATCHFEM_INLINE static double rounding(const CSRView<Number> &A, const std::int64_t row, const double tolerance)
+      {
+        double most = 0.;
+        for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+        {
+          const double value = static_cast<double>(A.values[e]);
+          most               = value > most ? value : (-value > most ? -value : most);
+        }
+        return tolerance * most;
+      }
+
+      /** Not for what is not a number. */
+      PATCHFEM_INLINE static bool is_near(const double value, const double other, const double rounding)
+      {
+        return value - other <= rounding && other - value <= rounding;
+      }
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        const double limit = rounding(A, row, tolerance);
+        for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+          if (A.columns[e] != row && !is_near(static_cast<double>(A.values[e]), 0., limit))
+          {
+            values[row] = A.values[e];
+            atomic_min(first_row, static_cast<int>(row));
+            return;
+          }
+      }
+    };
+
+    /**
+     * Like OffDiagonalBody for the entries off the diagonal that are @p constant, with @p counts; others must be 0, or
+     * the row is bad.
+     */
+    template <typename Number>
+    struct ConstantEntriesBody
+    {
+      CSRView<Number>     A;
+      double              tolerance;
+      Number              constant;
+      int                *counts;  ///< [row]
+      const std::int64_t *offsets; ///< [row]
+      int                *columns;
+      int                *bad_row; ///< starts at INT_MAX
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        using Values       = OffDiagonalValueBody<Number>;
+        const double limit = Values::rounding(A, row, tolerance);
+        int          n     = 0;
+        for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+        {
+          const double value = static_cast<double>(A.values[e]);
+          if (A.columns[e] == row || Values::is_near(value, 0., limit))
+            continue;
+          if (counts == nullptr)
+            columns[offsets[row] + n] = A.columns[e];
+          else if (!Values::is_near(value, static_cast<double>(constant), limit))
+            atomic_min(bad_row, static_cast<int>(row));
+          ++n;
+        }
+        if (counts != nullptr)
+          counts[row] = n;
+      }
+    };
+
     /** The columns of a pattern in slices, for each row of a slice, rows behind the end included. */
     struct MDIAColumnsBody
     {

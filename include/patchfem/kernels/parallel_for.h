@@ -10,8 +10,8 @@
 /**
  * @file
  * Structure (orderings, plans, patterns) is built by bodies: functors of pointers and extents whose
- * operator()(i) is written once for both sides and independent for different i. Every body is instantiated
- * for the device in one line of cuda/structure.cu.
+ * operator()(i) is written once for both sides and independent for different i. For the device a body is
+ * instantiated in one line of the source of its topic in cuda, which includes parallel_for.cuh.
  */
 namespace PatchFEM
 {
@@ -22,7 +22,7 @@ namespace PatchFEM
     void parallel_for(Host, const std::int64_t n, const Body &body)
     {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > 1)
 #endif
       for (std::int64_t i = 0; i < n; ++i)
         body(i);

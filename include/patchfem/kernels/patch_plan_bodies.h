@@ -90,18 +90,39 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { keys[i] = colours[i]; }
     };
 
+    /** The lists (see unique_rows.h) of the cells of patches' rows, by their places in the order of the sums. */
+    struct PatchRanksLists
+    {
+      const std::int64_t *pair_offsets; ///< [row]
+      const std::int64_t *pairs;
+      const int          *ranks; ///< [cell]; nullptr: cells follow their numbers
+      int                 rows_per_patch, n_rows;
+
+      int n_patches() const { return (n_rows + rows_per_patch - 1) / rows_per_patch; }
+
+      PATCHFEM_INLINE int rank_of(const std::int64_t pair) const
+      {
+        const int cell = Pair::cell(pairs[pair]);
+        return ranks != nullptr ? ranks[cell] : cell;
+      }
+
+      template <typename Emit>
+      PATCHFEM_INLINE void visit(const int patch, const int rank, const int size, const Emit &emit) const
+      {
+        const int begin = patch * rows_per_patch;
+        const int end   = begin + rows_per_patch < n_rows ? begin + rows_per_patch : n_rows;
+        for (std::int64_t pair = pair_offsets[begin] + rank; pair < pair_offsets[end]; pair += size)
+          emit(rank_of(pair));
+      }
+    };
+
     /** For each pair the place of its cell in the order of the sums. */
     struct PairRanksBody
     {
-      const std::int64_t *pairs;
-      const int          *rank; ///< [cell]; nullptr: cells follow their numbers
-      int                *keys;
+      PatchRanksLists lists;
+      int            *keys;
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        const int cell = Pair::cell(pairs[i]);
-        keys[i]        = rank != nullptr ? rank[cell] : cell;
-      }
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { keys[i] = lists.rank_of(i); }
     };
 
     /** values[i] = table[values[i]]. */
@@ -277,10 +298,12 @@ namespace PatchFEM
       /** Of pair number @p pair: the row of node @p i of a cell with @p n_shape nodes. */
       PATCHFEM_INLINE void write(const std::int64_t pair, const int *nodes, const int n_shape, const int i) const
       {
+        const int   *begin = sparsity.columns + sparsity.row_offsets[nodes[i]];
+        const int   *end   = sparsity.columns + sparsity.row_offsets[nodes[i] + 1];
         unsigned int word = 0, shift = 0;
         for (int j = 0; j < n_shape; ++j)
         {
-          const auto k = static_cast<unsigned int>(place_of(sparsity, nodes[i], nodes[j]));
+          const auto k = static_cast<unsigned int>(lower_bound(begin, end, nodes[j]) - begin);
           if (!places.compact())
             store_packed(packed_places, places.view.width, pair * n_shape + j, k);
           else if (j == i)

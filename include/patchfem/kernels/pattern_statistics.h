@@ -55,7 +55,8 @@ namespace PatchFEM
 
     /**
      * Over a sample of slices of 32 rows: whether all steps from one column of a row to the next fit into 16 bits, the
-     * lengths of the rows, and how many columns lie at most 1, 2, 4, ... from their row, in whole powers of two.
+     * lengths of the rows, how many columns lie at most 1, 2, 4, ... from their row, in whole powers of two, and what
+     * patches of @p patch_rows rows, a multiple of 32, cut apart.
      */
     struct SampleSlicesBody
     {
@@ -67,11 +68,15 @@ namespace PatchFEM
       int          *lengths;   ///< [sample][32], -1 behind the last row
       std::int64_t *distances; ///< [n_distances][sample]
       std::int64_t  n_samples;
+      int           patch_rows;
+      int          *cuts; ///< [3][sample]: blocks on the diagonal, those off it inside of the patch, rows with others
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
         std::int64_t counts[n_distances] = {};
         bool         all_short           = true;
+        const int    patch               = static_cast<int>(i * stride * 32 / patch_rows);
+        int          on_diagonal = 0, inside = 0, cut_rows = 0;
         for (int r = 0; r < 32; ++r)
         {
           const std::int64_t row = i * stride * 32 + r;
@@ -82,15 +87,24 @@ namespace PatchFEM
           }
           const std::int64_t begin = pattern.row_offsets[row], end = pattern.row_offsets[row + 1];
           lengths[i * 32 + r] = static_cast<int>(end - begin);
+          bool leaves         = false;
           for (std::int64_t e = begin; e < end; ++e)
           {
             const std::int64_t distance =
                 pattern.columns[e] > row ? pattern.columns[e] - row : row - pattern.columns[e];
             ++counts[distance <= 1 ? 0 : bits(static_cast<unsigned int>(distance - 1))];
-            all_short = all_short && (e == begin || pattern.columns[e] - pattern.columns[e - 1] < 65536);
+            all_short            = all_short && (e == begin || pattern.columns[e] - pattern.columns[e - 1] < 65536);
+            const bool is_inside = pattern.columns[e] / patch_rows == patch;
+            on_diagonal += distance == 0;
+            inside += is_inside && distance != 0;
+            leaves = leaves || !is_inside;
           }
+          cut_rows += leaves;
         }
-        is_short[i] = all_short;
+        cuts[i]                 = on_diagonal;
+        cuts[n_samples + i]     = inside;
+        cuts[2 * n_samples + i] = cut_rows;
+        is_short[i]             = all_short;
         for (int d = 0; d < n_distances; ++d)
           distances[d * n_samples + i] = counts[d];
       }

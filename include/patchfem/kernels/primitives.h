@@ -21,11 +21,10 @@ namespace PatchFEM
 
     /**
      * Sorts keys ascending and values with them; equal keys keep their order. Only the lowest @p n_bits of the keys
-     * count; the others must be zero. In place.
+     * count; the others must be zero. In place. Narrow keys with wide values are sorted on the device alone.
      */
     void stable_sort_by_key(Host, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
     void stable_sort_by_key(Cuda, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
-    void stable_sort_by_key(Host, std::int64_t n, int *keys, std::int64_t *values, int n_bits);
     void stable_sort_by_key(Cuda, std::int64_t n, int *keys, std::int64_t *values, int n_bits);
 
     /** Sorts each segment [offsets[s], offsets[s + 1]) of keys ascending, in place. */

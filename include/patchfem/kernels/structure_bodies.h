@@ -10,23 +10,21 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** The first position in the ascending list [begin, end) whose value is not below @p value. */
+    /**
+     * The first position in the ascending list [begin, end) whose value is not below @p value. All lists of one length
+     * take the same steps, so that nothing is predicted wrongly and several searches overlap.
+     */
     template <typename T>
     PATCHFEM_INLINE const T *lower_bound(const T *begin, const T *end, const T value)
     {
       std::int64_t n = end - begin;
-      while (n > 0)
+      while (n > 1)
       {
         const std::int64_t half = n / 2;
-        if (begin[half] < value)
-        {
-          begin += half + 1;
-          n -= half + 1;
-        }
-        else
-          n = half;
+        begin += half * (begin[half - 1] < value); // a product: compilers make branches of choices
+        n -= half;
       }
-      return begin;
+      return begin + (n == 1 && *begin < value);
     }
 
     /**
@@ -157,31 +155,42 @@ namespace PatchFEM
       }
     };
 
-    struct EmitCandidatesBody
+    /** The lists (see unique_rows.h) of the columns that the cells of rows offer, as counted by CountCandidatesBody. */
+    struct CandidateLists
     {
       CellRows            rows;
       const std::int64_t *pair_offsets;
       const std::int64_t *pairs;
-      int                 first_row;
-      const std::int64_t *offsets; ///< [row - first_row]
-      int                *columns;
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      template <typename Emit>
+      PATCHFEM_INLINE void visit(const int row, const int rank, const int size, const Emit &emit) const
       {
-        const std::int64_t row = first_row + i;
-        int               *out = columns + offsets[i];
-        for (std::int64_t p = pair_offsets[row]; p < pair_offsets[row + 1]; ++p)
+        for (std::int64_t p = pair_offsets[row] + rank; p < pair_offsets[row + 1]; p += size)
         {
           const int cell = Pair::cell(pairs[p]), n_free = rows.n_free(cell);
           if (Pair::row(pairs[p]) < n_free)
           {
             const int *nodes = rows.nodes(cell);
             for (int s = 0; s < n_free; ++s)
-              *out++ = nodes[s];
+              emit(nodes[s]);
           }
           else
-            *out++ = static_cast<int>(row);
+            emit(row);
         }
+      }
+    };
+
+    struct EmitCandidatesBody
+    {
+      CandidateLists      candidates;
+      int                 first_row;
+      const std::int64_t *offsets; ///< [row - first_row]
+      int                *columns;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        int *out = columns + offsets[i];
+        candidates.visit(first_row + static_cast<int>(i), 0, 1, [&](const int column) { *out++ = column; });
       }
     };
 

@@ -97,7 +97,10 @@ namespace PatchFEM
       PATCHFEM_INLINE static int  rank(const std::uint16_t code) { return code & 16383; }
     };
 
-    /** Which blocks are outside of the patch, and how many of a row are inside and outside of it. */
+    /**
+     * Which blocks are outside of the patch, and how many of a row are inside of it, with another row there or with one behind
+     * this, and outside.
+     */
     template <typename Number>
     struct SymmetricKindsBody
     {
@@ -105,12 +108,12 @@ namespace PatchFEM
       const int                *lengths;
       int                       patch_rows;
       std::uint16_t            *codes; ///< like the columns of A
-      int                      *n_inner, *n_outer;
+      int                      *n_inner, *n_pairs, *n_outer;
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
         const int row   = static_cast<int>(i);
-        int       inner = 0, outer = 0;
+        int       inner = 0, pairs = 0, outer = 0;
         for (int k = 0; k < lengths[row]; ++k)
         {
           const std::int64_t at      = A.block_index(row, k);
@@ -118,10 +121,12 @@ namespace PatchFEM
           const bool         outside = column / patch_rows != row / patch_rows;
           outer += outside;
           inner += !outside && column != row;
+          pairs += !outside && column > row;
           codes[at] = SymmetricCode::pack(
               outside ? SymmetricCode::outer : (column == row ? SymmetricCode::diagonal : SymmetricCode::mirrored));
         }
         n_inner[row] = inner;
+        n_pairs[row] = pairs;
         n_outer[row] = outer;
       }
     };
@@ -152,55 +157,116 @@ namespace PatchFEM
       }
     };
 
+    /** Two blocks of a patch that mirror each other, by their rows there, the smaller one first, and which has the block. */
+    struct SymmetricPair
+    {
+      PATCHFEM_INLINE static std::uint32_t pack(const int row, const int column)
+      {
+        return static_cast<std::uint32_t>(row) | static_cast<std::uint32_t>(column) << 15;
+      }
+      PATCHFEM_INLINE static int  row(const std::uint32_t pair) { return static_cast<int>(pair & 32767u); }
+      PATCHFEM_INLINE static int  column(const std::uint32_t pair) { return static_cast<int>(pair >> 15 & 32767u); }
+      PATCHFEM_INLINE static bool first_has(const std::uint32_t pair) { return pair >> 31 != 0; }
+      PATCHFEM_INLINE static std::uint32_t give(const std::uint32_t pair, const bool first)
+      {
+        return (pair & 0x7fffffffu) | static_cast<std::uint32_t>(first) << 31;
+      }
+    };
+
+    /** The pairs of each row with rows behind it, in the order of its blocks. */
+    template <typename Number>
+    struct SymmetricPairsBody
+    {
+      SlicedEllpackView<Number> A;
+      const int                *lengths;
+      int                       patch_rows;
+      const std::int64_t       *pair_offsets; ///< [row]
+      std::uint32_t            *pairs;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int    row = static_cast<int>(i);
+        std::int64_t at  = pair_offsets[row];
+        for (int k = 0; k < lengths[row]; ++k)
+        {
+          const int column = A.columns[A.block_index(row, k)];
+          if (column > row && column / patch_rows == row / patch_rows)
+            pairs[at++] = SymmetricPair::pack(row % patch_rows, column % patch_rows);
+        }
+      }
+    };
+
     /**
      * For each patch: which of two blocks that mirror each other is stored. First the row gets it that is further from
      * storing half of its own, and in further passes a block goes to the other row where that makes the numbers of
      * blocks of the two, those outside of the patch included, more alike. So slices have little padding, and
-     * all warps as much to do. No row stores many more than half, which bounds the number of chunks.
+     * all warps as much to do. No row stores many more than half, which bounds the number of chunks. One thread goes through
+     * the pairs of a patch, which lie side by side: each step waits for the one before.
      */
-    template <typename Number>
     struct SymmetricOwnersBody
     {
       static constexpr int n_passes = 4, most_above_half = 2;
 
-      SlicedEllpackView<Number> A;
-      const int                *lengths;
-      int                       patch_rows;
-      const int                *n_inner, *n_outer;
-      std::uint16_t            *codes;
-      int                      *n_stored; ///< [row], starts at 0
+      int                 n_rows, patch_rows;
+      const std::int64_t *pair_offsets; ///< [row + 1]
+      const int          *n_inner, *n_outer;
+      std::uint32_t      *pairs;
+      int                *n_stored; ///< [row], starts at 0
 
       PATCHFEM_INLINE void operator()(const std::int64_t patch) const
       {
-        const std::int64_t end   = (patch + 1) * patch_rows;
-        const int          first = static_cast<int>(patch * patch_rows);
-        const int          last  = static_cast<int>(end < A.n_rows ? end : A.n_rows);
-        const auto         gives = [this](const int from, const int to) {
+        const std::int64_t first = patch * patch_rows, end = first + patch_rows;
+        const std::int64_t last_pair = pair_offsets[end < n_rows ? end : n_rows];
+        const auto         gives     = [this](const std::int64_t from, const std::int64_t to) {
           return n_stored[from] + n_outer[from] - n_stored[to] - n_outer[to] > 1 &&
                  2 * n_stored[to] < n_inner[to] + 2 * most_above_half;
         };
         for (int pass = 0; pass < n_passes; ++pass)
-          for (int row = first; row < last; ++row)
-            for (int k = 0; k < lengths[row]; ++k)
-            {
-              const std::int64_t at     = A.block_index(row, k);
-              const int          column = A.columns[at];
-              if (column <= row || column >= last)
-                continue;
-              const bool had = pass > 0 && SymmetricCode::kind(codes[at]) == SymmetricCode::stored;
-              bool       gets;
-              if (pass == 0)
-                gets = 2 * n_stored[row] - n_inner[row] <= 2 * n_stored[column] - n_inner[column];
-              else
-                gets = had ? !gives(row, column) : gives(column, row);
-              if (pass > 0 && gets == had)
-                continue;
-              const std::int64_t there = A.block_index(column, find_block(A, lengths[column], column, row));
-              codes[at]                = SymmetricCode::pack(gets ? SymmetricCode::stored : SymmetricCode::mirrored);
-              codes[there]             = SymmetricCode::pack(gets ? SymmetricCode::mirrored : SymmetricCode::stored);
-              n_stored[row] += gets - had;
-              n_stored[column] += pass == 0 ? !gets : had - gets;
-            }
+          for (std::int64_t at = pair_offsets[first]; at < last_pair; ++at)
+          {
+            const std::uint32_t pair = pairs[at];
+            const std::int64_t  row = first + SymmetricPair::row(pair), column = first + SymmetricPair::column(pair);
+            const bool          had = pass > 0 && SymmetricPair::first_has(pair);
+            bool                gets;
+            if (pass == 0)
+              gets = 2 * n_stored[row] - n_inner[row] <= 2 * n_stored[column] - n_inner[column];
+            else
+              gets = had ? !gives(row, column) : gives(column, row);
+            if (pass > 0 && gets == had)
+              continue;
+            pairs[at] = SymmetricPair::give(pair, gets);
+            n_stored[row] += gets - had;
+            n_stored[column] += pass == 0 ? !gets : had - gets;
+          }
+      }
+    };
+
+    /** The codes of the two blocks of each pair. */
+    template <typename Number>
+    struct SymmetricPairCodesBody
+    {
+      SlicedEllpackView<Number> A;
+      const int                *lengths;
+      int                       patch_rows;
+      const std::int64_t       *pair_offsets;
+      const std::uint32_t      *pairs;
+      std::uint16_t            *codes;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const int    row = static_cast<int>(i);
+        std::int64_t at  = pair_offsets[row];
+        for (int k = 0; k < lengths[row]; ++k)
+        {
+          const std::int64_t here   = A.block_index(row, k);
+          const int          column = A.columns[here];
+          if (column <= row || column / patch_rows != row / patch_rows)
+            continue;
+          const bool         first = SymmetricPair::first_has(pairs[at++]);
+          const std::int64_t there = A.block_index(column, find_block(A, lengths[column], column, row));
+          codes[here]              = SymmetricCode::pack(first ? SymmetricCode::stored : SymmetricCode::mirrored);
+          codes[there]             = SymmetricCode::pack(first ? SymmetricCode::mirrored : SymmetricCode::stored);
+        }
       }
     };
 

@@ -58,37 +58,6 @@ namespace PatchFEM
 
     template <typename Body>
     void team_for(Cuda where, std::int64_t n, const Body &body);
-
-    /** Puts @p value where @p expected is and returns what was there. */
-    PATCHFEM_INLINE int atomic_exchange_if(int *address, int expected, const int value)
-    {
-#if defined(__CUDA_ARCH__)
-      return atomicCAS(address, expected, value);
-#else
-      __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-      return expected;
-#endif
-    }
-
-    /** Adds 1 and returns what was there. */
-    PATCHFEM_INLINE int atomic_next(int *address)
-    {
-#if defined(__CUDA_ARCH__)
-      return atomicAdd(address, 1);
-#else
-      return __atomic_fetch_add(address, 1, __ATOMIC_RELAXED);
-#endif
-    }
-
-    /** What is there now, though others may write it. */
-    PATCHFEM_INLINE int atomic_look(const int *address)
-    {
-#if defined(__CUDA_ARCH__)
-      return *static_cast<const volatile int *>(address);
-#else
-      return __atomic_load_n(address, __ATOMIC_RELAXED);
-#endif
-    }
   } // namespace kernels
 } // namespace PatchFEM
 

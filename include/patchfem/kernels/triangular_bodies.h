@@ -2,6 +2,7 @@
 #ifndef patchfem_kernels_triangular_bodies_h
 #define patchfem_kernels_triangular_bodies_h
 
+#include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/graph_bodies.h>
 #include <patchfem/kernels/multigrid_pattern_bodies.h>
 
@@ -14,25 +15,6 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** A load and a store of an int that other threads may write and read at the same time. */
-    PATCHFEM_INLINE int relaxed_load(const int *address)
-    {
-#if defined(__CUDA_ARCH__)
-      return *static_cast<const volatile int *>(address);
-#else
-      return __atomic_load_n(address, __ATOMIC_RELAXED);
-#endif
-    }
-
-    PATCHFEM_INLINE void relaxed_store(int *address, const int value)
-    {
-#if defined(__CUDA_ARCH__)
-      *static_cast<volatile int *>(address) = value;
-#else
-      __atomic_store_n(address, value, __ATOMIC_RELAXED);
-#endif
-    }
-
     /**
      * One round of colouring: a row without a colour (-1) whose hash is larger than those of all its neighbours without
      * one takes the smallest colour that no neighbour has (Jones and Plassmann 1993). Rounds lead to the colours that
@@ -108,13 +90,13 @@ namespace PatchFEM
         for (int k = 0; k < A.length(i); ++k)
         {
           const int j     = A.column(i, k);
-          const int below = j < i ? relaxed_load(level + j) + 1 : 0;
+          const int below = j < i ? atomic_load(level + j) + 1 : 0;
           l               = below > l ? below : l;
         }
         if (l != level[i])
         {
-          relaxed_store(level + i, l);
-          relaxed_store(changed, 1);
+          atomic_store(level + i, l);
+          atomic_store(changed, 1);
         }
       }
     };

@@ -2,6 +2,7 @@
 #ifndef patchfem_kernels_unique_rows_h
 #define patchfem_kernels_unique_rows_h
 
+#include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/team.h>
 
 #include <algorithm>
@@ -135,17 +136,17 @@ namespace PatchFEM
         while (true)
         {
           place &= table_size - 1;
-          const int seen = atomic_look(table + place);
+          const int seen = atomic_load(table + place);
           if (seen == value)
             return;
           if (seen < 0)
           {
-            if (atomic_look(&n) >= n_values)
+            if (atomic_load(&n) >= n_values)
             {
-              atomic_exchange_if(&is_full, 0, 1);
+              atomic_compare_exchange(&is_full, 0, 1);
               return;
             }
-            const int before = atomic_exchange_if(table + place, -1, value);
+            const int before = atomic_compare_exchange(table + place, -1, value);
             if (before == value)
               return;
             if (before < 0)

@@ -113,7 +113,7 @@ namespace PatchFEM
       if (at.y < 0)
         return side(2);
       if (at.y >= grid.n[1])
-        return side(3) | (at.w < 0 ? side(1) & 1 : 0);
+        return at.w < 0 ? side(1) & 1 : side(3);
       if (at.w < 0)
         return (side(0) & std::uint32_t(1) << 31) | (side(1) & 1);
       const int n = at.n_cells(grid);
@@ -606,34 +606,23 @@ namespace PatchFEM
       }
     };
 
-    /** Counts roots that are not marked. */
+    /** Counts roots that are not marked, or says which they are. */
     struct VoxelClosedBody
     {
       VoxelView  grid;
       const int *parent, *surface;
-      int       *n_closed;
+      int       *n_closed; ///< if flag is nullptr
+      int       *flag;     ///< [row], zero before
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
         for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
-          if (parent[row] == row && surface[row] == 0)
-            atomic_increment(n_closed);
-        });
-      }
-    };
-
-    /** Says which they are. */
-    struct VoxelClosedFlagBody
-    {
-      VoxelView  grid;
-      const int *parent, *surface;
-      int       *flag; ///< [row], zero before
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
-          if (parent[row] == row && surface[row] == 0)
+          if (parent[row] != row || surface[row] != 0)
+            return;
+          if (flag != nullptr)
             flag[row] = 1;
+          else
+            atomic_increment(n_closed);
         });
       }
     };

@@ -70,7 +70,11 @@ namespace PatchFEM
       double mean = 0.;
     };
 
-    /** Without patches what is about them and about edges stays 0. */
+    /**
+     * Without patches what is about them stays 0. Edges are those between nodes that have an aggregate, in the pattern if
+     * there are patches and else in the graph that aggregates grow in; on coarse levels of MISAggregation each of those
+     * counts as many as those of the finest level between its two ends.
+     */
     struct Statistics
     {
       int          n_nodes = 0, n_isolated = 0, n_aggregates = 0, n_patches = 0;
@@ -78,9 +82,9 @@ namespace PatchFEM
       int          largest_patch_bytes = 0; ///< of A_kk
       double       mean_patch_bytes    = 0.;
       double       ratio               = 0.; ///< nodes that are not isolated per aggregate
-      std::int64_t n_edges             = 0;  ///< of the pattern, between nodes that have an aggregate
-      std::int64_t cut_by_aggregates   = 0;  ///< those between aggregates
-      std::int64_t cut_by_patches      = 0;  ///< those between patches
+      std::int64_t n_edges             = 0;
+      std::int64_t cut_by_aggregates   = 0; ///< those between aggregates
+      std::int64_t cut_by_patches      = 0; ///< those between patches
     };
 
     /** From a matrix. Throws Error for parameters out of range. */

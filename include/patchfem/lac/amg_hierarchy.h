@@ -65,8 +65,10 @@ namespace PatchFEM
     void cycle(Vector<Number> &x, const Vector<Number> &b) const;
 
     /**
-     * To measure with: initialize() and update() call @p function after each phase of a level, which is `smoother`,
-     * `aggregates`, `modes`, `patterns`, `values` or `inverse`. They do not wait for the back end before.
+     * To measure with: @p function is called after each phase of a level, which is `aggregates`, `smoother`, `modes`,
+     * `patterns`, `values` or `inverse` of initialize() and update(), and `pre-smoothing`, `restriction`, `prolongation`,
+     * `post-smoothing` or `inverse` of cycle(). They do not wait for the back end before. A function that does must not
+     * be set while a cycle is recorded in a Graph.
      */
     void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function)
     {

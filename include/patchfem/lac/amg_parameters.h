@@ -48,12 +48,22 @@ namespace PatchFEM
     /// scalars both and half are even if three patches share a multiprocessor, and half is 15 % slower if only two do.
     PatchStorage patch_storage = PatchStorage::automatic;
     AMGCycle     cycle         = AMGCycle::v;
-    /// A level of so many rows at most is solved by its dense inverse.
-    int coarse_size = 500;
+    /// A level of so many rows at most is solved by its dense inverse, which takes 4/3 n^3 operations in each set-up and
+    /// n^2 values in each cycle. At most largest_inverse, with which two busy cores of a server take a few seconds.
+    int                  coarse_size     = 500;
+    static constexpr int largest_inverse = 3000;
     /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.
     int max_levels = 20;
     /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
     int eigenvalue_steps = 10;
+
+    /** Sweeps on the finest level, or on those below it, with what 0 stands for there. */
+    int sweeps_on(const bool below_finest) const
+    {
+      if (!below_finest)
+        return smoother_sweeps;
+      return coarse_sweeps > 0 ? coarse_sweeps : smoother_sweeps + (smoother == AMGSmoother::chebyshev ? 1 : 0);
+    }
   };
 
   /** Of one level, for reports. */

@@ -37,6 +37,16 @@ namespace PatchFEM
     std::function<Action(unsigned int step, double residual)> monitor;
   };
 
+  /** When x = x + alpha p, which nothing else of a step waits for, is done. The bits of the result are the same. */
+  enum class SolutionUpdate
+  {
+    fused,  ///< by the kernel that reads p anyway, p = z + beta p, which saves 8 bytes an unknown
+    streams ///< beside residual and preconditioner on a stream of its own (P2); on the host just after the product
+  };
+
+  /** The name of @p update. */
+  std::string to_string(SolutionUpdate update);
+
   /** How an iteration ended. */
   struct IterationResult
   {
@@ -58,19 +68,13 @@ namespace PatchFEM
     unsigned int        n_restarts   = 0;  ///< because the recomputed residual was above the tolerance
     double              tolerance    = 0.; ///< absolute, that was iterated to
     double              residual     = 0.; ///< |b - A x| of the x returned, recomputed from it
-    std::vector<double> history;           ///< the residual of every step, [n_iterations + 1]
+    SolutionUpdate      update       = SolutionUpdate::fused; ///< when x was updated
+    std::vector<double> history;                              ///< the residual of every step, [n_iterations + 1]
 
     bool success() const { return status == Status::converged || status == Status::accepted; }
 
     /** One sentence that says why the iteration ended; names matrix or preconditioner for a breakdown. */
     std::string message(const std::string &preconditioner) const;
-  };
-
-  /** When x = x + alpha p, which nothing else of a step waits for, is done. The bits of the result are the same. */
-  enum class SolutionUpdate
-  {
-    fused,  ///< by the kernel that reads p anyway, p = z + beta p, which saves 8 bytes an unknown
-    streams ///< beside residual and preconditioner on a stream of its own (P2); on the host just after the product
   };
 
   /**

@@ -10,7 +10,12 @@ namespace PatchFEM
 {
   /**
    * The inverse of a small sparse symmetric positive definite matrix, dense, from a Cholesky factorisation in double on
-   * the matrix's back end (kernels/dense_spd.h). Needs 2 * 8 n^2 bytes while it is computed.
+   * the matrix's back end (kernels/dense_spd.h). Needs 2 * 8 n^2 bytes while it is computed, and 4/3 n^3 operations.
+   *
+   * Not a library's: the order of its sums is fixed, so that results repeat bit by bit and do not depend on the number of
+   * threads; all back ends run the same bodies; null vectors are added on the way, and the first bad row has a name in the
+   * errors of a hierarchy. For the 500 rows of a coarsest level a handle of cuSOLVER alone takes about as long as the
+   * whole set-up of the levels above.
    */
   template <typename Number>
   class DenseInverse

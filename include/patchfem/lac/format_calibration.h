@@ -13,13 +13,13 @@ namespace PatchFEM
   std::string format_rates_file();
 
   /**
-   * Sets the rate of each of @p predictions, which must be formats that matrices can be assembled into, to what a few
+   * Sets the rate of each of @p predictions, which must be of product_formats(), to what a few
    * products with a matrix of zeros in it reach, and sorts them, the fastest first. @p pattern is memory of @p backend.
    *
    * A rate that @p file has for this device, build, format, number type, block size and about this length of rows and
    * size of matrix (both to a factor of two) is taken from there, and a new one added; without a file, or where it cannot
    * be written, all are measured each time. Each measurement takes the time of about ten products and, while it lasts, the
-   * memory of the matrix.
+   * memory of the matrix, or of two where one is converted.
    *
    * @return how many were measured.
    */

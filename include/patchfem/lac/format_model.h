@@ -35,8 +35,16 @@ namespace PatchFEM
     std::vector<int>    lengths;           ///< of sampled rows, ascending
     std::vector<double> within;            ///< [k], share of blocks at most 2^k from the diagonal
 
+    // By the same sample, for SymmetricEllpackMatrix: what its patches cut apart.
+    double on_diagonal = 0.; ///< share of blocks
+    double inside      = 0.; ///< share of blocks off the diagonal whose row and column are in one patch
+    double cut_rows    = 0.; ///< share of rows with blocks between patches
+
     std::int64_t scalar_rows() const { return std::int64_t(n_rows) * block_rows; }
     std::int64_t n_entries() const { return n_blocks * block_rows * block_columns; }
+
+    /** Blocks off the diagonal that symmetric storage keeps, without padding. */
+    double symmetric_blocks() const { return double(n_blocks) * (1. - on_diagonal - inside / 2.); }
   };
 
   /**
@@ -56,7 +64,8 @@ namespace PatchFEM
       sliced_ellpack, ///< SlicedEllpackMatrix, in blocks
       sliced_scalar,  ///< SlicedEllpackMatrix in 1 x 1 blocks, whatever the blocks of the pattern
       hybrid,         ///< HybridMatrix
-      mdia            ///< MDIAMatrix
+      mdia,           ///< MDIAMatrix
+      symmetric       ///< SymmetricEllpackMatrix
     };
 
     Kind kind          = Kind::sliced_ellpack;
@@ -64,9 +73,11 @@ namespace PatchFEM
     bool short_columns = false;
     bool skip_padding  = false;
 
+    CSRKernel csr_kernel = CSRKernel::pieces;
+
     bool is_sliced() const { return kind == Kind::sliced_ellpack || kind == Kind::sliced_scalar; }
 
-    /** As reports call it, such as `sliced_ellpack, slices of 32, 16-bit columns`. */
+    /** As parameter files and reports call it, such as `sliced_ellpack, slices of 32, 16-bit columns`. */
     std::string name() const;
   };
 
@@ -105,16 +116,32 @@ namespace PatchFEM
    * The share of the memory's rate (on CUDA of reading, on the host of STREAM's triad, whose writes count less than they
    * move) that products in @p format reach, as measured by bench_formats and bench_spmv.
    */
-  double typical_efficiency(const MatrixFormat &format, const PatternStatistics &pattern, const MemoryModel &memory);
+  double typical_efficiency(const MatrixFormat      &format,
+                            const PatternStatistics &pattern,
+                            int                      number_size,
+                            const MemoryModel       &memory);
 
   /** The formats that matrices can be assembled into. */
   std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern);
+
+  /**
+   * Those, and of formats that matrices are converted to those which products may be fastest in: on a device symmetric
+   * storage of blocks. Of scalars columns of 16 bits win, and on the host, where arithmetic takes longer, slices.
+   */
+  std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern, const MemoryModel &memory);
 
   /** What each of @p formats is expected to cost, the cheapest first. */
   std::vector<FormatPrediction> predict_formats(const std::vector<MatrixFormat> &formats,
                                                 const PatternStatistics         &pattern,
                                                 int                              number_size,
                                                 const MemoryModel               &memory);
+
+  /**
+   * The cheapest of @p predictions, but one that matrices are converted to only if it is cheaper by a fifth than all that
+   * are assembled: a conversion takes as long as tens to hundreds of products (bench_formats says how many), which then are
+   * won back in at most four times as many, as iterations with a diagonal take them on all but small meshes.
+   */
+  const FormatPrediction &best_format(const std::vector<FormatPrediction> &predictions);
 } // namespace PatchFEM
 
 #endif

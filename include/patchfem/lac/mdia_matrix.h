@@ -46,6 +46,13 @@ namespace PatchFEM
     /** A matrix from host memory. Refuses entries off the diagonal that differ; rows may lack their diagonal. */
     void reinit(const Backend &backend, const HostCSR<Number> &matrix);
 
+    /**
+     * The entries of @p matrix, on its back end. Those off the diagonal may be 0, and are left out then, and differ from
+     * one constant by rounding, 1000 times the accuracy of the number type relative to the largest entry of their row; else
+     * Error.
+     */
+    void reinit(const CSRMatrix<Number> &matrix);
+
     /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
     template <typename OtherNumber>
     void copy_from(const MDIAMatrix<OtherNumber> &other);

@@ -39,6 +39,12 @@ namespace PatchFEM
                     const AdditionalData     &additional_data = AdditionalData(),
                     const NullSpace<Number>  &null_space      = NullSpace<Number>());
 
+    /** The same with the aggregates of MISAggregation and its default parameters. */
+    void initialize(const MatrixBase<Number> &matrix,
+                    const NearNullSpace      &near_null,
+                    const AdditionalData     &additional_data = AdditionalData(),
+                    const NullSpace<Number>  &null_space      = NullSpace<Number>());
+
     /** New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. */
     void update(const MatrixBase<Number> &matrix);
 

@@ -34,6 +34,9 @@ namespace PatchFEM
   class BlockDiagonalInverse : public PreconditionBase<Number>
   {
   public:
+    static constexpr bool keeps_matrix = false; ///< whether the matrix must outlive the preconditioner
+    static constexpr bool needs_matrix = false; ///< whether it takes more of a matrix than its diagonal
+
     void                             vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     const BlockDiagonalView<Number> *block_diagonal() const override { return &inverse; }
     std::size_t                      memory_consumption() const override { return values.memory_consumption(); }
@@ -53,7 +56,9 @@ namespace PatchFEM
     }
 
   protected:
-    void compute(const MatrixBase<Number> &matrix, int block_size, double relaxation);
+    /** Inverts in the matrix's number type. */
+    template <typename MatrixNumber>
+    void compute(const MatrixBase<MatrixNumber> &matrix, int block_size, double relaxation);
 
   private:
     Array<Number>             values;
@@ -71,7 +76,8 @@ namespace PatchFEM
       double relaxation = 1.;
     };
 
-    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData())
+    template <typename MatrixNumber>
+    void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
     {
       this->compute(matrix, 1, additional_data.relaxation);
     }
@@ -95,7 +101,8 @@ namespace PatchFEM
       int block_size = 0;
     };
 
-    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData())
+    template <typename MatrixNumber>
+    void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
     {
       this->compute(matrix, additional_data.block_size > 0 ? additional_data.block_size : matrix.block_rows(),
                     additional_data.relaxation);

@@ -12,7 +12,7 @@ namespace PatchFEM
   /**
    * What preconditioners in fp32 under an iteration in fp64 share (P0, section 4): a copy of the matrix in fp32, which
    * has the pattern in common with the original, and the way of vectors there and back. M^-1 is applied to r / |r|, so
-   * that nothing leaves fp32's range. Per unknown r is read twice, and 4 bytes each of r and z are written and read
+   * that nothing leaves fp32's range. Diagonals need no copy. Per unknown r is read twice, and 4 bytes each of r and z are written and read
    * again: 32 bytes beside the preconditioner.
    */
   class SinglePrecision : public PreconditionBase<double>
@@ -22,6 +22,9 @@ namespace PatchFEM
     std::size_t memory_consumption() const override;
 
   protected:
+    /** Vectors for @p matrix. */
+    void reinit(const MatrixBase<double> &matrix);
+
     /** The copy of @p matrix, which must be of one of the library's formats. */
     const MatrixBase<float> &copy(const MatrixBase<double> &matrix);
 
@@ -49,7 +52,11 @@ namespace PatchFEM
     /** Keeps no reference to @p matrix. */
     void initialize(const MatrixBase<double> &matrix, const AdditionalData &additional_data = AdditionalData())
     {
-      preconditioner.initialize(copy(matrix), additional_data);
+      reinit(matrix);
+      if constexpr (!Preconditioner<float>::needs_matrix)
+        preconditioner.initialize(matrix, additional_data);
+      else
+        preconditioner.initialize(copy(matrix), additional_data);
       if constexpr (!Preconditioner<float>::keeps_matrix)
         release_copy();
     }

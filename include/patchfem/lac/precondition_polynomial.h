@@ -26,6 +26,7 @@ namespace PatchFEM
   {
   public:
     static constexpr bool keeps_matrix = true;
+    static constexpr bool needs_matrix = true;
 
     struct AdditionalData
     {

@@ -42,7 +42,7 @@ namespace PatchFEM
      * there. Throws Error for a matrix that is not symmetric: an entry and its mirror image may differ by rounding, 1000
      * times the accuracy of the number type relative to the largest entries of their rows, and the one that is kept
      * stands for both. Also refuses one in which a patch couples to more rows of others than 16 bits can number, about
-     * 64000.
+     * 64000. An Error leaves an empty matrix.
      */
     void reinit(const SlicedEllpackMatrix<Number> &matrix);
 

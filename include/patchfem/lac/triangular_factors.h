@@ -63,6 +63,7 @@ namespace PatchFEM
   {
   public:
     static constexpr bool keeps_matrix = false; ///< whether the matrix must outlive the preconditioner
+    static constexpr bool needs_matrix = true;
 
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::size_t memory_consumption() const override;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_system_matrix_h
+#define patchfem_app_system_matrix_h
+
+#include <patchfem/app/parameters.h>
+#include <patchfem/app/system_assembler.h>
+#include <patchfem/lac/matrix_factory.h>
+
+namespace PatchFEM
+{
+  /** Which formats `Matrix/Format = auto` chooses from. */
+  struct FormatNeeds
+  {
+    bool rows       = false; ///< a preconditioner works on sliced rows, of which compressed ones would need a copy
+    bool conversion = true;  ///< there is memory for a matrix and what it is made of
+  };
+
+  /**
+   * The format that @p assembly names, or the one that best_format() takes of those that the model of format_model.h, or a
+   * calibration, knows for @p pattern in blocks of @p block_size.
+   */
+  template <typename Number>
+  FormatPrediction choose_format(const Backend            &backend,
+                                 const AssemblyParameters &assembly,
+                                 const SparsityView       &pattern,
+                                 int                       block_size,
+                                 const FormatNeeds        &needs);
+
+  /**
+   * The matrix of a system in one of the formats of MatrixFormat. Where assembly does not write that format, it is made
+   * anew of what was assembled by every assemble().
+   */
+  template <typename Number>
+  class SystemMatrix
+  {
+  public:
+    /** Both must outlive this object, @p system with its structure. */
+    SystemMatrix(SystemAssembler<Number> &system, const MatrixFormat &format);
+
+    /** Room for what is assembled, on the columns of the system's sparsity, which are not needed afterwards. */
+    void reinit();
+
+    /** Values of matrix and right-hand side. */
+    void assemble(Vector<Number> &rhs);
+
+    /** Gives back what only assemble() needs, which must not be called again. */
+    void release_assembled();
+
+    /** The matrix, after assemble(). */
+    const MatrixBase<Number> &matrix() const { return converts ? *converted : *assembled; }
+
+  private:
+    SystemAssembler<Number>            &system;
+    MatrixFormat                        format;
+    int                                 block_size;
+    bool                                converts;
+    std::unique_ptr<MatrixBase<Number>> assembled, converted;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_exception_text_h
+#define patchfem_app_exception_text_h
+
+#include <deal.II/base/exceptions.h>
+
+#include <string>
+
+namespace PatchFEM
+{
+  /**
+   * What an exception of deal.II says, without the frame around it, in one line without a full stop; what is legal for a
+   * parameter in words: `[Selection a|b ]` is "one of a, b", `[Double 0...MAX_DOUBLE (inclusive)]` "a number from 0".
+   */
+  std::string exception_text(const dealii::ExceptionBase &exception);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_assembly_distinct_values_h
+#define patchfem_source_assembly_distinct_values_h
+
+#include <patchfem/base/backend.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * The distinct values, not negative, of one list after another: a hash table that is never cleared, because its
+   * entries name the list that they are of.
+   */
+  class DistinctValues
+  {
+  public:
+    DistinctValues() { resize(9); }
+
+    /** Starts a new list. */
+    void start()
+    {
+      ++list;
+      n = 0;
+    }
+
+    void insert(const int value)
+    {
+      const std::uint64_t entry = list << 32 | static_cast<unsigned int>(value);
+      for (std::size_t place = first_place(value); table[place] != entry; place = (place + 1) & (table.size() - 1))
+        if (table[place] >> 32 != list)
+        {
+          table[place] = entry;
+          values[n++]  = value;
+          if (n == table.size() / 2)
+            grow();
+          return;
+        }
+    }
+
+    int size() const { return static_cast<int>(n); }
+
+    /** Writes the values, ascending. */
+    void write(int *out)
+    {
+      if (n > most_ranked)
+      {
+        std::copy_n(values.begin(), n, out);
+        std::sort(out, out + n);
+        return;
+      }
+      // How many values are smaller says where one belongs: no step depends on the values.
+      for (std::size_t first = 0; first < n; first += width)
+      {
+        int smaller[width] = {};
+        for (std::size_t k = 0; k < n; ++k)
+          for (int l = 0; l < width; ++l)
+            smaller[l] += values[k] < values[first + l];
+        for (int l = 0; l < width && first + l < n; ++l)
+          out[smaller[l]] = values[first + l];
+      }
+    }
+
+  private:
+    static constexpr int         width       = 32;
+    static constexpr std::size_t most_ranked = 256;
+
+    std::vector<std::uint64_t> table; ///< list << 32 | value
+    std::vector<int>           values;
+    std::uint64_t              list = 0;
+    std::size_t                n    = 0;
+    int                        bits = 0;
+
+    /** Multiples of the golden ratio spread runs of neighbouring values. */
+    std::size_t first_place(const int value) const
+    {
+      return (static_cast<unsigned int>(value) * 2654435769u) >> (32 - bits);
+    }
+
+    void resize(const int new_bits)
+    {
+      bits = new_bits;
+      table.assign(std::size_t(1) << bits, 0);
+      values.resize(table.size() / 2 + width);
+    }
+
+    void grow()
+    {
+      const std::vector<int> all(values.begin(), values.begin() + n);
+      resize(bits + 1);
+      n    = 0;
+      list = 1;
+      for (const int value : all)
+        insert(value);
+    }
+  };
+
+  /**
+   * counts[i] = distinct values of list i, for 0 <= i < n; lists.visit(i, rank, size, emit) calls @p emit for each value.
+   * With write_distinct() lists are visited twice, which takes less time than to keep what they hold.
+   */
+  template <typename Lists>
+  void count_distinct(Host, const int n, const Lists &lists, int *counts)
+  {
+#pragma omp parallel
+    {
+      DistinctValues values;
+#pragma omp for schedule(static)
+      for (int i = 0; i < n; ++i)
+      {
+        values.start();
+        lists.visit(i, 0, 1, [&](const int value) { values.insert(value); });
+        counts[i] = values.size();
+      }
+    }
+  }
+
+  /** out[offsets[i]...] = the distinct values of list i, ascending. */
+  template <typename Lists>
+  void write_distinct(Host, const int n, const Lists &lists, const std::int64_t *offsets, int *out)
+  {
+#pragma omp parallel
+    {
+      DistinctValues values;
+#pragma omp for schedule(static)
+      for (int i = 0; i < n; ++i)
+      {
+        values.start();
+        lists.visit(i, 0, 1, [&](const int value) { values.insert(value); });
+        values.write(out + offsets[i]);
+      }
+    }
+  }
+} // namespace PatchFEM
+
+#endif

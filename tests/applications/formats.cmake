@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Every format that Matrix/Format names, on all back ends, with a second assembly: the solution of Trilinos after as many
+# iterations as sliced_ellpack takes. Their number may differ by one where sums have another order.
+set(format_case_scalar laplace ${parameter_files}/laplace/convergence_3d.prm)
+set(format_set_scalar "Finite element/Degree=1" "Mesh/Global refinements=4" "Refinement/Cycles=1")
+set(format_case_vector elasticity ${parameter_files}/elasticity/cantilever.prm)
+set(format_set_vector "Mesh/Global refinements=0" "Solver/Preconditioner=jacobi")
+# Linear triangles with right angles, whose matrix has -1 and 0 off the diagonal, to rounding.
+set(format_case_grid laplace ${parameter_files}/laplace/convergence_2d.prm)
+set(format_set_grid "Finite element/Degree=1" "Mesh/Simplices=kuhn" "Mesh/Global refinements=4" "Refinement/Cycles=1")
+
+function(patchfem_format name case iterations choice)
+  math(EXPR least "${iterations} - 1")
+  math(EXPR most "${iterations} + 1")
+  foreach(backend host emulated_device cuda)
+    patchfem_run_case(format.${name}.${case}.${backend} ${format_case_${case}} CHECKS - - 1e-8 min_iterations=${least} max_iterations=${most}
+                      CONTAINS "report.json:\"format_choice\": \"${choice}\"" SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none"
+                      "Assembly/Repetitions=1" ${format_set_${case}} ${ARGN})
+  endforeach()
+endfunction()
+
+foreach(format sliced_ellpack symmetric csr sell bell ellpack ellpack_r coo hybrid)
+  set(choice ${format})
+  if(format MATCHES "sliced_ellpack|sell")
+    set(choice "${format}, slices of 32.*")
+  endif()
+  patchfem_format(${format} scalar 48 ${choice} "Matrix/Format=${format}")
+  patchfem_format(${format} vector 79 ${choice} "Matrix/Format=${format}")
+endforeach()
+patchfem_format(mdia grid 40 mdia "Matrix/Format=mdia")
+
+# What can be chosen about them.
+patchfem_format(slices vector 79 "sliced_ellpack, slices of 8" "Matrix/Format=sliced_ellpack" "Matrix/Slice height=8")
+patchfem_format(short scalar 48 "sliced_ellpack, slices of 32, 16-bit columns" "Matrix/Format=sliced_ellpack" "Matrix/Column indices=16 bit")
+patchfem_format(long scalar 48 "sliced_ellpack, slices of 32" "Matrix/Format=sliced_ellpack" "Matrix/Column indices=32 bit")
+patchfem_format(auto_long scalar 48 "(csr|sliced_ellpack, slices of [0-9]+)" "Matrix/Column indices=32 bit")
+patchfem_format(short_scalars vector 79 "sell, slices of 32, 16-bit columns" "Matrix/Format=sell" "Matrix/Column indices=16 bit")
+patchfem_format(csr_scalar vector 79 "csr, a thread a row" "Matrix/Format=csr" "Matrix/CSR kernel=scalar")
+patchfem_format(csr_vector vector 79 "csr, a warp a row" "Matrix/Format=csr" "Matrix/CSR kernel=vector")
+
+# With preconditioners that take more from a matrix than products, and in other precisions.
+patchfem_format(symmetric_block_jacobi vector 77 symmetric "Matrix/Format=symmetric" "Solver/Preconditioner=block_jacobi")
+patchfem_format(symmetric_mixed scalar 11 symmetric "Matrix/Format=symmetric" "Precision=mixed" "Solver/Preconditioner=chebyshev")
+patchfem_format(coo_block_jacobi vector 77 coo "Matrix/Format=coo" "Solver/Preconditioner=block_jacobi")
+patchfem_format(hybrid_polynomial scalar 10 hybrid "Matrix/Format=hybrid" "Solver/Preconditioner=least_squares")
+patchfem_format(ellpack_r_ssor scalar 25 ellpack_r "Matrix/Format=ellpack_r" "Solver/Preconditioner=ssor")
+patchfem_format(sell_cholesky vector 94 "sell, slices of 32.*" "Matrix/Format=sell" "Solver/Preconditioner=incomplete_cholesky")
+patchfem_format(bell_amg vector 13 bell "Matrix/Format=bell" "Solver/Preconditioner=amg")
+patchfem_format(mdia_cholesky grid 25 mdia "Matrix/Format=mdia" "Solver/Preconditioner=incomplete_cholesky")
+
+# The memory of a matrix and of what it is made of is forecast.
+foreach(format sell ellpack_r coo hybrid symmetric)
+  patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
+                    SET "Backend=emulated_device" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi" "Output/Pictures=none")
+endforeach()
+patchfem_run_case(memory.mdia laplace ${parameter_files}/laplace/convergence_2d.prm
+                  SET "Backend=emulated_device" "Matrix/Format=mdia" ${format_set_grid} "Mesh/Global refinements=7" "Output/Pictures=none")
+foreach(format symmetric coo)
+  patchfem_run_case(memory.hanging_nodes.${format} laplace ${parameter_files}/laplace/l_shape.prm
+                    SET "Backend=emulated_device" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi" "Output/Pictures=none")
+endforeach()
+
+# What a format cannot serve.
+function(patchfem_bad_format name case error)
+  patchfem_run_case(bad.format.${name} ${format_case_${case}} ERROR ${error} SET ${format_set_${case}} ${ARGN})
+endfunction()
+patchfem_bad_format(symmetric_amg vector "Preconditioner = amg works on the rows of a matrix, which Matrix/Format = symmetric does not have"
+                    "Matrix/Format=symmetric" "Solver/Preconditioner=amg")
+patchfem_bad_format(coo_ssor scalar "ssor works on the rows of a matrix" "Matrix/Format=coo" "Solver/Preconditioner=ssor")
+patchfem_bad_format(hybrid_cholesky scalar "incomplete_cholesky works on the rows" "Matrix/Format=hybrid" "Solver/Preconditioner=incomplete_cholesky")
+patchfem_bad_format(sell_block_jacobi vector "block_jacobi works on the blocks of a node's unknowns, which Matrix/Format = sell does not keep"
+                    "Matrix/Format=sell" "Solver/Preconditioner=block_jacobi")
+patchfem_bad_format(hybrid_mixed scalar "needs a copy of the matrix in single precision, which there is not of Matrix/Format = hybrid"
+                    "Matrix/Format=hybrid" "Precision=mixed" "Solver/Preconditioner=chebyshev")
+patchfem_bad_format(short_blocks vector "16 bit is for scalar entries, but Matrix/Format = sliced_ellpack has blocks" "Matrix/Format=sliced_ellpack"
+                    "Matrix/Column indices=16 bit")
+patchfem_bad_format(short_slices scalar "16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32" "Matrix/Format=sell" "Matrix/Slice height=8"
+                    "Matrix/Column indices=16 bit")
+patchfem_bad_format(short_auto scalar "16 bit needs Matrix/Format = sell" "Matrix/Column indices=16 bit")
+patchfem_bad_format(csr_kernel scalar "CSR kernel = vector needs Matrix/Format = csr, not auto" "Matrix/CSR kernel=vector")
+patchfem_bad_format(mdia scalar "holds one constant off the diagonal, but row 0 has an entry that differs" "Matrix/Format=mdia")
+patchfem_bad_format(unknown scalar "Matrix/Format the value 'dense'" "Matrix/Format=dense")

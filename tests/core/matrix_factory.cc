@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "precondition_cases.h"
+
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/matrix_factory.h>
+#include <patchfem/lac/mdia_matrix.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/symmetric_ellpack_matrix.h>
+
+using namespace PatchFEM;
+
+class MatrixFactoryTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(MatrixFactoryTest);
+
+namespace
+{
+  using Kind = MatrixFormat::Kind;
+
+  /** Every format, with what can be chosen about it. */
+  std::vector<MatrixFormat> all_formats()
+  {
+    std::vector<MatrixFormat> result = {{Kind::csr},
+                                        {Kind::coordinate},
+                                        {Kind::hybrid},
+                                        {Kind::symmetric},
+                                        {Kind::sliced_ellpack},
+                                        {Kind::sliced_ellpack, 8},
+                                        {Kind::sliced_ellpack, INT32_MAX},
+                                        {Kind::sliced_scalar, INT32_MAX},
+                                        {Kind::sliced_scalar, INT32_MAX, false, true},
+                                        {Kind::sliced_scalar, 64},
+                                        {Kind::sliced_scalar, 32, true}};
+    for (const CSRKernel kernel : {CSRKernel::scalar, CSRKernel::vector})
+    {
+      result.push_back({Kind::csr});
+      result.back().csr_kernel = kernel;
+    }
+    return result;
+  }
+
+  /** The pattern of blocks of @p A, symmetric, on a back end. */
+  struct BlockPattern
+  {
+    BlockPattern(const Backend &backend, const HostCSR<double> &A)
+        : offsets(backend, A.row_offsets),
+          columns(backend, A.columns), view{A.n_rows, A.n_columns, offsets.data(), columns.data()}
+    {}
+    Array<std::int64_t> offsets;
+    Array<int>          columns;
+    SparsityView        view;
+  };
+
+  /** The five-point Laplacian with each entry times a symmetric b x b block that is positive definite. */
+  template <typename Number>
+  HostCSR<Number> block_laplacian(const int nx, const int ny, const int b)
+  {
+    const HostCSR<double> scalar = cases::laplacian<double>(nx, ny);
+    HostCSR<Number>       result;
+    result.n_rows = result.n_columns = scalar.n_rows * b;
+    result.row_offsets.push_back(0);
+    for (int i = 0; i < scalar.n_rows; ++i)
+      for (int a = 0; a < b; ++a)
+      {
+        for (std::int64_t e = scalar.row_offsets[i]; e < scalar.row_offsets[i + 1]; ++e)
+          for (int c = 0; c < b; ++c)
+          {
+            result.columns.push_back(scalar.columns[e] * b + c);
+            result.values.push_back(static_cast<Number>(scalar.values[e] * (a == c ? 2. : 0.25 / (1 + a + c))));
+          }
+        result.row_offsets.push_back(result.columns.size());
+      }
+    return result;
+  }
+
+  template <typename Number>
+  void check(const Backend &backend, const int b)
+  {
+    const HostCSR<Number> A      = block_laplacian<Number>(41, 30, b);
+    const HostCSR<double> scalar = cases::laplacian<double>(41, 30);
+    const BlockPattern    pattern(backend, scalar);
+    const auto            x        = cases::to<Number>(cases::random_values(A.n_rows, 5));
+    const auto            expected = cases::product(A, std::vector<double>(x.begin(), x.end()));
+    const Vector<Number>  src(backend, x);
+    for (const MatrixFormat &format : all_formats())
+    {
+      SCOPED_TRACE(format.name() + " in blocks of " + std::to_string(b));
+      // What assemblies do: room on the pattern, values, and a conversion where there is one.
+      const MatrixFormat first = assembled_format(format, b);
+      EXPECT_FALSE(is_converted(first, b));
+      std::unique_ptr<MatrixBase<Number>> matrix = make_matrix<Number>(backend, pattern.view, b, b, first);
+      const CSRMatrix<Number>             rows(backend, A, b);
+      if (auto *csr = dynamic_cast<CSRMatrix<Number> *>(matrix.get()))
+        dispatch(backend,
+                 [&](auto where) { kernels::convert(where, A.values.size(), rows.view().values, csr->view().values); });
+      else
+      {
+        auto &sliced = dynamic_cast<SlicedEllpackMatrix<Number> &>(*matrix);
+        dispatch(backend,
+                 [&](auto where) { kernels::fill_values(where, rows.view(), sliced.row_lengths(), sliced.view()); });
+      }
+      if (is_converted(format, b))
+        matrix = convert(*matrix, format);
+      else
+        EXPECT_EQ(first.name(), format.name());
+
+      const HostCSR<Number> back = matrix->to_csr_host();
+      EXPECT_EQ(back.row_offsets, A.row_offsets);
+      EXPECT_EQ(back.columns, A.columns);
+      EXPECT_EQ(back.values, A.values);
+      Vector<Number> dst(backend, cases::not_a_number<Number>(A.n_rows));
+      matrix->vmult(dst, src);
+      EXPECT_LT(cases::difference(cases::widened(dst.copy_to_host()), expected),
+                1000. * std::numeric_limits<Number>::epsilon());
+
+      // Compressed rows become anything but themselves.
+      if (format.kind == Kind::csr)
+      {
+        EXPECT_THROW(convert<Number>(rows, format), Error);
+        continue;
+      }
+      const auto of_rows = convert<Number>(rows, format);
+      EXPECT_EQ(of_rows->format(), matrix->format());
+      EXPECT_EQ(of_rows->n_stored_elements(), matrix->n_stored_elements());
+      EXPECT_EQ(of_rows->to_csr_host().values, A.values);
+    }
+  }
+} // namespace
+
+TEST_P(MatrixFactoryTest, EveryFormatIsTheSameMatrix)
+{
+  for (const int b : {1, 2, 3})
+  {
+    check<double>(backend(), b);
+    check<float>(backend(), b);
+  }
+}
+
+TEST_P(MatrixFactoryTest, MDIAOfCompressedRowsByEye)
+{
+  // A zero between rows 0 and 2, and a value that differs by rounding.
+  const double          eps = std::numeric_limits<double>::epsilon();
+  const HostCSR<double> A{
+      4, 4, {0, 3, 6, 8, 9}, {0, 1, 2, 0, 1, 2, 1, 2, 3}, {6., -1., 0., -1. - eps, 7., -1., -1. + eps, 5., 2.}};
+  const CSRMatrix<double> csr(backend(), A);
+  MDIAMatrix<double>      matrix;
+  matrix.reinit(csr);
+  EXPECT_EQ(matrix.n_nonzero_elements(), 8);
+  const HostCSR<double> back = matrix.to_csr_host();
+  EXPECT_EQ(back.row_offsets, (std::vector<std::int64_t>{0, 2, 5, 7, 8}));
+  EXPECT_EQ(back.columns, (std::vector<int>{0, 1, 0, 1, 2, 1, 2, 3}));
+  EXPECT_EQ(back.values, (std::vector<double>{6., -1., -1., 7., -1., -1., 5., 2.}));
+}
+
+TEST_P(MatrixFactoryTest, MDIAOfCompressedRows)
+{
+  for (const int nx : {1, 7, 33, 200})
+  {
+    const HostCSR<double>    A = cases::laplacian<double>(nx, 31);
+    const CSRMatrix<double>  csr(backend(), A);
+    const MDIAMatrix<double> expected(backend(), A);
+    MDIAMatrix<double>       matrix;
+    matrix.reinit(csr);
+    EXPECT_EQ(matrix.memory_consumption(), expected.memory_consumption());
+    EXPECT_EQ(matrix.to_csr_host().values, A.values);
+    EXPECT_EQ(matrix.to_csr_host().columns, A.columns);
+  }
+  const CSRMatrix<double> diagonal(backend(), cases::diagonal(101)),
+      none(backend(), HostCSR<double>{0, 0, {0}, {}, {}});
+  MDIAMatrix<double> matrix;
+  matrix.reinit(diagonal);
+  EXPECT_EQ(matrix.n_nonzero_elements(), 101);
+  matrix.reinit(none);
+  EXPECT_EQ(matrix.n_rows(), 0);
+
+  HostCSR<double> A = cases::laplacian<double>(9, 9);
+  A.values[A.row_offsets[40]] *= 2.;
+  try
+  {
+    matrix.reinit(CSRMatrix<double>(backend(), A));
+    FAIL() << "a matrix with two values off its diagonal was taken";
+  }
+  catch (const Error &error)
+  {
+    EXPECT_NE(std::string(error.what()).find("one constant off the diagonal, but row 40"), std::string::npos)
+        << error.what();
+  }
+  A.values[A.row_offsets[40]] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(matrix.reinit(CSRMatrix<double>(backend(), A)), Error);
+}
+
+TEST_P(MatrixFactoryTest, RefusesWhatItCannotMake)
+{
+  const HostCSR<double> A = cases::laplacian<double>(5, 4);
+  const BlockPattern    pattern(backend(), A);
+  for (const Kind kind : {Kind::coordinate, Kind::hybrid, Kind::mdia, Kind::symmetric})
+    EXPECT_THROW(make_matrix<double>(backend(), pattern.view, 1, 1, {kind}), Error);
+  EXPECT_THROW(make_matrix<double>(backend(), pattern.view, 2, 2, {Kind::sliced_scalar}), Error);
+  const SlicedEllpackMatrix<double> sliced(backend(), A);
+  EXPECT_THROW(convert<double>(sliced, {Kind::coordinate}), Error);
+  const HostCSR<double> other{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1., 2., 3., 4.}};
+  EXPECT_THROW(convert<double>(CSRMatrix<double>(backend(), other), {Kind::symmetric}), Error);
+}
