@@ -59,6 +59,7 @@ namespace PatchFEM
           }
         }
       }
+      const bool by_length = tables.batches.size() > 1 || !tables.constraints.masters.empty();
       RowLengths result;
       for (int row = 0; row < n; ++row)
       {
@@ -68,14 +69,15 @@ namespace PatchFEM
         result.longest = std::max(result.longest, samples[row].length);
       }
 
-      // ElementBatches sorts by the number of cells inside of windows.
+      // ElementBatches sorts inside of windows by the number of cells, or by length where cells differ.
       double    stored = 0.;
       const int width  = std::max(1, sorting_window); // one that is chosen pads no more than none
       for (int window = 0; window < n; window += width)
       {
         const int end = std::min(n, window + width);
-        std::stable_sort(samples.begin() + window, samples.begin() + end,
-                         [](const Sample &a, const Sample &b) { return a.n_cells > b.n_cells; });
+        std::stable_sort(samples.begin() + window, samples.begin() + end, [&](const Sample &a, const Sample &b) {
+          return by_length ? a.length > b.length : a.n_cells > b.n_cells;
+        });
       }
       for (int slice = 0; slice < n; slice += slice_height)
       {
@@ -147,7 +149,7 @@ namespace PatchFEM
     // Values with padding; columns of blocks or of scalars; offsets. Neighbours along the curve are less alike than
     // samples of the whole, and hanging nodes lengthen rows here and there.
     const bool        hanging  = !tables.constraints.masters.empty();
-    const double      padding  = lengths.padding * (hanging ? 1.3 : 1.08);
+    const double      padding  = lengths.padding * (hanging ? 1.15 : 1.08);
     const std::size_t n_values = n_blocks * n_comp * n_comp;
     const std::size_t rows     = n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t);
     const auto        slices   = [&](const double padding, const std::size_t n_columns, const std::size_t column) {

@@ -13,8 +13,8 @@ set(checks_laplace.l_shape_hp_adaptive max_H1=1e-3 max_dofs=6000 degrees=2,3,4)
 set(checks_elasticity.l_bracket_hp degrees=2,3,4)
 set(checks_hp_laplace.square_hole degrees=2,3,4 solver_error=2e-8)
 # Tens of millions of unknowns are for a GPU.
-set(set_hp_laplace.large "Refinement/Cycles=4")
-set(checks_hp_laplace.large degrees=2,3,4 solver_error=2e-6 max_iterations=65)
+set(set_hp_laplace.large "Refinement/Cycles=3" "Mesh/Global refinements=3")
+set(checks_hp_laplace.large degrees=2,3,4 solver_error=2e-6 max_iterations=50)
 set(checks_helmholtz.convergence_3d_tetrahedra 1.85 0.93 max_iterations=21)
 # Two levels coarser than P3's mesh, which takes as long as all of the others.
 set(set_helmholtz.regular "Mesh/Global refinements=1" "Baseline=petsc_boomeramg" "Output/Aggregates=true")
