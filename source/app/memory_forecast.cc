@@ -291,12 +291,14 @@ namespace PatchFEM
                                  (preconditioner.on_patches ? patches : 0) +
                                  (preconditioner.many_coarse ? in_blocks(inner_size) : 0);
       // Where aggregates are few, the device sums their rows in parts, [part][coarse block], in double; the next level has up
-      // to 10 or 27 blocks a row. Aggregates have 15 to 40 nodes in space.
+      // to 10 or 27 blocks a row, and more than twice as many where aggregates are small. Aggregates have 15 to 40 nodes in
+      // space.
       std::size_t parts = 0;
       dispatch(backend, [&](auto where) {
         const std::size_t n_coarse = n_nodes / (tables.dim == 3 ? 15 : 7) + 1;
         const std::size_t n        = kernels::n_coarse_parts(where, static_cast<int>(n_nodes / 40 + 1));
-        const std::size_t row      = (tables.dim == 3 ? 27 : 10) * n_modes * n_modes * sizeof(double);
+        const std::size_t width    = (tables.dim == 3 ? 27 : 10) * (preconditioner.many_coarse ? 9 : 4) / 4;
+        const std::size_t row      = width * n_modes * n_modes * sizeof(double);
         parts                      = n == 1 ? 0 : std::min<std::size_t>(n * n_coarse, 8192) * row;
       });
       result.preconditioner =

@@ -77,7 +77,8 @@ namespace
               where + ": a level lacks the statistics of its aggregates");
         const auto &aggregation = level["aggregation"];
         if (!aggregation.is_null())
-          check(aggregation["ratio"] >= 1. && aggregation["edges_cut_by_aggregates"] <= aggregation["n_edges"],
+          check((level["n_aggregates"] == 0 || aggregation["ratio"] >= 1.) &&
+                    aggregation["edges_cut_by_aggregates"] <= aggregation["n_edges"],
                 where + ": the statistics of aggregates are not " + aggregation.dump());
         entries += level["nnz"].get<double>();
         rows += level["n_rows"].get<double>();

@@ -45,7 +45,7 @@ patchfem_format(coo_block_jacobi vector 77 coo "Matrix/Format=coo" "Solver/Preco
 patchfem_format(hybrid_polynomial scalar 10 hybrid "Matrix/Format=hybrid" "Solver/Preconditioner=least_squares")
 patchfem_format(ellpack_r_ssor scalar 25 ellpack_r "Matrix/Format=ellpack_r" "Solver/Preconditioner=ssor")
 patchfem_format(sell_cholesky vector 94 "sell, slices of 32.*" "Matrix/Format=sell" "Solver/Preconditioner=incomplete_cholesky")
-patchfem_format(bell_amg vector 13 bell "Matrix/Format=bell" "Solver/Preconditioner=amg")
+patchfem_format(bell_amg vector 13 bell "Matrix/Format=bell" "Solver/Preconditioner=amg" "Precision=double")
 patchfem_format(mdia_cholesky grid 25 mdia "Matrix/Format=mdia" "Solver/Preconditioner=incomplete_cholesky")
 
 # The memory of a matrix and of what it is made of is forecast.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # PatchFEM's one-level preconditioners on all back ends, beside Trilinos: the same solution. On the cube the number of
 # iterations is the one that was counted and one or two more; Jacobi takes 48. On the beam, where Jacobi takes 161, single
-# precision costs iterations, as a preconditioner is symmetric up to rounding only (241 with jacobi; in double least squares
-# take 32, ssor 171 and incomplete_cholesky 162: the last two do not help here), and their number follows the order of sums: neumann takes 111 on
-# hosts and 123 on an H200. Bounds are 10 % above the most that was counted.
+# precision costs iterations, as a preconditioner is symmetric up to rounding only (in double least squares take 32, ssor 171
+# and incomplete_cholesky 162: the last two do not help here), and their number follows the order of sums: on hosts and on an
+# H200 jacobi takes 241 and 310, neumann 111 and 123. Bounds are 10 % above the most that was counted.
 function(patchfem_one_level name cube beam beam_on_cuda)
   foreach(backend host emulated_device cuda)
     if(backend STREQUAL "cuda")
@@ -19,7 +19,7 @@ function(patchfem_one_level name cube beam beam_on_cuda)
                           "Solver/Preconditioner=${name}" ${ARGN})
   endforeach()
 endfunction()
-patchfem_one_level(jacobi 50 265 265)
+patchfem_one_level(jacobi 50 265 340)
 patchfem_one_level(block_jacobi 50 260 260)
 patchfem_one_level(neumann 19 120 135)
 patchfem_one_level(least_squares 11 80 80)
