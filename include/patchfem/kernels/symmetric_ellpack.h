@@ -25,7 +25,7 @@
  * 286; padding adds 1 to 3 %. Twice as long patches would save 3 % of that, half as long ones cost 4 to 5 %.
  *
  * Elasticity comes close to what the memory allows. A product of scalars waits as often and as long for a ninth of the
- * values and reaches two thirds of the memory's rate; it is little faster than SELL with 16-bit columns.
+ * values and reaches three quarters of the memory's rate.
  */
 namespace PatchFEM
 {
