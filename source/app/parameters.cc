@@ -204,6 +204,8 @@ namespace PatchFEM
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
     require(csr_kernel == CSRKernel::pieces || format == "csr",
             "Matrix/CSR kernel = " + kernel + " needs Matrix/Format = csr, not " + format + ".");
+    require(slice_height == 32 || format == "sliced_ellpack" || format == "sell",
+            "Matrix/Slice height needs Matrix/Format = sliced_ellpack or sell, not " + format + ".");
     require(column_indices != "16 bit" || ((format == "sliced_ellpack" || format == "sell") && slice_height == 32),
             "Matrix/Column indices = 16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32.");
     prm.leave_subsection();

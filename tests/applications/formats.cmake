@@ -74,6 +74,7 @@ patchfem_bad_format(hybrid_mixed scalar "needs a copy of the matrix in single pr
                     "Matrix/Format=hybrid" "Precision=mixed" "Solver/Preconditioner=chebyshev")
 patchfem_bad_format(short_blocks vector "16 bit is for scalar entries, but Matrix/Format = sliced_ellpack has blocks" "Matrix/Format=sliced_ellpack"
                     "Matrix/Column indices=16 bit")
+patchfem_bad_format(slices_of_auto scalar "Matrix/Slice height needs Matrix/Format = sliced_ellpack or sell, not auto" "Matrix/Slice height=8")
 patchfem_bad_format(short_slices scalar "16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32" "Matrix/Format=sell" "Matrix/Slice height=8"
                     "Matrix/Column indices=16 bit")
 patchfem_bad_format(short_auto scalar "16 bit needs Matrix/Format = sell" "Matrix/Column indices=16 bit")
