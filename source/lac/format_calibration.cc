@@ -13,7 +13,9 @@
 #include <map>
 #include <sstream>
 
+#include <omp.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace PatchFEM
 {
@@ -37,21 +39,19 @@ namespace PatchFEM
       return result;
     }
 
-    /** Under a temporary name first, so that others never see half a file. */
+    /** Under a temporary name of this process first, so that others never see half a file; none if that fails. */
     void write_rates(const std::string &file, const Rates &rates)
     {
       for (std::size_t slash = file.find('/', 1); slash != std::string::npos; slash = file.find('/', slash + 1))
         mkdir(file.substr(0, slash).c_str(), 0755); // those that exist stay
-      const std::string temporary = file + ".part";
-      {
-        std::ofstream out(temporary);
-        out.precision(6);
-        for (const auto &entry : rates)
-          out << entry.second << '\t' << entry.first << '\n';
-        if (!out)
-          return;
-      }
-      std::rename(temporary.c_str(), file.c_str());
+      const std::string temporary = file + "." + std::to_string(getpid()) + ".part";
+      std::ofstream     out(temporary);
+      out.precision(6);
+      for (const auto &entry : rates)
+        out << entry.second << '\t' << entry.first << '\n';
+      out.close(); // a full disk shows no earlier
+      if (!out || std::rename(temporary.c_str(), file.c_str()) != 0)
+        std::remove(temporary.c_str());
     }
 
     int power_of_two(const double value)
@@ -102,10 +102,13 @@ namespace PatchFEM
     for (FormatPrediction &prediction : predictions)
     {
       std::ostringstream key;
-      key << backend.name() << separator << backend.device_name() << separator << commit() << separator
-          << prediction.format.name() << separator << rows << 'x' << columns << separator << "fp" << 8 * sizeof(Number)
-          << separator << "rows of 2^" << power_of_two(double(statistics.n_blocks) / std::max(1, statistics.n_rows))
-          << separator << "2^" << power_of_two(prediction.bytes) << " bytes";
+      key << backend.name() << separator << backend.device_name() << separator;
+      if (backend.kind() != BackendKind::cuda)
+        key << omp_get_max_threads() << " threads" << separator;
+      key << commit() << separator << prediction.format.name() << separator << rows << 'x' << columns << separator
+          << "fp" << 8 * sizeof(Number) << separator << "rows of 2^"
+          << power_of_two(double(statistics.n_blocks) / std::max(1, statistics.n_rows)) << separator << "2^"
+          << power_of_two(prediction.bytes) << " bytes";
       const auto known = rates.find(key.str());
       if (known != rates.end())
       {
