@@ -6,7 +6,6 @@
 #include "plane_stress_system.h"
 
 #include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/precondition_mixed.h>
 #include <patchfem/lac/precondition_polynomial.h>
 
 using namespace benchmark;
@@ -80,7 +79,7 @@ namespace
                     {{"iterations", steps.first}, {"paper", paper.iterations[order - 2] / paper_jacobi}}});
         if (order == 6 && paper.kind == PolynomialKind::least_squares)
         {
-          PreconditionMixed<PreconditionPolynomial> mixed;
+          PreconditionPolynomial<double, float> mixed;
           mixed.initialize(matrix, {paper.kind, order});
           const auto in_single = solve(mixed);
           report.add({title + paper.name + " 6 in fp32",

@@ -8,7 +8,6 @@
 
 #include <patchfem/lac/conjugate_gradients.h>
 #include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_mixed.h>
 #include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/precondition_ssor.h>
 
@@ -154,14 +153,14 @@ namespace
             },
                                                bytes.iteration(application), application);
       }
-      PreconditionMixed<PreconditionPolynomial> mixed;
-      const double                              application = bytes.mixed_polynomial(6);
-      const double                              faster      = system.measure(
-                                            name + " in fp32", matrix, mixed,
-                                            [&]() {
+      PreconditionPolynomial<double, float> mixed;
+      const double                          application = bytes.mixed_polynomial(6);
+      const double                          faster      = system.measure(
+                                        name + " in fp32", matrix, mixed,
+                                        [&]() {
             mixed.initialize(matrix, {kind, 6});
           },
-                                            bytes.iteration(application), application);
+                                        bytes.iteration(application), application);
       std::printf("  fp64 / mixed, time to solution: %.3f\n", seconds / faster);
     }
   }
@@ -233,8 +232,8 @@ namespace
     }
     for (const unsigned int n_sweeps : {3u, 4u})
     {
-      PreconditionMixed<PreconditionIC> mixed;
-      const double                      application = 2. * (n_sweeps - 1.) * (triangle * 8. / 12. + 12.) + 4. + 32.;
+      PreconditionIC<double, float> mixed;
+      const double                  application = 2. * (n_sweeps - 1.) * (triangle * 8. / 12. + 12.) + 4. + 32.;
       system.measure(
           "IC(0), " + std::to_string(n_sweeps) + " Jacobi sweeps in fp32", matrix, mixed,
           [&]() { mixed.initialize(matrix, {n_sweeps}); }, bytes.iteration(application), application);
@@ -253,8 +252,8 @@ namespace
           polynomial.initialize(mdia, {PolynomialKind::chebyshev, 6});
         },
         mdia_bytes.iteration(mdia_bytes.polynomial(6)), mdia_bytes.polynomial(6));
-    PreconditionMixed<PreconditionPolynomial> mixed_polynomial;
-    const double                              mixed_bytes = 6. * (mdia_bytes.matrix - 4. + 20.) + 12. + 32.;
+    PreconditionPolynomial<double, float> mixed_polynomial;
+    const double                          mixed_bytes = 6. * (mdia_bytes.matrix - 4. + 20.) + 12. + 32.;
     system.measure(
         "mDIA, Chebyshev 6 in fp32", mdia, mixed_polynomial,
         [&]() {

@@ -12,7 +12,6 @@
 #include <patchfem/lac/mis_aggregation.h>
 #include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_mixed.h>
 #include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/precondition_ssor.h>
 
@@ -148,8 +147,8 @@ namespace
     void solve_all()
     {
       const MDIAMatrix<double> &A    = system.matrix();
-      using Mixed                    = PreconditionMixed<PreconditionPolynomial>;
-      using MixedIC                  = PreconditionMixed<PreconditionIC>;
+      using Mixed                    = PreconditionPolynomial<double, float>;
+      using MixedIC                  = PreconditionIC<double, float>;
       using IC                       = PreconditionIC<double>;
       const PolynomialKind chebyshev = PolynomialKind::chebyshev, least_squares = PolynomialKind::least_squares;
       solve<PreconditionJacobi<double>>("Jacobi", [&](auto &M) { M.initialize(A); });

@@ -113,10 +113,10 @@ namespace PatchFEM
         diagonal  ///< z = D r, r.z
       };
 
-      template <Then then, typename Number>
+      template <Then then, typename Value, typename Number>
       __global__ void __launch_bounds__(block_size) residual_kernel(const CGResidual   mode,
                                                                     const std::int64_t n,
-                                                                    const Number *__restrict__ d,
+                                                                    const Value *__restrict__ d,
                                                                     const Number *__restrict__ q,
                                                                     Number *__restrict__ r,
                                                                     Number *__restrict__ z,
@@ -147,11 +147,12 @@ namespace PatchFEM
                               r_dot_r += static_cast<double>(r_i[j]) * static_cast<double>(r_i[j]);
                             if (then == Then::diagonal)
                             {
-                              auto z_i = load<m>(d + i);
+                              const auto      d_i = load<m>(d + i);
+                              Pack<Number, m> z_i;
 #pragma unroll
                               for (int j = 0; j < m; ++j)
                               {
-                                z_i[j] *= r_i[j];
+                                z_i[j] = static_cast<Number>(d_i[j]) * r_i[j];
                                 r_dot_z += static_cast<double>(r_i[j]) * static_cast<double>(z_i[j]);
                               }
                               store<m>(z + i, z_i);
@@ -168,9 +169,9 @@ namespace PatchFEM
       }
 
       /** The same for blocks, one thread each. */
-      template <int static_size, typename Number>
-      __global__ void __launch_bounds__(block_size) residual_block_kernel(const CGResidual                mode,
-                                                                          const BlockDiagonalView<Number> D,
+      template <int static_size, typename Value, typename Number>
+      __global__ void __launch_bounds__(block_size) residual_block_kernel(const CGResidual               mode,
+                                                                          const BlockDiagonalView<Value> D,
                                                                           const Number *__restrict__ q,
                                                                           Number *__restrict__ r,
                                                                           Number *__restrict__ z,
@@ -271,22 +272,22 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
-    void cg_residual(Cuda                             where,
-                     const CGResidual                 mode,
-                     const std::int64_t               n,
-                     const BlockDiagonalView<Number> &D,
-                     const Number                    *q,
-                     Number                          *r,
-                     Number                          *z,
-                     const CGView                    &cg)
+    template <typename Value, typename Number>
+    void cg_residual(Cuda                            where,
+                     const CGResidual                mode,
+                     const std::int64_t              n,
+                     const BlockDiagonalView<Value> &D,
+                     const Number                   *q,
+                     Number                         *r,
+                     Number                         *z,
+                     const CGView                   &cg)
     {
       const cudaStream_t stream = stream_of(where);
       if (D.block_size == 0)
-        residual_kernel<Then::identity, Number>
+        residual_kernel<Then::identity, Value, Number>
             <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, nullptr, q, r, nullptr, cg);
       else if (D.block_size == 1)
-        residual_kernel<Then::diagonal, Number>
+        residual_kernel<Then::diagonal, Value, Number>
             <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, D.values, q, r, z, cg);
       else
         with_block_size(D.block_size, [&](auto size) {
@@ -300,7 +301,7 @@ namespace PatchFEM
     void cg_residual_norm(
         Cuda where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
     {
-      residual_kernel<Then::nothing, Number>
+      residual_kernel<Then::nothing, Number, Number>
           <<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(mode, n, nullptr, q, r, nullptr, cg);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
@@ -325,16 +326,24 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-#define INSTANTIATE(Number)                                                                                            \
-  template void cg_step_length<Number>(Cuda, std::int64_t, const Number *, const Number *, const CGView &);            \
-  template void cg_residual<Number>(Cuda, CGResidual, std::int64_t, const BlockDiagonalView<Number> &, const Number *, \
-                                    Number *, Number *, const CGView &);                                               \
-  template void cg_residual_norm<Number>(Cuda, CGResidual, std::int64_t, const Number *, Number *, const CGView &);    \
-  template void cg_preconditioned<Number>(Cuda, CGResidual, std::int64_t, const Number *, const Number *,              \
-                                          const CGView &);                                                             \
+#define INSTANTIATE(Number)                                                                                         \
+  template void cg_step_length<Number>(Cuda, std::int64_t, const Number *, const Number *, const CGView &);         \
+  template void cg_residual<Number, Number>(Cuda, CGResidual, std::int64_t, const BlockDiagonalView<Number> &,      \
+                                            const Number *, Number *, Number *, const CGView &);                    \
+  template void cg_residual_norm<Number>(Cuda, CGResidual, std::int64_t, const Number *, Number *, const CGView &); \
+  template void cg_preconditioned<Number>(Cuda, CGResidual, std::int64_t, const Number *, const Number *,           \
+                                          const CGView &);                                                          \
   template void cg_direction<Number>(Cuda, std::int64_t, const Number *, Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE
+    template void cg_residual<float, double>(Cuda,
+                                             CGResidual,
+                                             std::int64_t,
+                                             const BlockDiagonalView<float> &,
+                                             const double *,
+                                             double *,
+                                             double *,
+                                             const CGView &);
   } // namespace kernels
 } // namespace PatchFEM

@@ -50,20 +50,20 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void vmult(Cuda where, const CSRView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Cuda where, const CSRView<Value> &A, const Number *src, Number *dst)
     {
       product::launch_csr(where, A, src, product::Overwrite<Number>{dst});
     }
 
-    template <typename Number>
-    void vmult_add(Cuda where, const CSRView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Cuda where, const CSRView<Value> &A, const Number *src, Number *dst)
     {
       product::launch_csr(where, A, src, product::Add<Number>{dst});
     }
 
-    template <typename Number>
-    void residual(Cuda where, const CSRView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Cuda where, const CSRView<Value> &A, const Number *x, const Number *b, Number *r)
     {
       product::launch_csr(where, A, x, product::Residual<Number>{b, r});
     }
@@ -74,8 +74,8 @@ namespace PatchFEM
       product::launch_csr(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
     }
 
-    template <typename Number>
-    void polynomial_step(Cuda where, const CSRView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda where, const CSRView<Value> &A, const PolynomialStep<Number> &step)
     {
       product::launch_csr(where, A, step.y, product::Polynomial<Number>{step});
     }
@@ -92,11 +92,17 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-#define INSTANTIATE(Number)                                                                                \
-  template void vmult<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                    \
-  template void vmult_add<Number>(Cuda, const CSRView<Number> &, const Number *, Number *);                \
-  template void residual<Number>(Cuda, const CSRView<Number> &, const Number *, const Number *, Number *); \
-  template void polynomial_step<Number>(Cuda, const CSRView<Number> &, const PolynomialStep<Number> &);    \
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                      \
+  template void vmult<Value, Number>(Cuda, const CSRView<Value> &, const Number *, Number *);                    \
+  template void vmult_add<Value, Number>(Cuda, const CSRView<Value> &, const Number *, Number *);                \
+  template void residual<Value, Number>(Cuda, const CSRView<Value> &, const Number *, const Number *, Number *); \
+  template void polynomial_step<Value, Number>(Cuda, const CSRView<Value> &, const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
+#define INSTANTIATE(Number) \
   template void cg_product<Number>(Cuda, const CSRView<Number> &, const Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)

@@ -19,9 +19,9 @@ namespace PatchFEM
      * own row. So every load of values and columns is full width for rows of any length, and each row is summed
      * from left to right. Traffic per row: 12 bytes an entry, 8 of offset, and the two vectors.
      */
-    template <int per_lane, int block_size, typename Number, typename Target>
+    template <int per_lane, int block_size, typename Value, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size, 4)
-        csr(const CSRView<Number> A, const Number *__restrict__ x, const Target target)
+        csr(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
       if (target.skip())
@@ -39,8 +39,8 @@ namespace PatchFEM
       {
         if (first + piece <= last)
         {
-          int    column[per_lane];
-          Number value[per_lane];
+          int   column[per_lane];
+          Value value[per_lane];
 #pragma unroll
           for (int j = 0; j < per_lane; ++j)
             column[j] = loads::stream(A.columns + first + j * 32 + lane);
@@ -69,9 +69,9 @@ namespace PatchFEM
     }
 
     /** One thread per row: neighbouring threads read values as far from each other as a row is long. */
-    template <int block_size, typename Number, typename Target>
+    template <int block_size, typename Value, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size)
-        csr_scalar(const CSRView<Number> A, const Number *__restrict__ x, const Target target)
+        csr_scalar(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
       if (target.skip())
@@ -89,9 +89,9 @@ namespace PatchFEM
     }
 
     /** One warp per row, for 16 rows one after the other: full width where rows are long, few lanes at work where not. */
-    template <int block_size, typename Number, typename Target>
+    template <int block_size, typename Value, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size)
-        csr_vector(const CSRView<Number> A, const Number *__restrict__ x, const Target target)
+        csr_vector(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
       if (target.skip())
@@ -115,8 +115,8 @@ namespace PatchFEM
       target.template finish<block_size>(total);
     }
 
-    template <typename Number, typename Target>
-    void launch_csr(const Cuda &where, const CSRView<Number> &A, const Number *x, const Target &target)
+    template <typename Value, typename Number, typename Target>
+    void launch_csr(const Cuda &where, const CSRView<Value> &A, const Number *x, const Target &target)
     {
       if (A.n_rows == 0)
         return;

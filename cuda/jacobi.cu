@@ -46,8 +46,8 @@ namespace PatchFEM
       }
 
       /** One thread per block. */
-      template <int static_size, typename Number>
-      __global__ void vmult_kernel(const BlockDiagonalView<Number> D, const Number *const src, Number *const dst)
+      template <int static_size, typename Value, typename Number>
+      __global__ void vmult_kernel(const BlockDiagonalView<Value> D, const Number *const src, Number *const dst)
       {
         const std::int64_t i = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
         if (i >= D.n_blocks)
@@ -86,8 +86,8 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
-    void vmult(Cuda where, const BlockDiagonalView<Number> &D, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Cuda where, const BlockDiagonalView<Value> &D, const Number *src, Number *dst)
     {
       if (D.n_blocks == 0)
         return;
@@ -99,9 +99,10 @@ namespace PatchFEM
 
 #define INSTANTIATE(Number)                                                                                           \
   template void invert_block_diagonal<Number>(Cuda, int, int, std::int64_t, const Number *, double, Number *, int *); \
-  template void vmult<Number>(Cuda, const BlockDiagonalView<Number> &, const Number *, Number *);
+  template void vmult<Number, Number>(Cuda, const BlockDiagonalView<Number> &, const Number *, Number *);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE
+    template void vmult<float, double>(Cuda, const BlockDiagonalView<float> &, const double *, double *);
   } // namespace kernels
 } // namespace PatchFEM

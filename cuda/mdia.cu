@@ -16,14 +16,14 @@ namespace PatchFEM
        * One thread per row, a warp per slice, so that each step reads 32 columns side by side. The columns of a
        * row of six neighbours are on their way before the first of them is used.
        */
-      template <int block_size, typename Number, typename Target>
+      template <int block_size, typename Value, typename Number, typename Target>
       __global__ void __launch_bounds__(block_size)
-          mdia(const MDIAView<Number> A, const Number *__restrict__ x, const Target target)
+          mdia(const MDIAView<Value> A, const Number *__restrict__ x, const Target target)
       {
         using Sum = typename Target::Sum;
         if (target.skip())
           return;
-        constexpr int      h = MDIAView<Number>::slice_height, unroll = 6;
+        constexpr int      h = MDIAView<Value>::slice_height, unroll = 6;
         const std::int64_t row   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
         double             total = 0.;
         if (row < A.n_rows)
@@ -31,7 +31,7 @@ namespace PatchFEM
           const std::int64_t begin    = A.slice_offsets[row / h];
           const int          width    = static_cast<int>((A.slice_offsets[row / h + 1] - begin) / h);
           const int         *c        = A.columns + begin + row % h;
-          const Number       diagonal = loads::stream(A.diagonal + row);
+          const Value        diagonal = loads::stream(A.diagonal + row);
           const Number       x_row    = __ldg(x + row);
           Sum                sum      = 0;
           for (int k = 0; k < width; k += unroll)
@@ -51,8 +51,8 @@ namespace PatchFEM
         target.template finish<block_size>(total);
       }
 
-      template <typename Number, typename Target>
-      void launch_mdia(const Cuda &where, const MDIAView<Number> &A, const Number *x, const Target &target)
+      template <typename Value, typename Number, typename Target>
+      void launch_mdia(const Cuda &where, const MDIAView<Value> &A, const Number *x, const Target &target)
       {
         if (A.n_rows == 0)
           return;
@@ -66,20 +66,20 @@ namespace PatchFEM
 
   namespace kernels
   {
-    template <typename Number>
-    void vmult(Cuda where, const MDIAView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Cuda where, const MDIAView<Value> &A, const Number *src, Number *dst)
     {
       product::launch_mdia(where, A, src, product::Overwrite<Number>{dst});
     }
 
-    template <typename Number>
-    void vmult_add(Cuda where, const MDIAView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Cuda where, const MDIAView<Value> &A, const Number *src, Number *dst)
     {
       product::launch_mdia(where, A, src, product::Add<Number>{dst});
     }
 
-    template <typename Number>
-    void residual(Cuda where, const MDIAView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Cuda where, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r)
     {
       product::launch_mdia(where, A, x, product::Residual<Number>{b, r});
     }
@@ -90,8 +90,8 @@ namespace PatchFEM
       product::launch_mdia(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
     }
 
-    template <typename Number>
-    void polynomial_step(Cuda where, const MDIAView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda where, const MDIAView<Value> &A, const PolynomialStep<Number> &step)
     {
       product::launch_mdia(where, A, step.y, product::Polynomial<Number>{step});
     }
@@ -99,12 +99,18 @@ namespace PatchFEM
     template void parallel_for(Cuda, std::int64_t, const OffDiagonalBody &);
     template void parallel_for(Cuda, std::int64_t, const MDIAColumnsBody &);
 
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                       \
+  template void vmult<Value, Number>(Cuda, const MDIAView<Value> &, const Number *, Number *);                    \
+  template void vmult_add<Value, Number>(Cuda, const MDIAView<Value> &, const Number *, Number *);                \
+  template void residual<Value, Number>(Cuda, const MDIAView<Value> &, const Number *, const Number *, Number *); \
+  template void polynomial_step<Value, Number>(Cuda, const MDIAView<Value> &, const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
 #define INSTANTIATE(Number)                                                                                   \
-  template void vmult<Number>(Cuda, const MDIAView<Number> &, const Number *, Number *);                      \
-  template void vmult_add<Number>(Cuda, const MDIAView<Number> &, const Number *, Number *);                  \
-  template void residual<Number>(Cuda, const MDIAView<Number> &, const Number *, const Number *, Number *);   \
   template void cg_product<Number>(Cuda, const MDIAView<Number> &, const Number *, Number *, const CGView &); \
-  template void polynomial_step<Number>(Cuda, const MDIAView<Number> &, const PolynomialStep<Number> &);      \
   template void parallel_for(Cuda, std::int64_t, const OffDiagonalValueBody<Number> &);                       \
   template void parallel_for(Cuda, std::int64_t, const ConstantEntriesBody<Number> &);                        \
   template void parallel_for(Cuda, std::int64_t, const MDIAToCSRBody<Number> &);

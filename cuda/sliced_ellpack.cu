@@ -109,24 +109,24 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void vmult(Cuda where, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Cuda where, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
     {
       if (is_csr(A))
         return vmult(where, as_csr(A), src, dst);
       product::launch_sliced_ellpack(where, A, src, product::Overwrite<Number>{dst});
     }
 
-    template <typename Number>
-    void vmult_add(Cuda where, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Cuda where, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
     {
       if (is_csr(A))
         return vmult_add(where, as_csr(A), src, dst);
       product::launch_sliced_ellpack(where, A, src, product::Add<Number>{dst});
     }
 
-    template <typename Number>
-    void residual(Cuda where, const SlicedEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Cuda where, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
     {
       if (is_csr(A))
         return residual(where, as_csr(A), x, b, r);
@@ -141,8 +141,8 @@ namespace PatchFEM
       product::launch_sliced_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
     }
 
-    template <typename Number>
-    void polynomial_step(Cuda where, const SlicedEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda where, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step)
     {
       if (is_csr(A))
         return polynomial_step(where, as_csr(A), step);
@@ -194,11 +194,18 @@ namespace PatchFEM
     template void parallel_for(Cuda, std::int64_t, const PaddingBody &);
     template void parallel_for(Cuda, std::int64_t, const SampleSlicesBody &);
 
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                     \
+  template void vmult<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const Number *, Number *);         \
+  template void vmult_add<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const Number *, Number *);     \
+  template void residual<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const Number *, const Number *, \
+                                        Number *);                                                              \
+  template void polynomial_step<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
 #define INSTANTIATE(Number)                                                                                            \
-  template void vmult<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
-  template void vmult_add<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
-  template void residual<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
-  template void polynomial_step<Number>(Cuda, const SlicedEllpackView<Number> &, const PolynomialStep<Number> &);      \
   template void cg_product<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
   template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)

@@ -20,7 +20,7 @@ namespace PatchFEM
      * for each block column, 32 columns and 32 values per entry, all contiguous in slices of 32 or more, and each value
      * once; loads of `unroll` blocks are issued before the first is used. From lower slices it reads pieces that are as
      * long as a slice is high: of 8 and more they are whole sectors of 32 bytes. Compulsory traffic per block row:
-     * width * (BR * BC * sizeof(Number) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
+     * width * (BR * BC * sizeof(Value) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
      * source are read by every part, the second time from the caches. Scalar rows read 2 bytes instead of 4 in slices
      * whose columns are known by steps of 16 bits. With row_lengths, threads stop at the end of the longest of their
      * rows (ELLPACK-R).
@@ -33,10 +33,11 @@ namespace PatchFEM
               int unroll,
               int residency,
               int block_size,
+              typename Value,
               typename Number,
               typename Target>
     __global__ void __launch_bounds__(block_size, residency)
-        sliced_ellpack_tuned(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
+        sliced_ellpack_tuned(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
     {
       static_assert(BR % parts == 0 && 32 % rows_per_thread == 0 && height % rows_per_thread == 0,
                     "threads share blocks and slices evenly");
@@ -61,7 +62,7 @@ namespace PatchFEM
         const Count        one   = height > 0 ? 1 : h;
         Count              left  = static_cast<Count>((A.slice_offsets[slice + 1] - begin) / (height > 0 ? height : 1));
         const int         *c     = A.columns + begin + r_0;
-        const Number      *v     = A.values + begin * (BR * BC) + std::int64_t(first * BC) * h + r_0;
+        const Value       *v     = A.values + begin * (BR * BC) + std::int64_t(first * BC) * h + r_0;
         if constexpr (height == 0)
           if (A.row_lengths != nullptr)
           {
@@ -106,10 +107,10 @@ namespace PatchFEM
           };
         };
         const auto blocks = [&](auto count, const auto &load_columns) {
-          constexpr int                 n = decltype(count)::value;
-          Pack<int, rows_per_thread>    column[n];
-          Pack<Number, rows_per_thread> value[n][held * BC];
-          const auto                    decode = load_columns(count, column);
+          constexpr int                n = decltype(count)::value;
+          Pack<int, rows_per_thread>   column[n];
+          Pack<Value, rows_per_thread> value[n][held * BC];
+          const auto                   decode = load_columns(count, column);
 #pragma unroll
           for (int k = 0; k < n; ++k)
 #pragma unroll
@@ -192,9 +193,9 @@ namespace PatchFEM
      * are left of a block of threads than cg_n_partials() has room for, a warp takes several rows, one set of
      * them after the other. Pieces begin inside of sectors: they go through the first-level cache.
      */
-    template <int BR, int BC, int blocks, int unroll, int block_size, typename Number, typename Target>
+    template <int BR, int BC, int blocks, int unroll, int block_size, typename Value, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size, 4)
-        block_rows(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
+        block_rows(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
       if (target.skip())
@@ -214,12 +215,12 @@ namespace PatchFEM
         const std::int64_t begin = works ? A.slice_offsets[row] : 0;
         const int          width = works ? static_cast<int>(A.slice_offsets[row + 1] - begin) : 0;
         const int         *c     = A.columns + begin;
-        const Number      *v     = A.values + begin * (BR * BC) + a * BC;
+        const Value       *v     = A.values + begin * (BR * BC) + a * BC;
         Sum                sum   = 0;
         for (int k = block; k < width; k += unroll * blocks)
         {
-          int                column[unroll];
-          Pack<Number, wide> value[unroll][BC / wide];
+          int               column[unroll];
+          Pack<Value, wide> value[unroll][BC / wide];
 #pragma unroll
           for (int u = 0; u < unroll; ++u)
             column[u] = k + u * blocks < width ? __ldg(c + (k + u * blocks)) : -1;
@@ -228,7 +229,7 @@ namespace PatchFEM
             if (k + u * blocks < width)
 #pragma unroll
               for (int e = 0; e < BC / wide; ++e)
-                value[u][e] = *reinterpret_cast<const Pack<Number, wide> *>(
+                value[u][e] = *reinterpret_cast<const Pack<Value, wide> *>(
                     v + std::int64_t(k + u * blocks) * (BR * BC) + e * wide);
 #pragma unroll
           for (int u = 0; u < unroll; ++u)
@@ -254,9 +255,9 @@ namespace PatchFEM
      * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
      * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
      */
-    template <int block_size, typename Number, typename Target>
+    template <int block_size, typename Value, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size, 4)
-        sliced_ellpack_general(const SlicedEllpackView<Number> A, const Number *__restrict__ x, const Target target)
+        sliced_ellpack_general(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
       if (target.skip())
@@ -275,9 +276,9 @@ namespace PatchFEM
         const std::int64_t begin = A.slice_offsets[slice];
         const std::int64_t stored =
             A.row_lengths != nullptr ? A.row_lengths[row] * h : A.slice_offsets[slice + 1] - begin;
-        const int    *c   = A.columns + begin + r;
-        const Number *v   = A.values + (begin * A.block_rows + a * h) * bc + r;
-        Sum           sum = 0;
+        const int   *c   = A.columns + begin + r;
+        const Value *v   = A.values + (begin * A.block_rows + a * h) * bc + r;
+        Sum          sum = 0;
         for (std::int64_t k = 0; k < stored; k += h, c += h, v += h * A.block_rows * bc)
         {
           const Number *source = x + std::int64_t(loads::stream(c)) * bc;
@@ -296,12 +297,13 @@ namespace PatchFEM
               int rows_per_thread,
               int unroll,
               int residency,
+              typename Value,
               typename Number,
               typename Target>
-    void launch_sliced_ellpack_tuned(const Cuda                      &where,
-                                     const SlicedEllpackView<Number> &A,
-                                     const Number                    *x,
-                                     const Target                    &target)
+    void launch_sliced_ellpack_tuned(const Cuda                     &where,
+                                     const SlicedEllpackView<Value> &A,
+                                     const Number                   *x,
+                                     const Target                   &target)
     {
       constexpr int      block_size = tuning::block_size;
       const std::int64_t n_threads  = (std::int64_t(A.n_rows) + 31) / 32 * (parts * 32 / rows_per_thread);
@@ -311,8 +313,8 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <int BR, int BC, int blocks, int unroll, typename Number, typename Target>
-    void launch_block_rows(const Cuda &where, const SlicedEllpackView<Number> &A, const Number *x, const Target &target)
+    template <int BR, int BC, int blocks, int unroll, typename Value, typename Number, typename Target>
+    void launch_block_rows(const Cuda &where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
     {
       constexpr int      block_size = tuning::block_size;
       constexpr int      rows       = block_size / 32 * (32 / (BR * blocks)) * sets_of_block_rows<BR, blocks>();
@@ -321,11 +323,11 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number, typename Target>
-    void launch_sliced_ellpack_general(const Cuda                      &where,
-                                       const SlicedEllpackView<Number> &A,
-                                       const Number                    *x,
-                                       const Target                    &target)
+    template <typename Value, typename Number, typename Target>
+    void launch_sliced_ellpack_general(const Cuda                     &where,
+                                       const SlicedEllpackView<Value> &A,
+                                       const Number                   *x,
+                                       const Target                   &target)
     {
       constexpr int      block_size = tuning::block_size;
       const std::int64_t n_threads  = (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows;
@@ -335,16 +337,16 @@ namespace PatchFEM
     }
 
     /** The variant that tuning.cuh names for the sizes of @p A. */
-    template <typename Number, typename Target>
+    template <typename Value, typename Number, typename Target>
     void
-    launch_sliced_ellpack(const Cuda &where, const SlicedEllpackView<Number> &A, const Number *x, const Target &target)
+    launch_sliced_ellpack(const Cuda &where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
     {
       if (A.n_rows == 0)
         return;
       using std::integral_constant;
       const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
       const auto tuned = [&](auto br, auto bc) {
-        using Tuning = tuning::SlicedEllpack<Number, br, bc>;
+        using Tuning = tuning::SlicedEllpack<Value, br, bc>;
         launch_sliced_ellpack_tuned<32, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
                                     Tuning::residency>(where, A, x, target);
       };
@@ -367,7 +369,7 @@ namespace PatchFEM
         if constexpr (b == 1)
           if (A.slice_height % 32 == 0)
           {
-            using High = tuning::SlicedEllpack<Number, 1, 1>;
+            using High = tuning::SlicedEllpack<Value, 1, 1>;
             return launch_sliced_ellpack_tuned<0, 1, 1, 1, tuning::rows_per_thread_in_high_slices, High::unroll,
                                                High::residency>(where, A, x, target);
           }

@@ -41,16 +41,17 @@ namespace PatchFEM
                 int  n_collected, ///< slots whose numbers are loaded before the barrier
                 int  distance,    ///< blocks of a row that are asked for ahead of the one in work
                 bool ahead,       ///< a step is loaded before the one in front of it is used
+                typename Value,
                 typename Number,
                 typename Target>
       __global__ void __launch_bounds__(n_threads, residency)
-          symmetric_ellpack(const SymmetricEllpackView<Number> A, const Number *__restrict__ x, const Target target)
+          symmetric_ellpack(const SymmetricEllpackView<Value> A, const Number *__restrict__ x, const Target target)
       {
         using Sum = typename Target::Sum;
         if (target.skip())
           return;
         using Shared    = SymmetricShared<b, chunk, rows_per_thread, n_threads, Number, Sum>;
-        constexpr int h = SymmetricEllpackView<Number>::slice_height, patch_rows = Shared::patch_rows;
+        constexpr int h = SymmetricEllpackView<Value>::slice_height, patch_rows = Shared::patch_rows;
         constexpr int n_slots = Shared::n_slots, stride = Shared::stride;
         constexpr int result_stride = Shared::result_stride;
         static_assert(chunk % unroll == 0, "steps do not reach into the next chunk");
@@ -113,12 +114,12 @@ namespace PatchFEM
               const int          n_ahead = min(m, width - k);
               const std::int64_t first   = at + further * h;
               loads::prefetch(A.columns + first, n_ahead * h * sizeof(std::uint16_t));
-              loads::prefetch(A.values + first * (b * b), n_ahead * h * b * b * sizeof(Number));
+              loads::prefetch(A.values + first * (b * b), n_ahead * h * b * b * sizeof(Value));
           }
         };
         ask(0, 0, distance);
-        constexpr int                 n_diagonal = b * (b + 1) / 2;
-        Pack<Number, rows_per_thread> diagonal[n_diagonal];
+        constexpr int                n_diagonal = b * (b + 1) / 2;
+        Pack<Value, rows_per_thread> diagonal[n_diagonal];
 #pragma unroll
         for (int e = 0; e < n_diagonal; ++e)
           loads::stream(diagonal[e], A.diagonal + slice * (h * n_diagonal) + e * h + r_0);
@@ -156,7 +157,7 @@ namespace PatchFEM
         struct Step
         {
           Pack<std::uint16_t, rows_per_thread> column[unroll];
-          Pack<Number, rows_per_thread>        value[unroll][b * b];
+          Pack<Value, rows_per_thread>         value[unroll][b * b];
         };
         const auto load = [&](Step &step, const int k) {
           ask(k + distance, distance, unroll);
@@ -318,8 +319,8 @@ namespace PatchFEM
         target.template finish<n_threads>(total);
       }
 
-      template <int b, typename Number, typename Target>
-      void launch(const Cuda &where, const SymmetricEllpackView<Number> &A, const Number *x, const Target &target)
+      template <int b, typename Value, typename Number, typename Target>
+      void launch(const Cuda &where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
       {
         using Tuning            = tuning::SymmetricEllpack<Number, b>;
         constexpr int chunk     = kernels::symmetric_chunk(b);
@@ -328,17 +329,17 @@ namespace PatchFEM
             SymmetricShared<b, chunk, Tuning::rows_per_thread, n_threads, Number, typename Target::Sum>::n_bytes;
         const auto kernel =
             symmetric_ellpack<b, chunk, Tuning::rows_per_thread, n_threads, Tuning::residency, Tuning::unroll,
-                              Tuning::n_collected, Tuning::distance, Tuning::ahead, Number, Target>;
+                              Tuning::n_collected, Tuning::distance, Tuning::ahead, Value, Number, Target>;
         PATCHFEM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
         kernel<<<A.n_patches(), n_threads, bytes, stream_of(where)>>>(A, x, target);
         PATCHFEM_CUDA_CHECK_LAUNCH();
       }
 
-      template <typename Number, typename Target>
-      void launch_symmetric_ellpack(const Cuda                         &where,
-                                    const SymmetricEllpackView<Number> &A,
-                                    const Number                       *x,
-                                    const Target                       &target)
+      template <typename Value, typename Number, typename Target>
+      void launch_symmetric_ellpack(const Cuda                        &where,
+                                    const SymmetricEllpackView<Value> &A,
+                                    const Number                      *x,
+                                    const Target                      &target)
       {
         if (A.n_rows == 0)
           return;
@@ -361,20 +362,20 @@ namespace PatchFEM
 
   namespace kernels
   {
-    template <typename Number>
-    void vmult(Cuda where, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Cuda where, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
     {
       product::launch_symmetric_ellpack(where, A, src, product::Overwrite<Number>{dst});
     }
 
-    template <typename Number>
-    void vmult_add(Cuda where, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Cuda where, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
     {
       product::launch_symmetric_ellpack(where, A, src, product::Add<Number>{dst});
     }
 
-    template <typename Number>
-    void residual(Cuda where, const SymmetricEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Cuda where, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
     {
       product::launch_symmetric_ellpack(where, A, x, product::Residual<Number>{b, r});
     }
@@ -385,8 +386,8 @@ namespace PatchFEM
       product::launch_symmetric_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
     }
 
-    template <typename Number>
-    void polynomial_step(Cuda where, const SymmetricEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda where, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step)
     {
       product::launch_symmetric_ellpack(where, A, step.y, product::Polynomial<Number>{step});
     }
@@ -398,23 +399,30 @@ namespace PatchFEM
     template void parallel_for(Cuda, std::int64_t, const SymmetricChunksBody &);
     template void parallel_for(Cuda, std::int64_t, const FillShortBody &);
 
-#define INSTANTIATE(Number)                                                                                          \
-  template void vmult<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *);                 \
-  template void vmult_add<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *);             \
-  template void residual<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, const Number *,         \
-                                 Number *);                                                                          \
-  template void cg_product<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *,             \
-                                   const CGView &);                                                                  \
-  template void polynomial_step<Number>(Cuda, const SymmetricEllpackView<Number> &, const PolynomialStep<Number> &); \
-  template void parallel_for(Cuda, std::int64_t, const RowMagnitudeBody<Number> &);                                  \
-  template void parallel_for(Cuda, std::int64_t, const SymmetryCheckBody<Number> &);                                 \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricKindsBody<Number> &);                                \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricPairsBody<Number> &);                                \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricPairCodesBody<Number> &);                            \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricRanksBody<Number> &);                                \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricPartnersBody<Number> &);                             \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricMirrorsBody<Number> &);                              \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricFillBody<Number> &);                                 \
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                        \
+  template void vmult<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, Number *);         \
+  template void vmult_add<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, Number *);     \
+  template void residual<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, const Number *, \
+                                        Number *);                                                                 \
+  template void polynomial_step<Value, Number>(Cuda, const SymmetricEllpackView<Value> &,                          \
+                                               const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
+#define INSTANTIATE(Number)                                                                              \
+  template void cg_product<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *, \
+                                   const CGView &);                                                      \
+  template void parallel_for(Cuda, std::int64_t, const RowMagnitudeBody<Number> &);                      \
+  template void parallel_for(Cuda, std::int64_t, const SymmetryCheckBody<Number> &);                     \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricKindsBody<Number> &);                    \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricPairsBody<Number> &);                    \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricPairCodesBody<Number> &);                \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricRanksBody<Number> &);                    \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricPartnersBody<Number> &);                 \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricMirrorsBody<Number> &);                  \
+  template void parallel_for(Cuda, std::int64_t, const SymmetricFillBody<Number> &);                     \
   template void parallel_for(Cuda, std::int64_t, const SymmetricBlockDiagonalBody<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)

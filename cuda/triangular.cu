@@ -21,7 +21,6 @@ namespace PatchFEM
 
 #define INSTANTIATE_NUMBER(Number)          \
   INSTANTIATE(CompressValuesBody<Number>);  \
-  INSTANTIATE(SSORValuesBody<Number>);      \
   INSTANTIATE(PermuteDiagonalBody<Number>); \
   INSTANTIATE(ToPositionsBody<Number>);     \
   INSTANTIATE(FromPositionsBody<Number>);   \
@@ -31,5 +30,8 @@ namespace PatchFEM
 
     INSTANTIATE_NUMBER(float);
     INSTANTIATE_NUMBER(double);
+    INSTANTIATE(SSORValuesBody<float, float>);
+    INSTANTIATE(SSORValuesBody<double, float>);
+    INSTANTIATE(SSORValuesBody<double, double>);
   } // namespace kernels
 } // namespace PatchFEM

@@ -2,7 +2,6 @@
 #include "grid_system.h"
 #include "lab.h"
 
-#include <patchfem/lac/precondition_mixed.h>
 #include <patchfem/lac/precondition_polynomial.h>
 
 #include <algorithm>
@@ -164,7 +163,7 @@ namespace papers
         jacobi.initialize(*format.second);
         note_solution(report, title + "Jacobi", *format.second, jacobi, system);
         {
-          PreconditionMixed<PreconditionPolynomial> mixed;
+          PreconditionPolynomial<double, float> mixed;
           mixed.initialize(*format.second, {PolynomialKind::least_squares, 6});
           note_solution(report, title + "least squares 6, mixed", *format.second, mixed, system);
         }

@@ -262,15 +262,17 @@ namespace PatchFEM
     };
     // The copy of a sliced matrix has values alone.
     const std::size_t copy = csr ? in_blocks(inner_size) : static_cast<std::size_t>(padding * n_values * inner_size);
-    // Beside the copy in single precision: vectors to work with, or the two triangles, which are made of a sliced matrix.
-    const std::size_t work = (mixed ? copy : 0) + n_dofs * (4 * inner_size + 2 * number_size);
+    // Vectors to work with, and the copy in single precision or the two triangles, which are made of a sliced matrix.
+    const std::size_t work = n_dofs * 6 * number_size;
     if (preconditioner.kind == Kind::polynomial)
-      result.preconditioner = work;
+      result.preconditioner = work + (mixed ? copy : 0);
     if (preconditioner.kind == Kind::ssor)
-      result.preconditioner = work + (csr ? 2 : 1) * in_blocks(inner_size) + n_blocks * 2 * sizeof(int) + n_nodes * 64;
+      result.preconditioner =
+          work + in_blocks(inner_size) + (csr ? in_blocks(number_size) : 0) + n_blocks * 2 * sizeof(int) + n_nodes * 64;
     // Of the lower triangle there are A and R in double and columns, while its scalar rows are taken from a copy.
     if (preconditioner.kind == Kind::cholesky)
-      result.preconditioner = work + 2 * in_scalars(inner_size) + static_cast<std::size_t>(14 * n_values) + n_dofs * 64;
+      result.preconditioner = work + in_scalars(inner_size) + in_scalars(number_size) +
+                              static_cast<std::size_t>(14 * n_values) + n_dofs * 64;
     if (preconditioner.kind == Kind::multigrid)
     {
       // Rows of the prolongator have six or seven blocks, and it is stored with its transpose; those of its product with

@@ -24,8 +24,11 @@ namespace PatchFEM
                       "by deal.II and Trilinos, which is the only one for several MPI ranks.");
     prm.declare_entry(
         "Precision", "auto", Patterns::Selection("auto|double|single|mixed"),
-        "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the preconditioner, which is in "
-        "single precision: it moves half as much, the solution is as accurate as with double. auto is mixed with amg "
+        "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the values that the "
+        "preconditioner "
+        "keeps, and with amg its vectors: these are in single precision, which moves half as much, and the solution is "
+        "as "
+        "accurate as with double. auto is mixed with amg "
         "and double with everything else. single halves the memory of all values, but not every Solver/Tolerance is "
         "in its reach, and one that is not is an error: about 1e-7 is the least for Poisson's equation on a coarse "
         "mesh, and slender elastic bodies do not get to 1e-2. Not with Backend = trilinos; a baseline computes in "

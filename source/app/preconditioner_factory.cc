@@ -5,7 +5,6 @@
 #include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/precondition_ic.h>
 #include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_mixed.h>
 #include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/precondition_ssor.h>
 
@@ -89,30 +88,24 @@ namespace PatchFEM
     }
 
     /**
-     * One whose AdditionalData @p set fills, in single precision under double if it is to be @p mixed; @p look sees it
-     * when it is made.
+     * One whose AdditionalData @p set fills, with values in single precision if it is to be @p mixed; @p look sees it when
+     * it is made.
      */
-    template <template <typename> class Precondition, typename Number, typename Set, typename Look>
+    template <template <typename, typename> class Precondition, typename Number, typename Set, typename Look>
     std::unique_ptr<PreconditionBase<Number>>
     make(const MatrixBase<Number> &matrix, const bool mixed, const Set &set, const Look &look)
     {
-      const auto initialize = [&](auto &preconditioner) {
-        typename std::decay_t<decltype(preconditioner)>::AdditionalData data;
+      const auto initialize = [&](auto result) -> std::unique_ptr<PreconditionBase<Number>> {
+        typename std::decay_t<decltype(*result)>::AdditionalData data;
         set(data);
-        preconditioner.initialize(matrix, data);
+        result->initialize(matrix, data);
+        look(*result);
+        return result;
       };
       if constexpr (std::is_same_v<Number, double>)
         if (mixed)
-        {
-          auto result = std::make_unique<PreconditionMixed<Precondition>>();
-          initialize(*result);
-          look(result->inner());
-          return result;
-        }
-      auto result = std::make_unique<Precondition<Number>>();
-      initialize(*result);
-      look(*result);
-      return result;
+          return initialize(std::make_unique<Precondition<double, float>>());
+      return initialize(std::make_unique<Precondition<Number, Number>>());
     }
   } // namespace
 

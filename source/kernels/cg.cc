@@ -53,15 +53,15 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
-    template <typename Number>
+    template <typename Value, typename Number>
     void cg_residual(Host,
-                     const CGResidual                 mode,
-                     const std::int64_t               n,
-                     const BlockDiagonalView<Number> &D,
-                     const Number                    *q,
-                     Number                          *r,
-                     Number                          *z,
-                     const CGView                    &cg)
+                     const CGResidual                mode,
+                     const std::int64_t              n,
+                     const BlockDiagonalView<Value> &D,
+                     const Number                   *q,
+                     Number                         *r,
+                     Number                         *z,
+                     const CGView                   &cg)
     {
       if (cg.scalars->status != CGStatus::iterating)
         return;
@@ -155,16 +155,24 @@ namespace PatchFEM
         sadd(Host(), n, beta, Number(1), z, p);
     }
 
-#define INSTANTIATE(Number)                                                                                            \
-  template void cg_step_length<Number>(Host, std::int64_t, const Number *, const Number *, const CGView &);            \
-  template void cg_residual<Number>(Host, CGResidual, std::int64_t, const BlockDiagonalView<Number> &, const Number *, \
-                                    Number *, Number *, const CGView &);                                               \
-  template void cg_residual_norm<Number>(Host, CGResidual, std::int64_t, const Number *, Number *, const CGView &);    \
-  template void cg_preconditioned<Number>(Host, CGResidual, std::int64_t, const Number *, const Number *,              \
-                                          const CGView &);                                                             \
+#define INSTANTIATE(Number)                                                                                         \
+  template void cg_step_length<Number>(Host, std::int64_t, const Number *, const Number *, const CGView &);         \
+  template void cg_residual<Number, Number>(Host, CGResidual, std::int64_t, const BlockDiagonalView<Number> &,      \
+                                            const Number *, Number *, Number *, const CGView &);                    \
+  template void cg_residual_norm<Number>(Host, CGResidual, std::int64_t, const Number *, Number *, const CGView &); \
+  template void cg_preconditioned<Number>(Host, CGResidual, std::int64_t, const Number *, const Number *,           \
+                                          const CGView &);                                                          \
   template void cg_direction<Number>(Host, std::int64_t, const Number *, Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE
+    template void cg_residual<float, double>(Host,
+                                             CGResidual,
+                                             std::int64_t,
+                                             const BlockDiagonalView<float> &,
+                                             const double *,
+                                             double *,
+                                             double *,
+                                             const CGView &);
   } // namespace kernels
 } // namespace PatchFEM

@@ -23,13 +23,13 @@ namespace PatchFEM
        * of STREAM's triad with 81 entries a row and from 80 to 88 % with 27 (two cores of a Sapphire Rapids). Requests
        * past the end of the arrays are ignored.
        */
-      template <typename Sum, typename Number>
-      inline Sum row_sum(const CSRView<Number> &A, const std::int64_t row, const Number *x)
+      template <typename Sum, typename Value, typename Number>
+      inline Sum row_sum(const CSRView<Value> &A, const std::int64_t row, const Number *x)
       {
         const std::int64_t begin       = A.row_offsets[row];
         const int          width       = static_cast<int>(A.row_offsets[row + 1] - begin);
         const int         *c           = A.columns + begin;
-        const Number      *v           = A.values + begin;
+        const Value       *v           = A.values + begin;
         Sum                sums[lanes] = {};
         int                k           = 0;
         const auto         request     = [&]() {
@@ -54,24 +54,24 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void vmult(Host, const CSRView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Host, const CSRView<Value> &A, const Number *src, Number *dst)
     {
 #pragma omp parallel for schedule(static)
       for (int row = 0; row < A.n_rows; ++row)
         dst[row] = row_sum<Number>(A, row, src);
     }
 
-    template <typename Number>
-    void vmult_add(Host, const CSRView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Host, const CSRView<Value> &A, const Number *src, Number *dst)
     {
 #pragma omp parallel for schedule(static)
       for (int row = 0; row < A.n_rows; ++row)
         dst[row] += row_sum<Number>(A, row, src);
     }
 
-    template <typename Number>
-    void residual(Host, const CSRView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Host, const CSRView<Value> &A, const Number *x, const Number *b, Number *r)
     {
 #pragma omp parallel for schedule(static)
       for (int row = 0; row < A.n_rows; ++row)
@@ -102,8 +102,8 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
-    template <typename Number>
-    void polynomial_step(Host, const CSRView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const CSRView<Value> &A, const PolynomialStep<Number> &step)
     {
 #pragma omp parallel for schedule(static)
       for (int row = 0; row < A.n_rows; ++row)
@@ -135,12 +135,18 @@ namespace PatchFEM
       }
     }
 
-#define INSTANTIATE(Number)                                                                                  \
-  template void vmult<Number>(Host, const CSRView<Number> &, const Number *, Number *);                      \
-  template void vmult_add<Number>(Host, const CSRView<Number> &, const Number *, Number *);                  \
-  template void residual<Number>(Host, const CSRView<Number> &, const Number *, const Number *, Number *);   \
-  template void cg_product<Number>(Host, const CSRView<Number> &, const Number *, Number *, const CGView &); \
-  template void polynomial_step<Number>(Host, const CSRView<Number> &, const PolynomialStep<Number> &);
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                      \
+  template void vmult<Value, Number>(Host, const CSRView<Value> &, const Number *, Number *);                    \
+  template void vmult_add<Value, Number>(Host, const CSRView<Value> &, const Number *, Number *);                \
+  template void residual<Value, Number>(Host, const CSRView<Value> &, const Number *, const Number *, Number *); \
+  template void polynomial_step<Value, Number>(Host, const CSRView<Value> &, const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
+#define INSTANTIATE(Number) \
+  template void cg_product<Number>(Host, const CSRView<Number> &, const Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

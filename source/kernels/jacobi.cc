@@ -49,8 +49,8 @@ namespace PatchFEM
       });
     }
 
-    template <typename Number>
-    void vmult(Host, const BlockDiagonalView<Number> &D, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Host, const BlockDiagonalView<Value> &D, const Number *src, Number *dst)
     {
       with_block_size(D.block_size, [&](auto size) {
         constexpr int static_size = decltype(size)::value;
@@ -70,9 +70,10 @@ namespace PatchFEM
 
 #define INSTANTIATE(Number)                                                                                           \
   template void invert_block_diagonal<Number>(Host, int, int, std::int64_t, const Number *, double, Number *, int *); \
-  template void vmult<Number>(Host, const BlockDiagonalView<Number> &, const Number *, Number *);
+  template void vmult<Number, Number>(Host, const BlockDiagonalView<Number> &, const Number *, Number *);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE
+    template void vmult<float, double>(Host, const BlockDiagonalView<float> &, const double *, double *);
   } // namespace kernels
 } // namespace PatchFEM

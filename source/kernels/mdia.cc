@@ -17,10 +17,10 @@ namespace PatchFEM
        * Calls @p use(row, sum) for the rows of slice @p s. The innermost loop runs over rows, so that columns are read
        * contiguously and only the source is gathered.
        */
-      template <typename Sum, typename Number, typename Use>
-      inline void slice_product(const MDIAView<Number> &A, const int s, const Number *__restrict__ x, const Use &use)
+      template <typename Sum, typename Value, typename Number, typename Use>
+      inline void slice_product(const MDIAView<Value> &A, const int s, const Number *__restrict__ x, const Use &use)
       {
-        constexpr int      h      = MDIAView<Number>::slice_height;
+        constexpr int      h      = MDIAView<Value>::slice_height;
         const std::int64_t first  = std::int64_t(s) * h;
         const int          n      = static_cast<int>(std::min<std::int64_t>(h, A.n_rows - first));
         const int          width  = A.slice_width(s);
@@ -43,8 +43,8 @@ namespace PatchFEM
                              static_cast<Sum>(A.constant) * sums[r]);
       }
 
-      template <typename Sum, typename Number, typename Use>
-      inline void product(const MDIAView<Number> &A, const Number *x, const Use &use)
+      template <typename Sum, typename Value, typename Number, typename Use>
+      inline void product(const MDIAView<Value> &A, const Number *x, const Use &use)
       {
         const int n_slices = A.n_slices();
 #pragma omp parallel for schedule(static)
@@ -53,20 +53,20 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void vmult(Host, const MDIAView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Host, const MDIAView<Value> &A, const Number *src, Number *dst)
     {
       product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
     }
 
-    template <typename Number>
-    void vmult_add(Host, const MDIAView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Host, const MDIAView<Value> &A, const Number *src, Number *dst)
     {
       product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
     }
 
-    template <typename Number>
-    void residual(Host, const MDIAView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Host, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r)
     {
       product<double>(A, x, [=](const std::int64_t row, const double sum) {
         r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
@@ -97,18 +97,24 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
-    template <typename Number>
-    void polynomial_step(Host, const MDIAView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const MDIAView<Value> &A, const PolynomialStep<Number> &step)
     {
       product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
     }
 
-#define INSTANTIATE(Number)                                                                                   \
-  template void vmult<Number>(Host, const MDIAView<Number> &, const Number *, Number *);                      \
-  template void vmult_add<Number>(Host, const MDIAView<Number> &, const Number *, Number *);                  \
-  template void residual<Number>(Host, const MDIAView<Number> &, const Number *, const Number *, Number *);   \
-  template void cg_product<Number>(Host, const MDIAView<Number> &, const Number *, Number *, const CGView &); \
-  template void polynomial_step<Number>(Host, const MDIAView<Number> &, const PolynomialStep<Number> &);
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                       \
+  template void vmult<Value, Number>(Host, const MDIAView<Value> &, const Number *, Number *);                    \
+  template void vmult_add<Value, Number>(Host, const MDIAView<Value> &, const Number *, Number *);                \
+  template void residual<Value, Number>(Host, const MDIAView<Value> &, const Number *, const Number *, Number *); \
+  template void polynomial_step<Value, Number>(Host, const MDIAView<Value> &, const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
+#define INSTANTIATE(Number) \
+  template void cg_product<Number>(Host, const MDIAView<Number> &, const Number *, Number *, const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -42,9 +42,9 @@ namespace PatchFEM
     }
 
     /** The same and z = d r; part becomes r.r, r.z. */
-    template <bool update, typename Number>
+    template <bool update, typename Value, typename Number>
     inline void residual_of_range(const Number       alpha,
-                                  const Number      *d,
+                                  const Value       *d,
                                   const Number      *q,
                                   Number            *r,
                                   Number            *z,
@@ -57,7 +57,7 @@ namespace PatchFEM
       for (std::int64_t i = begin; i < end; ++i)
       {
         const Number r_i = update ? r[i] - alpha * q[i] : q[i];
-        const Number z_i = d[i] * r_i;
+        const Number z_i = static_cast<Number>(d[i]) * r_i;
         r[i]             = r_i;
         z[i]             = z_i;
         r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);

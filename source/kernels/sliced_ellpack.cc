@@ -38,15 +38,15 @@ namespace PatchFEM
       constexpr int ahead = 512; ///< values or columns, in slices of 32
 
       /** The sums of a slice of 32 rows of scalars whose columns are known by steps. */
-      template <typename Sum, typename Number>
-      inline void slice_sums_by_steps(const SlicedEllpackView<Number> &A,
-                                      const std::int64_t               begin,
-                                      const int                        width,
+      template <typename Sum, typename Value, typename Number>
+      inline void slice_sums_by_steps(const SlicedEllpackView<Value> &A,
+                                      const std::int64_t              begin,
+                                      const int                       width,
                                       const Number *__restrict__ x,
                                       Sum *__restrict__ sums)
       {
         const std::uint16_t *__restrict__ step = A.column_steps + begin;
-        const Number *__restrict__ v           = A.values + begin;
+        const Value *__restrict__ v            = A.values + begin;
         int column[32];
         for (int r = 0; r < 32; ++r)
           column[r] = A.columns[begin + r] - 1;
@@ -68,23 +68,23 @@ namespace PatchFEM
        * loop runs over rows, so that values and columns are read contiguously and only the source is gathered. Zeros in
        * sizes mean "known at run time".
        */
-      template <int BR, int BC, int H, typename Sum, typename Number>
-      inline void slice_sums(const SlicedEllpackView<Number> &A,
-                             const int                        s,
-                             const int                        first,
-                             const int                        count,
+      template <int BR, int BC, int H, typename Sum, typename Value, typename Number>
+      inline void slice_sums(const SlicedEllpackView<Value> &A,
+                             const int                       s,
+                             const int                       first,
+                             const int                       count,
                              const Number *__restrict__ x,
                              Sum *__restrict__ sums)
       {
-        const int          h         = H > 0 ? H : A.slice_height;
-        const int          n         = H > 0 ? H : count;
-        const int          br        = BR > 0 ? BR : A.block_rows;
-        const int          bc        = BC > 0 ? BC : A.block_columns;
-        const std::int64_t begin     = A.slice_offsets[s];
-        const int          width     = A.slice_width(s);
-        const std::int64_t next      = H > 0 ? ahead : std::int64_t(br) * bc * h; // of values; else in the next block
-        const int *__restrict__ c    = A.columns + begin + first;
-        const Number *__restrict__ v = A.values + begin * br * bc + first;
+        const int          h        = H > 0 ? H : A.slice_height;
+        const int          n        = H > 0 ? H : count;
+        const int          br       = BR > 0 ? BR : A.block_rows;
+        const int          bc       = BC > 0 ? BC : A.block_columns;
+        const std::int64_t begin    = A.slice_offsets[s];
+        const int          width    = A.slice_width(s);
+        const std::int64_t next     = H > 0 ? ahead : std::int64_t(br) * bc * h; // of values; else in the next block
+        const int *__restrict__ c   = A.columns + begin + first;
+        const Value *__restrict__ v = A.values + begin * br * bc + first;
         for (int i = 0; i < br * n; ++i)
           sums[i] = 0;
         if constexpr (BR == 1 && BC == 1 && H == 32)
@@ -101,7 +101,7 @@ namespace PatchFEM
               gathered[r] = static_cast<Sum>(x[c[r] * bc + b]);
             for (int a = 0; a < br; ++a)
             {
-              const Number *__restrict__ entry = v + std::int64_t(a * bc + b) * h;
+              const Value *__restrict__ entry = v + std::int64_t(a * bc + b) * h;
               prefetch(entry, next, n);
 #pragma omp simd
               for (int r = 0; r < n; ++r)
@@ -112,17 +112,17 @@ namespace PatchFEM
       }
 
       /** How many strips a slice is cut into, each of which is worked on by one thread. */
-      template <int H, typename Number>
-      inline int strips_per_slice(const SlicedEllpackView<Number> &A)
+      template <int H, typename Value>
+      inline int strips_per_slice(const SlicedEllpackView<Value> &A)
       {
         const int strip = strip_rows(A.block_rows);
         return H > 0 ? 1 : A.slice_height / strip + (A.slice_height % strip != 0);
       }
 
       /** Calls @p use(row, sum) for every scalar row of a strip, rows of a block together. */
-      template <int BR, int BC, int H, typename Sum, typename Number, typename Use>
+      template <int BR, int BC, int H, typename Sum, typename Value, typename Number, typename Use>
       inline void
-      strip_product(const SlicedEllpackView<Number> &A, const std::int64_t i, const Number *x, const Use &use)
+      strip_product(const SlicedEllpackView<Value> &A, const std::int64_t i, const Number *x, const Use &use)
       {
         const int br    = BR > 0 ? BR : A.block_rows;
         const int h     = H > 0 ? H : A.slice_height;
@@ -142,8 +142,8 @@ namespace PatchFEM
       }
 
       /** Calls @p run with the sizes as compile-time constants where there is a tuned variant. */
-      template <typename Number, typename Run>
-      inline void with_sizes(const SlicedEllpackView<Number> &A, const Run &run)
+      template <typename Value, typename Run>
+      inline void with_sizes(const SlicedEllpackView<Value> &A, const Run &run)
       {
         using std::integral_constant;
         const auto size = [&](auto br, auto bc) {
@@ -173,8 +173,8 @@ namespace PatchFEM
           size(integral_constant<int, 0>(), integral_constant<int, 0>());
       }
 
-      template <typename Sum, typename Number, typename Use>
-      inline void product(const SlicedEllpackView<Number> &A, const Number *x, const Use &use)
+      template <typename Sum, typename Value, typename Number, typename Use>
+      inline void product(const SlicedEllpackView<Value> &A, const Number *x, const Use &use)
       {
         // Fewer entries than this take less time than threads need to start and to meet again: exact triangular solves
         // call this for thousands of levels of some rows each.
@@ -190,20 +190,20 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void vmult(Host, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
     {
       product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
     }
 
-    template <typename Number>
-    void vmult_add(Host, const SlicedEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
     {
       product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
     }
 
-    template <typename Number>
-    void residual(Host, const SlicedEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Host, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
     {
       product<double>(A, x, [=](const std::int64_t row, const double sum) {
         r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
@@ -239,8 +239,8 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
-    template <typename Number>
-    void polynomial_step(Host, const SlicedEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step)
     {
       product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
     }
@@ -303,11 +303,18 @@ namespace PatchFEM
         }
     }
 
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                     \
+  template void vmult<Value, Number>(Host, const SlicedEllpackView<Value> &, const Number *, Number *);         \
+  template void vmult_add<Value, Number>(Host, const SlicedEllpackView<Value> &, const Number *, Number *);     \
+  template void residual<Value, Number>(Host, const SlicedEllpackView<Value> &, const Number *, const Number *, \
+                                        Number *);                                                              \
+  template void polynomial_step<Value, Number>(Host, const SlicedEllpackView<Value> &, const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
 #define INSTANTIATE(Number)                                                                                            \
-  template void vmult<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                      \
-  template void vmult_add<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *);                  \
-  template void residual<Number>(Host, const SlicedEllpackView<Number> &, const Number *, const Number *, Number *);   \
-  template void polynomial_step<Number>(Host, const SlicedEllpackView<Number> &, const PolynomialStep<Number> &);      \
   template void cg_product<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
   template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
     INSTANTIATE(float)

@@ -17,11 +17,11 @@ namespace PatchFEM
        * Calls @p use(row, sum) for the rows of patch @p p. The sums of the patch, @p y, and its part of the source stay in
        * the first-level cache, so both products of a block are added as soon as it is read.
        */
-      template <int b, typename Sum, typename Number, typename Use>
+      template <int b, typename Sum, typename Value, typename Number, typename Use>
       inline void patch_product(
-          const SymmetricEllpackView<Number> &A, const int p, const Number *__restrict__ x, Sum *y, const Use &use)
+          const SymmetricEllpackView<Value> &A, const int p, const Number *__restrict__ x, Sum *y, const Use &use)
       {
-        constexpr int      h = SymmetricEllpackView<Number>::slice_height, n_diagonal = b * (b + 1) / 2;
+        constexpr int      h = SymmetricEllpackView<Value>::slice_height, n_diagonal = b * (b + 1) / 2;
         const int          n           = A.n_rows_of(p);
         const std::int64_t first_row   = std::int64_t(p) * A.patch_rows;
         const Number *__restrict__ own = x + first_row * b;
@@ -52,7 +52,7 @@ namespace PatchFEM
           for (int k = 0; k < width; ++k)
           {
             const std::uint16_t *columns = A.columns + begin + k * h;
-            const Number        *values  = A.values + (begin + k * h) * (b * b);
+            const Value         *values  = A.values + (begin + k * h) * (b * b);
             for (int r = 0; r < n_lanes; ++r)
               if (k < n_blocks[r])
               {
@@ -93,8 +93,8 @@ namespace PatchFEM
         }
       }
 
-      template <typename Sum, typename Number, typename Use>
-      void product(const SymmetricEllpackView<Number> &A, const Number *x, const Use &use)
+      template <typename Sum, typename Value, typename Number, typename Use>
+      void product(const SymmetricEllpackView<Value> &A, const Number *x, const Use &use)
       {
         const int n_patches = A.n_patches();
         with_symmetric_block_size(A.block_size, [&](auto b) {
@@ -109,20 +109,20 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void vmult(Host, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
     {
       product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
     }
 
-    template <typename Number>
-    void vmult_add(Host, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number>
+    void vmult_add(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
     {
       product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
     }
 
-    template <typename Number>
-    void residual(Host, const SymmetricEllpackView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Value, typename Number>
+    void residual(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
     {
       product<double>(A, x, [=](const std::int64_t row, const double sum) {
         r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
@@ -157,20 +157,27 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
-    template <typename Number>
-    void polynomial_step(Host, const SymmetricEllpackView<Number> &A, const PolynomialStep<Number> &step)
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step)
     {
       product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
     }
 
-#define INSTANTIATE(Number)                                                                                  \
-  template void vmult<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *);         \
-  template void vmult_add<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *);     \
-  template void residual<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, const Number *, \
-                                 Number *);                                                                  \
-  template void cg_product<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *,     \
-                                   const CGView &);                                                          \
-  template void polynomial_step<Number>(Host, const SymmetricEllpackView<Number> &, const PolynomialStep<Number> &);
+#define INSTANTIATE_PRODUCTS(Value, Number)                                                                        \
+  template void vmult<Value, Number>(Host, const SymmetricEllpackView<Value> &, const Number *, Number *);         \
+  template void vmult_add<Value, Number>(Host, const SymmetricEllpackView<Value> &, const Number *, Number *);     \
+  template void residual<Value, Number>(Host, const SymmetricEllpackView<Value> &, const Number *, const Number *, \
+                                        Number *);                                                                 \
+  template void polynomial_step<Value, Number>(Host, const SymmetricEllpackView<Value> &,                          \
+                                               const PolynomialStep<Number> &);
+    INSTANTIATE_PRODUCTS(float, float)
+    INSTANTIATE_PRODUCTS(float, double)
+    INSTANTIATE_PRODUCTS(double, double)
+#undef INSTANTIATE_PRODUCTS
+
+#define INSTANTIATE(Number)                                                                              \
+  template void cg_product<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *, \
+                                   const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -140,9 +140,14 @@ namespace PatchFEM
     const CGView       cg       = view();
     const std::int64_t n        = r.size();
     const auto        *diagonal = system.preconditioner.block_diagonal();
+    const auto        *rounded  = system.preconditioner.single_block_diagonal();
+    const auto         fused    = [&](const auto &D) {
+      dispatch(backend, [&](auto where) { kernels::cg_residual(where, mode, n, D, q.data(), r.data(), z.data(), cg); });
+    };
     if (diagonal != nullptr)
-      dispatch(backend,
-               [&](auto where) { kernels::cg_residual(where, mode, n, *diagonal, q.data(), r.data(), z.data(), cg); });
+      fused(*diagonal);
+    else if (rounded != nullptr)
+      fused(*rounded);
     else
     {
       dispatch(backend, [&](auto where) { kernels::cg_residual_norm(where, mode, n, q.data(), r.data(), cg); });

@@ -36,8 +36,9 @@ namespace PatchFEM
     }
   } // namespace
 
-  template <typename Number>
-  void PreconditionIC<Number>::initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
+  template <typename Number, typename Value>
+  void PreconditionIC<Number, Value>::initialize(const MatrixBase<Number> &matrix,
+                                                 const AdditionalData     &additional_data)
   {
     require(additional_data.shift >= 0. && additional_data.shift <= largest_shift,
             "The shift of an incomplete Cholesky factorisation must not be negative or above 1000.");
@@ -90,8 +91,8 @@ namespace PatchFEM
     this->order    = this->n_sweeps > 0 ? std::move(natural) : std::move(levels);
     this->reinit_triangles(A, this->n_sweeps > 0 ? 32 : 1);
     run(place, n,
-        kernels::FactorValuesBody<Number>{pattern.view(), R.data(), this->order.position.data(), this->lower.view(),
-                                          this->upper.view(), this->lower.row_lengths(), this->upper.row_lengths()});
+        kernels::FactorValuesBody<Value>{pattern.view(), R.data(), this->order.position.data(), this->lower.view(),
+                                         this->upper.view(), this->lower.row_lengths(), this->upper.row_lengths()});
     this->D_values.reinit(place, n);
     run(place, n,
         kernels::InversePivotBody<Number>{pivots.data(), this->order.row_of_position.data(), this->D_values.data()});
@@ -100,4 +101,5 @@ namespace PatchFEM
 
   template class PreconditionIC<float>;
   template class PreconditionIC<double>;
+  template class PreconditionIC<double, float>;
 } // namespace PatchFEM

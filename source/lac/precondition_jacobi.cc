@@ -12,8 +12,8 @@ namespace PatchFEM
     dst.equ(Number(1), src);
   }
 
-  template <typename Number>
-  void BlockDiagonalInverse<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  template <typename Number, typename Value>
+  void BlockDiagonalInverse<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
     const std::size_t size = std::size_t(inverse.n_blocks) * inverse.block_size;
     require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
@@ -22,11 +22,11 @@ namespace PatchFEM
     dispatch(values.backend(), [&](auto where) { kernels::vmult(where, inverse, src.data(), dst.data()); });
   }
 
-  template <typename Number>
+  template <typename Number, typename Value>
   template <typename MatrixNumber>
-  void BlockDiagonalInverse<Number>::compute(const MatrixBase<MatrixNumber> &matrix,
-                                             const int                       block_size,
-                                             const double                    relaxation)
+  void BlockDiagonalInverse<Number, Value>::compute(const MatrixBase<MatrixNumber> &matrix,
+                                                    const int                       block_size,
+                                                    const double                    relaxation)
   {
     require(relaxation > 0., "The relaxation of a Jacobi preconditioner must be positive.");
     require(matrix.n_rows() % block_size == 0,
@@ -51,7 +51,7 @@ namespace PatchFEM
                                                   : "The diagonal block of the matrix that holds row " +
                                                         std::to_string(row) + " is not positive definite at this row.");
     };
-    if constexpr (std::is_same_v<Number, MatrixNumber>)
+    if constexpr (std::is_same_v<Value, MatrixNumber>)
       invert(values);
     else
     {
@@ -69,7 +69,9 @@ namespace PatchFEM
   template class PreconditionIdentity<double>;
   template class BlockDiagonalInverse<float>;
   template class BlockDiagonalInverse<double>;
+  template class BlockDiagonalInverse<double, float>;
   template void BlockDiagonalInverse<float>::compute(const MatrixBase<float> &, int, double);
   template void BlockDiagonalInverse<float>::compute(const MatrixBase<double> &, int, double);
   template void BlockDiagonalInverse<double>::compute(const MatrixBase<double> &, int, double);
+  template void BlockDiagonalInverse<double, float>::compute(const MatrixBase<double> &, int, double);
 } // namespace PatchFEM

@@ -8,8 +8,9 @@
 
 namespace PatchFEM
 {
-  template <typename Number>
-  void PreconditionPolynomial<Number>::initialize(const MatrixBase<Number> &A, const AdditionalData &additional_data)
+  template <typename Number, typename Value>
+  void PreconditionPolynomial<Number, Value>::initialize(const MatrixBase<Number> &given,
+                                                         const AdditionalData     &additional_data)
   {
     const double ratio = additional_data.eigenvalue_ratio;
     require(additional_data.order >= 1 && additional_data.order <= kernels::max_polynomial_order,
@@ -19,11 +20,21 @@ namespace PatchFEM
     require(ratio == 0. || ratio > 1., "The interval of a polynomial is empty: its eigenvalue ratio must be above 1.");
     require(additional_data.kind != PolynomialKind::chebyshev || ratio < HUGE_VAL,
             "Chebyshev's polynomial needs an interval that does not begin at 0: its eigenvalue ratio must be finite.");
-    require(A.n_rows() == A.n_columns(), "A polynomial preconditioner needs a square matrix.");
+    require(given.n_rows() == given.n_columns(), "A polynomial preconditioner needs a square matrix.");
 
-    const Backend &place = A.backend();
+    const Backend &place = given.backend();
     matrix               = nullptr; // what is left if the matrix is refused
+    copy                 = nullptr;
     data                 = additional_data;
+    std::unique_ptr<const RoundedMatrix> rounded;
+    if constexpr (!std::is_same_v<Number, Value>)
+      rounded = std::make_unique<const RoundedMatrix>(given);
+    const auto &A = [&]() -> const MatrixBase<Number> & {
+      if constexpr (std::is_same_v<Number, Value>)
+        return given;
+      else
+        return *rounded;
+    }();
     D_inverse.initialize(A);
     LargestEigenvalue<Number> lanczos;
     lanczos.compute(A, D_inverse, static_cast<int>(data.lanczos_steps));
@@ -40,11 +51,12 @@ namespace PatchFEM
             "The matrix is not positive definite and finite: Lanczos' iteration finds " + std::to_string(b) +
                 " for the largest eigenvalue of D^-1 A.");
     work.reinit(place, A.n_rows(), true);
+    copy   = std::move(rounded);
     matrix = &A;
   }
 
-  template <typename Number>
-  void PreconditionPolynomial<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  template <typename Number, typename Value>
+  void PreconditionPolynomial<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
     require(matrix != nullptr, "A polynomial preconditioner was applied before it was initialized.");
     require(dst.size() == work.size() && src.size() == work.size() && dst.backend() == work.backend() &&
@@ -65,28 +77,30 @@ namespace PatchFEM
     }
   }
 
-  template <typename Number>
-  std::pair<double, double> PreconditionPolynomial<Number>::interval() const
+  template <typename Number, typename Value>
+  std::pair<double, double> PreconditionPolynomial<Number, Value>::interval() const
   {
     const std::size_t begin = coefficients.size() - 2;
     return {coefficients.read(begin), coefficients.read(begin + 1)};
   }
 
-  template <typename Number>
-  std::string PreconditionPolynomial<Number>::name() const
+  template <typename Number, typename Value>
+  std::string PreconditionPolynomial<Number, Value>::name() const
   {
     const std::string kind = data.kind == PolynomialKind::neumann         ? "neumann"
                              : data.kind == PolynomialKind::least_squares ? "least squares"
                                                                           : "chebyshev";
-    return kind + " polynomial of order " + std::to_string(data.order);
+    return this->template with_precision<Value>(kind + " polynomial of order " + std::to_string(data.order));
   }
 
-  template <typename Number>
-  std::size_t PreconditionPolynomial<Number>::memory_consumption() const
+  template <typename Number, typename Value>
+  std::size_t PreconditionPolynomial<Number, Value>::memory_consumption() const
   {
-    return D_inverse.memory_consumption() + coefficients.memory_consumption() + work.memory_consumption();
+    return D_inverse.memory_consumption() + coefficients.memory_consumption() + work.memory_consumption() +
+           (copy != nullptr ? copy->values_memory_consumption() : 0);
   }
 
   template class PreconditionPolynomial<float>;
   template class PreconditionPolynomial<double>;
+  template class PreconditionPolynomial<double, float>;
 } // namespace PatchFEM

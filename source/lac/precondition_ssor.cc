@@ -7,8 +7,9 @@
 
 namespace PatchFEM
 {
-  template <typename Number>
-  void PreconditionSSOR<Number>::initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
+  template <typename Number, typename Value>
+  void PreconditionSSOR<Number, Value>::initialize(const MatrixBase<Number> &matrix,
+                                                   const AdditionalData     &additional_data)
   {
     const double omega = additional_data.relaxation;
     require(omega > 0. && omega < 2., "The relaxation of SSOR must be above 0 and below 2.");
@@ -34,9 +35,9 @@ namespace PatchFEM
     const BlockDiagonalView<Number> &D_inverse = *D.block_diagonal();
     const int                        b = D_inverse.block_size, n = this->order.n_positions();
     run(place, D_inverse.n_blocks,
-        kernels::SSORValuesBody<Number>{A.view(), A.row_lengths(), D_inverse, omega, this->order.phase.data(),
-                                        this->order.position.data(), this->lower.view(), this->upper.view(),
-                                        this->lower.row_lengths(), this->upper.row_lengths()});
+        kernels::SSORValuesBody<Number, Value>{A.view(), A.row_lengths(), D_inverse, omega, this->order.phase.data(),
+                                               this->order.position.data(), this->lower.view(), this->upper.view(),
+                                               this->lower.row_lengths(), this->upper.row_lengths()});
     this->D_values.reinit(place, std::size_t(n) * (b * (b + 1) / 2));
     run(place, n,
         kernels::PermuteDiagonalBody<Number>{D_inverse, omega * (2. - omega), this->order.row_of_position.data(), n,
@@ -46,4 +47,5 @@ namespace PatchFEM
 
   template class PreconditionSSOR<float>;
   template class PreconditionSSOR<double>;
+  template class PreconditionSSOR<double, float>;
 } // namespace PatchFEM

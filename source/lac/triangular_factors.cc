@@ -95,20 +95,20 @@ namespace PatchFEM
     sort(1);
   }
 
-  template <typename Number>
-  void TriangularFactors<Number>::clear()
+  template <typename Number, typename Value>
+  void TriangularFactors<Number, Value>::clear()
   {
     order     = PhaseOrder();
-    lower     = SlicedEllpackMatrix<Number>();
-    upper     = SlicedEllpackMatrix<Number>();
+    lower     = SlicedEllpackMatrix<Value>();
+    upper     = SlicedEllpackMatrix<Value>();
     D_inverse = {0, 1, 0, nullptr};
     D_values.release();
     y = Vector<Number>();
     w = Vector<Number>();
   }
 
-  template <typename Number>
-  void TriangularFactors<Number>::reinit_triangles(const SlicedEllpackMatrix<Number> &A, const int slice_height)
+  template <typename Number, typename Value>
+  void TriangularFactors<Number, Value>::reinit_triangles(const SlicedEllpackMatrix<Number> &A, const int slice_height)
   {
     const Backend               &place   = A.backend();
     const kernels::SlicedPattern pattern = sliced_pattern(A);
@@ -149,19 +149,19 @@ namespace PatchFEM
   }
 
   /** y = y - R y for the rows of one phase. */
-  template <typename Number>
-  void TriangularFactors<Number>::solve_phase(const SlicedEllpackMatrix<Number> &R, const int phase) const
+  template <typename Number, typename Value>
+  void TriangularFactors<Number, Value>::solve_phase(const SlicedEllpackMatrix<Value> &R, const int phase) const
   {
-    SlicedEllpackView<Number> rows  = R.view();
-    const int                 first = order.first[phase];
-    rows.n_rows                     = order.first[phase + 1] - first;
+    SlicedEllpackView<Value> rows  = R.view();
+    const int                first = order.first[phase];
+    rows.n_rows                    = order.first[phase + 1] - first;
     rows.slice_offsets += first / rows.slice_height;
     Number *const y_phase = y.data() + std::int64_t(first) * rows.block_rows;
     dispatch(R.backend(), [&](auto where) { kernels::residual(where, rows, y.data(), y_phase, y_phase); });
   }
 
-  template <typename Number>
-  void TriangularFactors<Number>::solve_by_phases(Vector<Number> &dst, const Vector<Number> &src) const
+  template <typename Number, typename Value>
+  void TriangularFactors<Number, Value>::solve_by_phases(Vector<Number> &dst, const Vector<Number> &src) const
   {
     const Backend &place = src.backend();
     const int      b     = D_inverse.block_size;
@@ -176,8 +176,8 @@ namespace PatchFEM
         kernels::FromPositionsBody<Number>{order.position.data(), b, y.data(), dst.data()});
   }
 
-  template <typename Number>
-  void TriangularFactors<Number>::sweep(Vector<Number> &dst, const Vector<Number> &src) const
+  template <typename Number, typename Value>
+  void TriangularFactors<Number, Value>::sweep(Vector<Number> &dst, const Vector<Number> &src) const
   {
     const Backend &place = src.backend();
     if (n_sweeps == 1)
@@ -186,7 +186,7 @@ namespace PatchFEM
       return;
     }
     // to = r - R from, n times and each time the other of two vectors; returns where the last one is.
-    const auto walk = [&](const SlicedEllpackMatrix<Number> &R, const int n, const Number *r, Number *one,
+    const auto walk = [&](const SlicedEllpackMatrix<Value> &R, const int n, const Number *r, Number *one,
                           Number *other) {
       const Number *from = r;
       for (int k = 0; k < n; ++k, std::swap(one, other))
@@ -198,14 +198,15 @@ namespace PatchFEM
     };
     // The last sweep forward and D^-1 in one kernel: of a polynomial's step with c_0 = -1, c_1 = 1 and y_{k-1} = 0 there
     // is left D^-1 (r - R y).
-    const Number *forward = walk(lower, n_sweeps - 2, src.data(), dst.data(), w.data());
-    lower.polynomial_step({sweep_step.data(), D_inverse.values, src.data(), forward, y.data(), true});
+    const Number                *forward = walk(lower, n_sweeps - 2, src.data(), dst.data(), w.data());
+    const PolynomialStep<Number> last{sweep_step.data(), D_inverse.values, src.data(), forward, y.data(), true};
+    dispatch(place, [&](auto where) { kernels::polynomial_step(where, lower.view(), last); });
     const bool even = n_sweeps % 2 == 0;
     walk(upper, n_sweeps - 1, y.data(), even ? dst.data() : w.data(), even ? w.data() : dst.data());
   }
 
-  template <typename Number>
-  void TriangularFactors<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  template <typename Number, typename Value>
+  void TriangularFactors<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
     const std::size_t size = order.position.size() * D_inverse.block_size;
     require(!order.first.empty(), "A preconditioner was applied before it was initialized.");
@@ -220,8 +221,8 @@ namespace PatchFEM
       solve_by_phases(dst, src);
   }
 
-  template <typename Number>
-  std::size_t TriangularFactors<Number>::memory_consumption() const
+  template <typename Number, typename Value>
+  std::size_t TriangularFactors<Number, Value>::memory_consumption() const
   {
     return order.memory_consumption() + lower.memory_consumption() + upper.memory_consumption() +
            D_values.memory_consumption() + y.memory_consumption() + w.memory_consumption();
@@ -229,6 +230,7 @@ namespace PatchFEM
 
   template class TriangularFactors<float>;
   template class TriangularFactors<double>;
+  template class TriangularFactors<double, float>;
   template void PhaseOrder::reinit_colours(const SlicedEllpackMatrix<float> &);
   template void PhaseOrder::reinit_colours(const SlicedEllpackMatrix<double> &);
   template void PhaseOrder::reinit_levels(const SlicedEllpackMatrix<float> &);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend_names.h"
-#include "lac_cases.h"
+#include "product_cases.h"
 
 #include <patchfem/lac/coordinate_matrix.h>
 #include <patchfem/lac/sliced_ellpack_matrix.h>
@@ -12,6 +12,7 @@
 #include <memory>
 
 using namespace PatchFEM;
+using cases::check_products;
 
 class MatrixTest : public BackendTest
 {};
@@ -19,38 +20,6 @@ PATCHFEM_INSTANTIATE_BACKENDS(MatrixTest);
 
 namespace
 {
-  /** Every product of @p A against plain loops, outputs filled with NaN first. */
-  template <typename Number>
-  void check_products(const MatrixBase<Number> &A, const HostCSR<Number> &reference, const std::string &what)
-  {
-    SCOPED_TRACE(what);
-    const Backend            &where = A.backend();
-    const std::vector<double> x0    = cases::random_values(reference.n_columns, 5);
-    const std::vector<Number> x     = cases::to<Number>(x0);
-    const std::vector<double> x_rounded(x.begin(), x.end());
-    const std::vector<double> expected  = cases::product(reference, x_rounded);
-    const double              tolerance = 20 * 40 * std::numeric_limits<Number>::epsilon();
-    const Vector<Number>      src(where, x);
-
-    Vector<Number> dst(where, cases::not_a_number<Number>(reference.n_rows));
-    A.vmult(dst, src);
-    std::vector<Number> result = dst.copy_to_host();
-    for (int i = 0; i < reference.n_rows; ++i)
-      ASSERT_NEAR(result[i], expected[i], tolerance) << "row " << i;
-
-    dst = Number(1);
-    A.vmult_add(dst, src);
-    result = dst.copy_to_host();
-    for (int i = 0; i < reference.n_rows; ++i)
-      ASSERT_NEAR(result[i], 1. + expected[i], tolerance) << "row " << i;
-
-    Vector<Number> r(where, cases::not_a_number<Number>(reference.n_rows));
-    A.residual(r, src, Vector<Number>(where, std::vector<Number>(reference.n_rows, Number(2))));
-    result = r.copy_to_host();
-    for (int i = 0; i < reference.n_rows; ++i)
-      ASSERT_NEAR(result[i], 2. - expected[i], tolerance) << "row " << i;
-  }
-
   template <typename Number>
   void expect_equal(const HostCSR<Number> &a, const HostCSR<Number> &b)
   {

@@ -6,7 +6,6 @@
 #include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/precondition_ic.h>
 #include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_mixed.h>
 #include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/precondition_ssor.h>
 
@@ -130,17 +129,17 @@ TEST_P(MDIAMatrixTest, SolvesLikeOtherFormats)
     M.initialize(matrix, data);
     EXPECT_EQ(cases::solve_ones<double>(matrix, M).n_iterations, expected) << M.name();
   };
-  PreconditionJacobi<double>                jacobi;
-  PreconditionPolynomial<double>            polynomial;
-  PreconditionSSOR<double>                  ssor;
-  PreconditionIC<double>                    ic;
-  PreconditionMixed<PreconditionPolynomial> mixed;
+  PreconditionJacobi<double>            jacobi;
+  PreconditionPolynomial<double>        polynomial;
+  PreconditionSSOR<double>              ssor;
+  PreconditionIC<double>                ic;
+  PreconditionPolynomial<double, float> mixed;
   check(jacobi, PreconditionJacobi<double>::AdditionalData());
   for (const unsigned int order : {1u, 6u})
     check(polynomial, PreconditionPolynomial<double>::AdditionalData{PolynomialKind::chebyshev, order});
   check(ssor, PreconditionSSOR<double>::AdditionalData());
   check(ic, PreconditionIC<double>::AdditionalData());
-  check(mixed, PreconditionPolynomial<float>::AdditionalData());
+  check(mixed, PreconditionPolynomial<double, float>::AdditionalData());
 
   const auto multigrid = [&](const MatrixBase<double> &A, const bool single) {
     PreconditionAMG<double>                 amg;

@@ -2,7 +2,6 @@
 #include "precondition_cases.h"
 
 #include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_mixed.h>
 #include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/symmetric_ellpack_matrix.h>
 
@@ -192,15 +191,15 @@ TEST_P(SymmetricEllpackTest, SolvesLikeOtherFormats)
     M.initialize(matrix, data);
     EXPECT_EQ(cases::solve_ones<double>(matrix, M).n_iterations, expected) << M.name();
   };
-  PreconditionJacobi<double>                jacobi;
-  PreconditionBlockJacobi<double>           block_jacobi;
-  PreconditionPolynomial<double>            polynomial;
-  PreconditionMixed<PreconditionPolynomial> mixed;
+  PreconditionJacobi<double>            jacobi;
+  PreconditionBlockJacobi<double>       block_jacobi;
+  PreconditionPolynomial<double>        polynomial;
+  PreconditionPolynomial<double, float> mixed;
   compare(jacobi, PreconditionJacobi<double>::AdditionalData());
   compare(block_jacobi, PreconditionBlockJacobi<double>::AdditionalData());
   for (const unsigned int order : {1u, 6u})
     compare(polynomial, PreconditionPolynomial<double>::AdditionalData{PolynomialKind::chebyshev, order});
-  compare(mixed, PreconditionPolynomial<float>::AdditionalData());
+  compare(mixed, PreconditionPolynomial<double, float>::AdditionalData());
 }
 
 TEST_P(SymmetricEllpackTest, RepeatsForAnyNumberOfThreads)

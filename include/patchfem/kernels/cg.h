@@ -148,24 +148,24 @@ namespace PatchFEM
     void cg_step_length(Cuda, std::int64_t n, const Number *p, const Number *q, const CGView &cg);
 
     /** r, z = D r and all scalars of the step. D.block_size = 0 is the identity: z is not written. */
-    template <typename Number>
+    template <typename Value, typename Number>
     void cg_residual(Host,
-                     CGResidual                       mode,
-                     std::int64_t                     n,
-                     const BlockDiagonalView<Number> &D,
-                     const Number                    *q,
-                     Number                          *r,
-                     Number                          *z,
-                     const CGView                    &cg);
-    template <typename Number>
+                     CGResidual                      mode,
+                     std::int64_t                    n,
+                     const BlockDiagonalView<Value> &D,
+                     const Number                   *q,
+                     Number                         *r,
+                     Number                         *z,
+                     const CGView                   &cg);
+    template <typename Value, typename Number>
     void cg_residual(Cuda,
-                     CGResidual                       mode,
-                     std::int64_t                     n,
-                     const BlockDiagonalView<Number> &D,
-                     const Number                    *q,
-                     Number                          *r,
-                     Number                          *z,
-                     const CGView                    &cg);
+                     CGResidual                      mode,
+                     std::int64_t                    n,
+                     const BlockDiagonalView<Value> &D,
+                     const Number                   *q,
+                     Number                         *r,
+                     Number                         *z,
+                     const CGView                   &cg);
 
     /** r and its norm, for preconditioners that are kernels of their own; cg_preconditioned() follows. */
     template <typename Number>

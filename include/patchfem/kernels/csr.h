@@ -15,22 +15,22 @@ namespace PatchFEM
   namespace kernels
   {
     /** dst = A src */
-    template <typename Number>
-    void vmult(Host, const CSRView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult(Cuda, const CSRView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Host, const CSRView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Cuda, const CSRView<Value> &A, const Number *src, Number *dst);
 
     /** dst += A src */
-    template <typename Number>
-    void vmult_add(Host, const CSRView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult_add(Cuda, const CSRView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Host, const CSRView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Cuda, const CSRView<Value> &A, const Number *src, Number *dst);
 
     /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Number>
-    void residual(Host, const CSRView<Number> &A, const Number *x, const Number *b, Number *r);
-    template <typename Number>
-    void residual(Cuda, const CSRView<Number> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Host, const CSRView<Value> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Cuda, const CSRView<Value> &A, const Number *x, const Number *b, Number *r);
 
     /**
      * The scalar pattern of blocks of @p block_rows x @p block_columns: row i * block_rows + a holds, for every block

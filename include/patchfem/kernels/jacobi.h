@@ -80,9 +80,9 @@ namespace PatchFEM
     }
 
     /** out = D_i in for block @p i, both of block_size entries. */
-    template <int static_size, typename Number>
+    template <int static_size, typename Value, typename Number>
     PATCHFEM_INLINE void
-    apply_block(const BlockDiagonalView<Number> &D, const std::int64_t i, const Number *in, Number *out)
+    apply_block(const BlockDiagonalView<Value> &D, const std::int64_t i, const Number *in, Number *out)
     {
       const int n = static_size > 0 ? static_size : D.block_size;
       PATCHFEM_UNROLL
@@ -93,7 +93,7 @@ namespace PatchFEM
         PATCHFEM_UNROLL
       for (int c = 0; c <= a; ++c)
       {
-        const Number value = D.values[(a * (a + 1) / 2 + c) * D.stride + i];
+        const Number value = static_cast<Number>(D.values[(a * (a + 1) / 2 + c) * D.stride + i]);
         out[a] += value * in[c];
         if (c != a)
           out[c] += value * in[a];
@@ -147,10 +147,10 @@ namespace PatchFEM
                                int          *failure);
 
     /** dst = D src; src and dst may be the same. */
-    template <typename Number>
-    void vmult(Host, const BlockDiagonalView<Number> &D, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult(Cuda, const BlockDiagonalView<Number> &D, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Host, const BlockDiagonalView<Value> &D, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Cuda, const BlockDiagonalView<Value> &D, const Number *src, Number *dst);
   } // namespace kernels
 } // namespace PatchFEM
 

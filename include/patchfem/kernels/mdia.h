@@ -16,32 +16,32 @@ namespace PatchFEM
   namespace kernels
   {
     /** dst = A src */
-    template <typename Number>
-    void vmult(Host, const MDIAView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult(Cuda, const MDIAView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Host, const MDIAView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Cuda, const MDIAView<Value> &A, const Number *src, Number *dst);
 
     /** dst += A src */
-    template <typename Number>
-    void vmult_add(Host, const MDIAView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult_add(Cuda, const MDIAView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Host, const MDIAView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Cuda, const MDIAView<Value> &A, const Number *src, Number *dst);
 
     /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Number>
-    void residual(Host, const MDIAView<Number> &A, const Number *x, const Number *b, Number *r);
-    template <typename Number>
-    void residual(Cuda, const MDIAView<Number> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Host, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Cuda, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r);
 
     template <typename Number>
     void cg_product(Host, const MDIAView<Number> &A, const Number *p, Number *q, const CGView &cg);
     template <typename Number>
     void cg_product(Cuda, const MDIAView<Number> &A, const Number *p, Number *q, const CGView &cg);
 
-    template <typename Number>
-    void polynomial_step(Host, const MDIAView<Number> &A, const PolynomialStep<Number> &step);
-    template <typename Number>
-    void polynomial_step(Cuda, const MDIAView<Number> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const MDIAView<Value> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda, const MDIAView<Value> &A, const PolynomialStep<Number> &step);
 
     /** Entries of each row of a pattern off its diagonal; at @p offsets their columns, if @p counts is nullptr. */
     struct OffDiagonalBody

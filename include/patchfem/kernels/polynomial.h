@@ -39,14 +39,14 @@ namespace PatchFEM
 
   namespace kernels
   {
-    template <typename Number>
-    void polynomial_step(Host, const CSRView<Number> &A, const PolynomialStep<Number> &step);
-    template <typename Number>
-    void polynomial_step(Cuda, const CSRView<Number> &A, const PolynomialStep<Number> &step);
-    template <typename Number>
-    void polynomial_step(Host, const SlicedEllpackView<Number> &A, const PolynomialStep<Number> &step);
-    template <typename Number>
-    void polynomial_step(Cuda, const SlicedEllpackView<Number> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const CSRView<Value> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda, const CSRView<Value> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step);
   } // namespace kernels
 } // namespace PatchFEM
 

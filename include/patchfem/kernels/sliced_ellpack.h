@@ -17,22 +17,22 @@ namespace PatchFEM
   namespace kernels
   {
     /** dst = A src */
-    template <typename Number>
-    void vmult(Host, const SlicedEllpackView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult(Cuda, const SlicedEllpackView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Cuda, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
 
     /** dst += A src */
-    template <typename Number>
-    void vmult_add(Host, const SlicedEllpackView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult_add(Cuda, const SlicedEllpackView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Cuda, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
 
     /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Number>
-    void residual(Host, const SlicedEllpackView<Number> &A, const Number *x, const Number *b, Number *r);
-    template <typename Number>
-    void residual(Cuda, const SlicedEllpackView<Number> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Host, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Cuda, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
 
     /**
      * slice_offsets[s + 1] - slice_offsets[s] = slice_height * (longest row of slice s), and the blocks of each

@@ -115,32 +115,32 @@ namespace PatchFEM
     }
 
     /** dst = A src */
-    template <typename Number>
-    void vmult(Host, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult(Cuda, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult(Cuda, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
 
     /** dst += A src */
-    template <typename Number>
-    void vmult_add(Host, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void vmult_add(Cuda, const SymmetricEllpackView<Number> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
+    template <typename Value, typename Number>
+    void vmult_add(Cuda, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
 
     /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Number>
-    void residual(Host, const SymmetricEllpackView<Number> &A, const Number *x, const Number *b, Number *r);
-    template <typename Number>
-    void residual(Cuda, const SymmetricEllpackView<Number> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
+    template <typename Value, typename Number>
+    void residual(Cuda, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
 
     template <typename Number>
     void cg_product(Host, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
     template <typename Number>
     void cg_product(Cuda, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
 
-    template <typename Number>
-    void polynomial_step(Host, const SymmetricEllpackView<Number> &A, const PolynomialStep<Number> &step);
-    template <typename Number>
-    void polynomial_step(Cuda, const SymmetricEllpackView<Number> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Host, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step);
+    template <typename Value, typename Number>
+    void polynomial_step(Cuda, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step);
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -197,7 +197,7 @@ namespace PatchFEM
     }
 
     /** R' = omega L D^-1 below and its transpose omega D^-1 U above, block by block. */
-    template <typename Number>
+    template <typename Number, typename Value>
     struct SSORValuesBody
     {
       SlicedEllpackView<Number> A;
@@ -205,7 +205,7 @@ namespace PatchFEM
       BlockDiagonalView<Number> D_inverse; ///< without a factor
       double                    omega;
       const int                *phase, *position; ///< [row]
-      SlicedEllpackView<Number> lower, upper;
+      SlicedEllpackView<Value>  lower, upper;
       const int                *lower_lengths, *upper_lengths; ///< [position]
 
       PATCHFEM_INLINE void operator()(const std::int64_t row) const
@@ -216,8 +216,8 @@ namespace PatchFEM
           const int j = A.columns[A.block_index(i, k)];
           if (j == i)
             continue;
-          const bool                       below = phase[j] < phase[i];
-          const SlicedEllpackView<Number> &T     = below ? lower : upper;
+          const bool                      below = phase[j] < phase[i];
+          const SlicedEllpackView<Value> &T     = below ? lower : upper;
           const int at = find_block(T, (below ? lower_lengths : upper_lengths)[position[i]], position[i], position[j]);
           for (int a = 0; a < b; ++a)
             for (int c = 0; c < b; ++c)
@@ -227,7 +227,7 @@ namespace PatchFEM
                 sum += below
                            ? static_cast<double>(A.values[A.value_index(i, k, a, d)]) * block_entry(D_inverse, j, d, c)
                            : block_entry(D_inverse, i, a, d) * static_cast<double>(A.values[A.value_index(i, k, d, c)]);
-              T.values[T.value_index(position[i], at, a, c)] = static_cast<Number>(omega * sum);
+              T.values[T.value_index(position[i], at, a, c)] = static_cast<Value>(omega * sum);
             }
         }
       }

@@ -14,8 +14,8 @@ namespace PatchFEM
    * Where a pivot is not positive the factorisation starts again with A + shift diag(A), from a shift of 1e-3 on and twice
    * as much each time; shift() says what it took.
    */
-  template <typename Number>
-  class PreconditionIC : public TriangularFactors<Number>
+  template <typename Number, typename Value = Number>
+  class PreconditionIC : public TriangularFactors<Number, Value>
   {
   public:
     struct AdditionalData
@@ -29,7 +29,7 @@ namespace PatchFEM
     /** Refuses a diagonal entry that is not positive, and a pattern that is not symmetric. */
     void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
 
-    std::string name() const override { return "ic"; }
+    std::string name() const override { return this->template with_precision<Value>("ic"); }
 
     /** Part of the diagonal that was added to it. */
     double shift() const { return used_shift; }

@@ -28,18 +28,30 @@ namespace PatchFEM
 
   /**
    * What point and block Jacobi share: the inverses of the diagonal blocks, made on the matrix's back end by Cholesky
-   * factorisations in double and kept as packed lower halves.
+   * factorisations in double and kept as packed lower halves of @p Value.
    */
-  template <typename Number>
+  template <typename Number, typename Value = Number>
   class BlockDiagonalInverse : public PreconditionBase<Number>
   {
   public:
-    static constexpr bool keeps_matrix = false; ///< whether the matrix must outlive the preconditioner
-    static constexpr bool needs_matrix = false; ///< whether it takes more of a matrix than its diagonal
+    void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    std::size_t memory_consumption() const override { return values.memory_consumption(); }
 
-    void                             vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    const BlockDiagonalView<Number> *block_diagonal() const override { return &inverse; }
-    std::size_t                      memory_consumption() const override { return values.memory_consumption(); }
+    const BlockDiagonalView<Number> *block_diagonal() const override
+    {
+      if constexpr (std::is_same_v<Number, Value>)
+        return &inverse;
+      else
+        return nullptr;
+    }
+
+    const BlockDiagonalView<float> *single_block_diagonal() const override
+    {
+      if constexpr (std::is_same_v<Number, Value>)
+        return nullptr;
+      else
+        return &inverse;
+    }
 
     /** For any host vector with begin() and end(), such as deal.II's; the matrix must have been on `host`. */
     template <typename VectorType>
@@ -61,13 +73,13 @@ namespace PatchFEM
     void compute(const MatrixBase<MatrixNumber> &matrix, int block_size, double relaxation);
 
   private:
-    Array<Number>             values;
-    BlockDiagonalView<Number> inverse{0, 1, 0, nullptr};
+    Array<Value>             values;
+    BlockDiagonalView<Value> inverse{0, 1, 0, nullptr};
   };
 
   /** M = D / relaxation, D the diagonal. Refuses a diagonal entry that is not positive and names its row. */
-  template <typename Number>
-  class PreconditionJacobi : public BlockDiagonalInverse<Number>
+  template <typename Number, typename Value = Number>
+  class PreconditionJacobi : public BlockDiagonalInverse<Number, Value>
   {
   public:
     struct AdditionalData
@@ -82,15 +94,15 @@ namespace PatchFEM
       this->compute(matrix, 1, additional_data.relaxation);
     }
 
-    std::string name() const override { return "jacobi"; }
+    std::string name() const override { return this->template with_precision<Value>("jacobi"); }
   };
 
   /**
    * M = D / relaxation, D the block diagonal with the unknowns of one node in each block. Refuses a block that is not
    * positive definite and names the row of the pivot.
    */
-  template <typename Number>
-  class PreconditionBlockJacobi : public BlockDiagonalInverse<Number>
+  template <typename Number, typename Value = Number>
+  class PreconditionBlockJacobi : public BlockDiagonalInverse<Number, Value>
   {
   public:
     struct AdditionalData
@@ -108,7 +120,7 @@ namespace PatchFEM
                     additional_data.relaxation);
     }
 
-    std::string name() const override { return "block jacobi"; }
+    std::string name() const override { return this->template with_precision<Value>("block jacobi"); }
   };
 } // namespace PatchFEM
 

@@ -4,7 +4,9 @@
 
 #include <patchfem/kernels/polynomial_bodies.h>
 #include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/rounded_matrix.h>
 
+#include <memory>
 #include <utility>
 
 namespace PatchFEM
@@ -19,15 +21,13 @@ namespace PatchFEM
    * product. In exact arithmetic an order of m saves at most the factor m + 1 of Jacobi's iterations; Chebyshev comes
    * closest, and least squares do without a lower bound.
    *
-   * The matrix must outlive the preconditioner.
+   * Where @p Value is Number the matrix must outlive the preconditioner; else there is a copy of its values, which
+   * shares the pattern.
    */
-  template <typename Number>
+  template <typename Number, typename Value = Number>
   class PreconditionPolynomial : public PreconditionBase<Number>
   {
   public:
-    static constexpr bool keeps_matrix = true;
-    static constexpr bool needs_matrix = true;
-
     struct AdditionalData
     {
       PolynomialKind kind = PolynomialKind::least_squares;
@@ -53,7 +53,9 @@ namespace PatchFEM
     std::pair<double, double> interval() const;
 
   private:
-    const MatrixBase<Number>  *matrix = nullptr;
+    std::unique_ptr<const RoundedMatrix> copy;
+    const MatrixBase<Number>            *matrix = nullptr;
+
     AdditionalData             data;
     PreconditionJacobi<Number> D_inverse;
     Array<double>              coefficients; ///< [order + 1][2], and the interval behind them

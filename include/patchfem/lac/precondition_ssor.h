@@ -18,8 +18,8 @@ namespace PatchFEM
    * Keeps both triangles, scaled, in the order of phases, and no reference to the matrix. An application moves the
    * matrix without its diagonal once, and 112 bytes of vectors an unknown in fp64.
    */
-  template <typename Number>
-  class PreconditionSSOR : public TriangularFactors<Number>
+  template <typename Number, typename Value = Number>
+  class PreconditionSSOR : public TriangularFactors<Number, Value>
   {
   public:
     enum class Ordering
@@ -38,7 +38,7 @@ namespace PatchFEM
     /** Refuses a diagonal block that is not positive definite, and a pattern that is not symmetric. */
     void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
 
-    std::string name() const override { return "ssor"; }
+    std::string name() const override { return this->template with_precision<Value>("ssor"); }
   };
 } // namespace PatchFEM
 

@@ -57,14 +57,13 @@ namespace PatchFEM
    * - by s Jacobi sweeps y <- r - R y from y = 0 (P2, section 3.4), and as many for R^T: the inverse of I + R becomes the
    *   polynomial P = sum_{k < s} (-R)^k and that of its transpose P^T, so that P^T D^-1 P is symmetric and positive
    *   definite for every s. The triangles, which must be of scalars, are read s - 1 times each, by kernels over all rows.
+   *
+   * Of what is kept R, which is most of it, is in @p Value, D^-1 and all vectors in @p Number.
    */
-  template <typename Number>
+  template <typename Number, typename Value = Number>
   class TriangularFactors : public PreconditionBase<Number>
   {
   public:
-    static constexpr bool keeps_matrix = false; ///< whether the matrix must outlive the preconditioner
-    static constexpr bool needs_matrix = true;
-
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::size_t memory_consumption() const override;
 
@@ -75,11 +74,11 @@ namespace PatchFEM
     const Array<int> &phases() const { return order.phase; }
 
   protected:
-    PhaseOrder                  order;
-    int                         n_sweeps = 0; ///< 0: by phases
-    SlicedEllpackMatrix<Number> lower, upper; ///< R and R^T at positions
-    Array<Number>               D_values;
-    BlockDiagonalView<Number>   D_inverse{0, 1, 0, nullptr}; ///< at positions
+    PhaseOrder                 order;
+    int                        n_sweeps = 0; ///< 0: by phases
+    SlicedEllpackMatrix<Value> lower, upper; ///< R and R^T at positions
+    Array<Number>              D_values;
+    BlockDiagonalView<Number>  D_inverse{0, 1, 0, nullptr}; ///< at positions
 
     /** Forgets everything; what is left if a matrix is refused. */
     void clear();
@@ -93,7 +92,7 @@ namespace PatchFEM
 
     void solve_by_phases(Vector<Number> &dst, const Vector<Number> &src) const;
     void sweep(Vector<Number> &dst, const Vector<Number> &src) const;
-    void solve_phase(const SlicedEllpackMatrix<Number> &R, int phase) const;
+    void solve_phase(const SlicedEllpackMatrix<Value> &R, int phase) const;
   };
 } // namespace PatchFEM
 
