@@ -82,7 +82,7 @@ namespace
           PreconditionPolynomial<double, float> mixed;
           mixed.initialize(matrix, {paper.kind, order});
           const auto in_single = solve(mixed);
-          report.add({title + paper.name + " 6 in fp32",
+          report.add({title + paper.name + " 6, mixed",
                       "iterations over those of Jacobi",
                       in_single.first / of_jacobi.first,
                       "1",

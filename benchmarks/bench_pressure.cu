@@ -153,9 +153,9 @@ namespace
       const PolynomialKind chebyshev = PolynomialKind::chebyshev, least_squares = PolynomialKind::least_squares;
       solve<PreconditionJacobi<double>>("Jacobi", [&](auto &M) { M.initialize(A); });
       solve<PreconditionPolynomial<double>>("Chebyshev 6", [&](auto &M) { M.initialize(A, {chebyshev, 6}); });
-      solve<Mixed>("Chebyshev 6 in fp32", [&](auto &M) { M.initialize(A, {chebyshev, 6}); });
+      solve<Mixed>("Chebyshev 6, mixed", [&](auto &M) { M.initialize(A, {chebyshev, 6}); });
       solve<Mixed>(
-          "least squares 6 in fp32",
+          "least squares 6, mixed",
           [&](auto &M) {
             M.initialize(A, {least_squares, 6});
           },
@@ -167,7 +167,7 @@ namespace
       solve<IC>(
           "IC(0), exact", [&](auto &M) { M.initialize(A, {0u}); }, false, 1);
       solve<MixedIC>(
-          "IC(0), 4 Jacobi sweeps in fp32", [&](auto &M) { M.initialize(A, {4u}); }, true);
+          "IC(0), 4 Jacobi sweeps, mixed", [&](auto &M) { M.initialize(A, {4u}); }, true);
       MISAggregation aggregation;
       solve<PreconditionAMG<double>>("AMG in fp32", [&](auto &M) {
         PreconditionAMG<double>::AdditionalData data;
