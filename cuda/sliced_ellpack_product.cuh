@@ -346,7 +346,7 @@ namespace PatchFEM
       using std::integral_constant;
       const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
       const auto tuned = [&](auto br, auto bc) {
-        using Tuning = tuning::SlicedEllpack<Value, br, bc>;
+        using Tuning = tuning::SlicedEllpack<Value, Number, br, bc>;
         launch_sliced_ellpack_tuned<32, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
                                     Tuning::residency>(where, A, x, target);
       };
@@ -369,7 +369,7 @@ namespace PatchFEM
         if constexpr (b == 1)
           if (A.slice_height % 32 == 0)
           {
-            using High = tuning::SlicedEllpack<Value, 1, 1>;
+            using High = tuning::SlicedEllpack<Value, Number, 1, 1>;
             return launch_sliced_ellpack_tuned<0, 1, 1, 1, tuning::rows_per_thread_in_high_slices, High::unroll,
                                                High::residency>(where, A, x, target);
           }
