@@ -370,9 +370,9 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
   char                    folder[] = "format_rates_XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string file = std::string(folder) + "/deeper/rates";
-  const auto        run  = [&](auto number, const std::string &name) {
+  const auto        run  = [&](auto number, const std::string &name, const std::string &build = "0123456789ab") {
     auto      predictions = predict_formats(product_formats(s, device), s, sizeof(number), memory);
-    const int n           = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, name);
+    const int n = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, name, build);
     for (std::size_t i = 0; i < predictions.size(); ++i)
     {
       EXPECT_GT(predictions[i].rate, 0.);
@@ -385,6 +385,11 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
   EXPECT_EQ(run(1., file), 0);
   EXPECT_EQ(run(1.f, file), n_formats);
   EXPECT_EQ(run(1.f, file), 0);
+  // Another build measures, and one that no name stands for each time.
+  EXPECT_EQ(run(1., file, "ba9876543210"), n_formats);
+  EXPECT_EQ(run(1., file, "ba9876543210"), 0);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(run(1., file, "ba9876543210-dirty"), n_formats);
   {
     std::ofstream out(file, std::ios::app);
     out << "not a rate\n-3\tof what\n\n";
