@@ -149,9 +149,9 @@ namespace PatchFEM
         "(coordinates), hybrid (ELLPACK and coordinates for what is longer), and mdia for matrices with one "
         "constant off the diagonal. Matrices are assembled into sliced_ellpack, bell and csr, those of scalar problems "
         "into sell, ellpack and ellpack_r as well, and converted to the others, which takes memory for two. auto: "
-        "sliced_ellpack, csr or, for vector fields on a GPU and preconditioners that need products alone, symmetric, "
-        "with slices of whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in "
-        "by the bytes that it moves. Trilinos has rows of its own.");
+        "sliced_ellpack, csr or, on a GPU with preconditioners that need products alone, symmetric, with slices of "
+        "whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in by the bytes "
+        "that it moves. Trilinos has rows of its own.");
     prm.declare_entry(
         "Column indices", "auto", Patterns::Selection("auto|32 bit|16 bit"),
         "Of scalar entries in slices of 32, that is with Format = sell, or sliced_ellpack for one unknown "

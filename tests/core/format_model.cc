@@ -225,34 +225,34 @@ TEST_P(FormatModelTest, ChoosesByBytes)
 
 TEST_P(FormatModelTest, ChoosesSymmetricStorageWhereItPays)
 {
-  // Rows coupled to 12 before and 12 behind them: nearly all inside of patches.
-  HostCSR<double> A;
-  A.n_rows = A.n_columns = 200000;
-  A.row_offsets.push_back(0);
-  for (int i = 0; i < A.n_rows; ++i)
-  {
-    for (int column = std::max(0, i - 12); column < std::min(A.n_rows, i + 13); ++column)
-      A.columns.push_back(column);
-    A.row_offsets.push_back(A.columns.size());
-  }
-  const DevicePattern pattern(backend(), A);
-  const auto          best = [&](const int b, const int size) {
+  // Rows coupled to as many before them as behind them: nearly all inside of patches.
+  const auto band = [](const int n, const int half) {
+    HostCSR<double> A;
+    A.n_rows = A.n_columns = n;
+    A.row_offsets.push_back(0);
+    for (int i = 0; i < n; ++i)
+    {
+      for (int column = std::max(0, i - half); column < std::min(n, i + half + 1); ++column)
+        A.columns.push_back(column);
+      A.row_offsets.push_back(A.columns.size());
+    }
+    return A;
+  };
+  const HostCSR<double> wide = band(200000, 12), narrow = band(200000, 3), few_rows = band(2048, 12);
+  const auto            best = [&](const HostCSR<double> &A, const int b, const int size) {
+    const DevicePattern     pattern(backend(), A);
     const PatternStatistics s = pattern_statistics(backend(), pattern.view, b, b);
     return best_format(predict_formats(product_formats(s, device), s, size, device)).format;
   };
-  EXPECT_EQ(best(3, 8).name(), "symmetric");
-  EXPECT_EQ(best(2, 8).name(), "symmetric");
-  EXPECT_EQ(best(1, 8).name(), "sliced_ellpack, slices of 32, 16-bit columns");
-  EXPECT_NE(best(4, 8).name(), "symmetric"); // which blocks of 4 have not
+  EXPECT_EQ(best(wide, 3, 8).name(), "symmetric");
+  EXPECT_EQ(best(wide, 2, 8).name(), "symmetric");
+  EXPECT_EQ(best(wide, 1, 8).name(), "symmetric");
+  EXPECT_EQ(best(wide, 1, 4).name(),
+            "sliced_ellpack, slices of 32, 16-bit columns"); // which waits as long for half the values
+  EXPECT_TRUE(best(narrow, 1, 8).is_sliced());
+  EXPECT_NE(best(wide, 4, 8).name(), "symmetric"); // which blocks of 4 have not
   // A few patches do not fill a device.
-  A.n_rows = A.n_columns = 2048;
-  A.row_offsets.resize(2049);
-  A.columns.resize(A.row_offsets.back());
-  for (int &column : A.columns)
-    column = std::min(column, 2047);
-  const DevicePattern     small(backend(), A);
-  const PatternStatistics s = pattern_statistics(backend(), small.view, 3, 3);
-  EXPECT_TRUE(best_format(predict_formats(product_formats(s, device), s, 8, device)).format.is_sliced());
+  EXPECT_TRUE(best(few_rows, 3, 8).is_sliced());
 
   // The rule by itself: a fifth, whether bytes or rates are known.
   const auto taken = [](const double symmetric, const double sliced) {
@@ -261,6 +261,37 @@ TEST_P(FormatModelTest, ChoosesSymmetricStorageWhereItPays)
   EXPECT_EQ(taken(81., 100.), Kind::sliced_ellpack);
   EXPECT_EQ(taken(79., 100.), Kind::symmetric);
   EXPECT_THROW(best_format({}), Error);
+}
+
+TEST(SymmetricEfficiency, IsThatOfTheBenchmarks)
+{
+  // On an H200: what bench_spmv (10.1 million unknowns) and bench_formats measured, and the patterns there.
+  struct Case
+  {
+    const char *name;
+    int         n_rows, block_size, number_size;
+    double      row_length, on_diagonal, inside, cut_rows, measured;
+  };
+  for (const Case &c : {Case{"Q1 elasticity, 10.1 M", 3375000, 3, 8, 26.642, 0.0375, 0.7335, 0.584, 0.862},
+                        Case{"Q1 elasticity, 10.1 M", 3375000, 3, 4, 26.642, 0.0375, 0.7335, 0.584, 0.691},
+                        Case{"Q1 Laplace, 10.1 M", 10077696, 1, 8, 26.751, 0.0374, 0.7402, 0.562, 0.735},
+                        Case{"Q1 Laplace, 10.1 M", 10077696, 1, 4, 26.751, 0.0374, 0.7402, 0.562, 0.660},
+                        Case{"Q1 elasticity, 3.0 M", 1000000, 3, 8, 26.464, 0.0378, 0.6840, 0.680, 0.912},
+                        Case{"Q1 Laplace, 4.1 M", 4096000, 1, 8, 26.664, 0.0375, 0.6789, 0.689, 0.783},
+                        Case{"P1 tetrahedra, 4.1 M", 4096000, 1, 8, 14.850, 0.0673, 0.7011, 0.689, 0.747},
+                        Case{"voxels, 3.5 M", 3549024, 1, 8, 6.954, 0.1438, 0.4681, 1., 0.614}})
+  {
+    SCOPED_TRACE(std::string(c.name) + ", fp" + std::to_string(8 * c.number_size));
+    PatternStatistics s;
+    s.n_rows = s.n_columns = c.n_rows;
+    s.block_rows = s.block_columns = c.block_size;
+    s.n_blocks                     = std::llround(c.row_length * c.n_rows);
+    s.within                       = {1.};
+    s.on_diagonal                  = c.on_diagonal;
+    s.inside                       = c.inside;
+    s.cut_rows                     = c.cut_rows;
+    EXPECT_NEAR(typical_efficiency({Kind::symmetric}, s, c.number_size, device) / c.measured, 1., 0.07);
+  }
 }
 
 TEST_P(FormatModelTest, FarColumnsCostLines)
