@@ -142,8 +142,19 @@ patchfem_run_case(memory.small_patches elasticity ${parameter_files}/elasticity/
 patchfem_run_case(memory.hanging_nodes laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=emulated_device")
 
 # Formats that are chosen: from the bytes of the pattern, and by products that are timed, whose rates stay in a file.
-patchfem_run_case(format.auto laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=host" "Matrix/Sorting window=0" "Refinement/Cycles=2"
-                  CONTAINS "report.json:\"format_choice\": \"csr\"")
+patchfem_run_case(format.auto laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=host" "Refinement/Cycles=2"
+                  CONTAINS "report.json:\"format_choice\": \"csr\"" CHECKS sorting_window=256)
+# Rows of many lengths are sorted in larger windows, if the format has use for it, and in those that are named.
+function(patchfem_window name window)
+  patchfem_run_case(format.window.${name} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS sorting_window=${window}
+                    SET "Backend=host" "Refinement/Cycles=4" "Output/Pictures=none" ${ARGN})
+endfunction()
+patchfem_window(auto 1024 CONTAINS "report.json:\"format_choice\": \"sliced_ellpack, slices of 32")
+patchfem_window(auto_device 1024 "Backend=emulated_device")
+patchfem_window(auto_sell 1024 "Matrix/Format=sell" "Matrix/Sorting window=auto")
+patchfem_window(auto_csr 256 "Matrix/Format=csr")
+patchfem_window(named 64 "Matrix/Sorting window=64")
+patchfem_window(none 1 "Matrix/Sorting window=1")
 foreach(backend host emulated_device cuda)
   patchfem_run_case(format.calibrated.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
                     SET "Backend=${backend}" "Matrix/Calibrate=true" CONTAINS "patchfem/format_rates:${backend} .* sliced_ellpack, slices of 32 ")

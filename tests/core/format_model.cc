@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../../benchmarks/synthetic_tables.h"
+#include "../../source/assembly/row_lengths.h"
 #include "backend_names.h"
 #include "lac_cases.h"
 
@@ -313,38 +314,121 @@ TEST_P(FormatModelTest, FarColumnsCostLines)
   EXPECT_NEAR(far - near_, n * 0.75 * 64., 0.01 * n * 64.);
 }
 
-TEST_P(FormatModelTest, ChosenSortingWindowPadsLittle)
+namespace
 {
-  const auto stored = [&](const ElementTables &tables, const int window, int *chosen = nullptr) {
+  /** Of the sparsity of @p tables in slices of 32 rows; @p window: the one that was taken. */
+  std::int64_t stored_with(const Backend &backend, const ElementTables &tables, int &window)
+  {
     ElementBatches batches;
-    batches.reinit(backend(), tables, ElementBatches::AdditionalData(window));
+    batches.reinit(backend, tables, ElementBatches::AdditionalData(window));
+    window = batches.sorting_window();
     RowCells cells;
     cells.reinit(batches);
     Sparsity sparsity;
     sparsity.reinit(batches, cells);
-    if (chosen != nullptr)
-      *chosen = batches.sorting_window();
-    else
-      EXPECT_EQ(batches.sorting_window(), window);
-    return pattern_statistics(backend(), sparsity.view()).stored[5];
-  };
-  for (const bool simplices : {false, true})
-  {
-    SCOPED_TRACE(simplices ? "tetrahedra" : "hexahedra");
-    const ElementTables tables =
-        simplices ? synthetic::cube_of_tetrahedra(13, 1, true) : synthetic::cube_of_hexahedra(13, 1);
-    int                chosen = 0;
-    const std::int64_t taken  = stored(tables, 0, &chosen);
-    std::int64_t       least  = INT64_MAX;
-    for (const int window : {1, 64, 256, 1024})
-      least = std::min(least, stored(tables, window));
-    EXPECT_GT(chosen, 1); // half of the nodes of so small a cube lie on its boundary
-    EXPECT_LE(double(taken), 1.01 * double(least)) << "window of " << chosen;
-    EXPECT_LT(double(taken), 0.95 * double(stored(tables, 1)));
+    return pattern_statistics(backend, sparsity.view()).stored[5];
   }
+
+  /** A cube in which every seventh node hangs between up to @p most others from anywhere, whose rows get longer. */
+  ElementTables cube_with_long_rows(const int n, const int most)
+  {
+    ElementTables          tables = synthetic::cube_of_hexahedra(n, 1);
+    const std::vector<int> other  = synthetic::random_permutation(tables.n_nodes);
+    ConstraintTable        lines;
+    lines.offsets.push_back(0);
+    for (int i = 0; i < tables.n_nodes; i += 7)
+    {
+      lines.constrained.push_back(i);
+      for (int k = 0; k < 1 + i / 7 % most; ++k)
+      {
+        const int master = other[(i + 100 * k) % tables.n_nodes];
+        if (master % 7 != 0)
+        {
+          lines.masters.push_back(master);
+          lines.weights.push_back(1. / most);
+        }
+      }
+      lines.offsets.push_back(lines.masters.size());
+      lines.inhomogeneity.push_back(0.);
+    }
+    tables.constraints = lines;
+    return tables;
+  }
+
+  constexpr int best_window = ElementBatches::AdditionalData::best_window;
+} // namespace
+
+TEST_P(FormatModelTest, SortingWindowOfMixedRowsPadsLeast)
+{
+  const ElementTables tables = cube_with_long_rows(15, 4);
+  int                 chosen = best_window, usual = 256;
+  const std::int64_t  taken = stored_with(backend(), tables, chosen);
+  EXPECT_LT(double(taken), 0.98 * double(stored_with(backend(), tables, usual)));
+  for (int window : {1, 64, 256, 1024})
+    EXPECT_LE(taken, stored_with(backend(), tables, window)) << "window of " << window;
+}
+
+TEST_P(FormatModelTest, StructuredMeshesKeepTheirSortingWindow)
+{
+  for (const int n : {1, 24})
+    for (const bool simplices : {false, true})
+    {
+      SCOPED_TRACE(std::to_string(n) + (simplices ? ", tetrahedra" : ", hexahedra"));
+      const ElementTables tables =
+          simplices ? synthetic::cube_of_tetrahedra(n, 1, true) : synthetic::cube_of_hexahedra(n, 1);
+      int                chosen = best_window, none = 1;
+      const std::int64_t taken = stored_with(backend(), tables, chosen);
+      EXPECT_EQ(chosen, 256);
+      EXPECT_LE(taken, stored_with(backend(), tables, none));
+    }
   ElementBatches batches;
   EXPECT_THROW(batches.reinit(backend(), synthetic::cube_of_hexahedra(2, 1), ElementBatches::AdditionalData(-1)),
                Error);
+}
+
+TEST(SortingWindow, IsAnotherIfItMovesTwoPercentLess)
+{
+  // One row in 32 of every n-th 1024 is twice as long: with windows of 256 rows four slices of these 32 are padded to
+  // that, with 1024 one, which is 3 in 32 n + 4.
+  const auto window = [](const int n, const int n_components) {
+    std::vector<int> lengths(4096 * n, 100);
+    for (std::size_t i = 0; i < lengths.size(); i += 32)
+      if (i / 1024 % n == 0)
+        lengths[i] = 200;
+    return cheapest_sorting_window(lengths, RowLengthScale(), n_components);
+  };
+  for (const int n_components : {1, 3})
+  {
+    EXPECT_EQ(window(1, n_components), 1024);
+    EXPECT_EQ(window(4, n_components), 1024);
+    EXPECT_EQ(window(5, n_components), 256);
+  }
+  EXPECT_EQ(cheapest_sorting_window({}, RowLengthScale(), 1), 256);
+  EXPECT_EQ(cheapest_sorting_window(std::vector<int>(40, 0), RowLengthScale(), 1), 256);
+  EXPECT_EQ(cheapest_sorting_window(std::vector<int>(4000, 27), RowLengthScale(), 1), 256);
+}
+
+TEST(SortingWindow, ScaleOfRowLengths)
+{
+  // Cells of a node to nodes of its row: corners and the middle of cubes.
+  const ElementTables hexahedra  = synthetic::cube_of_hexahedra(2, 1),
+                      tetrahedra = synthetic::cube_of_tetrahedra(2, 1, false);
+  const auto length              = [](const ElementTables &tables, const double n_cells) {
+    const RowLengthScale scale = RowLengthScale::of(tables);
+    return scale.factor * (n_cells + scale.further);
+  };
+  EXPECT_NEAR(length(hexahedra, 1.), 8., 1e-12);
+  EXPECT_NEAR(length(hexahedra, 8.), 27., 1e-12);
+  EXPECT_NEAR(length(tetrahedra, 1.), 4., 1e-12);
+  EXPECT_NEAR(length(tetrahedra, 24.), 15., 1e-12);
+  // Where nodes hang lengths are sums over cells.
+  const ElementTables hanging = cube_with_long_rows(2, 2);
+  EXPECT_NEAR(length(hanging, 8. * 8.), 27., 1e-12);
+  // Of degrees that are mixed they stay as they are.
+  ElementTables mixed = synthetic::cube_of_hexahedra(2, 1);
+  mixed.batches.push_back(mixed.batches[0]);
+  mixed.batches[1].reference.n_shape = 27;
+  EXPECT_EQ(length(mixed, 100.), 100.);
 }
 
 TEST_P(FormatModelTest, SortingCountsMastersOfHangingNodes)
