@@ -231,6 +231,8 @@ namespace PatchFEM
 
   int ElementBatches::best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths) const
   {
+    if (n_node < AdditionalData::least_choice)
+      return AdditionalData().sorting_window;
     constexpr int size = kernels::SortingWindows::largest, most = 512;
     const int     n_groups = n_node / size + (n_node % size != 0), stride = (n_groups + most - 1) / most;
     Array<int>    sample(place, std::size_t((n_groups + stride - 1) / stride) * size);

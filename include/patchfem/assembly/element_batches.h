@@ -30,12 +30,13 @@ namespace PatchFEM
           : sorting_window(sorting_window), keep_constrained_entries(keep_constrained_entries)
       {}
 
-      static constexpr int best_window = 0; ///< for @p sorting_window
+      static constexpr int best_window  = 0;     ///< for @p sorting_window
+      static constexpr int least_choice = 16384; ///< nodes; products with fewer take about as long as their launch
 
       /**
-       * Nodes that are sorted by row length; 1 keeps the order of the curve. @p best_window takes 256, or another of 1, 64
-       * and 1024 if products with slices of 32 rows are expected to move at least 2 % less with it, by the row lengths of
-       * at most 512 pieces of the curve.
+       * Nodes that are sorted by row length; 1 keeps the order of the curve. @p best_window takes 256, or, of
+       * @p least_choice nodes or more, another of 1, 64 and 1024 if products with slices of 32 rows are expected to move at
+       * least 2 % less with it, by the row lengths of at most 512 pieces of the curve.
        */
       int sorting_window;
 
