@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/memory_forecast.h>
+#include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/coarsening.h>
 
@@ -70,11 +71,10 @@ namespace PatchFEM
       }
 
       // ElementBatches sorts inside of windows by the number of cells, or by length where cells differ.
-      double    stored = 0.;
-      const int width  = std::max(1, sorting_window); // one that is chosen pads no more than none
-      for (int window = 0; window < n; window += width)
+      double stored = 0.;
+      for (int window = 0; window < n; window += sorting_window)
       {
-        const int end = std::min(n, window + width);
+        const int end = std::min(n, window + sorting_window);
         std::stable_sort(samples.begin() + window, samples.begin() + end, [&](const Sample &a, const Sample &b) {
           return by_length ? a.length > b.length : a.n_cells > b.n_cells;
         });
@@ -118,7 +118,11 @@ namespace PatchFEM
     using Format                 = MatrixFormat::Kind;
     const bool         automatic = assembly.format == "auto";
     const MatrixFormat format    = automatic ? MatrixFormat() : assembly.matrix_format();
-    const RowLengths   lengths   = sample_row_lengths(tables, format.slice_height, assembly.sorting_window);
+    // A window that is chosen pads no more than the default one. Of the formats that are timed slices of 64 pad most.
+    using BatchesData = ElementBatches::AdditionalData;
+    const int window =
+        assembly.sorting_window == BatchesData::best_window ? BatchesData().sorting_window : assembly.sorting_window;
+    const RowLengths lengths = sample_row_lengths(tables, assembly.calibrate ? 64 : format.slice_height, window);
     // Of which preconditioners that want slices need a copy.
     const bool        csr      = format.kind == Format::csr || format.kind == Format::mdia;
     const std::size_t n_nodes  = tables.n_nodes;
@@ -149,7 +153,8 @@ namespace PatchFEM
     // Values with padding; columns of blocks or of scalars; offsets. Neighbours along the curve are less alike than
     // samples of the whole, and hanging nodes lengthen rows here and there.
     const bool        hanging  = !tables.constraints.masters.empty();
-    const double      padding  = lengths.padding * (hanging ? 1.15 : 1.08);
+    const double      margin   = hanging ? 1.15 : 1.08;
+    const double      padding  = lengths.padding * margin;
     const std::size_t n_values = n_blocks * n_comp * n_comp;
     const std::size_t rows     = n_values * (number_size + sizeof(int)) + n_dofs * sizeof(std::int64_t);
     const auto        slices   = [&](const double padding, const std::size_t n_columns, const std::size_t column) {
@@ -198,14 +203,43 @@ namespace PatchFEM
     }
     if (automatic)
     {
-      using Kind          = PreconditionerForecast::Kind;
-      const bool products = preconditioner.kind == Kind::diagonal || preconditioner.kind == Kind::polynomial;
-      // Compressed rows where so much is padding, or where they are timed.
-      if (products)
-        result.matrix = std::min(result.matrix, rows * 5 / 4);
-      if (assembly.calibrate)
+      using Kind                 = PreconditionerForecast::Kind;
+      const bool        products = preconditioner.kind == Kind::diagonal || preconditioner.kind == Kind::polynomial;
+      const MemoryModel memory   = MemoryModel::of(backend);
+      PatternStatistics pattern;
+      pattern.n_rows = pattern.n_columns = tables.n_nodes;
+      pattern.block_rows = pattern.block_columns = tables.n_components;
+      pattern.n_blocks                           = static_cast<std::int64_t>(n_blocks);
+      pattern.within                             = {1.};
+      const std::vector<MatrixFormat> formats    = product_formats(pattern, memory);
+      if (products && assembly.calibrate) // all are made
         result.matrix = std::max(result.matrix, rows);
-      if (products && conversion && n_comp > 1 && MemoryModel::of(backend).is_device)
+      else if (products)
+      {
+        // Slices are taken where they cost less than compressed rows, which bounds the padding that they can have: the
+        // cost is linear in it.
+        const auto cost = [&](const MatrixFormat &candidate, const double of_padding) {
+          pattern.stored.fill(static_cast<std::int64_t>(of_padding * static_cast<double>(n_blocks)));
+          return predict_formats({candidate}, pattern, static_cast<int>(number_size), memory)[0].cost();
+        };
+        const double of_rows    = cost({Format::csr}, 1.);
+        bool         slices_win = false;
+        result.matrix           = 0;
+        for (const MatrixFormat &candidate : formats)
+          if (candidate.is_sliced() && !(candidate.short_columns && assembly.column_indices == "32 bit"))
+          {
+            const double none = cost(candidate, 0.), most = (of_rows - none) / (cost(candidate, 1.) - none);
+            slices_win    = slices_win || padding <= most;
+            result.matrix = std::max(result.matrix, slices(std::min(lengths.padding, most) * margin, n_blocks,
+                                                           sizeof(int) + (candidate.short_columns ? 2 : 0)));
+          }
+        if (!slices_win)
+          result.matrix = std::max(result.matrix, rows);
+      }
+      const bool shares = std::any_of(formats.begin(), formats.end(), [](const MatrixFormat &candidate) {
+        return candidate.kind == Format::symmetric;
+      });
+      if (products && conversion && shares)
       {
         const std::size_t assembled = result.matrix;
         symmetric();

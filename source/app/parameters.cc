@@ -2,6 +2,7 @@
 #include "exception_text.h"
 
 #include <patchfem/app/parameters.h>
+#include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/utilities.h>
@@ -152,9 +153,9 @@ namespace PatchFEM
         "(coordinates), hybrid (ELLPACK and coordinates for what is longer), and mdia for matrices with one "
         "constant off the diagonal. Matrices are assembled into sliced_ellpack, bell and csr, those of scalar problems "
         "into sell, ellpack and ellpack_r as well, and converted to the others, which takes memory for two. auto: "
-        "sliced_ellpack, csr or, for vector fields on a GPU and preconditioners that need products alone, symmetric, "
-        "with slices of whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in "
-        "by the bytes that it moves. Trilinos has rows of its own.");
+        "sliced_ellpack, csr or, on a GPU with preconditioners that need products alone, symmetric, with slices of "
+        "whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in by the bytes "
+        "that it moves. Trilinos has rows of its own.");
     prm.declare_entry(
         "Column indices", "auto", Patterns::Selection("auto|32 bit|16 bit"),
         "Of scalar entries in slices of 32, that is with Format = sell, or sliced_ellpack for one unknown "
@@ -171,9 +172,11 @@ namespace PatchFEM
         "Slice height", "32", Patterns::Integer(1, 1024),
         "With Format = sliced_ellpack or sell: (block) rows in a slice; they are padded to the longest of them.");
     prm.declare_entry(
-        "Sorting window", "256", Patterns::Integer(0),
-        "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none, 0 "
-        "takes the smallest window up to 1024 that is expected to leave no more padding than others.");
+        "Sorting window", "auto", Patterns::Anything(),
+        "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none. auto: 256, or "
+        "of 16384 nodes or more 1, 64 or 1024 where products are expected to move at least 2 % less so, with "
+        "Format = auto, sliced_ellpack, sell and mdia; csr and coo do not pad, symmetric sorts rows inside of its "
+        "patches, and ellpack, ellpack_r, bell and hybrid pad alike in every order, so that these have 256.");
     prm.declare_entry(
         "Keep constrained entries", "false", Patterns::Bool(),
         "Rows and columns of constrained unknowns stay in the pattern, with zeros, so that entries can be "
@@ -192,13 +195,29 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
+  namespace
+  {
+    int parse_sorting_window(const std::string &text, const std::string &format)
+    {
+      using Data = ElementBatches::AdditionalData;
+      if (text == "auto")
+        return format == "auto" || format == "sliced_ellpack" || format == "sell" || format == "mdia"
+                   ? Data::best_window
+                   : Data().sorting_window;
+      const bool is_number = !text.empty() && text.size() < 10 &&
+                             text.find_first_not_of("0123456789") == std::string::npos && std::stoi(text) > 0;
+      require(is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not '" + text + "'.");
+      return std::stoi(text);
+    }
+  } // namespace
+
   void AssemblyParameters::parse_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Matrix");
     format                   = prm.get("Format");
     calibrate                = prm.get_bool("Calibrate");
     slice_height             = prm.get_integer("Slice height");
-    sorting_window           = prm.get_integer("Sorting window");
+    sorting_window           = parse_sorting_window(prm.get("Sorting window"), format);
     keep_constrained_entries = prm.get_bool("Keep constrained entries");
     column_indices           = prm.get("Column indices");
     const std::string kernel = prm.get("CSR kernel");

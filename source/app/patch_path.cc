@@ -320,8 +320,9 @@ namespace PatchFEM
                                      needs);
       backend.synchronize();
     });
-    report.format_choice = choice.format.name();
-    report.product_bytes = choice.bytes;
+    report.format_choice  = choice.format.name();
+    report.product_bytes  = choice.bytes;
+    report.sorting_window = batches->sorting_window();
     solve_with<Number>(choice.format, *system, discretisation, physics, report);
 
     dof_indices           = batches->dof_indices().to_vector();

@@ -117,6 +117,7 @@ namespace PatchFEM
               {"format", path.format},
               {"format_choice", path.format_choice.empty() ? json() : json(path.format_choice)},
               {"product_bytes", value_or_null(path.product_bytes)},
+              {"sorting_window", path.sorting_window ? json(*path.sorting_window) : json()},
               {"precision", path.precision},
               {"preconditioner", path.preconditioner},
               {"amg", amg_to_json(path.amg)},

@@ -123,7 +123,8 @@ namespace PatchFEM
   void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
   {
     require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
-    require(data.sorting_window >= 0, "The sorting window must be at least one row, or 0 for one that is chosen.");
+    require(data.sorting_window >= 1 || data.sorting_window == AdditionalData::best_window,
+            "The sorting window must be at least one row, or AdditionalData::best_window.");
     require(tables.batches.size() <= BatchesView::max_batches,
             "More than " + std::to_string(BatchesView::max_batches) + " different finite elements in one problem.");
     require(tables.n_cells() > 0, "The mesh has no cells.");
@@ -228,28 +229,22 @@ namespace PatchFEM
     return result;
   }
 
-  int ElementBatches::choose_window(const Array<int> &order, const Array<int> &n_cells_of) const
+  int ElementBatches::best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths) const
   {
-    using Windows                = kernels::SortingWindows;
-    const std::int64_t  n_groups = (std::int64_t(n_node) + Windows::largest - 1) / Windows::largest;
-    Array<std::int64_t> stored(place, Windows::n * n_groups);
-    run(place, n_groups,
-        kernels::WindowPaddingBody{n_node, dim == 3 ? 4 : 2, order.data(), n_cells_of.data(), stored.data(), n_groups});
-    const std::vector<std::int64_t> of_groups        = stored.to_vector();
-    std::int64_t                    sums[Windows::n] = {};
-    for (int w = 0; w < Windows::n; ++w)
-      for (std::int64_t g = 0; g < n_groups; ++g)
-        sums[w] += of_groups[w * n_groups + g];
-    const std::int64_t least  = *std::min_element(sums, sums + Windows::n);
-    int                choice = 0;
-    while (sums[choice] > least + least / 200)
-      ++choice;
-    return Windows::size(choice);
+    if (n_node < AdditionalData::least_choice)
+      return AdditionalData().sorting_window;
+    constexpr int size = kernels::SortingWindows::largest, most = 512;
+    const int     n_groups = n_node / size + (n_node % size != 0), stride = (n_groups + most - 1) / most;
+    Array<int>    sample(place, std::size_t((n_groups + stride - 1) / stride) * size);
+    run(place, sample.size(), kernels::SampleLengthsBody{n_node, stride, order.data(), lengths.data(), sample.data()});
+    std::vector<int> found = sample.to_vector();
+    found.erase(std::remove(found.begin(), found.end(), -1), found.end());
+    return cheapest_sorting_window(found, RowLengthScale::of(tables), n_comp);
   }
 
   void ElementBatches::order_nodes(const ElementTables &tables, const AdditionalData &data)
   {
-    int                  window = data.sorting_window;
+    window = data.sorting_window;
     Array<int>           first_cell(place, n_node), n_cells_of(place, n_node), order(place, n_node);
     Array<std::uint64_t> keys(place, n_node);
     run(place, n_node, kernels::FillBody{first_cell.data(), INT_MAX});
@@ -267,21 +262,21 @@ namespace PatchFEM
 
     run(place, n_node, kernels::IotaBody{order.data()});
     dispatch(place, [&](auto where) { kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 60); });
-    if (window == 0)
-      window = choose_window(order, n_cells_of);
-    chosen_window = window;
+    Array<int> lengths;
+    if (window == 1 || !cells_differ(tables))
+      lengths.swap(n_cells_of);
+    else
+      lengths.copy_from(place, expected_row_lengths(tables, data.keep_constrained_entries));
+    if (window == AdditionalData::best_window)
+      window = best_window(tables, order, lengths);
     if (window > 1)
     {
-      Array<int> lengths;
-      if (cells_differ(tables))
-        lengths.copy_from(place, expected_row_lengths(tables, data.keep_constrained_entries));
-      else
-        lengths.swap(n_cells_of);
       run(place, n_node, kernels::WindowKeyBody{order.data(), lengths.data(), window, keys.data()});
       dispatch(place, [&](auto where) {
         kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 16 + bits_for(n_node / window + 1));
       });
     }
+    lengths.release();
 
     Array<int> new_of_old(place, n_node);
     run(place, n_node, kernels::InvertBody{order.data(), new_of_old.data()});

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "row_lengths.h"
 
+#include <patchfem/assembly/element_batches.h>
+#include <patchfem/kernels/ordering.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 
 namespace PatchFEM
 {
@@ -66,5 +72,72 @@ namespace PatchFEM
       }
     }
     return result;
+  }
+
+  RowLengthScale RowLengthScale::of(const ElementTables &tables)
+  {
+    const ReferenceElement &r = tables.batches[0].reference;
+    for (const CellTable &batch : tables.batches)
+      if (batch.reference.n_shape != r.n_shape)
+        return {};
+    // 2^dim cubes share a node, whose row has (2 p + 1)^dim nodes then, or (dim + 1)! of the simplices that cubes are cut
+    // into along one diagonal, with (p + 1)^(dim + 1) - p^(dim + 1) nodes.
+    const int    dim = r.dim, p = r.degree;
+    const double most_cells = r.simplex ? (dim == 2 ? 6. : 24.) : std::ldexp(1., dim);
+    const double most_nodes =
+        r.simplex ? std::pow(p + 1., dim + 1) - std::pow(double(p), dim + 1) : std::pow(2. * p + 1., dim);
+    const double a    = (most_nodes - r.n_shape) / (most_cells - 1.);
+    const double unit = cells_differ(tables) ? r.n_shape : 1.; // of a cell
+    return {a / unit, unit * (r.n_shape / a - 1.)};
+  }
+
+  int cheapest_sorting_window(const std::vector<int> &lengths, const RowLengthScale &scale, const int n_components)
+  {
+    using Windows                       = kernels::SortingWindows;
+    constexpr int      height           = 32;
+    const std::int64_t n                = static_cast<std::int64_t>(lengths.size());
+    const std::int64_t n_groups         = (n + Windows::largest - 1) / Windows::largest;
+    std::int64_t       sums[Windows::n] = {}, n_slices[Windows::n] = {}; // of slices with more than diagonals
+#pragma omp parallel for schedule(static) reduction(+ : sums, n_slices)
+    for (std::int64_t g = 0; g < n_groups; ++g)
+    {
+      std::array<int, Windows::largest> group;
+      const int size = static_cast<int>(std::min<std::int64_t>(Windows::largest, n - g * Windows::largest));
+      std::copy_n(lengths.begin() + g * Windows::largest, size, group.begin());
+      for (int w = 0; w < Windows::n; ++w)
+      {
+        const int window = Windows::size(w);
+        for (int first = 0; first < size && window > 1; first += window)
+          std::sort(group.begin() + first, group.begin() + std::min(size, first + window), std::greater<>());
+        for (int first = 0; first < size; first += height)
+        {
+          const int most = *std::max_element(group.begin() + first, group.begin() + std::min(size, first + height));
+          sums[w] += most;
+          n_slices[w] += most > 0;
+        }
+      }
+    }
+
+    const double b     = n_components;
+    const auto   bytes = [&](const int w) {
+      const std::int64_t all = (n + height - 1) / height;
+      const double       blocks =
+          height * (scale.factor * (double(sums[w]) + scale.further * double(n_slices[w])) + double(all - n_slices[w]));
+      return blocks * (8. * b * b + 4.) + 16. * b * double(n);
+    };
+    const int usual = ElementBatches::AdditionalData().sorting_window;
+    double    least = HUGE_VAL, of_usual = HUGE_VAL;
+    for (int w = 0; w < Windows::n; ++w)
+    {
+      least = std::min(least, bytes(w));
+      if (Windows::size(w) == usual)
+        of_usual = bytes(w);
+    }
+    if (least >= 0.98 * of_usual)
+      return usual;
+    int choice = 0;
+    while (bytes(choice) > 1.005 * least)
+      ++choice;
+    return Windows::size(choice);
   }
 } // namespace PatchFEM

@@ -17,6 +17,35 @@ namespace PatchFEM
    * constrained in all components has 0, unless @p keep_entries.
    */
   std::vector<int> expected_row_lengths(const ElementTables &tables, bool keep_entries);
+
+  /**
+   * How many nodes a row has whose length is known in another unit, factor * (length + further): lengths count a node once
+   * for each cell that it shares with the row's.
+   */
+  struct RowLengthScale
+  {
+    double factor  = 1.;
+    double further = 0.;
+
+    /**
+     * For numbers of cells, or where cells_differ() for expected_row_lengths(): exact for the nodes of one cell and, on
+     * regular meshes, for those that the most cells have, linear in between. Where cells have different numbers of nodes no
+     * two constants serve, and lengths stay what they are.
+     */
+    static RowLengthScale of(const ElementTables &tables);
+  };
+
+  /**
+   * The one of kernels::SortingWindows that products with slices of 32 rows are expected to move the least in, values in
+   * fp64 with columns of 32 bits. That is the default of ElementBatches, in which the patches of assembly are as compact as
+   * they were when their sizes were tuned, unless another moves at least 2 % less; then the smallest one that moves at
+   * most half a per cent more than the best.
+   *
+   * @param lengths Of rows along the curve, in the unit of @p scale, 0 for those with their diagonal alone: groups of
+   *   kernels::SortingWindows::largest that need not be neighbours.
+   * @param n_components Scalar rows in a row.
+   */
+  int cheapest_sorting_window(const std::vector<int> &lengths, const RowLengthScale &scale, int n_components);
 } // namespace PatchFEM
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/base/commit.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/format_calibration.h>
 #include <patchfem/lac/matrix_factory.h>
@@ -93,20 +92,24 @@ namespace PatchFEM
                         const SparsityView            &pattern,
                         const PatternStatistics       &statistics,
                         std::vector<FormatPrediction> &predictions,
-                        const std::string             &file)
+                        const std::string             &file,
+                        const std::string             &build)
   {
-    Rates       rates = file.empty() ? Rates() : read_rates(file);
-    const int   rows = statistics.block_rows, columns = statistics.block_columns;
-    int         n_measured = 0;
-    const char *separator  = " | ";
+    const std::string unnamed = "-dirty";
+    const bool        keeps   = !file.empty() && (build.size() < unnamed.size() ||
+                                         build.compare(build.size() - unnamed.size(), unnamed.size(), unnamed) != 0);
+    Rates             rates   = keeps ? read_rates(file) : Rates();
+    const int         rows = statistics.block_rows, columns = statistics.block_columns;
+    int               n_measured = 0;
+    const char       *separator  = " | ";
     for (FormatPrediction &prediction : predictions)
     {
       std::ostringstream key;
       key << backend.name() << separator << backend.device_name() << separator;
       if (backend.kind() != BackendKind::cuda)
         key << omp_get_max_threads() << " threads" << separator;
-      key << commit() << separator << prediction.format.name() << separator << rows << 'x' << columns << separator
-          << "fp" << 8 * sizeof(Number) << separator << "rows of 2^"
+      key << build << separator << prediction.format.name() << separator << rows << 'x' << columns << separator << "fp"
+          << 8 * sizeof(Number) << separator << "rows of 2^"
           << power_of_two(double(statistics.n_blocks) / std::max(1, statistics.n_rows)) << separator << "2^"
           << power_of_two(prediction.bytes) << " bytes";
       const auto known = rates.find(key.str());
@@ -127,7 +130,7 @@ namespace PatchFEM
       rates[key.str()]     = prediction.rate;
       ++n_measured;
     }
-    if (n_measured > 0 && !file.empty())
+    if (n_measured > 0 && keeps)
       write_rates(file, rates);
     std::stable_sort(predictions.begin(), predictions.end(),
                      [](const FormatPrediction &a, const FormatPrediction &b) { return a.cost() < b.cost(); });
@@ -138,10 +141,12 @@ namespace PatchFEM
                                         const SparsityView &,
                                         const PatternStatistics &,
                                         std::vector<FormatPrediction> &,
+                                        const std::string &,
                                         const std::string &);
   template int calibrate_formats<double>(const Backend &,
                                          const SparsityView &,
                                          const PatternStatistics &,
                                          std::vector<FormatPrediction> &,
+                                         const std::string &,
                                          const std::string &);
 } // namespace PatchFEM

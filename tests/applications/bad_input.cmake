@@ -23,6 +23,10 @@ patchfem_run_case(bad.folder laplace ${broken}/folder.prm ERROR "folder.prm is a
 patchfem_run_case(bad.unknown_setting laplace ${laplace} SET "Solver/Tol=1" ERROR "Solver/Tol, which is not a parameter")
 patchfem_run_case(bad.fractions laplace ${laplace} SET "Refinement/Refine fraction=0.9" "Refinement/Coarsen fraction=0.5"
                   ERROR "add up to more than 1")
+foreach(window 0 -1 many 25x)
+  patchfem_run_case(bad.sorting_window.${window} laplace ${laplace} SET "Matrix/Sorting window=${window}"
+                    ERROR "Matrix/Sorting window is a number of nodes, at least 1, or auto, not '${window}'")
+endforeach()
 patchfem_run_case(bad.calibrate laplace ${laplace} SET "Matrix/Calibrate=true" "Matrix/Format=csr" ERROR "needs Matrix/Format = auto")
 
 # Formulas

@@ -7,7 +7,7 @@
 // max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
 // max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
-// max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N and last_iterations=N, at most, are of the last cycle, and
+// max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N, sorting_window=N and last_iterations=N, at most, are of the last cycle, and
 // max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
@@ -34,27 +34,17 @@ namespace
 
   void check_system(const nlohmann::json &system, const std::string &where)
   {
-    for (const char *key : {"n_dofs",
-                            "n_cells",
-                            "cells_by_degree",
-                            "nnz",
-                            "stored",
-                            "format",
-                            "format_choice",
-                            "product_bytes",
-                            "precision",
-                            "preconditioner",
-                            "amg",
-                            "null_space",
-                            "solution_update",
-                            "iterations",
-                            "relative_residual",
-                            "solver_check",
-                            "factorisation_shift",
-                            "seconds",
-                            "repeated_assembly",
-                            "memory_bytes",
-                            "assembly_redundancy",
+    for (const char *key : {"n_dofs",          "n_cells",
+                            "cells_by_degree", "nnz",
+                            "stored",          "format",
+                            "format_choice",   "product_bytes",
+                            "sorting_window",  "precision",
+                            "preconditioner",  "amg",
+                            "null_space",      "solution_update",
+                            "iterations",      "relative_residual",
+                            "solver_check",    "factorisation_shift",
+                            "seconds",         "repeated_assembly",
+                            "memory_bytes",    "assembly_redundancy",
                             "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
@@ -151,6 +141,8 @@ namespace
       check(last["n_dofs"] <= std::stol(value), seen(last["n_dofs"]));
     else if (key == "degrees")
       check(degrees_of(last) == value, seen(degrees_of(last)));
+    else if (key == "sorting_window")
+      check(last["sorting_window"] == std::stoi(value), seen(last["sorting_window"]));
     else if (key == "precision")
       for (const auto &cycle : cycles)
         check(cycle["precision"] == value, seen(cycle["precision"]));

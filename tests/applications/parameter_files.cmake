@@ -8,7 +8,7 @@ set(checks_laplace.convergence_3d_tetrahedra 2.9 1.9)
 set(checks_elasticity.convergence_2d 1.95 0.98)
 set(checks_elasticity.convergence_3d_tetrahedra 1.8 0.95)
 # With one degree such errors take 15724 unknowns (Q1) and 72531 (Q2) on adaptive meshes.
-set(checks_laplace.l_shape_hp max_H1=2.4e-3 degrees=1,2,3)
+set(checks_laplace.l_shape_hp max_H1=2.4e-3 degrees=1,2,3 sorting_window=1024)
 set(checks_laplace.l_shape_hp_adaptive max_H1=1e-3 max_dofs=6000 degrees=2,3,4)
 set(checks_elasticity.l_bracket_hp degrees=2,3,4)
 set(checks_hp_laplace.square_hole degrees=2,3,4 solver_error=2e-8)
@@ -142,8 +142,18 @@ patchfem_run_case(memory.small_patches elasticity ${parameter_files}/elasticity/
 patchfem_run_case(memory.hanging_nodes laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=emulated_device")
 
 # Formats that are chosen: from the bytes of the pattern, and by products that are timed, whose rates stay in a file.
-patchfem_run_case(format.auto laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=host" "Matrix/Sorting window=0" "Refinement/Cycles=2"
-                  CONTAINS "report.json:\"format_choice\": \"csr\"")
+patchfem_run_case(format.auto laplace ${parameter_files}/laplace/l_shape.prm SET "Backend=host" "Refinement/Cycles=2"
+                  CONTAINS "report.json:\"format_choice\": \"csr\"" CHECKS sorting_window=256)
+# The window of rows of many lengths: of more nodes, of a format that has no use for it, and as it is named.
+function(patchfem_window name window)
+  patchfem_run_case(format.window.${name} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS sorting_window=${window}
+                    SET "Output/Pictures=none" "Mesh/Global refinements=5" "Refinement/Cycles=1" ${ARGN})
+endfunction()
+patchfem_window(auto 1024 "Backend=host" CONTAINS "report.json:\"format_choice\": \"sliced_ellpack, slices of 32")
+patchfem_window(auto_device 1024 "Backend=emulated_device" "Mesh/Global refinements=6")
+patchfem_window(sell 1024 "Backend=host" "Matrix/Format=sell" "Matrix/Sorting window=auto")
+patchfem_window(csr 256 "Backend=host" "Matrix/Format=csr")
+patchfem_window(named 64 "Backend=host" "Matrix/Sorting window=64")
 foreach(backend host emulated_device cuda)
   patchfem_run_case(format.calibrated.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
                     SET "Backend=${backend}" "Matrix/Calibrate=true" CONTAINS "patchfem/format_rates:${backend} .* sliced_ellpack, slices of 32 ")

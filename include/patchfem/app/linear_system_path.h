@@ -101,9 +101,10 @@ namespace PatchFEM
     std::uint64_t                  nnz    = 0; ///< logical entries
     std::uint64_t                  stored = 0; ///< entries in memory, with padding
     std::string                    format;
-    std::string                    format_choice; ///< what of PatchFEM's formats, as parameters call it, was taken
-    std::optional<double>          product_bytes; ///< what a product with the matrix is expected to move
-    std::string                    precision;     ///< double, single, or mixed: double with a preconditioner in single
+    std::string                    format_choice;  ///< what of PatchFEM's formats, as parameters call it, was taken
+    std::optional<double>          product_bytes;  ///< what a product with the matrix is expected to move
+    std::optional<int>             sorting_window; ///< nodes among which rows are sorted by length
+    std::string                    precision;      ///< double, single, or mixed: double with a preconditioner in single
     std::string                    preconditioner;
     std::optional<AMGReport>       amg;         ///< of PatchFEM's own
     std::optional<NullSpaceReport> null_space;  ///< of a singular system

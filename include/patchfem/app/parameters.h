@@ -118,7 +118,7 @@ namespace PatchFEM
     int         slice_height = 32; ///< of sliced_ellpack and sell
     std::string column_indices;    ///< auto, 32 bit or 16 bit
     CSRKernel   csr_kernel               = CSRKernel::pieces;
-    int         sorting_window           = 256;
+    int         sorting_window           = 256; ///< as ElementBatches takes it
     bool        keep_constrained_entries = false;
     std::string strategy;
     int         rows_per_patch = 0;

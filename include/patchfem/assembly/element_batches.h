@@ -30,9 +30,13 @@ namespace PatchFEM
           : sorting_window(sorting_window), keep_constrained_entries(keep_constrained_entries)
       {}
 
+      static constexpr int best_window  = 0;     ///< for @p sorting_window
+      static constexpr int least_choice = 16384; ///< nodes; products with fewer take about as long as their launch
+
       /**
-       * Nodes that are sorted by row length; 1 keeps the order of the curve. 0 takes the smallest of 1, 64, 256 and 1024
-       * whose slices of 32 rows are expected to store at most half a per cent more than those of any of them.
+       * Nodes that are sorted by row length; 1 keeps the order of the curve. @p best_window takes 256, or, of
+       * @p least_choice nodes or more, another of 1, 64 and 1024 if products with slices of 32 rows are expected to move at
+       * least 2 % less with it, by the row lengths of at most 512 pieces of the curve.
        */
       int sorting_window;
 
@@ -56,7 +60,7 @@ namespace PatchFEM
     int            n_cells() const { return n_cell; }
     int            n_batches() const { return static_cast<int>(batches.size()); }
     int            n_materials() const { return static_cast<int>(material_ids.size()); }
-    int            sorting_window() const { return chosen_window; }
+    int            sorting_window() const { return window; } ///< the one that was taken
     std::int64_t   n_dofs() const { return std::int64_t(n_node) * n_comp; }
 
     const ReferenceElement &reference(const int b) const { return batches[b].reference; }
@@ -109,19 +113,19 @@ namespace PatchFEM
 
     void upload(const ElementTables &tables);
     void order_nodes(const ElementTables &tables, const AdditionalData &data);
-    int  choose_window(const Array<int> &order, const Array<int> &n_cells_of) const;
+    int  best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths) const;
     void number_points_as_nodes();
     void order_cells();
     void resolve_constraints(const ElementTables &tables, bool keep_entries);
     void sort_faces(const ElementTables &tables);
     void check_jacobians() const;
 
-    Backend place         = Backend(BackendKind::host);
-    int     dim           = 0;
-    int     n_comp        = 1;
-    int     n_node        = 0;
-    int     n_cell        = 0;
-    int     chosen_window = 1;
+    Backend place  = Backend(BackendKind::host);
+    int     dim    = 0;
+    int     n_comp = 1;
+    int     n_node = 0;
+    int     n_cell = 0;
+    int     window = 1;
 
     std::vector<Batch>     batches;
     Array<double>          points;

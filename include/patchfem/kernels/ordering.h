@@ -184,64 +184,22 @@ namespace PatchFEM
     };
 
     /**
-     * Over groups of 1024 nodes along the curve: what slices of 32 rows would store, padding included, if nodes were sorted
-     * by falling number of cells in windows of each size. A node with m cells counts as a row of m + @p further blocks:
-     * rows are 9/4 (m + 4) blocks long on hexahedra, (m + 6) / 2 on tetrahedra, 3/2 (m + 2) on quadrilaterals.
+     * Lengths along the curve of every @p stride-th group of SortingWindows::largest nodes, from the first on; -1 behind
+     * the last node.
      */
-    struct WindowPaddingBody
+    struct SampleLengthsBody
     {
-      static constexpr int n_counts = 64; ///< more cells than that count as so many
+      int        n_nodes;
+      int        stride;
+      const int *node_of_rank;
+      const int *lengths; ///< [node]
+      int       *sample;  ///< [group][SortingWindows::largest]
 
-      int           n_nodes;
-      int           further;
-      const int    *node_of_rank;
-      const int    *n_cells; ///< [node]
-      std::int64_t *stored;  ///< [SortingWindows::n][n_groups]
-      std::int64_t  n_groups;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t g) const
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
-        const std::int64_t begin = g * SortingWindows::largest;
-        const std::int64_t end =
-            begin + SortingWindows::largest < n_nodes ? begin + SortingWindows::largest : std::int64_t(n_nodes);
-        for (int w = 0; w < SortingWindows::n; ++w)
-        {
-          std::int64_t sum  = 0;
-          const int    size = SortingWindows::size(w);
-          int          row = 0, width = 0; // in the slice that is open
-          const auto   add = [&](const int length, const int n) {
-            for (int i = 0; i < n; ++i)
-            {
-              width = length > width ? length : width;
-              if (++row == 32)
-              {
-                sum += 32 * width;
-                row = width = 0;
-              }
-            }
-          };
-          for (std::int64_t first = begin; first < end; first += size)
-          {
-            if (size == 1)
-            {
-              add(count(first) + further, 1);
-              continue;
-            }
-            int histogram[n_counts] = {};
-            for (std::int64_t i = first; i < end && i < first + size; ++i)
-              ++histogram[count(i)];
-            for (int c = n_counts - 1; c >= 0; --c)
-              add(c + further, histogram[c]);
-          }
-          stored[w * n_groups + g] = sum + 32 * width;
-        }
-      }
-
-    private:
-      PATCHFEM_INLINE int count(const std::int64_t rank) const
-      {
-        const int n = n_cells[node_of_rank[rank]];
-        return n < n_counts ? n : n_counts - 1;
+        constexpr int      size = SortingWindows::largest;
+        const std::int64_t rank = i / size * stride * size + i % size;
+        sample[i]               = rank < n_nodes ? lengths[node_of_rank[rank]] : -1;
       }
     };
 

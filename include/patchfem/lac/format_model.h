@@ -126,7 +126,7 @@ namespace PatchFEM
 
   /**
    * Those, and of formats that matrices are converted to those which products may be fastest in: on a device symmetric
-   * storage of blocks. Of scalars columns of 16 bits win, and on the host, where arithmetic takes longer, slices.
+   * storage, of blocks that there are kernels for. On the host, where arithmetic takes longer, slices win.
    */
   std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern, const MemoryModel &memory);
 
