@@ -174,7 +174,7 @@ namespace PatchFEM
     prm.declare_entry(
         "Sorting window", "auto", Patterns::Anything(),
         "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none. auto: 256, or "
-        "of 16384 nodes or more 1, 64 or 1024 where products are expected to move at least 2 % less so, with "
+        "of 16384 nodes or more 1, 64 or 1024 where products are expected to move at least 5 % less so, with "
         "Format = auto, sliced_ellpack, sell and mdia; csr and coo do not pad, symmetric sorts rows inside of its "
         "patches, and ellpack, ellpack_r, bell and hybrid pad alike in every order, so that these have 256.");
     prm.declare_entry(

@@ -133,7 +133,7 @@ namespace PatchFEM
       if (Windows::size(w) == usual)
         of_usual = bytes(w);
     }
-    if (least >= 0.98 * of_usual)
+    if (least >= 0.95 * of_usual)
       return usual;
     int choice = 0;
     while (bytes(choice) > 1.005 * least)

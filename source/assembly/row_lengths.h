@@ -38,7 +38,7 @@ namespace PatchFEM
   /**
    * The one of kernels::SortingWindows that products with slices of 32 rows are expected to move the least in, values in
    * fp64 with columns of 32 bits. That is the default of ElementBatches, in which the patches of assembly are as compact as
-   * they were when their sizes were tuned, unless another moves at least 2 % less; then the smallest one that moves at
+   * they were when their sizes were tuned, unless another moves at least 5 % less; then the smallest one that moves at
    * most half a per cent more than the best.
    *
    * @param lengths Of rows along the curve, in the unit of @p scale, 0 for those with their diagonal alone: groups of

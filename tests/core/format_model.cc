@@ -381,7 +381,8 @@ TEST_P(FormatModelTest, SortingWindowOfMixedRowsPadsLeast)
   const std::int64_t taken = stored_with(backend(), tables, chosen);
   for (const int window : {1, 64, 256, 1024})
     EXPECT_LE(expected(chosen), expected(window)) << "window of " << window;
-  EXPECT_LT(double(taken), 0.98 * double(stored_with(backend(), tables, usual)));
+  EXPECT_LT(double(taken),
+            0.98 * double(stored_with(backend(), tables, usual))); // expected lengths are not those of the pattern
 
   // Of few rows it does not matter.
   int few = best_window;
@@ -406,7 +407,7 @@ TEST_P(FormatModelTest, StructuredMeshesKeepTheirSortingWindow)
                Error);
 }
 
-TEST(SortingWindow, IsAnotherIfItMovesTwoPercentLess)
+TEST(SortingWindow, IsAnotherIfItMovesFivePercentLess)
 {
   // One row in 32 of every n-th 1024 is twice as long: with windows of 256 rows four slices of these 32 are padded to
   // that, with 1024 one, which is 3 in 32 n + 4.
@@ -420,8 +421,7 @@ TEST(SortingWindow, IsAnotherIfItMovesTwoPercentLess)
   for (const int n_components : {1, 3})
   {
     EXPECT_EQ(window(1, n_components), 1024);
-    EXPECT_EQ(window(4, n_components), 1024);
-    EXPECT_EQ(window(5, n_components), 256);
+    EXPECT_EQ(window(2, n_components), 256);
   }
   EXPECT_EQ(cheapest_sorting_window({}, RowLengthScale(), 1), 256);
   EXPECT_EQ(cheapest_sorting_window(std::vector<int>(40, 0), RowLengthScale(), 1), 256);

@@ -36,7 +36,7 @@ namespace PatchFEM
       /**
        * Nodes that are sorted by row length; 1 keeps the order of the curve. @p best_window takes 256, or, of
        * @p least_choice nodes or more, another of 1, 64 and 1024 if products with slices of 32 rows are expected to move at
-       * least 2 % less with it, by the row lengths of at most 512 pieces of the curve.
+       * least 5 % less with it, by the row lengths of at most 512 pieces of the curve.
        */
       int sorting_window;
 
