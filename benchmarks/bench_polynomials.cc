@@ -7,6 +7,7 @@
 
 #include <patchfem/lac/conjugate_gradients.h>
 #include <patchfem/lac/precondition_polynomial.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
 
 using namespace benchmark;
 using namespace PatchFEM;

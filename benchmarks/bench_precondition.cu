@@ -7,6 +7,7 @@
 #include "voxel_system.h"
 
 #include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/precondition_ic.h>
 #include <patchfem/lac/precondition_polynomial.h>
 #include <patchfem/lac/precondition_ssor.h>
@@ -120,8 +121,8 @@ namespace
   };
 
   /**
-   * Bytes per unknown: a matrix of fp64 @p matrix and fp32 @p single, without vectors, which are in fp64. An iteration with a preconditioner
-   * of its own moves 96 beside the matrix.
+   * Bytes per unknown: a matrix of fp64 @p matrix and fp32 @p single, without vectors, which are in fp64. An iteration
+   * with a preconditioner of its own moves 96 beside the matrix.
    */
   struct Bytes
   {

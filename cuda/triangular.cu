@@ -17,6 +17,7 @@ namespace PatchFEM
     INSTANTIATE(TriangleBody);
     INSTANTIATE(CompressColumnsBody);
     INSTANTIATE(PositiveDiagonalBody);
+    INSTANTIATE(SingleRangeBody);
     INSTANTIATE(IncompleteCholeskyBody);
 
 #define INSTANTIATE_NUMBER(Number)          \
@@ -31,7 +32,7 @@ namespace PatchFEM
     INSTANTIATE_NUMBER(float);
     INSTANTIATE_NUMBER(double);
     INSTANTIATE(SSORValuesBody<float, float>);
-    INSTANTIATE(SSORValuesBody<double, float>);
+    INSTANTIATE(SSORValuesBody<float, double>);
     INSTANTIATE(SSORValuesBody<double, double>);
   } // namespace kernels
 } // namespace PatchFEM

@@ -34,10 +34,10 @@ namespace PatchFEM
       static constexpr int  rows_per_thread = entries > (mixed ? 4 : 9)
                                                   ? 1
                                                   : (sizeof(Number) == 8 ? 2 : (entries > 4 ? 2 : 4));
-      /// Blocks whose loads are issued together: about 8 wide loads are in flight in each thread.
+      /// Blocks whose loads are issued together: about 8 wide loads are in flight in each thread, or 27 narrow ones.
       static constexpr int unroll = entries >= 6 ? (mixed && entries <= 9 ? 3 : 1) : (entries >= 4 ? 2 : 8);
       /// Blocks of threads that a multiprocessor must hold at once. Named because without it the compiler trades the
-      /// registers that loads in flight need for more threads; 3 allows 80 registers a thread.
+      /// registers that loads in flight need for more threads; 3 allows 80 registers a thread, 4 allows 64.
       static constexpr int residency = mixed && entries == 1 ? 4 : 3;
     };
 

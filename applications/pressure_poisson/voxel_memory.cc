@@ -33,9 +33,9 @@ namespace PatchFEM
     if (name == "jacobi" || name == "block_jacobi")
       row += number;
     else if (name == "neumann" || name == "least_squares" || name == "chebyshev")
-      row += 6 * inner;
-    else if (name == "ssor" || name == "incomplete_cholesky")
-      row += 3 * entries * (inner + 4) + 64;
+      row += 6 * number + (inner < number ? inner : 0);
+    else if (name == "ssor" || name == "incomplete_cholesky") // made of a copy in slices
+      row += entries * (number + 4) + 2 * entries * (inner + 4) + 64;
     else if (name == "amg")
       row += 210 + 30 * inner;
     if (parameters.solver.project_null_space) // one closed part: its constant, what finds it, and a projected vector

@@ -299,7 +299,12 @@ namespace PatchFEM
     // Vectors to work with, and the copy in single precision or the two triangles, which are made of a sliced matrix.
     const std::size_t work = n_dofs * 6 * number_size;
     if (preconditioner.kind == Kind::polynomial)
-      result.preconditioner = work + (mixed ? copy : 0);
+    {
+      // Of whatever format the copy has values alone.
+      const std::size_t n_copied = format.kind == Format::mdia ? n_dofs : n_values;
+      result.preconditioner =
+          work + (mixed ? static_cast<std::size_t>((csr ? 1. : padding) * n_copied * inner_size) : 0);
+    }
     if (preconditioner.kind == Kind::ssor)
       result.preconditioner =
           work + in_blocks(inner_size) + (csr ? in_blocks(number_size) : 0) + n_blocks * 2 * sizeof(int) + n_nodes * 64;

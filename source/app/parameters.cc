@@ -27,10 +27,9 @@ namespace PatchFEM
         "Precision", "auto", Patterns::Selection("auto|double|single|mixed"),
         "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the values that the "
         "preconditioner "
-        "keeps, and with amg its vectors: these are in single precision, which moves half as much, and the solution is "
-        "as "
-        "accurate as with double. auto is mixed with amg "
-        "and double with everything else. single halves the memory of all values, but not every Solver/Tolerance is "
+        "keeps, and with amg its vectors: these are in single precision, so that less is moved, and the solution is as "
+        "accurate as with double. auto is mixed with amg and double with everything else. single halves the memory of "
+        "all values, but not every Solver/Tolerance is "
         "in its reach, and one that is not is an error: about 1e-7 is the least for Poisson's equation on a coarse "
         "mesh, and slender elastic bodies do not get to 1e-2. Not with Backend = trilinos; a baseline computes in "
         "double.");
@@ -286,7 +285,8 @@ namespace PatchFEM
     require(!vector_valued || !blocks || (kind != Kind::sliced_scalar && kind != Kind::hybrid && kind != Kind::mdia),
             asked + " works on the blocks of a node's unknowns, which " + given +
                 " does not keep; choose sliced_ellpack, bell or csr.");
-    require(precision != "mixed" || (kind != Kind::coordinate && kind != Kind::hybrid),
+    const bool diagonal = preconditioner == "jacobi" || preconditioner == "block_jacobi";
+    require(precision != "mixed" || diagonal || (kind != Kind::coordinate && kind != Kind::hybrid),
             "Precision = mixed needs a copy of the matrix in single precision, which there is not of " + given +
                 "; choose double, or sliced_ellpack or csr.");
   }

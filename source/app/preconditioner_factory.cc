@@ -122,8 +122,8 @@ namespace PatchFEM
     if (precision == "auto")
       precision = preconditioner == "amg" ? "mixed" : "double";
     require(precision != "mixed" || has_mixed_form(preconditioner),
-            "Precision = mixed keeps the preconditioner in single precision, which there is not for " + preconditioner +
-                "; choose double or single.");
+            "Precision = mixed keeps values of the preconditioner in single precision, which there are not of " +
+                preconditioner + "; choose double or single.");
     const bool natural = preconditioner == "ssor" && !solver.ssor.multicolour;
     const auto refuse  = [&](const bool on_a_device) {
       require(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/rounded_matrix.h>
 
 #include <type_traits>
 
@@ -57,6 +58,10 @@ namespace PatchFEM
     {
       Array<MatrixNumber> inverses;
       invert(inverses);
+      if constexpr (!std::is_same_v<Number, Value>)
+        for (int a = 0; a < block_size; ++a)
+          require_single_range(backend, n_blocks, inverses.data() + std::int64_t(a * (a + 1) / 2 + a) * n_blocks,
+                               block_size, "The inverse of the diagonal");
       values.reinit(backend, inverses.size());
       dispatch(backend, [&](auto where) {
         kernels::convert(where, static_cast<std::int64_t>(inverses.size()), inverses.data(), values.data());

@@ -3,6 +3,7 @@
 
 #include <patchfem/lac/largest_eigenvalue.h>
 #include <patchfem/lac/precondition_polynomial.h>
+#include <patchfem/lac/rounded_matrix.h>
 
 #include <cmath>
 
@@ -26,15 +27,15 @@ namespace PatchFEM
     matrix               = nullptr; // what is left if the matrix is refused
     copy                 = nullptr;
     data                 = additional_data;
-    std::unique_ptr<const RoundedMatrix> rounded;
+    std::unique_ptr<const MatrixBase<Number>> rounded;
     if constexpr (!std::is_same_v<Number, Value>)
-      rounded = std::make_unique<const RoundedMatrix>(given);
-    const auto &A = [&]() -> const MatrixBase<Number> & {
-      if constexpr (std::is_same_v<Number, Value>)
-        return given;
-      else
-        return *rounded;
-    }();
+    {
+      require_single_range(given);
+      auto made     = std::make_unique<const RoundedMatrix>(given);
+      bytes_of_copy = made->values_memory_consumption();
+      rounded       = std::move(made);
+    }
+    const MatrixBase<Number> &A = rounded != nullptr ? *rounded : given;
     D_inverse.initialize(A);
     LargestEigenvalue<Number> lanczos;
     lanczos.compute(A, D_inverse, static_cast<int>(data.lanczos_steps));
@@ -97,7 +98,7 @@ namespace PatchFEM
   std::size_t PreconditionPolynomial<Number, Value>::memory_consumption() const
   {
     return D_inverse.memory_consumption() + coefficients.memory_consumption() + work.memory_consumption() +
-           (copy != nullptr ? copy->values_memory_consumption() : 0);
+           (copy != nullptr ? bytes_of_copy : 0);
   }
 
   template class PreconditionPolynomial<float>;

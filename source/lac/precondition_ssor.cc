@@ -35,7 +35,7 @@ namespace PatchFEM
     const BlockDiagonalView<Number> &D_inverse = *D.block_diagonal();
     const int                        b = D_inverse.block_size, n = this->order.n_positions();
     run(place, D_inverse.n_blocks,
-        kernels::SSORValuesBody<Number, Value>{A.view(), A.row_lengths(), D_inverse, omega, this->order.phase.data(),
+        kernels::SSORValuesBody<Value, Number>{A.view(), A.row_lengths(), D_inverse, omega, this->order.phase.data(),
                                                this->order.position.data(), this->lower.view(), this->upper.view(),
                                                this->lower.row_lengths(), this->upper.row_lengths()});
     this->D_values.reinit(place, std::size_t(n) * (b * (b + 1) / 2));

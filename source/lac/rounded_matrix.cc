@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../assembly/structure_tools.h"
+
 #include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/triangular_bodies.h>
 #include <patchfem/lac/rounded_matrix.h>
 
 namespace PatchFEM
@@ -82,5 +85,24 @@ namespace PatchFEM
     result.columns     = rounded.columns;
     result.values.assign(rounded.values.begin(), rounded.values.end());
     return result;
+  }
+
+  void require_single_range(
+      const Backend &place, const std::int64_t n, const double *values, const int rows, const std::string &what)
+  {
+    Array<int> failure(place, std::vector<int>{kernels::no_failure});
+    run(place, n, kernels::SingleRangeBody{values, failure.data()});
+    const int i = failure.read(0);
+    require(i == kernels::no_failure, what + " in row " + std::to_string(std::int64_t(i) * rows) +
+                                          " leaves the range of single precision; choose Precision = double, or other "
+                                          "units.");
+  }
+
+  void require_single_range(const MatrixBase<double> &matrix)
+  {
+    Array<double> diagonal;
+    matrix.extract_block_diagonal(1, diagonal);
+    require_single_range(matrix.backend(), static_cast<std::int64_t>(diagonal.size()), diagonal.data(), 1,
+                         "The matrix's diagonal entry");
   }
 } // namespace PatchFEM

@@ -58,7 +58,7 @@ patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d
 patchfem_run_case(amg.coarse_sweeps elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS min_iterations=18 max_iterations=20
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Coarse sweeps=1" "Output/Pictures=none")
 patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoothing range=1" ERROR "Smoothing range must be more than 1")
-patchfem_run_case(bad.mixed_none laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" "Solver/Preconditioner=none" ERROR "mixed keeps the preconditioner in single precision, which there is not for none")
+patchfem_run_case(bad.mixed_none laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" "Solver/Preconditioner=none" ERROR "mixed keeps values of the preconditioner in single precision, which there are not of none")
 patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"
                   ERROR "Precision = mixed does not exist with Backend = trilinos")
 foreach(entry "Aggregate distance=0" "Patch distance=9" "Patch bytes=0" "Minimum aggregate size=0" "Eigenvalue steps=65" "Coarse size=3001")

@@ -42,6 +42,7 @@ patchfem_format(csr_vector vector 79 "csr, a warp a row" "Matrix/Format=csr" "Ma
 patchfem_format(symmetric_block_jacobi vector 77 symmetric "Matrix/Format=symmetric" "Solver/Preconditioner=block_jacobi")
 patchfem_format(symmetric_mixed scalar 11 symmetric "Matrix/Format=symmetric" "Precision=mixed" "Solver/Preconditioner=chebyshev")
 patchfem_format(coo_block_jacobi vector 77 coo "Matrix/Format=coo" "Solver/Preconditioner=block_jacobi")
+patchfem_format(coo_mixed vector 77 coo "Matrix/Format=coo" "Precision=mixed" "Solver/Preconditioner=block_jacobi")
 patchfem_format(hybrid_polynomial scalar 10 hybrid "Matrix/Format=hybrid" "Solver/Preconditioner=least_squares")
 patchfem_format(ellpack_r_ssor scalar 25 ellpack_r "Matrix/Format=ellpack_r" "Solver/Preconditioner=ssor")
 patchfem_format(sell_cholesky vector 94 "sell, slices of 32.*" "Matrix/Format=sell" "Solver/Preconditioner=incomplete_cholesky")
@@ -52,6 +53,13 @@ patchfem_format(mdia_cholesky grid 25 mdia "Matrix/Format=mdia" "Solver/Precondi
 foreach(format sell ellpack_r coo hybrid symmetric)
   patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
                     SET "Backend=emulated_device" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi" "Output/Pictures=none")
+endforeach()
+foreach(preconditioner chebyshev ssor incomplete_cholesky)
+  foreach(format sliced_ellpack csr)
+    patchfem_run_case(memory.cantilever.mixed.${preconditioner}.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
+                      SET "Backend=emulated_device" "Precision=mixed" "Matrix/Format=${format}" "Solver/Preconditioner=${preconditioner}"
+                          "Solver/Tolerance=1e-3" "Output/Pictures=none")
+  endforeach()
 endforeach()
 patchfem_run_case(memory.mdia laplace ${parameter_files}/laplace/convergence_2d.prm
                   SET "Backend=emulated_device" "Matrix/Format=mdia" ${format_set_grid} "Mesh/Global refinements=7" "Output/Pictures=none")

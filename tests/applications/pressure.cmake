@@ -62,6 +62,11 @@ foreach(preconditioner jacobi chebyshev ssor incomplete_cholesky amg)
                     SET "Backend=emulated_device" "Solver/Preconditioner=${preconditioner}" "Solver/Tolerance=1e-5" "Time/Steps=2"
                         "Output/Pictures=none" "Constants=n = 48, g = 9.81, c = sqrt(g), dam = 1, dt = 0.025")
 endforeach()
+foreach(preconditioner chebyshev ssor incomplete_cholesky)
+  patchfem_run_case(pressure.memory.mixed.${preconditioner} pressure_poisson ${pressure}/dam_break.prm
+                    SET "Backend=emulated_device" "Precision=mixed" "Solver/Preconditioner=${preconditioner}" "Solver/Tolerance=1e-5" "Time/Steps=1"
+                        "Output/Pictures=none" "Constants=n = 80, g = 9.81, c = sqrt(g), dam = 1, dt = 0.025")
+endforeach()
 # A shallow pool, whose memory is that of cells, those for the error and the layer around a plane included.
 patchfem_run_case(pressure.memory.errors pressure_poisson ${pressure}/closed_box.prm CHECKS n_dofs=12096
                   SET "Backend=emulated_device" "Solver/Preconditioner=jacobi" "Solver/Tolerance=1e-5" "Output/Pictures=none"

@@ -322,7 +322,48 @@ TEST_P(CGTest, BlockJacobi)
     const IterationResult result = cg.solve(matrix, x, Vector<double>(backend(), rhs), preconditioner, control(1e-9));
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_LE(true_residual(A, x.copy_to_host(), rhs), 1.0001e-9);
+
+    // With values in fp32, by vmult() and in the iteration's own kernel.
+    PreconditionBlockJacobi<double, float> mixed;
+    mixed.initialize(matrix);
+    z = std::numeric_limits<double>::quiet_NaN();
+    mixed.vmult(z, Vector<double>(backend(), Dr));
+    const std::vector<double> mixed_z    = z.copy_to_host();
+    double                    difference = 0.;
+    for (int i = 0; i < A.n_rows; ++i)
+      difference = std::max(difference, std::abs(mixed_z[i] - r[i]));
+    EXPECT_LT(difference, 1e-5);
+    EXPECT_GT(difference, 1e-12) << "nothing is rounded";
+    EXPECT_EQ(2 * mixed.memory_consumption(), preconditioner.memory_consumption());
+    const IterationResult again = cg.solve(matrix, x = 0., Vector<double>(backend(), rhs), mixed, control(1e-9));
+    EXPECT_EQ(again.status, Status::converged);
+    EXPECT_EQ(again.n_iterations, result.n_iterations);
+    EXPECT_LE(true_residual(A, x.copy_to_host(), rhs), 1.0001e-9);
   }
+}
+
+TEST_P(CGTest, JacobiInMixedPrecision)
+{
+  const HostCSR<double>             A = cases::laplacian<double>(37, 29);
+  const std::vector<double>         b = cases::random_values(A.n_rows, 67);
+  const CSRMatrix<double>           matrix(backend(), A);
+  PreconditionJacobi<double>        plain;
+  PreconditionJacobi<double, float> mixed;
+  plain.initialize(matrix, {1. / 3.}); // not a number that fp32 has
+  mixed.initialize(matrix, {1. / 3.});
+  EXPECT_EQ(mixed.block_diagonal(), nullptr);
+  EXPECT_EQ(mixed.name(), "jacobi with values in single precision");
+  Vector<double>             x(backend(), A.n_rows);
+  ConjugateGradients<double> cg;
+  const IterationResult      expected = cg.solve(matrix, x, Vector<double>(backend(), b), plain, control(1e-9));
+  const IterationResult      result   = cg.solve(matrix, x = 0., Vector<double>(backend(), b), mixed, control(1e-9));
+  EXPECT_EQ(result.status, Status::converged);
+  EXPECT_EQ(result.n_iterations, expected.n_iterations);
+  EXPECT_LE(true_residual(A, x.copy_to_host(), b), 1.0001e-9);
+
+  HostCSR<double> small{2, 2, {0, 1, 2}, {0, 1}, {1., 1e-39}}; // whose inverse fp32 does not have
+  EXPECT_THROW(mixed.initialize(CSRMatrix<double>(backend(), small)), Error);
+  plain.initialize(CSRMatrix<double>(backend(), small));
 }
 
 TEST_P(CGTest, InitialGuessAndReduction)

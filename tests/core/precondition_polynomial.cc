@@ -139,6 +139,9 @@ TEST_P(PreconditionPolynomialTest, IsSymmetricAndPositiveDefinite)
         PreconditionPolynomial<double> M;
         M.initialize(matrix, {kind, order});
         cases::expect_symmetric_positive(cases::dense_inverse(M, backend(), A.n_rows));
+        PreconditionPolynomial<double, float> mixed;
+        mixed.initialize(matrix, {kind, order});
+        cases::expect_symmetric_positive(cases::dense_inverse(mixed, backend(), A.n_rows));
       }
   }
 }
@@ -247,6 +250,31 @@ TEST_P(PreconditionPolynomialTest, MixedPrecisionLeavesNothingOutOfRange)
     for (const double value : expected)
       magnitude = std::max(magnitude, std::abs(value));
     EXPECT_LE(cases::difference(cases::apply(mixed, backend(), r), expected), 1e-5 * magnitude);
+  }
+}
+
+TEST_P(PreconditionPolynomialTest, MixedPrecisionRefusesWhatFp32CannotHold)
+{
+  PreconditionPolynomial<double, float> mixed;
+  for (const double factor : {1e-30, 1e30})
+  {
+    HostCSR<double> A = cases::grid_matrix<3>(4);
+    for (double &value : A.values)
+      value *= factor;
+    const SlicedEllpackMatrix<double> matrix(backend(), A, 3);
+    mixed.initialize(matrix);
+    EXPECT_GT(mixed.memory_consumption(), A.values.size() * sizeof(float));
+    const unsigned int             n_iterations = cases::solve_ones(matrix, mixed).n_iterations;
+    PreconditionPolynomial<double> plain;
+    plain.initialize(matrix);
+    EXPECT_EQ(n_iterations, cases::solve_ones(matrix, plain).n_iterations);
+
+    for (double &value : A.values)
+      value *= factor;
+    const SlicedEllpackMatrix<double> out_of_range(backend(), A, 3);
+    EXPECT_THROW(mixed.initialize(out_of_range), Error);
+    Vector<double> x(backend(), A.n_rows);
+    EXPECT_THROW(mixed.vmult(x, Vector<double>(backend(), A.n_rows)), Error) << "nothing is left";
   }
 }
 

@@ -209,12 +209,20 @@ TEST_P(PreconditionTriangularTest, IsSymmetricAndPositiveDefinite)
     {
       ssor.initialize(matrix, {ordering, omega});
       cases::expect_symmetric_positive(cases::dense_inverse(ssor, backend(), A.n_rows));
+      PreconditionSSOR<double, float> mixed;
+      mixed.initialize(matrix, {PreconditionSSOR<double, float>::Ordering(int(ordering)), omega});
+      // Of both triangles each is rounded by itself.
+      cases::expect_symmetric_positive(cases::dense_inverse(mixed, backend(), A.n_rows), 1e-7);
     }
   IC ic;
   for (unsigned int n_sweeps = 0; n_sweeps < 6; ++n_sweeps)
   {
     ic.initialize(matrix, {n_sweeps});
     cases::expect_symmetric_positive(cases::dense_inverse(ic, backend(), A.n_rows));
+    PreconditionIC<double, float> mixed;
+    mixed.initialize(matrix, {n_sweeps});
+    cases::expect_symmetric_positive(cases::dense_inverse(mixed, backend(), A.n_rows));
+    EXPECT_LT(mixed.memory_consumption(), ic.memory_consumption());
   }
 }
 
@@ -245,6 +253,7 @@ TEST_P(PreconditionTriangularTest, IterationsArePinned)
     PreconditionSSOR<double, float> mixed;
     mixed.initialize(*matrix);
     EXPECT_EQ(cases::solve_ones(*matrix, mixed).n_iterations, 60u);
+    ssor.initialize(*matrix);
     // Of the triangles there are half the bytes of values.
     EXPECT_LT(mixed.memory_consumption(), ssor.memory_consumption() - matrix->n_nonzero_elements() * 3);
   }

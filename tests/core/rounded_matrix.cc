@@ -7,6 +7,8 @@
 #include <patchfem/lac/rounded_matrix.h>
 
 #include <cmath>
+#include <memory>
+#include <string>
 #include <utility>
 
 using namespace PatchFEM;
@@ -26,7 +28,7 @@ namespace
     return result;
   }
 
-  /** All products of a copy of @p matrix, to rounding in double. The matrix lives no longer than that. */
+  /** All products of a copy of @p matrix, to rounding in double. */
   template <typename Matrix>
   void check_copy(const Matrix &matrix, const HostCSR<double> &A, const std::string &what)
   {
@@ -127,4 +129,40 @@ TEST_P(RoundedMatrixTest, EmptyOneByOneAndRefused)
   CoordinateMatrix<double> coordinate;
   coordinate.reinit(csr);
   EXPECT_THROW(RoundedMatrix{coordinate}, Error);
+}
+
+TEST_P(RoundedMatrixTest, OutlivesItsMatrixAndSharesThePattern)
+{
+  const HostCSR<double>                A = cases::laplacian<double>(33, 9);
+  std::unique_ptr<const RoundedMatrix> copy;
+  {
+    const SlicedEllpackMatrix<double> matrix(backend(), A);
+    copy = std::make_unique<const RoundedMatrix>(matrix);
+  }
+  cases::check_products<double>(*copy, A, "after its matrix"); // whose entries fp32 has
+}
+
+TEST_P(RoundedMatrixTest, RangeOfSinglePrecision)
+{
+  for (const double factor : {1., 1e-37, 1e37})
+  {
+    HostCSR<double> A = cases::laplacian<double>(5, 5);
+    for (double &value : A.values)
+      value *= factor;
+    require_single_range(CSRMatrix<double>(backend(), A));
+  }
+  for (const double value : {1e39, 1e-39})
+  {
+    HostCSR<double> A{3, 3, {0, 1, 2, 3}, {0, 1, 2}, {1., value, 2.}};
+    try
+    {
+      require_single_range(CSRMatrix<double>(backend(), A));
+      ADD_FAILURE() << value << " was not refused";
+    }
+    catch (const Error &error)
+    {
+      EXPECT_NE(std::string(error.what()).find("row 1 leaves the range of single precision"), std::string::npos)
+          << error.what();
+    }
+  }
 }

@@ -96,16 +96,16 @@ namespace PatchFEM
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
-    std::string                    backend;
-    std::string                    device;
-    std::uint64_t                  nnz    = 0; ///< logical entries
-    std::uint64_t                  stored = 0; ///< entries in memory, with padding
-    std::string                    format;
-    std::string                    format_choice;  ///< what of PatchFEM's formats, as parameters call it, was taken
-    std::optional<double>          product_bytes;  ///< what a product with the matrix is expected to move
-    std::optional<int>             sorting_window; ///< nodes among which rows are sorted by length
-    std::string                    precision;      ///< double, single, or mixed: double with a preconditioner in single
-    std::string                    preconditioner;
+    std::string           backend;
+    std::string           device;
+    std::uint64_t         nnz    = 0; ///< logical entries
+    std::uint64_t         stored = 0; ///< entries in memory, with padding
+    std::string           format;
+    std::string           format_choice;  ///< what of PatchFEM's formats, as parameters call it, was taken
+    std::optional<double> product_bytes;  ///< what a product with the matrix is expected to move
+    std::optional<int>    sorting_window; ///< nodes among which rows are sorted by length
+    std::string           precision; ///< double, single, or mixed: double with values of the preconditioner in single
+    std::string           preconditioner;
     std::optional<AMGReport>       amg;         ///< of PatchFEM's own
     std::optional<NullSpaceReport> null_space;  ///< of a singular system
     std::optional<double> factorisation_shift;  ///< of incomplete_cholesky: part of the diagonal that was added to it

@@ -15,7 +15,7 @@
 
 namespace PatchFEM
 {
-  /** Whether the preconditioner of that name in a parameter file can be in single precision under double. */
+  /** Whether the preconditioner of that name in a parameter file can keep values in single precision under double. */
   bool has_mixed_form(const std::string &preconditioner);
 
   /**
@@ -25,7 +25,7 @@ namespace PatchFEM
   Backend choose_backend(const std::string &name, const SolverParameters &solver, std::string &precision);
 
   /**
-   * The preconditioner that @p solver names, ready to be applied. @p mixed: in single precision, for a matrix in double.
+   * The preconditioner that @p solver names, ready to be applied. @p mixed: with values in single precision, for a matrix in double.
    * @p null_space, @p near_null_space (the modes of no energy at the nodes of the matrix) and @p keep_aggregates are for
    * multigrid, whose levels go to @p report. Throws Error with the cause where @p matrix does not allow it.
    */

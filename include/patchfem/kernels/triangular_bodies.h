@@ -197,7 +197,7 @@ namespace PatchFEM
     }
 
     /** R' = omega L D^-1 below and its transpose omega D^-1 U above, block by block. */
-    template <typename Number, typename Value>
+    template <typename Value, typename Number>
     struct SSORValuesBody
     {
       SlicedEllpackView<Number> A;
@@ -350,6 +350,19 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
         if (!(diagonal[i] > 0.) || !(diagonal[i] < HUGE_VAL))
+          atomic_min(failure, static_cast<int>(i));
+      }
+    };
+
+    /** The smallest place of a positive number that fp32 has neither exactly nor rounded to all of its digits. */
+    struct SingleRangeBody
+    {
+      const double *values;
+      int          *failure; ///< starts at no_failure
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        if (values[i] > 0. && !(values[i] >= 1.18e-38 && values[i] <= 3.4e38))
           atomic_min(failure, static_cast<int>(i));
       }
     };

@@ -10,13 +10,19 @@
 
 namespace PatchFEM
 {
+  /** Types that preconditioners have for vectors and for values: the same, or fp32 values under vectors in fp64. */
+  template <typename Number, typename Value>
+  constexpr bool are_precisions = std::is_same_v<Number, Value> ||
+                                  (std::is_same_v<Number, double> && std::is_same_v<Value, float>);
+
   /**
    * A fixed symmetric positive definite operator M^-1 on vectors of @p Number. Preconditioners in mixed precision (P0,
-   * section 4) have a second type, that of the values they keep, such as PreconditionIC<double, float>: these are rounded
-   * once, and everything that is computed is computed in Number. So an application moves about half as much and is
-   * symmetric to rounding in Number. With vectors in fp32 as well it is symmetric to 1e-7 only, which costs conjugate
-   * gradients their orthogonality once the residual is that small: on a slender beam three times as many
-   * iterations to a reduction of 1e-8.
+   * section 4) have a second type, such as PreconditionIC<double, float>, that of most values they keep: entries of the
+   * matrix, of triangles, of a block diagonal. These are rounded once, and everything that is computed is computed in
+   * Number, so that an application to a matrix that is symmetric bit by bit is symmetric to rounding in Number. With
+   * vectors in fp32 as well it is symmetric to 1e-7 only, which costs conjugate gradients their orthogonality once the
+   * residual is that small: on a slender beam three times as many iterations to a reduction of 1e-8. PreconditionAMG, with
+   * which iterations are few, keeps vectors of its levels in fp32, too.
    *
    * Derived classes have an AdditionalData and initialize(matrix,
    * additional_data); vmult() only launches kernels on backend(), so that it can be recorded in a Graph: no allocation,

@@ -33,6 +33,8 @@ namespace PatchFEM
   template <typename Number, typename Value = Number>
   class BlockDiagonalInverse : public PreconditionBase<Number>
   {
+    static_assert(are_precisions<Number, Value>, "values are of the type of vectors, or float under double");
+
   public:
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::size_t memory_consumption() const override { return values.memory_consumption(); }

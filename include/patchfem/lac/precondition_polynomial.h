@@ -4,7 +4,6 @@
 
 #include <patchfem/kernels/polynomial_bodies.h>
 #include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/rounded_matrix.h>
 
 #include <memory>
 #include <utility>
@@ -21,13 +20,19 @@ namespace PatchFEM
    * product. In exact arithmetic an order of m saves at most the factor m + 1 of Jacobi's iterations; Chebyshev comes
    * closest, and least squares do without a lower bound.
    *
-   * Where @p Value is Number the matrix must outlive the preconditioner; else there is a copy of its values, which
-   * shares the pattern.
+   * Where @p Value is Number the matrix must outlive the preconditioner, which sees new values of it; else there is a copy
+   * of the values, which shares the pattern, and new ones need initialize().
    */
   template <typename Number, typename Value = Number>
   class PreconditionPolynomial : public PreconditionBase<Number>
   {
+    static_assert(are_precisions<Number, Value>, "values are of the type of vectors, or float under double");
+
   public:
+    PreconditionPolynomial()                                          = default;
+    PreconditionPolynomial(const PreconditionPolynomial &)            = delete;
+    PreconditionPolynomial &operator=(const PreconditionPolynomial &) = delete;
+
     struct AdditionalData
     {
       PolynomialKind kind = PolynomialKind::least_squares;
@@ -53,8 +58,9 @@ namespace PatchFEM
     std::pair<double, double> interval() const;
 
   private:
-    std::unique_ptr<const RoundedMatrix> copy;
-    const MatrixBase<Number>            *matrix = nullptr;
+    std::unique_ptr<const MatrixBase<Number>> copy; ///< in mixed precision
+    std::size_t                               bytes_of_copy = 0;
+    const MatrixBase<Number>                 *matrix        = nullptr;
 
     AdditionalData             data;
     PreconditionJacobi<Number> D_inverse;

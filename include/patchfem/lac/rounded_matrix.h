@@ -12,7 +12,7 @@ namespace PatchFEM
 {
   /**
    * The values of a matrix rounded to fp32, whose products are formed in fp64 with vectors in fp64. A product moves half of
-   * the bytes of values, and rounds no more than one in fp64: where the matrix is symmetric this one is, too. For
+   * the bytes of values, and rounds no more than one in fp64: where the matrix is symmetric bit by bit this one is, too. For
    * preconditioners in mixed precision (P0, section 4).
    */
   class RoundedMatrix : public MatrixBase<double>
@@ -47,6 +47,16 @@ namespace PatchFEM
     template <typename Function>
     void run_kernel(const Function &function) const;
   };
+
+  /**
+   * Throws Error that names the row unless each positive entry of the diagonal of @p matrix is one in fp32, too, neither
+   * infinite nor subnormal. Other entries of a positive definite matrix are no larger than the largest of those.
+   */
+  void require_single_range(const MatrixBase<double> &matrix);
+
+  /** The same for @p n numbers, which the sentence calls @p what; number i belongs to row i * @p rows. */
+  void
+  require_single_range(const Backend &place, std::int64_t n, const double *values, int rows, const std::string &what);
 } // namespace PatchFEM
 
 #endif
