@@ -236,8 +236,15 @@ namespace PatchFEM
         if (!slices_win)
           result.matrix = std::max(result.matrix, rows);
       }
-      const bool shares = std::any_of(formats.begin(), formats.end(), [](const MatrixFormat &candidate) {
-        return candidate.kind == Format::symmetric;
+      // Symmetric storage is made where it beats compressed rows, among others, with blocks that at best are all in patches.
+      const double on_diagonal = lengths.mean > 0. ? 1. / lengths.mean : 1.;
+      pattern.on_diagonal      = on_diagonal;
+      pattern.inside           = 1. - on_diagonal;
+      const bool shares        = std::any_of(formats.begin(), formats.end(), [&](const MatrixFormat &candidate) {
+        return candidate.kind == Format::symmetric &&
+               (assembly.calibrate ||
+                best_format(predict_formats({candidate, {Format::csr}}, pattern, static_cast<int>(number_size), memory))
+                        .format.kind == Format::symmetric);
       });
       if (products && conversion && shares)
       {

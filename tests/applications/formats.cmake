@@ -58,7 +58,7 @@ foreach(preconditioner chebyshev ssor incomplete_cholesky)
   foreach(format sliced_ellpack csr)
     patchfem_run_case(memory.cantilever.mixed.${preconditioner}.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
                       SET "Backend=emulated_device" "Precision=mixed" "Matrix/Format=${format}" "Solver/Preconditioner=${preconditioner}"
-                          "Solver/Tolerance=1e-3" "Output/Pictures=none")
+                          "Solver/Tolerance=1e-5" "Output/Pictures=none")
   endforeach()
 endforeach()
 patchfem_run_case(memory.mdia laplace ${parameter_files}/laplace/convergence_2d.prm

@@ -22,7 +22,8 @@ namespace
     MatrixFormat format;
     double       matrix   = 0.; ///< bytes of it and of what it is made of
     double       forecast = 0.;
-    double       rows     = 0.; ///< of CSR
+    double       rows     = 0.;    ///< of CSR
+    bool         prepared = false; ///< whether memory for a conversion was forecast
   };
 
   template <typename Number>
@@ -48,6 +49,7 @@ namespace
     result.format   = choose_format<Number>(backend, assembly, sparsity.view(), b, FormatNeeds()).format;
     result.rows     = make({MatrixFormat::Kind::csr})->memory_consumption();
     result.forecast = forecast.matrix;
+    result.prepared = forecast.conversion > 0;
     auto matrix     = make(assembled_format(result.format, b));
     result.matrix   = matrix->memory_consumption();
     if (is_converted(result.format, b))
@@ -75,6 +77,7 @@ namespace
           const Chosen        chosen = choose<Number>(backend, tables, window);
           EXPECT_LE(chosen.matrix, chosen.forecast) << chosen.format.name();
           EXPECT_LE(chosen.forecast, 2. * chosen.matrix) << chosen.format.name();
+          EXPECT_FALSE(chosen.prepared) << "these are too small for a format that matrices are converted to";
           largest = std::max(largest, chosen.matrix / chosen.rows);
         }
     return largest;
