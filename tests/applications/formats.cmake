@@ -58,6 +58,7 @@ foreach(preconditioner chebyshev ssor incomplete_cholesky)
   foreach(format sliced_ellpack csr)
     patchfem_run_case(memory.cantilever.mixed.${preconditioner}.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
                       SET "Backend=emulated_device" "Precision=mixed" "Matrix/Format=${format}" "Solver/Preconditioner=${preconditioner}"
+                          "Mesh/Generator arguments=30, 3, 4 : 0, 0, 0 : 2, 0.2, 0.3 : true" "Mesh/Global refinements=1"
                           "Solver/Tolerance=1e-5" "Output/Pictures=none")
   endforeach()
 endforeach()
