@@ -25,8 +25,8 @@ namespace PatchFEM
   Backend choose_backend(const std::string &name, const SolverParameters &solver, std::string &precision);
 
   /**
-   * The preconditioner that @p solver names, ready to be applied. @p mixed: with values in single precision, for a matrix in double.
-   * @p null_space, @p near_null_space (the modes of no energy at the nodes of the matrix) and @p keep_aggregates are for
+   * The preconditioner that @p solver names, ready to be applied. @p mixed: with values in single precision, for a matrix in
+   * double. @p null_space, @p near_null_space (the modes of no energy at the nodes of the matrix) and @p keep_aggregates are for
    * multigrid, whose levels go to @p report. Throws Error with the cause where @p matrix does not allow it.
    */
   template <typename Number>
