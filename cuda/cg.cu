@@ -284,7 +284,7 @@ namespace PatchFEM
     {
       const cudaStream_t stream = stream_of(where);
       if (D.block_size == 0)
-        residual_kernel<Then::identity, Value, Number>
+        residual_kernel<Then::identity, Number, Number>
             <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, nullptr, q, r, nullptr, cg);
       else if (D.block_size == 1)
         residual_kernel<Then::diagonal, Value, Number>

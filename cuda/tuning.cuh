@@ -23,7 +23,8 @@ namespace PatchFEM
      * leave registers for the threads that hide each other's waiting. Rows per thread are as many as make loads of 8
      * or 16 bytes; with 18 entries, enough loads are in flight, and few enough registers left, to stay with one. Values in
      * fp32 under vectors in fp64 (@p mixed) leave few registers for rows side by side, whose results are written apart from
-     * each other besides: with one row a step of a polynomial in 3 x 3 blocks takes 0.87 of the time of two.
+     * each other besides: with one row a step of a polynomial in 3 x 3 blocks takes 0.87 of the time of two, or 0.97
+     * where it does not read y_{k-1}, as bench_spmv --variants times it.
      */
     template <typename Value, typename Number, int BR, int BC>
     struct SlicedEllpack

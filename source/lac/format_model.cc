@@ -229,7 +229,7 @@ namespace PatchFEM
         // the blocks of its rows, whose products pass through shared memory. Others are read meanwhile, as many as a
         // multiprocessor has room for (tuning.cuh). As multiples of what a multiprocessor's share of the memory delivers
         // in that time, on an H200 with 132 of them: 97 kB (2.8 us), and 12.3 kB (0.36 us) for each block and component.
-        // Reading and waiting overlap like the sides of a right triangle: that is within 6 % of what bench_spmv and
+        // Reading and waiting overlap like the sides of a right triangle: that is within 8 % of what bench_spmv and
         // bench_formats measured, of 3 x 3 blocks and scalars on hexahedra, in fp64 and fp32, of linear tetrahedra and of
         // voxels, with 3.0 to 10.1 million unknowns.
         const double n_patches = n_slices(pattern.n_rows, kernels::symmetric_patch_rows(pattern.block_rows));
