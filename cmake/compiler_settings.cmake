@@ -28,6 +28,10 @@ else()
   set(PATCHFEM_DEALII_FLAGS -O2 -DNDEBUG -g0)
   set(PATCHFEM_CUDA_FLAGS -O3 -DNDEBUG -lineinfo)
 endif()
+# deal.II's flags hold -fPIC (9.4), nothing (Debian's 9.6, whose compiler then makes -fPIE), or -fPIE; the last one counts.
+if(NOT "${DEAL_II_CXX_FLAGS}" MATCHES "-fPIC" OR "${DEAL_II_CXX_FLAGS}" MATCHES "-f(pie|PIE)")
+  list(APPEND PATCHFEM_DEALII_FLAGS -fPIC)
+endif()
 
 function(patchfem_include_directories target)
   target_include_directories(${target} PUBLIC
@@ -49,8 +53,8 @@ endfunction()
 
 # A target of ours that uses deal.II. The macro keeps deal.II's flags; alignment of its vectorised types depends on
 # them, so no -march is added here: the time is spent in patchfem_core. All such targets share one precompiled
-# header, for which GCC wants equal flags and macros: hence no -fPIE (deal.II's flags hold -fPIC) and no macro that
-# marks a shared library.
+# header, for which GCC wants equal flags and macros: hence -fPIC in programs too and no macro that marks a shared
+# library.
 function(patchfem_dealii_target target)
   deal_ii_setup_target(${target})
   target_compile_features(${target} PUBLIC cxx_std_17)
