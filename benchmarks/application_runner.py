@@ -55,7 +55,8 @@ class Runner:
             # Containers run as root, and may show hardware threads as cores.
             environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                OMPI_MCA_hwloc_base_use_hwthreads_as_cpus="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                               OMPI_MCA_btl_vader_single_copy_mechanism="none")
+                               OMPI_MCA_btl_vader_single_copy_mechanism="none",
+                               PRTE_MCA_rmaps_default_mapping_policy="hwthread:oversubscribe")  # Open MPI 5
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             fail(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
