@@ -13,6 +13,7 @@
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/grid/manifold.h>
 #include <deal.II/grid/manifold_lib.h>
+#include <deal.II/grid/tria_description.h>
 
 #include <cmath>
 #include <iostream>

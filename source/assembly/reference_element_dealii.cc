@@ -2,6 +2,7 @@
 #include "extraction_internal_dealii.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/versions_dealii.h>
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/fe_q.h>
@@ -136,8 +137,6 @@ namespace PatchFEM
       // v_3 = v_1 + v_2 - v_0 on the reference cube, a square.
       for (const unsigned int face : cell.face_indices())
       {
-        constexpr unsigned char standard_orientation = 1;
-
         const auto face_vertex = [&](const unsigned int v) {
           return cell.vertex<dim>(cell.face_to_cell_vertices(face, v, standard_orientation));
         };

@@ -14,6 +14,7 @@
 #include <deal.II/fe/fe_simplex_p_bubbles.h>
 #include <deal.II/fe/mapping_cartesian.h>
 #include <deal.II/fe/mapping_q_cache.h>
+#include <deal.II/grid/tria_description.h>
 
 #include <gtest/gtest.h>
 
