@@ -20,7 +20,7 @@ namespace PatchFEM
     std::string changed_entries(const dealii::ParameterHandler &prm)
     {
       std::ostringstream text;
-      prm.print_parameters(text, dealii::ParameterHandler::Text | dealii::ParameterHandler::KeepDeclarationOrder);
+      prm.print_parameters(text, dealii::ParameterHandler::PRM | dealii::ParameterHandler::KeepDeclarationOrder);
       std::istringstream       lines(text.str());
       std::vector<std::string> sections;
       std::string              line, result;
@@ -94,8 +94,8 @@ namespace PatchFEM
                   << changed_entries(prm) << "  (all others have their defaults; see " << folder << "/parameters.prm)"
                   << std::endl;
         write_file(folder + "/parameters.prm", [&](std::ostream &out) {
-          prm.print_parameters(out,
-                               dealii::ParameterHandler::ShortText | dealii::ParameterHandler::KeepDeclarationOrder);
+          prm.print_parameters(out, dealii::ParameterHandler::PRM | dealii::ParameterHandler::Short |
+                                        dealii::ParameterHandler::KeepDeclarationOrder);
         });
       }
       RunReport report(application.name(), folder, communicator);
@@ -169,11 +169,14 @@ namespace PatchFEM
       std::cout << CommandLine::usage(application.name()) << "\nAll parameters with their defaults:\n\n";
       dealii::ParameterHandler prm;
       application.declare_parameters(prm);
-      prm.print_parameters(std::cout, dealii::ParameterHandler::Text | dealii::ParameterHandler::KeepDeclarationOrder);
+      prm.print_parameters(std::cout, dealii::ParameterHandler::PRM | dealii::ParameterHandler::KeepDeclarationOrder);
       return 0;
     }
 
-    dealii::Utilities::MPI::MPI_InitFinalize mpi(argc, argv, 1);
+    // The arguments are ours: PETSc would warn of them, and Kokkos take some for its own.
+    int                                      n_names = 1;
+    char                                    *names[] = {argv[0], nullptr}, **arguments = names;
+    dealii::Utilities::MPI::MPI_InitFinalize mpi(n_names, arguments, 1);
     const MPI_Comm                           communicator = MPI_COMM_WORLD;
     const unsigned int                       n_ranks      = dealii::Utilities::MPI::n_mpi_processes(communicator);
     const unsigned int                       rank         = dealii::Utilities::MPI::this_mpi_process(communicator);
