@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <sstream>
+#include <tuple>
 
 namespace PatchFEM
 {
@@ -87,6 +89,48 @@ namespace PatchFEM
         text << ", " << centre[2];
       text << ")";
       return text.str();
+    }
+
+    /**
+     * The number of the first vertex that is where @p vertex is, for each; the number of the vertex itself where no other
+     * is, as in a mesh without cracks.
+     */
+    std::vector<std::uint32_t> places_of_vertices(const MeshLists &mesh)
+    {
+      std::vector<std::uint32_t> order(mesh.vertices.size()), places(mesh.vertices.size());
+      std::iota(order.begin(), order.end(), 0U);
+      std::sort(order.begin(), order.end(), [&](const std::uint32_t a, const std::uint32_t b) {
+        return std::tie(mesh.vertices[a], a) < std::tie(mesh.vertices[b], b);
+      });
+      for (std::size_t i = 0; i < order.size(); ++i)
+        places[order[i]] =
+            i > 0 && mesh.vertices[order[i - 1]] == mesh.vertices[order[i]] ? places[order[i - 1]] : order[i];
+      return places;
+    }
+
+    /**
+     * On which side of its face number @p face a positive cell lies, seen along the direction that the numbers of the
+     * face's vertices, @p v, give it: cells on opposite sides have values of opposite sign. The value is one of 1, 2, 3
+     * for the three ways to go around four vertices.
+     */
+    int side_of_face(const CellKind kind, const unsigned int face, const std::array<std::uint32_t, 4> &v)
+    {
+      if (kind == CellKind::triangle)
+        return v[0] < v[1] ? 1 : -1;
+      if (kind == CellKind::quadrilateral)
+        return (v[0] < v[1]) == (face == 1 || face == 2) ? 1 : -1;
+      if (kind == CellKind::tetrahedron)
+        return (v[0] < v[1]) ^ (v[1] < v[2]) ^ (v[0] < v[2]) ? 1 : -1;
+      // Opposite vertices of a lexicographic face are 0 and 3, 1 and 2. The way around starts at the smallest number.
+      static constexpr unsigned int loop[4] = {0, 1, 3, 2};
+      unsigned int                  first   = 0;
+      for (unsigned int i = 1; i < 4; ++i)
+        if (v[loop[i]] < v[loop[first]])
+          first = i;
+      const std::uint32_t next = v[loop[(first + 1) % 4]], opposite = v[loop[(first + 2) % 4]],
+                          last = v[loop[(first + 3) % 4]];
+      const int way            = 1 + (next < opposite) + (last < opposite);
+      return (next < last) == (face % 2 == 1) ? way : -way;
     }
 
     std::string of_source(const MeshLists &mesh)
@@ -258,8 +302,24 @@ namespace PatchFEM
         result[i] = mesh.cell(number / n_faces_per)[local[i]];
       return result;
     };
+    // Faces are told apart by where they are, so that cells that are there twice with vertices of their own are found. The
+    // two sides of a crack have one place, and each is on the boundary. Collapsed faces have no place but their vertices.
+    const std::vector<std::uint32_t> places    = places_of_vertices(mesh);
+    const auto                       places_of = [&](const std::uint32_t *vertices) {
+      FaceKey result{}, sorted;
+      for (unsigned int i = 0; i < n_vertices; ++i)
+        result[i] = places[vertices[i]];
+      sorted         = sorted_key(result.data(), n_vertices);
+      const auto end = sorted.begin() + n_vertices;
+      if (std::adjacent_find(sorted.begin(), end) != end)
+        std::copy_n(vertices, n_vertices, result.begin());
+      return result;
+    };
+    const auto place_key = [&](const std::uint32_t *vertices) {
+      return sorted_key(places_of(vertices).data(), n_vertices);
+    };
     for (std::size_t i = 0; i < n_cell_faces; ++i)
-      all[i] = {sorted_key(vertices_of(i).data(), n_vertices), i};
+      all[i] = {place_key(vertices_of(i).data()), i};
     std::sort(all.begin(), all.end());
 
     std::vector<FaceOfCell> boundary;
@@ -267,12 +327,33 @@ namespace PatchFEM
     {
       for (next = i + 1; next < all.size() && all[next].key == all[i].key;)
         ++next;
+      if (next - i == 1)
+      {
+        boundary.push_back(all[i]);
+        continue;
+      }
+      const std::uint64_t numbers[2] = {all[i].number, all[i + 1].number};
+      const auto          cells      = [&] {
+        return mesh.describe_cell(numbers[0] / n_faces_per) + " and the " +
+               mesh.describe_cell(numbers[1] / n_faces_per);
+      };
       if (next - i > 2)
         throw Error("In " + of_source(mesh) + " " + describe_face(mesh, all[i].key) + " belongs to " +
-                    std::to_string(next - i) + " cells, the last of them the " +
-                    mesh.describe_cell(all[next - 1].number / n_faces_per) + "; remove cells that are there twice.");
-      if (next - i == 1)
-        boundary.push_back(all[i]);
+                    std::to_string(next - i) + " cells, among them the " + cells() +
+                    "; remove cells that are there twice or overlap.");
+      const FaceKey vertices[2] = {vertices_of(numbers[0]), vertices_of(numbers[1])};
+      int           sides[2];
+      for (unsigned int c = 0; c < 2; ++c)
+        sides[c] = side_of_face(mesh.kind, numbers[c] % n_faces_per, places_of(vertices[c].data()));
+      if (sides[0] != -sides[1])
+        throw Error("The " + cells() +
+                    (sides[0] == sides[1] ? " lie on the same side of " : " go in different ways around ") +
+                    describe_face(mesh, all[i].key) +
+                    (sides[0] == sides[1] ? ", so that they overlap; remove cells that are there twice, and move back "
+                                            "vertices that have got into or beyond other cells."
+                                          : ", which they share; correct the order of their vertices."));
+      if (sorted_key(vertices[0].data(), n_vertices) != sorted_key(vertices[1].data(), n_vertices))
+        boundary.insert(boundary.end(), {all[i], all[i + 1]});
     }
 
     std::vector<std::uint32_t> boundary_ids(boundary.size(), 0);
@@ -280,14 +361,22 @@ namespace PatchFEM
     {
       if (mesh.face_ids[f] == 0)
         continue;
-      const FaceKey key   = sorted_key(mesh.faces.data() + f * n_vertices, n_vertices);
-      const auto    found = std::lower_bound(boundary.begin(), boundary.end(), key,
-                                             [](const FaceOfCell &face, const FaceKey &k) { return face.key < k; });
-      if (found == boundary.end() || found->key != key)
+      const std::uint32_t *vertices = mesh.faces.data() + f * n_vertices;
+      const FaceKey        key = sorted_key(vertices, n_vertices), place = place_key(vertices);
+      auto                 found = std::lower_bound(boundary.begin(), boundary.end(), FaceOfCell{place, 0});
+      while (found != boundary.end() && found->key == place &&
+             sorted_key(vertices_of(found->number).data(), n_vertices) != key)
+        ++found;
+      const auto fail = [&](const std::string &message) {
         throw Error("In " + of_source(mesh) + " boundary id " + std::to_string(mesh.face_ids[f]) + " is given to " +
-                    describe_face(mesh, key) +
-                    ", which is not a cell's face on the boundary; remove it from its group.");
-      boundary_ids[found - boundary.begin()] = mesh.face_ids[f];
+                    describe_face(mesh, key) + ", " + message);
+      };
+      if (found == boundary.end() || found->key != place)
+        fail("which is not a cell's face on the boundary; remove it from its group.");
+      std::uint32_t &id = boundary_ids[found - boundary.begin()];
+      if (id != 0 && id != mesh.face_ids[f])
+        fail("which has boundary id " + std::to_string(id) + " already; leave it in one group only.");
+      id = mesh.face_ids[f];
     }
 
     // Back into the order of the cells, which is the better one for whoever walks over both.

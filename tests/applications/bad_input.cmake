@@ -138,6 +138,10 @@ foreach(backend host trilinos)
                     SET "Backend=${backend}" "Mesh/Generator=" "Mesh/Generator arguments=" "Mesh/File=${broken}/tangled.msh"
                         "Boundary conditions/Dirichlet=all: 0" "Mesh/Global refinements=0")
 endforeach()
+# A square of four triangles around a vertex that is outside of it.
+file(WRITE ${broken}/folded.msh "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n5 1.7 0.5 0\n$EndNodes\n$Elements\n4\n1 2 2 0 0 1 2 5\n2 2 2 0 0 2 3 5\n3 2 2 0 0 3 4 5\n4 2 2 0 0 4 1 5\n$EndElements\n")
+patchfem_run_case(bad.folded_mesh laplace ${laplace} SET "Mesh/Generator=" "Mesh/Generator arguments=" "Mesh/File=${broken}/folded.msh"
+                  ERROR "The cell 0 .line 14 of .*folded.msh.. and the cell 1 .line 15 .* lie on the same side of the face centred at .1.35, 0.25., .*remove cells that are there twice, and move back")
 foreach(mesh nowhere.msh short.msh mesh.stl)
   patchfem_run_case(bad.mesh_${mesh} laplace ${laplace} ERROR "${mesh}"
                     SET "Mesh/Generator=" "Mesh/Generator arguments=" "Mesh/File=${broken}/${mesh}")

@@ -416,4 +416,98 @@ TEST(simplex_mesh_lists, wrong_faces_are_refused)
   twice.cells.insert(twice.cells.end(), twice.cells.begin(), twice.cells.begin() + 4);
   twice.material_ids.push_back(0);
   EXPECT_THROW(complete_boundary_faces(twice), Error);
+
+  MeshLists two_ids = cube(2, 2);
+  two_ids.faces.insert(two_ids.faces.end(), two_ids.faces.begin(), two_ids.faces.begin() + 2);
+  two_ids.face_ids.push_back(two_ids.face_ids[0]);
+  EXPECT_NO_THROW(complete_boundary_faces(two_ids)) << "the same id twice";
+  two_ids.faces.insert(two_ids.faces.end(), two_ids.faces.begin(), two_ids.faces.begin() + 2);
+  two_ids.face_ids.push_back(two_ids.face_ids[0] + 1);
+  EXPECT_THROW(complete_boundary_faces(two_ids), Error);
+}
+
+TEST(simplex_mesh_lists, cells_on_the_same_side_of_their_face_are_refused)
+{
+  // Two cells at the plane x = 1, the first on the left of it, the second with its vertices in many orders.
+  for (const CellKind kind : {CellKind::triangle, CellKind::quadrilateral, CellKind::tetrahedron, CellKind::hexahedron})
+    for (const bool crack : {false, true})
+      for (unsigned int order = 0; order < 24; ++order)
+      {
+        SCOPED_TRACE(std::string(plural_name(kind)) + (crack ? ", crack" : "") + ", order " + std::to_string(order));
+        const unsigned int dim = cell_dimension(kind), n = n_vertices_per_cell(kind);
+        const auto         pair = [&](const double other) {
+          MeshLists mesh;
+          mesh.kind = kind;
+          for (unsigned int c = 0; c < 2; ++c)
+          {
+            std::vector<std::uint32_t> cell;
+            for (unsigned int v = 0; v < n; ++v)
+            {
+              // Of a simplex vertex 0 is the one away from the plane.
+              const bool  on_plane = is_simplex(kind) ? v > 0 : v & 1;
+              const Point x        = {{on_plane ? 1
+                                               : c == 0 ? 0
+                                                        : other,
+                                is_simplex(kind) ? v == 2 : (v >> 1 & 1) * 1.,
+                                is_simplex(kind) ? v == 3 : (v >> 2) * 1.}};
+              const auto  found    = std::find(mesh.vertices.begin(), mesh.vertices.end(), x);
+              cell.push_back(found - mesh.vertices.begin());
+              if (found == mesh.vertices.end() || (crack && c == 1))
+              {
+                cell.back() = mesh.vertices.size();
+                mesh.vertices.push_back(x);
+              }
+            }
+            for (unsigned int turn = 0; c == 1 && turn < order; ++turn)
+              if (is_simplex(kind))
+                std::next_permutation(cell.begin(), cell.end());
+              else if (dim == 3 && turn % 4 == 3)
+                cell = {cell[0], cell[2], cell[4], cell[6], cell[1], cell[3], cell[5], cell[7]};
+              else
+                for (unsigned int i = 0; i < n; i += 4)
+                  std::swap(cell[i], cell[i + 1]), std::swap(cell[i], cell[i + 3]), std::swap(cell[i], cell[i + 2]);
+            mesh.cells.insert(mesh.cells.end(), cell.begin(), cell.end());
+            mesh.material_ids.push_back(0);
+          }
+          orient_cells(mesh);
+          return mesh;
+        };
+        MeshLists good = pair(2.);
+        complete_boundary_faces(good);
+        EXPECT_EQ(good.n_faces(), 2 * n_faces_per_cell(kind) - (crack ? 0 : 2));
+        MeshLists folded = pair(0.5);
+        try
+        {
+          complete_boundary_faces(folded);
+          ADD_FAILURE() << "not refused";
+        }
+        catch (const Error &error)
+        {
+          EXPECT_NE(std::string(error.what()).find("lie on the same side of the face centred at (1, "),
+                    std::string::npos)
+              << error.what();
+        }
+      }
+
+  // The face that two hexahedra share, once around and once crosswise.
+  MeshLists crossed = cube(3, 2);
+  std::swap(crossed.cells[1], crossed.cells[3]);
+  EXPECT_THROW(complete_boundary_faces(crossed), Error);
+}
+
+TEST(simplex_mesh_lists, folded_meshes_are_refused)
+{
+  // A square of four triangles around a vertex that has got out of it.
+  for (const double x : {0.5, 0.9, 1.7, -0.1})
+  {
+    MeshLists mesh;
+    mesh.vertices     = {{{0, 0, 0}}, {{1, 0, 0}}, {{1, 1, 0}}, {{0, 1, 0}}, {{x, 0.5, 0}}};
+    mesh.cells        = {0, 1, 4, 1, 2, 4, 2, 3, 4, 3, 0, 4};
+    mesh.material_ids = {0, 0, 0, 0};
+    EXPECT_EQ(orient_cells(mesh), x > 0 && x < 1 ? 0U : 1U);
+    if (x > 0 && x < 1)
+      EXPECT_NO_THROW(complete_boundary_faces(mesh)) << x;
+    else
+      EXPECT_THROW(complete_boundary_faces(mesh), Error) << x;
+  }
 }

@@ -95,8 +95,11 @@ namespace PatchFEM
 
   /**
    * Replaces the list of faces by that of *all* boundary faces, with the ids that the old list gave them and 0
-   * otherwise, in an order that depends on the cells alone. Throws Error if three cells share a face, or if a face with
-   * an id other than 0 is not on the boundary.
+   * otherwise, in an order that depends on the cells alone. Cells must be positive (orient_cells()).
+   *
+   * Throws Error if a face belongs to three cells or to two on the same side of it, as those of a mesh do that is folded
+   * or has cells twice; if a face with an id other than 0 is not on the boundary, or has two such ids. Vertices at
+   * the same place count as one in this, so that only cells on opposite sides of a crack can have its faces.
    */
   void complete_boundary_faces(MeshLists &mesh);
 } // namespace PatchFEM
