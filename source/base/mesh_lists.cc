@@ -72,8 +72,12 @@ namespace PatchFEM
 
       bool operator<(const FaceOfCell &other) const
       {
-        return key != other.key ? key < other.key : number < other.number;
+        return std::make_tuple(two(0), two(2), number) < std::make_tuple(other.two(0), other.two(2), other.number);
       }
+
+    private:
+      /** Two numbers at a time, which compares faster than an array does. */
+      std::uint64_t two(const unsigned int i) const { return std::uint64_t(key[i]) << 32 | key[i + 1]; }
     };
 
     std::string describe_face(const MeshLists &mesh, const FaceKey &key)
@@ -131,6 +135,58 @@ namespace PatchFEM
                           last = v[loop[(first + 3) % 4]];
       const int way            = 1 + (next < opposite) + (last < opposite);
       return (next < last) == (face % 2 == 1) ? way : -way;
+    }
+
+    double dot(const Point &a, const Point &b)
+    {
+      return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    }
+
+    /** Plane or solid angle of a cell at its vertex number @p i, between the edges from there. */
+    double angle_at_vertex(const MeshLists &mesh, const std::size_t c, const unsigned int i)
+    {
+      const std::uint32_t *v   = mesh.cell(c);
+      const unsigned int   dim = cell_dimension(mesh.kind);
+      Point                edges[3];
+      double               lengths[3];
+      for (unsigned int d = 0; d < dim; ++d)
+      {
+        const unsigned int other = is_simplex(mesh.kind) ? (i + 1 + d) % (dim + 1) : i ^ 1U << d;
+        edges[d]                 = mesh.vertices[v[other]] - mesh.vertices[v[i]];
+        lengths[d]               = std::sqrt(dot(edges[d], edges[d]));
+      }
+      if (dim == 2)
+        return std::atan2(std::abs(determinant(edges[0], edges[1])), dot(edges[0], edges[1]));
+      // Van Oosterom and Strackee, IEEE Trans. Biomed. Eng. 30, 1983.
+      return 2. * std::atan2(std::abs(determinant(edges[0], edges[1], edges[2])),
+                             lengths[0] * lengths[1] * lengths[2] + dot(edges[0], edges[1]) * lengths[2] +
+                                 dot(edges[1], edges[2]) * lengths[0] + dot(edges[2], edges[0]) * lengths[1]);
+    }
+
+    /** Throws Error if cells overlap next to a vertex: their angles add up to more than there is around a point. */
+    void check_angles(const MeshLists &mesh, const std::vector<std::uint32_t> &places)
+    {
+      const unsigned int  n = n_vertices_per_cell(mesh.kind), dim = cell_dimension(mesh.kind);
+      const double        full = (dim == 2 ? 2. : 4.) * std::acos(-1.);
+      std::vector<double> angles(mesh.vertices.size(), 0.);
+      for (std::size_t i = 0; i < mesh.cells.size(); ++i)
+        angles[places[mesh.cells[i]]] += angle_at_vertex(mesh, i / n, i % n);
+      const auto largest = std::max_element(angles.begin(), angles.end());
+      if (largest == angles.end() || !(*largest > full * (1. + 1e-6)))
+        return;
+      std::vector<std::size_t> cells;
+      for (std::size_t i = 0; i < mesh.cells.size(); ++i)
+        if (places[mesh.cells[i]] == largest - angles.begin())
+          cells.push_back(i / n);
+      const Point       &x = mesh.vertices[largest - angles.begin()];
+      std::ostringstream text;
+      text << "The " << cells.size() << " cells with a vertex at (" << x[0] << ", " << x[1];
+      if (dim == 3)
+        text << ", " << x[2];
+      text << "), from " << mesh.describe_cell(cells.front()) << " to " << mesh.describe_cell(cells.back())
+           << ", overlap: their angles there add up to " << *largest / full
+           << " of a full one; correct the vertices that these cells name, or where they are.";
+      throw Error(text.str());
     }
 
     std::string of_source(const MeshLists &mesh)
@@ -306,13 +362,16 @@ namespace PatchFEM
     // two sides of a crack have one place, and each is on the boundary. Collapsed faces have no place but their vertices.
     const std::vector<std::uint32_t> places    = places_of_vertices(mesh);
     const auto                       places_of = [&](const std::uint32_t *vertices) {
-      FaceKey result{}, sorted;
+      FaceKey result{};
       for (unsigned int i = 0; i < n_vertices; ++i)
+      {
         result[i] = places[vertices[i]];
-      sorted         = sorted_key(result.data(), n_vertices);
-      const auto end = sorted.begin() + n_vertices;
-      if (std::adjacent_find(sorted.begin(), end) != end)
-        std::copy_n(vertices, n_vertices, result.begin());
+        if (std::find(result.begin(), result.begin() + i, result[i]) != result.begin() + i)
+        {
+          std::copy_n(vertices, n_vertices, result.begin());
+          break;
+        }
+      }
       return result;
     };
     const auto place_key = [&](const std::uint32_t *vertices) {
@@ -355,6 +414,8 @@ namespace PatchFEM
       if (sorted_key(vertices[0].data(), n_vertices) != sorted_key(vertices[1].data(), n_vertices))
         boundary.insert(boundary.end(), {all[i], all[i + 1]});
     }
+
+    check_angles(mesh, places);
 
     std::vector<std::uint32_t> boundary_ids(boundary.size(), 0);
     for (std::size_t f = 0; f < mesh.n_faces(); ++f)

@@ -495,6 +495,37 @@ TEST(simplex_mesh_lists, cells_on_the_same_side_of_their_face_are_refused)
   EXPECT_THROW(complete_boundary_faces(crossed), Error);
 }
 
+TEST(simplex_mesh_lists, cells_that_overlap_around_a_vertex_are_refused)
+{
+  for (const unsigned int dim : {2U, 3U})
+    for (const bool simplices : {false, true})
+    {
+      // Angles of a cube's cells are full ones exactly. The inner ones are deformed.
+      MeshLists mesh = cube(dim, 3);
+      for (Point &x : mesh.vertices)
+        if (std::all_of(x.begin(), x.begin() + dim, [](const double c) { return c > 0 && c < 3; }))
+          x = {{x[0] + 0.2 * std::sin(3 * x[1]), x[1] + 0.1 * std::sin(7 * x[0]), x[2]}};
+      if (simplices)
+        cut_into_simplices(mesh);
+      EXPECT_NO_THROW(complete_boundary_faces(mesh));
+      // The first cell has the other inner vertex of a diagonal for the one that it should have.
+      const unsigned int  n    = n_vertices_per_cell(mesh.kind);
+      const std::uint32_t near = dim == 2 ? 5 : 21, far = dim == 2 ? 10 : 42;
+      std::replace(mesh.cells.begin(), mesh.cells.begin() + n, near, far);
+      orient_cells(mesh);
+      mesh.face_ids.assign(mesh.n_faces(), 0);
+      try
+      {
+        complete_boundary_faces(mesh);
+        ADD_FAILURE() << "not refused in dimension " << dim << (simplices ? ", simplices" : "");
+      }
+      catch (const Error &error)
+      {
+        EXPECT_NE(std::string(error.what()).find("overlap"), std::string::npos) << error.what();
+      }
+    }
+}
+
 TEST(simplex_mesh_lists, folded_meshes_are_refused)
 {
   // A square of four triangles around a vertex that has got out of it.

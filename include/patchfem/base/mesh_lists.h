@@ -98,8 +98,10 @@ namespace PatchFEM
    * otherwise, in an order that depends on the cells alone. Cells must be positive (orient_cells()).
    *
    * Throws Error if a face belongs to three cells or to two on the same side of it, as those of a mesh do that is folded
-   * or has cells twice; if a face with an id other than 0 is not on the boundary, or has two such ids. Vertices at
-   * the same place count as one in this, so that only cells on opposite sides of a crack can have its faces.
+   * or has cells twice; if the angles of cells around a vertex are more than a full one, that is, if they overlap there;
+   * if a face with an id other than 0 is not on the boundary, or has two such ids. Vertices at the same place count as
+   * one in this, so that only cells on opposite sides of a crack can have its faces. Cells that overlap elsewhere, with
+   * no vertex in common, are not found.
    */
   void complete_boundary_faces(MeshLists &mesh);
 } // namespace PatchFEM
