@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <sstream>
 
 namespace PatchFEM
@@ -43,15 +44,16 @@ namespace PatchFEM
         std::array<long, 3>   points{{0, 0, 0}};
         std::array<double, 3> spacing{{1., 1., 1.}};
         long                  n_values = 0;
-        bool                  on_cells = false, has_dataset = false;
+        bool                  on_cells = false;
+        std::set<std::string> seen;
         for (std::string key = word(); key != "SCALARS"; key = word())
         {
           check(!key.empty(), "has no SCALARS with the labels");
+          // Two spellings of spacing, and data of cells or of points.
+          const std::string what = key == "ASPECT_RATIO" ? "SPACING" : key == "POINT_DATA" ? "CELL_DATA" : key;
+          check(seen.insert(what).second, "has '" + key + "' for the second time; a file holds one image");
           if (key == "DATASET")
-          {
             check(word() == "STRUCTURED_POINTS", "has a DATASET that is not STRUCTURED_POINTS");
-            has_dataset = true;
-          }
           else if (key == "DIMENSIONS")
             for (long &n : points)
               n = integer("DIMENSIONS");
@@ -69,7 +71,8 @@ namespace PatchFEM
           else
             fail("has '" + key + "' where DIMENSIONS, ORIGIN, SPACING, CELL_DATA, POINT_DATA or SCALARS was expected");
         }
-        check(has_dataset, "has no DATASET STRUCTURED_POINTS");
+        for (const char *key : {"DATASET", "DIMENSIONS", "ORIGIN", "SPACING", "CELL_DATA"})
+          check(seen.count(key) > 0, std::string("has no ") + key + " before its SCALARS");
         check(std::min({points[0], points[1], points[2]}) >= 1, "has DIMENSIONS that are not positive");
         check(spacing[0] > 0. && std::isfinite(spacing[0]) && std::abs(spacing[1] - spacing[0]) <= 1e-6 * spacing[0] &&
                   (points[2] == 1 || std::abs(spacing[2] - spacing[0]) <= 1e-6 * spacing[0]),
@@ -107,6 +110,16 @@ namespace PatchFEM
             label = to_label(real("SCALARS"));
         else
           read_binary(size, image.labels);
+        // VTK's own writer may describe the array behind it, up to an empty line.
+        std::string rest_of_file = word();
+        if (rest_of_file == "METADATA")
+        {
+          for (std::getline(file, line); std::getline(file, line) && !line.empty() && line != "\r";)
+          {}
+          rest_of_file = word();
+        }
+        check(rest_of_file.empty(), "goes on behind the last of the " + std::to_string(n_values) +
+                                        " values that it declares; leave one array of labels alone");
         return image;
       }
 

@@ -41,7 +41,7 @@ namespace
   };
 
   const std::string start = "# vtk DataFile Version 2.0\ntitle\n", points = "DATASET STRUCTURED_POINTS\n";
-  const std::string box = "DIMENSIONS 4 3 2\nORIGIN 1 2 3\nSPACING 0.5 0.5 0.5\n";
+  const std::string place = "ORIGIN 1 2 3\nSPACING 0.5 0.5 0.5\n", box = "DIMENSIONS 4 3 2\n" + place;
 } // namespace
 
 TEST_F(VoxelImageTest, CellsAsText)
@@ -66,7 +66,7 @@ TEST_F(VoxelImageTest, PointsAsBytes)
 
 TEST_F(VoxelImageTest, WideNumbersStartWithTheirHighestByte)
 {
-  const std::string head = "DIMENSIONS 3 1 1\nCELL_DATA 2\nSCALARS label short\nLOOKUP_TABLE default\n";
+  const std::string head = "DIMENSIONS 3 1 1\n" + place + "CELL_DATA 2\nSCALARS label short\nLOOKUP_TABLE default\n";
   EXPECT_EQ(read(start + "BINARY\n" + points + head + std::string("\0\2\0\1", 4)).labels,
             (std::vector<unsigned char>{2, 1}));
   expect_refusal(start + "BINARY\n" + points + head + std::string("\2\0\0\1", 4), "has the label 512");
@@ -79,10 +79,10 @@ TEST_F(VoxelImageTest, SaysWhatIsWrong)
   expect_refusal("# something else\n", "does not start with");
   expect_refusal(start + "TEXT\n", "neither ASCII nor BINARY");
   expect_refusal(ascii + "DATASET UNSTRUCTURED_GRID\n", "not STRUCTURED_POINTS");
-  expect_refusal(ascii + points + "DIMENSIONS 4 3 2\nSPACING 0.5 0.5 0.25\n" + data + good, "not cubes");
-  expect_refusal(ascii + points + "DIMENSIONS 4 3 0\n" + data + good, "not positive");
-  expect_refusal(ascii + points + "DIMENSIONS 4 3\n" + data + good, "no number in DIMENSIONS");
-  expect_refusal(ascii + points + "DIMENSIONS 4 4 2\n" + data + good, "do not fit its DIMENSIONS");
+  expect_refusal(ascii + points + "DIMENSIONS 4 3 2\nORIGIN 1 2 3\nSPACING 0.5 0.5 0.25\n" + data + good, "not cubes");
+  expect_refusal(ascii + points + "DIMENSIONS 4 3 0\n" + place + data + good, "not positive");
+  expect_refusal(ascii + points + "DIMENSIONS 4 3\n" + place + data + good, "no number in DIMENSIONS");
+  expect_refusal(ascii + points + "DIMENSIONS 4 4 2\n" + place + data + good, "do not fit its DIMENSIONS");
   expect_refusal(ascii + points + box, "has no SCALARS");
   expect_refusal(ascii + points + box + "VECTORS v double\n", "has 'VECTORS' where");
   expect_refusal(ascii + points + box + data + "0 1 2 2 1\n", "ends or has something");
@@ -96,12 +96,25 @@ TEST_F(VoxelImageTest, SaysWhatIsWrong)
   expect_refusal(start + "BINARY\n" + points + box + "CELL_DATA 6\nSCALARS label int\nLOOKUP_TABLE default\n" + good,
                  "ends before");
   EXPECT_THROW(read_voxel_image(name + ".nowhere"), Error);
+  expect_refusal(ascii + points + "DIMENSIONS 4 3 2\nORIGIN 1 2 3\n" + data + good, "has no SPACING");
+  expect_refusal(ascii + points + box + "SPACING 1 1 1\n" + data + good, "'SPACING' for the second time");
+  expect_refusal(ascii + points + box + "POINT_DATA 24\n" + data + good, "'CELL_DATA' for the second time");
+  const std::string whole = ascii + points + box + data + good;
+  for (const std::string more : {"0", "x", "1 2 0\n", "SCALARS other int 1\n"})
+    expect_refusal(whole + more, "goes on behind the last of the 6 values");
+  expect_refusal(whole + whole, "goes on behind the last of the 6 values");
+  expect_refusal(whole + "METADATA\nINFORMATION 0\n\nx", "goes on behind");
+  EXPECT_EQ(read(whole + "METADATA\nINFORMATION 0\n\n").labels.size(), 6U);
+  const std::string bytes =
+      start + "BINARY\n" + points + box + "CELL_DATA 6\nSCALARS label char\nLOOKUP_TABLE default\n";
+  EXPECT_EQ(read(bytes + std::string(6, '\1') + "\n").labels.size(), 6U);
+  expect_refusal(bytes + std::string(7, '\1'), "goes on behind");
 }
 
 TEST_F(VoxelImageTest, RefusesMoreCellsThanTheFileHasBytesFor)
 {
   // No memory is asked for on the word of a header: these would be 729 terabytes, and 2.9 petabytes.
-  const std::string cells = points + "DIMENSIONS 90001 90001 90001\nCELL_DATA 729000000000000\n";
+  const std::string cells = points + "DIMENSIONS 90001 90001 90001\n" + place + "CELL_DATA 729000000000000\n";
   const std::string table = "LOOKUP_TABLE default";
   for (const std::string rest : {"", "\n", "\n0 1 2\n"})
   {
