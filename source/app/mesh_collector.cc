@@ -27,35 +27,35 @@ namespace PatchFEM
       const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
       return result.ec == std::errc() && result.ptr == text.data() + text.size();
     }
-
-    unsigned int dimension(const ElementShape shape)
-    {
-      switch (shape)
-      {
-      case ElementShape::point:
-        return 0;
-      case ElementShape::line:
-        return 1;
-      case ElementShape::triangle:
-      case ElementShape::quadrilateral:
-        return 2;
-      default:
-        return 3;
-      }
-    }
-
-    const char *plural(const ElementShape shape)
-    {
-      static const char *names[] = {"points",     "lines",     "triangles", "quadrilaterals",
-                                    "tetrahedra", "hexahedra", "prisms",    "pyramids"};
-      return names[static_cast<int>(shape)];
-    }
   } // namespace
 
   unsigned int n_vertices(const ElementShape shape)
   {
     static const unsigned int n[] = {1, 2, 3, 4, 4, 8, 6, 5};
     return n[static_cast<int>(shape)];
+  }
+
+  unsigned int dimension(const ElementShape shape)
+  {
+    switch (shape)
+    {
+    case ElementShape::point:
+      return 0;
+    case ElementShape::line:
+      return 1;
+    case ElementShape::triangle:
+    case ElementShape::quadrilateral:
+      return 2;
+    default:
+      return 3;
+    }
+  }
+
+  const char *plural(const ElementShape shape)
+  {
+    static const char *names[] = {"points",     "lines",     "triangles", "quadrilaterals",
+                                  "tetrahedra", "hexahedra", "prisms",    "pyramids"};
+    return names[static_cast<int>(shape)];
   }
 
   MeshScanner::MeshScanner(const std::string &file_name) : name(file_name)
@@ -70,6 +70,9 @@ namespace PatchFEM
     if (file.fail() || file.bad() || content.str().empty())
       throw Error("The mesh file '" + file_name + "' is empty or not a file.");
     text = content.str();
+    // A byte order mark says that the text is what it is taken for.
+    if (text.compare(0, 3, "\xef\xbb\xbf") == 0)
+      position = 3;
   }
 
   void MeshScanner::fail(const std::string &message, const std::uint32_t line) const

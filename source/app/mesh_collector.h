@@ -67,6 +67,9 @@ namespace PatchFEM
   };
 
   unsigned int n_vertices(ElementShape shape);
+  unsigned int dimension(ElementShape shape);
+  /** `triangles`, for messages. */
+  const char *plural(ElementShape shape);
 
   /** Gathers what a file says, by the labels of the file, and makes lists of it. */
   class MeshCollector

@@ -42,16 +42,41 @@ namespace PatchFEM
         vertices[i] = scanner.integer("a vertex of an element");
       mesh.add_element(shape, vertices, id, line);
     }
+
+    /** @p n_data numbers for each of @p n_items vertices or elements: nothing that a mesh needs, but they must be there. */
+    void skip_ucd_data(MeshScanner &scanner, const std::uint64_t n_data, const std::uint64_t n_items)
+    {
+      if (n_data == 0)
+        return;
+      const std::uint64_t n_components = scanner.count("the number of components of data");
+      std::uint64_t       sum          = 0;
+      for (std::uint64_t c = 0; c < n_components; ++c)
+        sum += scanner.count("the size of a component of data");
+      if (sum != n_data)
+        scanner.fail("the components of the data have " + std::to_string(sum) + " numbers where the head declares " +
+                     std::to_string(n_data));
+      // What is left of this line, and a line with the name and the unit of each component.
+      for (std::uint64_t c = 0; c <= n_components; ++c)
+        scanner.line();
+      for (std::uint64_t i = 0; i < n_items; ++i)
+      {
+        scanner.integer("the number of a vertex or an element");
+        for (std::uint64_t d = 0; d < n_data; ++d)
+          scanner.real("a number of data");
+      }
+    }
   } // namespace
 
   void read_ucd(MeshScanner &scanner, MeshCollector &mesh)
   {
     while (!scanner.at_end() && scanner.peek().front() == '#')
       scanner.line();
-    const std::uint64_t n_vertices = scanner.count("the number of vertices");
-    const std::uint64_t n_elements = scanner.count("the number of elements");
-    for (unsigned int i = 0; i < 3; ++i)
-      scanner.count("a number of data");
+    const std::uint64_t n_vertices     = scanner.count("the number of vertices");
+    const std::uint64_t n_elements     = scanner.count("the number of elements");
+    const std::uint64_t n_vertex_data  = scanner.count("the number of data at vertices");
+    const std::uint64_t n_element_data = scanner.count("the number of data of elements");
+    if (scanner.count("the number of data of the model") != 0)
+      scanner.fail("data of the model are not supported; declare 0 of them and remove them");
     for (std::uint64_t v = 0; v < n_vertices; ++v)
     {
       const std::int64_t label = scanner.integer("the number of a vertex");
@@ -61,6 +86,15 @@ namespace PatchFEM
     }
     for (std::uint64_t e = 0; e < n_elements; ++e)
       read_ucd_element(scanner, mesh);
+    skip_ucd_data(scanner, n_vertex_data, n_vertices);
+    skip_ucd_data(scanner, n_element_data, n_elements);
+    if (!scanner.at_end())
+    {
+      const std::string word(scanner.word("").substr(0, 40));
+      scanner.fail("'" + word + "' stands after the end of what the head of the file declares, " +
+                   std::to_string(n_vertices) + " vertices and " + std::to_string(n_elements) +
+                   " elements; correct these numbers or remove what is too much");
+    }
   }
 
   MeshLists read_mesh(const std::string &file_name, const unsigned int dim)

@@ -43,6 +43,7 @@ namespace PatchFEM
       std::vector<std::int64_t> vertices;
       std::int64_t              material;
       std::uint32_t             line;
+      bool                      has_section = false;
     };
 
     class Reader
@@ -79,6 +80,9 @@ namespace PatchFEM
       std::int64_t surface_id = 0;
       /// The numbers of an element that goes on in the next line.
       std::vector<std::int64_t> unfinished;
+      unsigned int              n_instances = 0;
+      /// Of the vertices so far: a number and coordinates.
+      std::size_t n_node_words = 0;
 
       std::map<std::int64_t, Element>                  elements;
       std::map<std::string, std::vector<std::int64_t>> sets;
@@ -165,8 +169,19 @@ namespace PatchFEM
         keyword  = upper(words[0]);
         set      = options["ELSET"];
         generate = options.count("GENERATE") > 0;
-        if (keyword == "*INCLUDE")
-          scanner.fail("*INCLUDE is not supported; put all in one file");
+        if (keyword == "*INCLUDE" || ((keyword == "*NODE" || keyword == "*ELEMENT") && options.count("INPUT") > 0))
+          scanner.fail("*INCLUDE and INPUT are not supported; put all in one file");
+        // What would make or move vertices and elements.
+        for (const char *generator : {"*NGEN", "*NFILL", "*NCOPY", "*NMAP", "*ELGEN", "*ELCOPY", "*SYSTEM"})
+          if (keyword == generator)
+            scanner.fail(keyword +
+                         " is not supported; write all vertices and elements with their coordinates in space");
+        if (keyword == "*NODE" && options.count("SYSTEM") > 0 && options["SYSTEM"] != "R")
+          scanner.fail("SYSTEM=" + options["SYSTEM"].substr(0, 40) + " is not supported; write Cartesian coordinates");
+        if (keyword == "*INSTANCE" && ++n_instances > 1)
+          scanner.fail("several instances of parts are not supported; write all vertices and elements in space");
+        if (keyword == "*ELSET" && set.empty())
+          scanner.fail("*ELSET does not say which set it stands for; give it ELSET=NAME");
         if (keyword == "*ELEMENT")
           shape = shape_of(options["TYPE"]);
         if (keyword == "*SURFACE")
@@ -186,10 +201,16 @@ namespace PatchFEM
       void read_data(const std::string_view line)
       {
         const std::vector<std::string_view> words = split(line);
+        if (keyword == "*INSTANCE")
+          scanner.fail("an instance that is moved is not supported; write all vertices in space");
         if (keyword == "*NODE")
         {
           if (words.size() < 3 || words.size() > 4)
             scanner.fail("a vertex should be a number and two or three coordinates");
+          if (n_node_words != 0 && words.size() != n_node_words)
+            scanner.fail("a vertex has " + std::to_string(words.size() - 1) +
+                         " coordinates where those before it have " + std::to_string(n_node_words - 1));
+          n_node_words = words.size();
           mesh.add_vertex(scanner.to_integer(words[0], "the number of a vertex"),
                           scanner.to_real(words[1], "a coordinate"), scanner.to_real(words[2], "a coordinate"),
                           words.size() == 4 ? scanner.to_real(words[3], "a coordinate") : 0.);
@@ -226,7 +247,12 @@ namespace PatchFEM
                                step  = words.size() > 2 ? scanner.to_integer(words[2], "a step") : 1;
             if (step < 1)
               scanner.fail("a step should be positive");
-            // Only elements that exist can be meant, and there are not many.
+            for (const std::int64_t end : {first, last})
+              if (elements.count(end) == 0 || first > last || (last - first) % step != 0)
+                scanner.fail(
+                    "a generated set should go in its steps from one element to another, both of them in front of "
+                    "it in the file");
+            // Between them only elements that exist can be meant, and there are not many.
             for (auto e = elements.lower_bound(first); e != elements.end() && e->first <= last; ++e)
               if ((e->first - first) % step == 0)
                 sets[set].push_back(e->first);
@@ -291,7 +317,15 @@ namespace PatchFEM
           if (sets.count(section.set) == 0)
             scanner.fail("there is no element set '" + section.set.substr(0, 40) + "'", section.line);
           for (const std::int64_t label : sets[section.set])
-            find(label, section.line).material = section.material;
+          {
+            Element &element = find(label, section.line);
+            if (element.has_section && element.material != section.material)
+              scanner.fail("element " + std::to_string(label) + " has material " + std::to_string(element.material) +
+                               " from another section already; leave it in one of their sets",
+                           section.line);
+            element.material    = section.material;
+            element.has_section = true;
+          }
         }
         for (const auto &element : elements)
           mesh.add_element(element.second.shape, element.second.vertices.data(), element.second.material,

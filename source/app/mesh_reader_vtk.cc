@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 namespace PatchFEM
 {
@@ -81,12 +82,16 @@ namespace PatchFEM
 
       std::vector<std::int64_t>  offsets, connectivity, types, ids;
       std::vector<std::uint32_t> lines;
+      std::set<std::string>      seen;
       /// Values per attribute, and whether it is one of cells.
       std::uint64_t n_tuples  = 0;
       bool          cell_data = false;
 
       void read_block(const std::string &keyword)
       {
+        for (const char *once : {"POINTS", "CELLS", "CELL_TYPES", "POINT_DATA", "CELL_DATA"})
+          if (keyword == once && !seen.insert(keyword).second)
+            scanner.fail(keyword + " is there for the second time; a file holds one mesh");
         if (keyword == "POINTS")
         {
           const std::uint64_t n = scanner.count("the number of points");
@@ -144,6 +149,10 @@ namespace PatchFEM
             const std::string   name(scanner.word("the name of an array"));
             const std::uint64_t n_components = scanner.count("the number of components");
             const std::uint64_t n            = scanner.count("the number of tuples");
+            // Before all points and cells there may be fields of the whole, of any size.
+            if ((seen.count("POINT_DATA") > 0 || seen.count("CELL_DATA") > 0) && n != n_tuples)
+              scanner.fail("the array " + name.substr(0, 40) + " has " + std::to_string(n) + " tuples where " +
+                           std::to_string(n_tuples) + " should be");
             scanner.word("a type");
             read_values(name, n_components, n);
           }
@@ -171,6 +180,8 @@ namespace PatchFEM
               scanner.fail("offsets of cells must ascend to the number of their vertices");
             previous = offset;
           }
+          if (n == 0 || offsets.front() != 0 || std::uint64_t(offsets.back()) != size)
+            scanner.fail("offsets of cells must go from 0 to the number of their vertices, " + std::to_string(size));
           expect(scanner, "CONNECTIVITY");
           scanner.word("a type");
           connectivity.resize(size);
@@ -194,12 +205,17 @@ namespace PatchFEM
               connectivity.push_back(scanner.integer("a vertex of a cell"));
             offsets.push_back(connectivity.size());
           }
+          if (connectivity.size() + n != size)
+            scanner.fail("the " + std::to_string(n) + " cells consist of " + std::to_string(connectivity.size() + n) +
+                         " numbers where CELLS declares " + std::to_string(size));
         }
       }
 
       void read_values(const std::string &name, const std::uint64_t n_components, const std::uint64_t n)
       {
-        const bool wanted = cell_data && name == "MaterialID" && n_components == 1 && n == types.size();
+        const bool wanted = cell_data && name == "MaterialID";
+        if (wanted && (n_components != 1 || !ids.empty()))
+          scanner.fail("MaterialID should be there once, with one number for each cell");
         if (wanted)
           ids.resize(n);
         for (std::uint64_t i = 0; i < n * n_components; ++i)
@@ -213,8 +229,11 @@ namespace PatchFEM
       void skip_metadata()
       {
         scanner.line();
-        while (!scanner.line().empty())
-        {}
+        for (std::string line; !(line = scanner.line()).empty();)
+          for (const char *keyword :
+               {"POINTS ", "CELLS ", "CELL_TYPES ", "CELL_DATA ", "POINT_DATA ", "FIELD ", "SCALARS "})
+            if (line.rfind(keyword, 0) == 0)
+              scanner.fail("METADATA should end with an empty line");
       }
 
       void finish()

@@ -140,6 +140,19 @@ namespace
                                             "*Elset, elset=both\nright, 10\n"
                                             "*Surface, name=SS8, type=element\nright, S2\n10, S4\n"
                                             "*Solid Section, elset=right, material=Material-7\n1.,\n";
+
+  const std::string triangle_vtk_3 = "# vtk DataFile Version 3.0\nby hand\nASCII\nDATASET UNSTRUCTURED_GRID\n"
+                                     "POINTS 3 double\n0 0 0 1 0 0 0 1 0\nCELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\n";
+
+  const std::string triangles_ucd = "4 2 0 0 0\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n1 0 tri 1 2 3\n2 0 tri 1 3 4\n";
+
+  /** @p gmsh with its section of elements in front of that of nodes. */
+  std::string elements_first(std::string gmsh)
+  {
+    const std::size_t nodes = gmsh.find("$Nodes"), elements = gmsh.find("$Elements");
+    std::rotate(gmsh.begin() + nodes, gmsh.begin() + elements, gmsh.end());
+    return gmsh;
+  }
 } // namespace
 
 TEST(MeshReader, what_dealii_writes_comes_back_with_its_ids)
@@ -215,6 +228,27 @@ TEST(MeshReader, a_hexahedron_of_abaqus_by_eye)
   EXPECT_EQ(ids.boundaries.at({500000, 500000, 0}), 0U);
 }
 
+TEST(MeshReader, ucd_with_data_and_a_byte_order_mark)
+{
+  const std::size_t   end = triangles_ucd.find('\n');
+  const TemporaryFile file(".inp", "\xef\xbb\xbf# a comment\n4 2 3 1 0" + triangles_ucd.substr(end) +
+                                       "2 1 2\nheat, K\nwind, m/s\n1 0 1 2\n2 0 1 2\n3 0 1 2\n4 0 1 2\n"
+                                       "1 1\nload, N\n1 5\n2 6\n");
+  EXPECT_EQ(read_mesh(file.name, 2).n_cells(), 2U);
+}
+
+TEST(MeshReader, cracks_are_kept)
+{
+  // Two squares whose common edge has vertices of either, and a boundary id on one side of it.
+  const TemporaryFile file(".msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
+                                   "$Nodes\n8\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n"
+                                   "5 1 0 0\n6 2 0 0\n7 2 1 0\n8 1 1 0\n$EndNodes\n"
+                                   "$Elements\n3\n1 1 2 7 1 8 5\n2 3 2 0 1 1 2 3 4\n3 3 2 0 1 5 6 7 8\n$EndElements\n");
+  const MeshLists     mesh = read_mesh(file.name, 2);
+  EXPECT_EQ(mesh.vertices.size(), 8U);
+  EXPECT_EQ(mesh.face_ids, (std::vector<std::uint32_t>{0, 0, 0, 0, 7, 0, 0, 0}));
+}
+
 TEST(MeshReader, what_cannot_be_read_is_refused_with_file_and_line)
 {
   const auto replaced = [](std::string text, const std::string &from, const std::string &to) {
@@ -265,6 +299,66 @@ TEST(MeshReader, what_cannot_be_read_is_refused_with_file_and_line)
       {".inp", replaced(quadrilaterals_abaqus, "20, 2, 3, 6, 5", "20, 2, 3, 6, 5, 9"), 2, {"line 14", "5 vertices"}},
       {".inp", replaced(quadrilaterals_abaqus, "name=SS8", "name=left"), 2, {"LEFT", "number"}},
       {".inp", replaced(quadrilaterals_abaqus, "right, S2", "right, S5"), 2, {"S5"}},
+
+      // What files declare, held against what follows.
+      {".msh", replaced(triangles_2, "$Nodes\n5", "$Nodes\n4"), 2, {"line 14", "'5' stands where $EndNodes"}},
+      {".msh", replaced(triangles_2, "$Elements\n4", "$Elements\n3"), 2, {"line 21", "$EndElements"}},
+      {".msh", triangles_2 + triangles_2, 2, {"line 23", "$MeshFormat is there for the second time"}},
+      {".msh", triangles_2 + "$Nodes\n0\n$EndNodes\n", 2, {"line 23", "$Nodes is there for the second time"}},
+      {".msh", triangles_2 + "garbage", 2, {"line 23", "garbage"}},
+      {".msh", replaced(triangles_2, "Names\n1", "Names\n2"), 2, {"line 7", "the dimension of an entity"}},
+      {".msh", replaced(triangles_2, "\"all of it\"", ""), 2, {"line 6", "quotation marks"}},
+      {".msh", elements_first(triangles_2), 2, {"line 8", "Elements stands before $Nodes"}},
+      {".msh", replaced(triangles_2, "2 1 2 6 1 2 30", "2 1 2 6 1 2 30\n9 1 2 7 1 30 2"), 2, {"line 22"}},
+      {".msh", replaced(hexahedron_4, "$Nodes\n2 8", "$Nodes\n2 9"), 3, {"line 23", "together 8", "declared as 9"}},
+      {".msh", replaced(hexahedron_4, "$Nodes\n2 8", "$Nodes\n1 8"), 3, {"together 4", "declared as 8"}},
+      {".msh", replaced(hexahedron_4, "2 8 1 8", "2 8 1 9"), 3, {"from 1 to 8", "declares 1 to 9"}},
+      {".msh", replaced(hexahedron_4, "2 8 1 8", "2 8 0 8"), 3, {"from 1 to 8", "declares 0 to 8"}},
+      {".msh", replaced(hexahedron_4, "2 2 1 2\n", "2 3 1 2\n"), 3, {"together 2", "elements is declared as 3"}},
+      {".msh", replaced(hexahedron_4, "2 2 1 2\n", "1 2 1 2\n"), 3, {"together 1", "declared as 2"}},
+      {".msh", replaced(hexahedron_4, "2 2 1 2\n", "2 2 1 7\n"), 3, {"declares 1 to 7"}},
+      {".msh", replaced(hexahedron_4, "3 7 5 1", "3 9 5 1"), 3, {"line 34", "entity 9 of dimension 3"}},
+      {".msh", replaced(hexahedron_4, "3 7 5 1", "2 5 5 1"), 3, {"line 34", "dimension 2", "hexahedra"}},
+      {".msh", replaced(hexahedron_4, "2 5 1 4", "2 5 2 4"), 3, {"line 11", "0 or 1"}},
+      {".msh", replaced(hexahedron_4, "0 0 1 1\n5", "0 0 2 0\n5"), 3, {"line 7", "bounding"}},
+      {".msh", replaced(hexahedron_4, "$Nodes", "$PartitionedEntities\n1\n$Nodes"), 3, {"line 9", "partitioned"}},
+      {".vtk", replaced(tetrahedra_vtk_5, "CELLS 4 11", "CELLS 4 12"), 3, {"line 13", "offsets", "0 to", "12"}},
+      {".vtk", replaced(tetrahedra_vtk_5, "0 4 8 11", "1 4 8 11"), 3, {"line 13", "offsets"}},
+      {".vtk", tetrahedra_vtk_5 + "CELL_TYPES 3\n10 10 5\n", 3, {"CELL_TYPES is there for the second time"}},
+      {".vtk", tetrahedra_vtk_5 + tetrahedra_vtk_5, 3, {"line 27", "no keyword"}},
+      {".vtk", replaced(tetrahedra_vtk_5, "other 2 3", "other 3 2"), 3, {"line 24", "2 tuples where 3 should be"}},
+      {".vtk",
+       replaced(tetrahedra_vtk_5, "other 2", "MaterialID 2"),
+       3,
+       {"line 24", "MaterialID should be there once"}},
+      {".vtk", replaced(tetrahedra_vtk_5, "x\n\nCELLS", "x\nCELLS"), 3, {"METADATA should end with an empty line"}},
+      {".vtk", replaced(triangle_vtk_3, "CELLS 1 4", "CELLS 1 5"), 2, {"line 7", "4 numbers where CELLS declares 5"}},
+      {".inp", triangles_ucd + "3 0 tri 1 2 3\n", 2, {"line 8", "stands after the end", "4 vertices", "2 elements"}},
+      {".inp", triangles_ucd + triangles_ucd, 2, {"line 8", "stands after the end"}},
+      {".inp", replaced(triangles_ucd, "4 2 0", "4 3 0"), 2, {"ends where the number of an element"}},
+      {".inp", replaced(triangles_ucd, "2 0 0 0", "2 0 0 1"), 2, {"line 1", "data of the model"}},
+      {".inp", replaced(triangles_ucd, "2 0 0 0", "2 1 0 0"), 2, {"ends where the number of components"}},
+      {".inp", replaced(triangles_ucd, "2 0 0 0", "2 2 0 0") + "1 1\n", 2, {"line 8", "1 numbers where", "declares 2"}},
+      {".inp", quadrilaterals_abaqus + quadrilaterals_abaqus, 2, {"second time"}},
+      {".inp", replaced(quadrilaterals_abaqus, "20, 20, 1", "20, 21, 1"), 2, {"line 16", "generated set"}},
+      {".inp", replaced(quadrilaterals_abaqus, "*Elset, elset=both", "*Elset, set=both"), 2, {"line 17", "ELSET=NAME"}},
+      {".inp", replaced(quadrilaterals_abaqus, "3, 2., 0.", "3, 2., 0., 0."), 2, {"line 7", "3 coordinates"}},
+      {".inp", replaced(quadrilaterals_abaqus, "nset=all", "system=C"), 2, {"line 4", "SYSTEM=C"}},
+      {".inp", replaced(quadrilaterals_abaqus, "*Elset, elset=both", "*Elgen\n10, 5"), 2, {"line 17", "*ELGEN"}},
+      {".inp", quadrilaterals_abaqus + "*Solid section, elset=both, material=M-4\n", 2, {"line 23", "material 7"}},
+      {".inp", quadrilaterals_abaqus + "*Instance, name=A\n*Instance, name=B\n", 2, {"line 24", "instances"}},
+      {".inp", quadrilaterals_abaqus + "*Instance, name=A\n1, 0, 0\n", 2, {"line 24", "moved"}},
+
+      // Meshes that overlap themselves, in files without an error.
+      {".inp",
+       replaced(triangles_ucd, "2 0 tri 1 3 4", "2 0 tri 3 1 2"),
+       2,
+       {"cell 0", "line 6", "cell 1", "line 7", "same side"}},
+      {".inp",
+       replaced(triangles_ucd, "4 0 1 0", "4 0.9 0.2 0"),
+       2,
+       {"cell 0", "cell 1", "the face centred at (0.5, 0.5)"}},
+      {".msh", "\xef\xbb\xbf" + replaced(triangles_2, "30 1 1 0", "30 1 oops 0"), 2, {"line 12", "oops"}},
   };
   for (std::size_t i = 0; i < cases.size(); ++i)
   {
