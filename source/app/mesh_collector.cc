@@ -217,7 +217,7 @@ namespace PatchFEM
       mesh.material_ids.push_back(id);
       mesh.cell_lines.push_back(line);
     }
-    else if (id > 0)
+    else
     {
       if (has_faces && shape != face_shape)
         fail(std::string("the file mixes boundary faces that are ") + plural(face_shape) + " and " + plural(shape) +
@@ -225,8 +225,11 @@ namespace PatchFEM
       face_shape      = shape;
       first_face_line = has_faces ? first_face_line : line;
       has_faces       = true;
-      mesh.faces.insert(mesh.faces.end(), vertices, vertices + n);
-      mesh.face_ids.push_back(id);
+      if (id > 0)
+      {
+        mesh.faces.insert(mesh.faces.end(), vertices, vertices + n);
+        mesh.face_ids.push_back(id);
+      }
     }
   }
 

@@ -349,6 +349,12 @@ TEST(MeshReader, what_cannot_be_read_is_refused_with_file_and_line)
       {".inp", quadrilaterals_abaqus + "*Instance, name=A\n*Instance, name=B\n", 2, {"line 24", "instances"}},
       {".inp", quadrilaterals_abaqus + "*Instance, name=A\n1, 0, 0\n", 2, {"line 24", "moved"}},
 
+      // A cell whose type is that of a face.
+      {".vtk",
+       replaced(replaced(tetrahedra_vtk_5, "10\n10\n5", "10\n9\n5"), "5 6 2", "5 0 2"),
+       3,
+       {"line 17", "mixes", "quadrilaterals"}},
+
       // Meshes that overlap themselves, in files without an error.
       {".inp",
        replaced(triangles_ucd, "2 0 tri 1 3 4", "2 0 tri 3 1 2"),

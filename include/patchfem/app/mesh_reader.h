@@ -23,7 +23,7 @@ namespace PatchFEM
    * over. The result has no unused vertices and only positive cells (see orient_cells()).
    *
    * Throws Error, one sentence with the file and where possible the line: for files that are missing, malformed or of
-   * another format (with the remedy), mixed or higher order cells, another dimension, curved surfaces (dim = 2), and
+   * another format (with the remedy), that hold other numbers of things than they declare or something twice, mixed or higher order cells, another dimension, curved surfaces (dim = 2), and
    * cells that delete_unused_vertices(), orient_cells() or complete_boundary_faces() refuse.
    */
   MeshLists read_mesh(const std::string &file_name, unsigned int dim);
