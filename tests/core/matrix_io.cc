@@ -72,10 +72,13 @@ TEST(MatrixIO, RawFileIsReadBack)
   EXPECT_EQ(copy.block_size, 1);
   EXPECT_EQ(copy.n_near_null, 3);
   EXPECT_EQ(copy.near_null, system.near_null);
-  EXPECT_FALSE(std::ifstream(file.name + ".tmp").good());
+  EXPECT_FALSE(std::ifstream(file.name + ".part").good());
+  EXPECT_TRUE(is_linear_system(file.name));
 
   std::ofstream(file.name, std::ios::binary | std::ios::app) << "x";
   EXPECT_THROW(read_linear_system(file.name), Error);
+  EXPECT_FALSE(is_linear_system(file.name));
+  EXPECT_FALSE(is_linear_system(file.name + ".missing"));
   EXPECT_THROW(read_linear_system(file.name + ".missing"), Error);
   EXPECT_THROW(write_linear_system(system, file.name + "/no/such/folder"), Error);
 }

@@ -21,10 +21,12 @@ namespace PatchFEM
   /**
    * Writes @p system as one raw little-endian file: int64 n_rows, int64 nnz, int32 block_size, int32 n_near_null,
    * int64 row_offsets[n_rows + 1], int32 columns[nnz], double values[nnz], double rhs[n_rows],
-   * double near_null[n_rows * n_near_null]. Rows are scalar and sorted by column. The file appears under its name only
-   * when it is whole.
+   * double near_null[n_rows * n_near_null]. Rows are scalar and sorted by column. See write_file().
    */
   void write_linear_system(const LinearSystem &system, const std::string &file_name);
+
+  /** Whether there is such a file, by its header and its length. */
+  bool is_linear_system(const std::string &file_name);
 
   /** Reads such a file; Error if it is missing, too short or too long for its header, or not a valid matrix. */
   LinearSystem read_linear_system(const std::string &file_name);
