@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/base/backend.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/host_memory.h>
 #include <patchfem/kernels/runtime.h>
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 namespace PatchFEM
 {
@@ -45,20 +45,6 @@ namespace PatchFEM
       if (name == "cuda")
         return BackendKind::cuda;
       throw Error("There is no back end '" + name + "'; the choices are auto, host, cuda and emulated_device.");
-    }
-
-    /** The value of the first line of @p file that starts with @p key, behind the separator. */
-    std::string system_entry(const char *file, const std::string &key, const char separator)
-    {
-      std::ifstream in(file);
-      for (std::string line; std::getline(in, line);)
-        if (line.compare(0, key.size(), key) == 0)
-        {
-          const auto position = line.find(separator);
-          const auto begin    = position == std::string::npos ? position : line.find_first_not_of(" \t", position + 1);
-          return begin == std::string::npos ? std::string() : line.substr(begin);
-        }
-      return std::string();
     }
   } // namespace
 
@@ -110,7 +96,7 @@ namespace PatchFEM
     if (state->kind == BackendKind::cuda)
       return cuda_runtime::device_name();
 #endif
-    const std::string model = system_entry("/proc/cpuinfo", "model name", ':');
+    const std::string model = system_entry("/proc/cpuinfo", "model name");
     return model.empty() ? "unknown processor" : model;
   }
 
@@ -128,8 +114,7 @@ namespace PatchFEM
     if (state->kind == BackendKind::cuda)
       return cuda_runtime::free_memory();
 #endif
-    const std::string kibibytes = system_entry("/proc/meminfo", "MemAvailable", ':');
-    return kibibytes.empty() ? 0 : std::stoull(kibibytes) * 1024;
+    return free_host_memory();
   }
 
   std::size_t Backend::patch_memory() const

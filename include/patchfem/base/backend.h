@@ -67,7 +67,7 @@ namespace PatchFEM
     /** Waits until all work given to this back end is done, and throws Error if any of it failed. */
     void synchronize() const;
 
-    /** Bytes that can still be allocated there. */
+    /** Bytes that can still be allocated there; on the host within the limits of this process, see free_host_memory(). */
     std::size_t free_memory() const;
 
     /**

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_host_memory_h
+#define patchfem_base_host_memory_h
+
+#include <cstddef>
+#include <string>
+
+namespace PatchFEM
+{
+  /** `key: value` or `key value` of the first line of @p file that starts with @p key; empty if there is none. */
+  std::string system_entry(const std::string &file, const std::string &key);
+
+  /**
+   * Bytes that this process can still allocate: the least of what the machine has, what its limits of address space and of
+   * data leave (`ulimit -v` and `-d`), and what its control groups leave, as containers and batch systems set them.
+   */
+  std::size_t free_host_memory();
+
+  /**
+   * Bytes that the groups of @p groups leave, a file as `/proc/self/cgroup`, whose folders are in @p root; the largest
+   * number if they have no limit. What the system holds of files that it can read again counts as free.
+   */
+  std::size_t free_memory_of_groups(const std::string &groups, const std::string &root);
+} // namespace PatchFEM
+
+#endif
