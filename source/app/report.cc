@@ -126,6 +126,10 @@ namespace PatchFEM
               {"solution_update", path.solution_update.empty() ? json() : json(path.solution_update)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
+              {"stopped_at_rounding", path.stopped_at_rounding},
+              {"backward_error", path.backward_error ? json{{"normwise", path.backward_error->normwise},
+                                                            {"componentwise", path.backward_error->componentwise}}
+                                                     : json()},
               {"solver_check", path.solver_check ? json{{"iterations", path.solver_check->n_iterations},
                                                         {"error", path.solver_check->error}}
                                                  : json()},
@@ -138,6 +142,16 @@ namespace PatchFEM
               {"assembly_redundancy", value_or_null(path.assembly_redundancy)},
               {"errors", errors ? json{{"L2", errors->L2}, {"H1", errors->H1}} : json()}};
     }
+
+    /** Says of a path that @p who names that its residual is no smaller than the rounding of A x. */
+    void print_rounding(const std::string &who, const PathReport &path, std::ostream &out)
+    {
+      if (path.stopped_at_rounding)
+        out << who << " as accurate as " << (path.precision == "single" ? "single" : "double")
+            << " precision allows: residual " << std::setprecision(2) << path.relative_residual << " of the load"
+            << std::setprecision(6) << std::endl;
+    }
+
     void print_hierarchy(const AMGReport &amg, std::ostream &out)
     {
       dealii::TableHandler table;
@@ -272,6 +286,9 @@ namespace PatchFEM
     out << cycle.n_dofs << " unknowns, " << cycle.path.n_iterations << " iterations, relative residual "
         << std::setprecision(2) << cycle.path.relative_residual << ", " << cycle.path.seconds.total() << " s"
         << std::setprecision(6) << std::endl;
+    print_rounding("The solution is", cycle.path, out);
+    if (cycle.baseline)
+      print_rounding("The baseline's solution is", *cycle.baseline, out);
     if (const auto &null_space = cycle.path.null_space)
       out << "The system is singular; its null space of dimension " << null_space->dimension
           << " was projected away, with a part of " << std::setprecision(2) << null_space->removed_load
@@ -330,8 +347,9 @@ namespace PatchFEM
       print_hierarchy(*cycle.path.amg, out);
     if (cycle.baseline)
       out << "Iterations " << cycle.path.n_iterations << " and " << cycle.baseline->n_iterations
-          << ", largest difference of the solutions " << std::scientific << std::setprecision(2) << cycle.max_difference
-          << std::defaultfloat << '\n';
+          << ", relative residuals " << std::scientific << std::setprecision(2) << cycle.path.relative_residual
+          << " and " << cycle.baseline->relative_residual << ", largest difference of the solutions "
+          << cycle.max_difference << std::defaultfloat << std::setprecision(6) << '\n';
   }
 
   void RunReport::print_convergence(std::ostream &out, const unsigned int dim, const bool adaptive) const

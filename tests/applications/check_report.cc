@@ -34,17 +34,30 @@ namespace
 
   void check_system(const nlohmann::json &system, const std::string &where)
   {
-    for (const char *key : {"n_dofs",          "n_cells",
-                            "cells_by_degree", "nnz",
-                            "stored",          "format",
-                            "format_choice",   "product_bytes",
-                            "sorting_window",  "precision",
-                            "preconditioner",  "amg",
-                            "null_space",      "solution_update",
-                            "iterations",      "relative_residual",
-                            "solver_check",    "factorisation_shift",
-                            "seconds",         "repeated_assembly",
-                            "memory_bytes",    "assembly_redundancy",
+    for (const char *key : {"n_dofs",
+                            "n_cells",
+                            "cells_by_degree",
+                            "nnz",
+                            "stored",
+                            "format",
+                            "format_choice",
+                            "product_bytes",
+                            "sorting_window",
+                            "precision",
+                            "preconditioner",
+                            "amg",
+                            "null_space",
+                            "solution_update",
+                            "iterations",
+                            "relative_residual",
+                            "stopped_at_rounding",
+                            "backward_error",
+                            "solver_check",
+                            "factorisation_shift",
+                            "seconds",
+                            "repeated_assembly",
+                            "memory_bytes",
+                            "assembly_redundancy",
                             "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :
@@ -107,6 +120,8 @@ namespace
       check(forecast >= peak && forecast.get<double>() <= 2. * peak.get<double>(),
             where + ": memory was not forecast well, " + forecast.dump() + " for " + peak.dump());
     }
+    check(system["stopped_at_rounding"] == !system["backward_error"].is_null(),
+          where + ": a backward error is missing, or one too many");
     // The recursive residual of conjugate gradients may be some digits better than the true one.
     check(system["relative_residual"].get<double>() < 1e-4, where + ": the system was not solved");
   }

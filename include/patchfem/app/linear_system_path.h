@@ -93,6 +93,13 @@ namespace PatchFEM
     double       error        = 0.; ///< |x_computed - x| / |x|
   };
 
+  /** How far data would have to be changed for a computed x to be the exact solution, r = b - A x. */
+  struct BackwardError
+  {
+    double normwise      = 0.; ///< |r| / (|A| |x| + |b|), in the Euclidean norm
+    double componentwise = 0.; ///< the largest |r_i| / (|A| |x| + |b|)_i, with absolute values of all entries
+  };
+
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
@@ -113,11 +120,13 @@ namespace PatchFEM
     std::string                solution_update; ///< of PatchFEM's conjugate gradients, as parameters call it
     unsigned int               n_iterations      = 0;
     double                     relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
-    StageSeconds               seconds;
-    std::optional<double>      repeated_assembly; ///< seconds, median over the repetitions that were asked for
-    std::optional<double>      device_forecast, device_peak; ///< bytes
-    std::vector<unsigned int>  cell_patches;                 ///< by active cell; empty if there are none
-    std::optional<double>      assembly_redundancy;          ///< cells integrated per cell
+    bool stopped_at_rounding = false; ///< above the tolerance: the residual is rounding of A x and falls no further
+    std::optional<BackwardError> backward_error; ///< if stopped at rounding
+    StageSeconds                 seconds;
+    std::optional<double>        repeated_assembly; ///< seconds, median over the repetitions that were asked for
+    std::optional<double>        device_forecast, device_peak; ///< bytes
+    std::vector<unsigned int>    cell_patches;                 ///< by active cell; empty if there are none
+    std::optional<double>        assembly_redundancy;          ///< cells integrated per cell
   };
 
   /**
