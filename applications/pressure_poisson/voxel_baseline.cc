@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "voxel_baseline.h"
 
+#include <patchfem/app/reference_solver.h>
+
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
 #include <deal.II/lac/precondition.h>
-#include <deal.II/lac/solver_cg.h>
 #include <deal.II/lac/trilinos_precondition.h>
 #include <deal.II/lac/trilinos_sparse_matrix.h>
 #include <deal.II/lac/trilinos_vector.h>
-
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -102,6 +101,10 @@ namespace PatchFEM
       matrix.compress(dealii::VectorOperation::insert);
     });
 
+    Trilinos::MPI::Vector b(rows, MPI_COMM_SELF), solution(rows, MPI_COMM_SELF);
+    std::copy(rhs.begin(), rhs.end(), b.begin());
+    const int exponent = reference::remove_units(matrix, b);
+
     std::unique_ptr<Trilinos::PreconditionBase> preconditioner;
     report.seconds.preconditioner = timed(MPI_COMM_SELF, progress, "preconditioner (Trilinos)", [&] {
       if (solver.preconditioner == "ml")
@@ -125,46 +128,28 @@ namespace PatchFEM
       }
     });
 
-    Trilinos::MPI::Vector              b(rows, MPI_COMM_SELF), solution(rows, MPI_COMM_SELF);
     std::vector<Trilinos::MPI::Vector> basis;
     for (const std::vector<double> &part : closed_parts)
     {
       basis.emplace_back(rows, MPI_COMM_SELF);
       std::copy(part.begin(), part.end(), basis.back().begin());
     }
-    std::copy(rhs.begin(), rhs.end(), b.begin());
-    const Projected       projected{*preconditioner, basis};
-    const double          norm = b.l2_norm();
-    dealii::SolverControl control(solver.max_iterations, solver.tolerance * norm);
+    const Projected projected{*preconditioner, basis};
     report.seconds.solve = timed(MPI_COMM_SELF, progress, "solve (Trilinos)", [&] {
-      dealii::SolverCG<Trilinos::MPI::Vector> cg(control);
-      try
-      {
-        cg.solve(matrix, solution, b, projected);
-      }
-      catch (const dealii::SolverControl::NoConvergence &failure)
-      {
-        std::ostringstream message;
-        message << "The conjugate gradient method with Trilinos did not converge in " << failure.last_step
-                << " iterations; the relative residual is " << failure.last_residual / norm
-                << ". Raise Solver/Maximum iterations or choose another baseline.";
-        throw Error(message.str());
-      }
-      projected.project(solution);
+      reference::solve(
+          "Trilinos", matrix, solution, b, projected, [&](Trilinos::MPI::Vector &vector) { projected.project(vector); },
+          solver, progress, report);
     });
-    Trilinos::MPI::Vector residual(b);
-    const double          left = matrix.residual(residual, solution, b);
+    reference::restore_units(solution, exponent);
     x.assign(solution.begin(), solution.end());
 
-    report.backend           = "trilinos";
-    report.device            = Backend("host").device_name();
-    report.nnz               = matrix.n_nonzero_elements();
-    report.stored            = report.nnz;
-    report.format            = "csr";
-    report.precision         = "double";
-    report.preconditioner    = solver.preconditioner;
-    report.n_iterations      = control.last_step();
-    report.relative_residual = norm > 0. ? left / norm : left;
+    report.backend        = "trilinos";
+    report.device         = Backend("host").device_name();
+    report.nnz            = matrix.n_nonzero_elements();
+    report.stored         = report.nnz;
+    report.format         = "csr";
+    report.precision      = "double";
+    report.preconditioner = solver.preconditioner;
     return report;
   }
 } // namespace PatchFEM

@@ -2,22 +2,18 @@
 #ifndef patchfem_source_app_reference_path_h
 #define patchfem_source_app_reference_path_h
 
-#include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/reference_solver.h>
 #include <patchfem/base/backend.h>
-#include <patchfem/base/exceptions.h>
 
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/hp/fe_values.h>
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
 #include <deal.II/lac/precondition.h>
-#include <deal.II/lac/solver_cg.h>
 #include <deal.II/lac/sparsity_tools.h>
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -173,6 +169,8 @@ namespace PatchFEM
       if (physics.has_unit_rhs())
         rhs = 1.;
 
+      const int exponent = remove_units(matrix, rhs);
+
       report.seconds.preconditioner = timed(communicator, progress, "preconditioner (" + library + ")",
                                             [&] { preconditioner = make_preconditioner(matrix); });
 
@@ -189,37 +187,19 @@ namespace PatchFEM
                                             before > 0. ? removed.l2_norm() / before : 0.};
       }
 
-      const double          rhs_norm = rhs.l2_norm();
-      dealii::SolverControl control(parameters.max_iterations, parameters.tolerance * rhs_norm);
       report.seconds.solve = timed(communicator, progress, "solve (" + library + ")", [&] {
-        dealii::SolverCG<VectorType> solver(control);
-        solver.connect([&](const unsigned int step, const double residual, const VectorType &) {
-          progress.iteration(step, residual / rhs_norm);
-          return dealii::SolverControl::success;
-        });
-        try
-        {
-          if (report.null_space)
-            solver.solve(matrix, x, rhs, projection);
-          else if (preconditioner)
-            solver.solve(matrix, x, rhs, *preconditioner);
-          else
-            solver.solve(matrix, x, rhs, dealii::PreconditionIdentity());
-        }
-        catch (const dealii::SolverControl::NoConvergence &failure)
-        {
-          std::ostringstream message;
-          message << "The conjugate gradient method with " << library << " did not converge in " << failure.last_step
-                  << " iterations; the relative residual is " << failure.last_residual / rhs_norm
-                  << ". Raise Solver/Maximum iterations or choose another preconditioner.";
-          throw Error(message.str());
-        }
-        projection.project(x);
+        const auto project = [&](VectorType &vector) { projection.project(vector); };
+        const auto run_cg  = [&](const auto &applied) {
+          solve(library, matrix, x, rhs, applied, project, parameters, progress, report);
+        };
+        if (report.null_space)
+          run_cg(projection);
+        else if (preconditioner)
+          run_cg(*preconditioner);
+        else
+          run_cg(dealii::PreconditionIdentity());
       });
-
-      VectorType   residual(x);
-      const double residual_norm = matrix.residual(residual, x, rhs);
-      report.relative_residual   = rhs_norm > 0. ? residual_norm / rhs_norm : residual_norm;
+      restore_units(x, exponent);
 
       discretisation.constraints->distribute(x);
       solution.reinit(owned, relevant, communicator);
@@ -233,7 +213,6 @@ namespace PatchFEM
       report.format         = "csr";
       report.precision      = "double";
       report.preconditioner = parameters.preconditioner;
-      report.n_iterations   = control.last_step();
       return report;
     }
   } // namespace reference

@@ -8,7 +8,9 @@
 // projected away in each, and solver_error=E bounds the error of the known solution.
 // max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
 // max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N, sorting_window=N and last_iterations=N, at most, are of the last cycle, and
-// max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
+// min_L2=E is the least error. stopped_at_rounding=true|false is said of the last cycle's solution, baseline_stopped_at_rounding
+// of its baseline's, and max_backward_error=E bounds the normwise backward errors of both; max_residual=E bounds the relative
+// residual of every solve that was not stopped at rounding. max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -122,7 +124,6 @@ namespace
     }
     check(system["stopped_at_rounding"] == !system["backward_error"].is_null(),
           where + ": a backward error is missing, or one too many");
-    // The recursive residual of conjugate gradients may be some digits better than the true one.
     check(system["relative_residual"].get<double>() < 1e-4, where + ": the system was not solved");
   }
 
@@ -195,6 +196,25 @@ namespace
       check(last["iterations"] <= std::stol(value), seen(last["iterations"]));
     else if (key == "n_dofs")
       check(last["n_dofs"] == std::stol(value), seen(last["n_dofs"]));
+    else if (key == "min_L2")
+      check(last["errors"]["L2"] >= std::stod(value), seen(last["errors"]["L2"]));
+    else if (key == "stopped_at_rounding")
+      check(last["stopped_at_rounding"].dump() == value, seen(last["stopped_at_rounding"]));
+    else if (key == "baseline_stopped_at_rounding")
+      check(last["baseline"]["stopped_at_rounding"].dump() == value, seen(last["baseline"]["stopped_at_rounding"]));
+    else if (key == "max_backward_error")
+    {
+      for (const auto &path : {last, last["baseline"]})
+        if (!path.is_null() && !path["backward_error"].is_null())
+          check(path["backward_error"]["normwise"] <= std::stod(value), seen(path["backward_error"]));
+    }
+    else if (key == "max_residual")
+    {
+      for (const auto &cycle : cycles)
+        for (const auto &path : {cycle, cycle["baseline"]})
+          if (!path.is_null() && path["stopped_at_rounding"] == false)
+            check(path["relative_residual"] <= std::stod(value), seen(path["relative_residual"]));
+    }
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));

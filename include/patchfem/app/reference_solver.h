@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_reference_solver_h
+#define patchfem_app_reference_solver_h
+
+#include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/powers_of_two.h>
+#include <patchfem/base/exceptions.h>
+
+#include <deal.II/lac/solver_cg.h>
+
+#include <limits>
+#include <sstream>
+
+namespace PatchFEM
+{
+  /**
+   * deal.II's conjugate gradients with matrices and vectors of other libraries, in any units and to a true residual.
+   * Matrix and VectorType are Trilinos' or PETSc's, as deal.II wraps them.
+   */
+  namespace reference
+  {
+    /**
+     * Divides matrix and right-hand side by powers of two, so that their largest row sum and entry are between 1/2 and 1.
+     * Throws Error if they are not finite.
+     * @return the e by whose power 2^e the solution is to be multiplied afterwards: restore_units().
+     */
+    template <typename Matrix, typename VectorType>
+    int remove_units(Matrix &matrix, VectorType &rhs)
+    {
+      const int of_matrix = binary_exponent(matrix.linfty_norm()), of_rhs = binary_exponent(rhs.linfty_norm());
+      multiply_by_power_of_two(matrix, -of_matrix);
+      multiply_by_power_of_two(rhs, -of_rhs);
+      // Norms of the largest may pass over what is not a number; sums do not.
+      VectorType ones(rhs), sums(rhs);
+      ones = 1.;
+      matrix.vmult(sums, ones);
+      require(std::isfinite(sums.l2_norm()), "The matrix has entries that are not finite: the coefficients of the "
+                                             "material are beyond the range of double precision; choose other units.");
+      require(std::isfinite(rhs.l2_norm()),
+              "The right-hand side is not finite: loads, or Dirichlet values times coefficients of the material, are "
+              "beyond the range of double precision; choose other units.");
+      return of_rhs - of_matrix;
+    }
+
+    /** Multiplies the solution of a system without units by 2^@p exponent. Throws Error if that is out of range. */
+    template <typename VectorType>
+    void restore_units(VectorType &x, const int exponent)
+    {
+      using Limits      = std::numeric_limits<double>;
+      const int largest = binary_exponent(x.linfty_norm()) + exponent;
+      if (x.linfty_norm() > 0. && (largest > Limits::max_exponent || largest < Limits::min_exponent))
+        throw Error("The solution is of the order of 1e" + std::to_string(static_cast<int>(0.30103 * largest)) +
+                    ", which is beyond the range of double precision; choose other units.");
+      multiply_by_power_of_two(x, exponent);
+    }
+
+    /** |A|_2 from below, by ten power steps from a fixed vector. */
+    template <typename Matrix, typename VectorType>
+    double spectral_norm(const Matrix &matrix, const VectorType &like)
+    {
+      VectorType v(like), w(like);
+      for (const dealii::types::global_dof_index i : v.locally_owned_elements())
+      {
+        // Fractions of multiples of the golden ratio have no pattern.
+        const double multiple = 0.6180339887498949 * static_cast<double>(i + 1);
+        v(i)                  = multiple - std::floor(multiple) - 0.5;
+      }
+      v.compress(dealii::VectorOperation::insert);
+      double norm = 0.;
+      for (int step = 0; step < 10; ++step)
+      {
+        v /= v.l2_norm();
+        matrix.vmult(w, v);
+        norm = w.l2_norm();
+        if (norm == 0.)
+          break;
+        v = w;
+      }
+      return norm;
+    }
+
+    /** max_i |r_i| / (|A| |x| + |b|)_i over rows where that is not 0. */
+    template <typename Matrix, typename VectorType>
+    double componentwise_error(const Matrix &matrix, const VectorType &x, const VectorType &b, const VectorType &r)
+    {
+      const MPI_Comm         communicator = x.get_mpi_communicator();
+      const dealii::IndexSet owned        = x.locally_owned_elements();
+      dealii::IndexSet       others(owned.size());
+      for (const dealii::types::global_dof_index row : owned)
+        for (auto entry = matrix.begin(row); entry != matrix.end(row); ++entry)
+          if (!owned.is_element(entry->column()))
+            others.add_index(entry->column());
+      others.compress();
+      VectorType with_ghosts(owned, others, communicator);
+      with_ghosts      = x;
+      const auto &all  = with_ghosts;
+      double      most = 0.;
+      for (const dealii::types::global_dof_index row : owned)
+      {
+        double sum = std::abs(b(row));
+        for (auto entry = matrix.begin(row); entry != matrix.end(row); ++entry)
+          sum += std::abs(entry->value()) * std::abs(all(entry->column()));
+        if (sum > 0.)
+          most = std::max(most, std::abs(r(row)) / sum);
+      }
+      return dealii::Utilities::MPI::max(most, communicator);
+    }
+
+    /**
+     * Solves A x = b from x = 0 until |b - A x| <= Tolerance |b| holds for the residual recomputed from x. Where only the
+     * residual of the recursion meets it, the iteration starts again from x, with steps that count on. The limit of the
+     * arithmetic ends it as well: a residual that a restart did not halve and that is at most 8 u |A| |x|, u = 2^-53.
+     * Throws Error if it ends otherwise. Fills iterations, residual and what is said about rounding of @p report.
+     *
+     * @param library     What messages call it.
+     * @param project     Takes the null space of a singular matrix out of a vector.
+     */
+    template <typename Matrix, typename VectorType, typename Preconditioner, typename Project>
+    void solve(const std::string      &library,
+               const Matrix           &matrix,
+               VectorType             &x,
+               const VectorType       &b,
+               const Preconditioner   &preconditioner,
+               const Project          &project,
+               const SolverParameters &parameters,
+               Progress               &progress,
+               PathReport             &report)
+    {
+      x                        = 0.;
+      report.n_iterations      = 0;
+      report.relative_residual = 0.;
+      const double norm        = b.l2_norm();
+      if (norm == 0.)
+        return;
+      const double target = parameters.tolerance * norm;
+      double       least  = std::numeric_limits<double>::infinity();
+      VectorType   best(x), r(b);
+
+      const auto fail = [&](const std::string &how, const std::string &remedy) {
+        std::ostringstream message;
+        message << "The conjugate gradient method with " << library << how << report.n_iterations
+                << " iterations; the relative residual is " << report.relative_residual << ". " << remedy;
+        throw Error(message.str());
+      };
+      for (bool restarted = false;; restarted = true)
+      {
+        dealii::SolverControl        control(parameters.max_iterations - report.n_iterations, target);
+        dealii::SolverCG<VectorType> cg(control);
+        cg.connect([&](const unsigned int step, const double residual, const VectorType &) {
+          progress.iteration(report.n_iterations + step, residual / norm);
+          return dealii::SolverControl::success;
+        });
+        try
+        {
+          cg.solve(matrix, x, b, preconditioner);
+        }
+        catch (const dealii::SolverControl::NoConvergence &)
+        {
+          // The state of the control says it, too, and also where no step was made.
+        }
+        report.n_iterations += control.last_step();
+        project(x);
+
+        const double residual = matrix.residual(r, x, b);
+        const bool   falls    = residual < 0.5 * least;
+        if (residual < least)
+        {
+          best  = x;
+          least = residual;
+        }
+        report.relative_residual = least / norm;
+        if (!std::isfinite(least))
+          fail(" broke down after ",
+               "Matrix or preconditioner are not positive definite; choose another preconditioner.");
+        if (least <= target)
+          break;
+        if (restarted && !falls)
+        {
+          const double matrix_norm = spectral_norm(matrix, b), product = matrix_norm * best.l2_norm();
+          if (least <= 4. * std::numeric_limits<double>::epsilon() * product)
+          {
+            matrix.residual(r, best, b);
+            report.stopped_at_rounding = true;
+            report.backward_error = BackwardError{least / (product + norm), componentwise_error(matrix, best, b, r)};
+            break;
+          }
+        }
+        if (control.last_check() != dealii::SolverControl::success)
+          fail(" did not converge in ", "Raise Solver/Maximum iterations or choose another preconditioner.");
+        if (restarted && !falls)
+          fail(" no longer reduces the residual, recomputed from the solution, after ",
+               "Choose another preconditioner, or raise Solver/Tolerance.");
+        x = best;
+      }
+      x = best;
+    }
+  } // namespace reference
+} // namespace PatchFEM
+
+#endif
