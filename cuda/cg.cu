@@ -126,7 +126,7 @@ namespace PatchFEM
           return;
         const bool         update  = mode == CGResidual::update;
         const bool         first   = mode == CGResidual::start;
-        const Number       alpha   = static_cast<Number>(cg.scalars->alpha);
+        const Number       factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
         const std::int64_t size    = reduction::part_size(n);
         const std::int64_t begin   = blockIdx.x * size;
         double             r_dot_r = 0., r_dot_z = 0.;
@@ -139,8 +139,12 @@ namespace PatchFEM
                               const auto old = load<m>(r + i);
 #pragma unroll
                               for (int j = 0; j < m; ++j)
-                                r_i[j] = old[j] - alpha * r_i[j];
+                                r_i[j] = old[j] - factor * r_i[j];
                             }
+                            else
+#pragma unroll
+                              for (int j = 0; j < m; ++j)
+                                r_i[j] *= factor;
                             store<m>(r + i, r_i);
 #pragma unroll
                             for (int j = 0; j < m; ++j)
@@ -183,7 +187,7 @@ namespace PatchFEM
         const int          b       = static_size > 0 ? static_size : D.block_size;
         const bool         update  = mode == CGResidual::update;
         const bool         first   = mode == CGResidual::start;
-        const Number       alpha   = static_cast<Number>(cg.scalars->alpha);
+        const Number       factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
         const std::int64_t size    = reduction::part_size(D.n_blocks);
         const std::int64_t begin   = blockIdx.x * size;
         const std::int64_t end     = begin + size < D.n_blocks ? begin + size : D.n_blocks;
@@ -197,7 +201,11 @@ namespace PatchFEM
           if (update)
 #pragma unroll
             for (int a = 0; a < b; ++a)
-              r_i[a] = r[i * b + a] - alpha * r_i[a];
+              r_i[a] = r[i * b + a] - factor * r_i[a];
+          else
+#pragma unroll
+            for (int a = 0; a < b; ++a)
+              r_i[a] *= factor;
           apply_block<static_size>(D, i, r_i, z_i);
 #pragma unroll
           for (int a = 0; a < b; ++a)
@@ -227,7 +235,7 @@ namespace PatchFEM
         const bool       move_p = z != nullptr && s.status == CGStatus::iterating;
         if (!move_x && !move_p)
           return;
-        const Number       alpha  = static_cast<Number>(s.alpha);
+        const Number       alpha  = static_cast<Number>(s.x_step);
         const Number       beta   = static_cast<Number>(s.beta);
         const bool         p_is_z = s.beta == 0.; // then p may not have been set yet
         constexpr int      piece  = 2 * block_size * width<Number>;

@@ -10,11 +10,11 @@ namespace PatchFEM
   {
     namespace
     {
-      /** The new residual of one unknown. */
+      /** The new residual of one unknown; @p factor is alpha, or the scale of q. */
       template <typename Number>
-      inline Number new_residual(const bool update, const Number alpha, const Number q, const Number r)
+      inline Number new_residual(const bool update, const Number factor, const Number q, const Number r)
       {
-        return update ? r - alpha * q : q;
+        return update ? r - factor * q : factor * q;
       }
 
       /** x = x + alpha p, p = z + beta p in one sweep. */
@@ -67,17 +67,17 @@ namespace PatchFEM
         return;
       const bool   update  = mode == CGResidual::update;
       const bool   first   = mode == CGResidual::start;
-      const Number alpha   = static_cast<Number>(cg.scalars->alpha);
+      const Number factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
       double       sums[2] = {0., 0.};
       if (D.block_size <= 1)
         sum_parts<2>(n, cg.partials, sums, [=](const std::int64_t begin, const std::int64_t end, double *part) {
           if (D.block_size == 0)
-            part[0] = part[1] = update ? residual_of_range<true>(alpha, q, r, begin, end)
-                                       : residual_of_range<false>(alpha, q, r, begin, end);
+            part[0] = part[1] = update ? residual_of_range<true>(factor, q, r, begin, end)
+                                       : residual_of_range<false>(factor, q, r, begin, end);
           else if (update)
-            residual_of_range<true>(alpha, D.values, q, r, z, begin, end, part);
+            residual_of_range<true>(factor, D.values, q, r, z, begin, end, part);
           else
-            residual_of_range<false>(alpha, D.values, q, r, z, begin, end, part);
+            residual_of_range<false>(factor, D.values, q, r, z, begin, end, part);
         });
       else
         with_block_size(D.block_size, [&](auto size) {
@@ -90,7 +90,7 @@ namespace PatchFEM
                          {
                            Number r_block[max_block_size], z_block[max_block_size];
                            for (int a = 0; a < b; ++a)
-                             r_block[a] = r[i * b + a] = new_residual(update, alpha, q[i * b + a], r[i * b + a]);
+                             r_block[a] = r[i * b + a] = new_residual(update, factor, q[i * b + a], r[i * b + a]);
                            apply_block<static_size>(D, i, r_block, z_block);
                            for (int a = 0; a < b; ++a)
                            {
@@ -114,11 +114,11 @@ namespace PatchFEM
       if (cg.scalars->status != CGStatus::iterating)
         return;
       const bool   update  = mode == CGResidual::update;
-      const Number alpha   = static_cast<Number>(cg.scalars->alpha);
+      const Number factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
       double       r_dot_r = 0.;
       sum_parts<1>(n, cg.partials, &r_dot_r, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
-        sums[0] = update ? residual_of_range<true>(alpha, q, r, begin, end)
-                         : residual_of_range<false>(alpha, q, r, begin, end);
+        sums[0] = update ? residual_of_range<true>(factor, q, r, begin, end)
+                         : residual_of_range<false>(factor, q, r, begin, end);
       });
       cg_finish_residual(cg, r_dot_r, mode == CGResidual::start);
     }
@@ -142,7 +142,7 @@ namespace PatchFEM
       const CGScalars &s      = *cg.scalars;
       const bool       move_x = x != nullptr && s.x_pending != 0;
       const bool       move_p = z != nullptr && s.status == CGStatus::iterating;
-      const Number     alpha  = static_cast<Number>(s.alpha);
+      const Number     alpha  = static_cast<Number>(s.x_step);
       const Number     beta   = static_cast<Number>(s.beta);
       const bool       p_is_z = s.beta == 0.; // then p may not have been set yet
       if (move_x && move_p && !p_is_z)

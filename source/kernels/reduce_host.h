@@ -28,13 +28,13 @@ namespace PatchFEM
     /** The new residual of conjugate gradients on [begin, end), r - alpha q or q; returns r.r. */
     template <bool update, typename Number>
     inline double
-    residual_of_range(const Number alpha, const Number *q, Number *r, const std::int64_t begin, const std::int64_t end)
+    residual_of_range(const Number factor, const Number *q, Number *r, const std::int64_t begin, const std::int64_t end)
     {
       double r_dot_r = 0.;
 #pragma omp simd reduction(+ : r_dot_r)
       for (std::int64_t i = begin; i < end; ++i)
       {
-        const Number r_i = update ? r[i] - alpha * q[i] : q[i];
+        const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
         r[i]             = r_i;
         r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
       }
@@ -43,7 +43,7 @@ namespace PatchFEM
 
     /** The same and z = d r; part becomes r.r, r.z. */
     template <bool update, typename Value, typename Number>
-    inline void residual_of_range(const Number       alpha,
+    inline void residual_of_range(const Number       factor,
                                   const Value       *d,
                                   const Number      *q,
                                   Number            *r,
@@ -56,7 +56,7 @@ namespace PatchFEM
 #pragma omp simd reduction(+ : r_dot_r, r_dot_z)
       for (std::int64_t i = begin; i < end; ++i)
       {
-        const Number r_i = update ? r[i] - alpha * q[i] : q[i];
+        const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
         const Number z_i = static_cast<Number>(d[i]) * r_i;
         r[i]             = r_i;
         z[i]             = z_i;

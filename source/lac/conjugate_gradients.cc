@@ -2,8 +2,14 @@
 #include <patchfem/base/graph.h>
 #include <patchfem/lac/conjugate_gradients.h>
 
+#include <patchfem/kernels/smoother_bodies.h>
+
+#include "../assembly/structure_tools.h"
+
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -21,6 +27,19 @@ namespace PatchFEM
 
     /** Iterations recorded in one graph. */
     constexpr unsigned int graph_length = 8;
+
+    /** Residuals between 1 over this and this need no scale; 2^100, whose fourth power is far from overflowing. */
+    constexpr double harmless = 1.2676506002282294e30;
+
+    /** The rounding of A x is at most some of these times |A| |x|. */
+    constexpr double rounding_unit = 0.5 * std::numeric_limits<double>::epsilon();
+
+    /**
+     * A restart goes for a quarter of the residual it starts from, and has helped if it got to half. What is rounding of
+     * A x already it lowers by 20 to 40 % (slender beams, plates, stiff on soft parts), for 6 to 15 steps: only where that
+     * may reach the tolerance is it worth it.
+     */
+    constexpr double restart_goal = 0.25, restart_success = 0.5, restart_reach = 2.;
   } // namespace
 
   std::string to_string(const SolutionUpdate update)
@@ -45,9 +64,17 @@ namespace PatchFEM
     case Status::aborted:
       out << "Conjugate gradients were stopped after " << n_iterations << " steps at a residual of " << residual << ".";
       break;
+    case Status::rounding:
+      out << "Conjugate gradients came to the limit of double precision in " << n_iterations
+          << " steps: the residual is " << residual << ", of which rounding explains " << rounding_limit << ".";
+      break;
     case Status::stagnated:
-      out << "Conjugate gradients cannot reach " << tolerance << " in this precision: after " << n_iterations
-          << " steps the recomputed residual stays at " << residual << ".";
+      out << "Conjugate gradients cannot reach " << tolerance
+          << (rounding_limit > 0. ? " with this preconditioner: after " : " in this precision: after ") << n_iterations
+          << " steps the recomputed residual stays at " << residual;
+      if (rounding_limit > 0.)
+        out << ", of which rounding explains no more than " << rounding_limit;
+      out << ".";
       break;
     case Status::breakdown:
       out << "Conjugate gradients broke down after " << n_iterations << " steps: ";
@@ -167,6 +194,39 @@ namespace PatchFEM
     residual_and_direction(system, CGResidual::start, nullptr);
   }
 
+  /** A power of two by which b - A x becomes a vector of length one; 1 if that is 0 or not finite. */
+  template <typename Number>
+  double ConjugateGradients<Number>::scale_of_residual(const System &system)
+  {
+    system.A.residual(q, system.x, system.b);
+    const double norm = q.l2_norm();
+    if (!(norm > 0.) || norm - norm != 0.)
+      return 1.;
+    int exponent = 0;
+    std::frexp(norm, &exponent);
+    constexpr int most = std::numeric_limits<Number>::max_exponent - 2;
+    return std::ldexp(1., std::max(-most, std::min(most, -exponent)));
+  }
+
+  /** An estimate from below of the largest eigenvalue of A, by power steps from a fixed vector; uses q and z. */
+  template <typename Number>
+  double ConjugateGradients<Number>::largest_eigenvalue(const MatrixBase<Number> &A)
+  {
+    constexpr int n_steps = 10;
+    run(A.backend(), q.size(), kernels::ScatteredBody<Number>{q.data()});
+    double norm = q.l2_norm();
+    for (int step = 0; step < n_steps && norm > 0. && norm - norm == 0.; ++step)
+    {
+      if (step > 0)
+        q.equ(static_cast<Number>(1. / norm), z);
+      else
+        q *= static_cast<Number>(1. / norm);
+      A.vmult(z, q);
+      norm = z.l2_norm();
+    }
+    return norm;
+  }
+
   template <typename Number>
   void ConjugateGradients<Number>::iterate(const System &system, const bool recompute_residual)
   {
@@ -218,15 +278,26 @@ namespace PatchFEM
     result.update          = side != nullptr ? SolutionUpdate::streams : SolutionUpdate::fused;
     const auto residual_of = [&](const unsigned int step) { return residuals[step % residuals.size()]; };
 
-    // The initial residual fixes the tolerance, so the host looks at it before anything else happens.
+    // The initial residual fixes scale and tolerance, so the host looks at it before anything else happens.
     CGScalars scalars{};
     scalars.tolerance = -1.;
+    scalars.scale     = 1.;
     send(scalars);
     start(system);
     scalars = look(residuals);
-    result.history.assign(1, residual_of(0));
+    if (const double first = residual_of(0); !(first <= harmless && first >= 1. / harmless))
+    {
+      scalars           = CGScalars();
+      scalars.tolerance = -1.;
+      scalars.scale     = scale_of_residual(system);
+      send(scalars);
+      start(system);
+      scalars = look(residuals);
+    }
+    const double scale = scalars.scale;
+    result.history.assign(1, residual_of(0) / scale);
     result.tolerance  = std::max(control.tolerance, control.reduction * result.history[0]);
-    scalars.tolerance = result.tolerance;
+    scalars.tolerance = result.tolerance * scale;
     if (result.history[0] <= result.tolerance)
       scalars.status = CGStatus::converged;
     send(scalars);
@@ -266,29 +337,38 @@ namespace PatchFEM
         single_graph->launch();
     };
 
-    // The true residual at the last restart: the next one must be clearly smaller, or the precision is exhausted.
-    double restart_residual = HUGE_VAL;
-    bool   verified         = false; // scalars and x belong to a residual that was just recomputed
-    if (scalars.status == CGStatus::converged)
-      verified = true;
+    // The true residual at the last restart and r.z, an estimate of the energy of its error: where stiff parts let |r| fall
+    // no further, soft ones may still gain.
+    double     restart_residual = HUGE_VAL, restart_energy = HUGE_VAL;
+    bool       verified       = scalars.status == CGStatus::converged; // scalars and x belong to a recomputed residual
+    bool       exhausted      = false;                                 // a restart did not help
+    double     norm_of_matrix = 0.;
+    const auto rounding_limit = [&]() {
+      if (!std::is_same<Number, double>::value)
+        return 0.;
+      if (norm_of_matrix == 0.)
+        norm_of_matrix = largest_eigenvalue(A);
+      return 8. * rounding_unit * norm_of_matrix * x.l2_norm();
+    };
 
-    while (scalars.status == CGStatus::iterating && action == Action::iterate &&
+    while (scalars.status == CGStatus::iterating && action == Action::iterate && !exhausted &&
            static_cast<unsigned int>(scalars.step) < control.max_iterations)
     {
-      // One stretch of steps between looks; steps that recompute the residual stand alone in it.
+      // One stretch of steps between looks. A step that recomputes the residual stands alone in it.
       const unsigned int first = scalars.step;
-      const unsigned int last  = first + std::min(look_interval, control.max_iterations - first);
       const unsigned int every = additional_data.residual_interval;
-      for (unsigned int step = first; step < last;)
+      unsigned int       last  = first + std::min(look_interval, control.max_iterations - first);
+      if (every > 0 && (first + 1) % every == 0)
       {
-        const unsigned int next = every == 0 ? last : std::min(last, (step / every + 1) * every - 1);
-        launch(next - step);
-        step = next;
-        if (step < last)
-        {
-          iterate(system, true);
-          ++step;
-        }
+        last = first + 1;
+        iterate(system, result.history.back() > 100. * rounding_limit());
+        first_iteration = false;
+      }
+      else
+      {
+        if (every > 0)
+          last = std::min(last, (first / every + 1) * every - 1);
+        launch(last - first);
       }
       scalars = look(residuals);
 
@@ -296,7 +376,7 @@ namespace PatchFEM
           scalars.status == CGStatus::converged || static_cast<unsigned int>(scalars.step) >= control.max_iterations;
       for (unsigned int step = first + 1; step <= static_cast<unsigned int>(scalars.step); ++step)
       {
-        result.history.push_back(residual_of(step));
+        result.history.push_back(residual_of(step) / scale);
         // The last step is reported below, with its true residual.
         if (!finished || step < static_cast<unsigned int>(scalars.step))
           report(step, result.history.back());
@@ -305,22 +385,26 @@ namespace PatchFEM
       if (scalars.status == CGStatus::converged && action == Action::iterate)
       {
         // Start again from x: if its true residual passes, the iteration is already over.
-        scalars.status = CGStatus::iterating;
+        scalars.status    = CGStatus::iterating;
+        scalars.tolerance = result.tolerance * scale;
         send(scalars);
         start(system);
         scalars               = look(residuals);
-        result.history.back() = residual_of(scalars.step);
+        result.history.back() = residual_of(scalars.step) / scale;
         verified              = scalars.status == CGStatus::converged;
         report(scalars.step, result.history.back());
         if (scalars.status == CGStatus::iterating)
         {
           ++result.n_restarts;
-          if (result.history.back() > 0.5 * restart_residual)
-          {
-            result.status = Status::stagnated;
-            break;
-          }
-          restart_residual = result.history.back();
+          result.rounding_limit = rounding_limit();
+          const bool fell       = result.history.back() <= restart_success * restart_residual ||
+                            scalars.r_dot_z <= restart_success * restart_success * restart_energy;
+          const bool is_rounding = result.history.back() <= result.rounding_limit;
+          exhausted              = !fell || (is_rounding && result.history.back() > restart_reach * result.tolerance);
+          restart_residual       = result.history.back();
+          restart_energy         = scalars.r_dot_z;
+          scalars.tolerance      = std::max(result.tolerance, restart_goal * restart_residual) * scale;
+          send(scalars);
         }
       }
     }
@@ -333,15 +417,20 @@ namespace PatchFEM
       A.residual(q, x, b);
       result.residual = q.l2_norm();
     }
-    if (result.status == Status::stagnated)
-      return result;
+    const auto at_rounding = [&]() {
+      result.rounding_limit = rounding_limit();
+      return result.residual <= result.rounding_limit;
+    };
     if (verified)
       result.status = Status::converged;
+    else if (exhausted)
+      result.status = at_rounding() ? Status::rounding : Status::stagnated;
     else if (action != Action::iterate)
       result.status = action == Action::accept ? Status::accepted : Status::aborted;
     else if (scalars.status != CGStatus::iterating && scalars.status != CGStatus::converged)
     {
-      result.status = Status::breakdown;
+      // Directions made of rounding alone may have no positive energy.
+      result.status = at_rounding() ? Status::rounding : Status::breakdown;
       result.cause  = scalars.status;
     }
     else

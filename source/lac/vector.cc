@@ -3,6 +3,7 @@
 #include <patchfem/lac/vector.h>
 
 #include <cmath>
+#include <type_traits>
 
 namespace PatchFEM
 {
@@ -122,7 +123,15 @@ namespace PatchFEM
   template <typename Number>
   double Vector<Number>::l2_norm() const
   {
-    return std::sqrt(dot(*this));
+    const double square = dot(*this);
+    // Squares of fp32 are summed in double, where they are harmless.
+    constexpr double least = 0x1p-900, most = 0x1p900, factor = 0x1p600;
+    if (std::is_same<Number, float>::value || empty() || (square >= least && square <= most))
+      return std::sqrt(square);
+    Vector       copy(backend(), size());
+    const double scale = square < least ? factor : 1. / factor;
+    copy.equ(static_cast<Number>(scale), *this);
+    return std::sqrt(copy.dot(copy)) / scale;
   }
 
   template <typename Number>

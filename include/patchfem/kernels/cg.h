@@ -14,7 +14,7 @@
  * @file
  * Preconditioned conjugate gradients in three kernels whose scalars never leave the back end:
  *
- *   product     q = A p,            p.q               -> alpha = r.z / p.q
+ *   product     q = A p,            p.q               -> alpha = r.z / p.q (x is scaled back: see CGScalars)
  *   residual    r = r - alpha q, z = M^-1 r, r.r, r.z -> beta, residual of this step, has it converged
  *   direction   x = x + alpha p, p = z + beta p
  *
@@ -42,9 +42,11 @@ namespace PatchFEM
   struct CGScalars
   {
     double       tolerance; ///< absolute, on |r|
+    double       scale;     ///< a power of two: r = scale (b - A x), so that its square neither overflows nor vanishes
     double       r_dot_z;
     double       p_dot_q;
     double       alpha;
+    double       x_step; ///< alpha / scale, of x
     double       beta;
     int          step; ///< steps done
     CGStatus     status;
@@ -52,7 +54,7 @@ namespace PatchFEM
     unsigned int ticket;    ///< counts finished blocks of the running kernel; 0 between kernels
   };
 
-  /** What a kernel of the iteration is given. The residual of step k stands at history[k % history_length]. */
+  /** What a kernel of the iteration is given. The norm of r of step k stands at history[k % history_length]. */
   struct CGView
   {
     CGScalars *scalars;
@@ -91,6 +93,7 @@ namespace PatchFEM
       else
       {
         s.alpha     = s.r_dot_z / p_dot_q;
+        s.x_step    = s.alpha / s.scale;
         s.x_pending = 1;
       }
     }
@@ -127,8 +130,8 @@ namespace PatchFEM
     enum class CGResidual
     {
       update,  ///< r = r - alpha q
-      replace, ///< r = q: q holds b - A x of the x of this step, recomputed against drift
-      start    ///< r = q, as above, without counting a step and with p = z next
+      replace, ///< r = scale q: q holds b - A x of the x of this step, recomputed against drift
+      start    ///< r = scale q, as above, without counting a step and with p = z next
     };
 
     /** The product: q = A p, alpha. One sweep over the matrix, the sum taken in passing. */

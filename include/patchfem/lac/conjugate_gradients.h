@@ -56,22 +56,33 @@ namespace PatchFEM
       max_iterations,
       accepted, ///< by the monitor
       aborted,  ///< by the monitor
-      /// The recomputed residual stays above the tolerance although that of the recursion is below: the number type is
-      /// too short for the tolerance.
+      /// The tolerance is below what rounding in double leaves of b - A x, and x is as accurate as that allows: the
+      /// recursion has met the tolerance, while |b - A x| is at most rounding_limit and not so near to the tolerance that a
+      /// restart might meet it.
+      rounding,
+      /// |b - A x| is above rounding_limit, or this is single precision, and after a restart neither it nor the energy of the
+      /// error that it stands for falls.
       stagnated,
       breakdown
     };
 
-    Status              status       = Status::max_iterations;
-    CGStatus            cause        = CGStatus::iterating; ///< of a breakdown
-    unsigned int        n_iterations = 0;
-    unsigned int        n_restarts   = 0;  ///< because the recomputed residual was above the tolerance
-    double              tolerance    = 0.; ///< absolute, that was iterated to
-    double              residual     = 0.; ///< |b - A x| of the x returned, recomputed from it
-    SolutionUpdate      update       = SolutionUpdate::fused; ///< when x was updated
-    std::vector<double> history;                              ///< the residual of every step, [n_iterations + 1]
+    Status       status       = Status::max_iterations;
+    CGStatus     cause        = CGStatus::iterating; ///< of a breakdown
+    unsigned int n_iterations = 0;
+    unsigned int n_restarts   = 0;  ///< because the recomputed residual was above the tolerance
+    double       tolerance    = 0.; ///< absolute, that was iterated to
+    double       residual     = 0.; ///< |b - A x| of the x returned, recomputed from it
+    /// 8 u |A| |x|, u the rounding unit of double and |A| the largest eigenvalue by some power steps, which the rounding of
+    /// A x may leave of the residual; 0 unless the iteration came to where it was needed.
+    double              rounding_limit = 0.;
+    SolutionUpdate      update         = SolutionUpdate::fused; ///< when x was updated
+    std::vector<double> history;                                ///< the residual of every step, [n_iterations + 1]
 
-    bool success() const { return status == Status::converged || status == Status::accepted; }
+    /** Whether x is a solution: to the tolerance, to the monitor's liking, or to rounding. */
+    bool success() const
+    {
+      return status == Status::converged || status == Status::accepted || status == Status::rounding;
+    }
 
     /** One sentence that says why the iteration ended; names matrix or preconditioner for a breakdown. */
     std::string message(const std::string &preconditioner) const;
@@ -84,7 +95,12 @@ namespace PatchFEM
    * the host looks.
    *
    * x is the initial guess. When the recursion's residual meets the tolerance the true residual b - A x is formed, its
-   * rows summed in double; if it fails the test, the iteration starts again from this x, and its steps count on.
+   * rows summed in double; if it fails the test, the iteration starts again from this x, and its steps count on. It ends
+   * when a restart does not help any more: at the limit of the arithmetic, which in double is an answer (a slender body of
+   * condition 1e11 cannot be solved more accurately by any method), or above it, which is not.
+   *
+   * Loads of any size that numbers can have are solved for: where the square of the first residual would overflow or
+   * vanish, the residual is scaled by a power of two.
    */
   template <typename Number>
   class ConjugateGradients
@@ -95,11 +111,12 @@ namespace PatchFEM
       /// Iterations between two looks of the host, 4096 at most; 0: what the preconditioner asks for.
       unsigned int look_interval = 0;
       /**
-       * The residual is recomputed as b - A x every so many steps, so that it does not drift; 0: only at the end. The
+       * The residual is recomputed as b - A x every so many steps (P1), so that it does not drift; 0: only at the end. The
        * rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
-       * doing it often costs steps.
+       * doing it often costs steps; where the residual is no longer a hundred times what rounding may leave it would make
+       * the iteration grow, and is not done. Costs ten products at the start.
        */
-      unsigned int   residual_interval = 500;
+      unsigned int   residual_interval = 0;
       SolutionUpdate update            = SolutionUpdate::fused;
     };
 
@@ -129,9 +146,11 @@ namespace PatchFEM
     void      send(const CGScalars &scalars);
 
     struct System;
-    void start(const System &system);
-    void iterate(const System &system, bool recompute_residual);
-    void residual_and_direction(const System &system, kernels::CGResidual mode, Number *x);
+    void   start(const System &system);
+    double scale_of_residual(const System &system);
+    double largest_eigenvalue(const MatrixBase<Number> &A);
+    void   iterate(const System &system, bool recompute_residual);
+    void   residual_and_direction(const System &system, kernels::CGResidual mode, Number *x);
   };
 } // namespace PatchFEM
 

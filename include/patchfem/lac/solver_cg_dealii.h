@@ -16,7 +16,9 @@ namespace PatchFEM
    * look at each step; any other control is asked after each step, which costs one wait per iteration.
    *
    * Throws SolverControl::NoConvergence when the control says that it failed, and Error when the iteration broke down
-   * (which names the matrix or the preconditioner) or when the tolerance is out of reach of the number type.
+   * (which names the matrix or the preconditioner) or stagnates. A solution that is as accurate as double precision allows
+   * is one: last_result().status then is IterationResult::Status::rounding, and the control's last value is above its
+   * tolerance.
    */
   class SolverCG
   {
@@ -26,7 +28,7 @@ namespace PatchFEM
       /// Iterations between two looks of the host, see ConjugateGradients; 0 lets the preconditioner decide.
       unsigned int look_interval = 0;
       /// The residual is recomputed as b - A x every so many steps; 0: only at the end.
-      unsigned int residual_interval = 500;
+      unsigned int residual_interval = 0;
       /// When the solution is updated, see ConjugateGradients.
       SolutionUpdate update = SolutionUpdate::fused;
     };

@@ -71,7 +71,7 @@ namespace PatchFEM
 
     double operator*(const Vector &other) const { return dot(other); }
 
-    /** The Euclidean norm; waits for the back end. */
+    /** The Euclidean norm, also where its square would overflow or vanish; waits for the back end. */
     double l2_norm() const;
 
     void swap(Vector &other) noexcept;

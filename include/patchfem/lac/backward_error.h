@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_backward_error_h
+#define patchfem_lac_backward_error_h
+
+#include <patchfem/lac/matrix_base.h>
+
+namespace PatchFEM
+{
+  /**
+   * The componentwise backward error max_i |b - A x|_i / (|A| |x| + |b|)_i, with absolute values of all entries (Oettli and
+   * Prager 1964): the smallest e such that x solves a system whose entries differ from those of A and b by no more than e of
+   * themselves. Computed in double where the matrix is; a format that has no rows is copied to one that has, by way of the
+   * host.
+   */
+  template <typename Number>
+  double componentwise_backward_error(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b);
+} // namespace PatchFEM
+
+#endif
