@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "graph_tools.h"
 
+#include <patchfem/kernels/distance_bodies.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -85,6 +87,30 @@ namespace PatchFEM
   template void Adjacency::reinit(const SlicedEllpackMatrix<double> &, double);
   template void Adjacency::reinit(const CSRMatrix<float> &, double);
   template void Adjacency::reinit(const CSRMatrix<double> &, double);
+
+  bool find_short_edges(
+      const Adjacency &graph, const int dim, const Array<double> &points, const double factor, Adjacency &result)
+  {
+    const Backend &place = graph.backend();
+    const int      n     = graph.n_nodes();
+    require(points.size() == std::size_t(n) * dim && points.backend() == place,
+            "The positions of nodes do not fit the nodes of a graph.");
+    const kernels::NodePoints at{points.data(), dim};
+    Array<double>             least(place, n);
+    Array<int>                counts(place, n);
+    Array<std::int64_t>       offsets;
+    run(place, n, kernels::LeastDistanceBody{graph.view(), at, least.data()});
+    const kernels::ShortEdges is_short{graph.view(), at, least.data(), factor * factor};
+    run(place, n, kernels::CountShortEdgesBody{is_short, counts.data()});
+    const std::int64_t n_short = scan(counts, offsets);
+    if (n_short == static_cast<std::int64_t>(graph.neighbours().size()))
+      return false;
+    Array<int> neighbours(place, n_short), weights(place, n_short);
+    run(place, n, kernels::WriteShortEdgesBody{is_short, offsets.data(), neighbours.data(), weights.data()});
+    place.synchronize();
+    result.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
+    return true;
+  }
 
   int maximal_independent_set(const Adjacency &graph, const int k, Array<int> &members)
   {
@@ -228,10 +254,53 @@ namespace PatchFEM
         run(place, graph.n_nodes, kernels::KeepCentreBody{groups.group.data(), centres.data(), roots.data()});
         groups.group.swap(roots);
       }
+
+      /** Dissolves groups smaller than @p least while they touch others. */
+      void dissolve_small(const AdjacencyView        &graph,
+                          const kernels::SizeMeasure &measure,
+                          const std::int64_t          least,
+                          const bool                  with_weights,
+                          Groups                     &groups,
+                          GroupGraph                 &group_graph)
+      {
+        const Backend      &place = groups.group.backend();
+        Array<std::int64_t> sizes;
+        while (true)
+        {
+          grow(graph, groups);
+          groups.list_nodes();
+          find_group_graph(graph, groups, group_graph);
+          if (with_weights)
+            weigh_group_graph(graph, groups, group_graph);
+          if (groups.n_groups == 0)
+            return;
+
+          measure_groups(measure, groups, group_graph, sizes);
+          Array<std::uint64_t> tuples(place, groups.n_groups);
+          Array<int>           undecided(place, 1);
+          undecided.set_zero();
+          run(place, groups.n_groups,
+              kernels::SizeTupleBody{group_graph.graph.view(), sizes.data(), least, tuples.data(), undecided.data()});
+          if (undecided.read(0) == 0)
+            return;
+          // Of small groups that touch each other or others at least one is dissolved, so this ends.
+          decide_members(group_graph.graph.view(), 1, tuples);
+          Array<int> flags(place, groups.n_groups);
+          run(place, groups.n_groups, kernels::MemberFlagBody{tuples.data(), flags.data()});
+          groups.keep(flags);
+        }
+      }
+    } // namespace
+
+    namespace
+    {
+      /// Components of the graph of so few nodes are too small for coarse unknowns to be fewer.
+      constexpr std::int64_t least_component = 3;
     } // namespace
 
     void partition(const Backend              &backend,
                    const AdjacencyView        &graph,
+                   const AdjacencyView        &all,
                    const int                   k,
                    const int                   n_recentrings,
                    const bool                  with_isolated,
@@ -258,36 +327,13 @@ namespace PatchFEM
         grow(graph, result);
         recentre(graph, result);
       }
-      Array<std::int64_t> sizes;
-      while (true)
-      {
-        grow(graph, result);
-        result.list_nodes();
-        find_group_graph(graph, result, group_graph);
-        const bool need_weights = measure.edge_weight != 0;
-        if (need_weights)
-          weigh_group_graph(graph, result, group_graph);
-        if (result.n_groups == 0)
-          return;
-
-        measure_groups(measure, result, group_graph, sizes);
-        Array<std::uint64_t> tuples(backend, result.n_groups);
-        Array<int>           undecided(backend, 1);
-        undecided.set_zero();
-        run(backend, result.n_groups,
-            kernels::SizeTupleBody{group_graph.graph.view(), sizes.data(), least, tuples.data(), undecided.data()});
-        if (undecided.read(0) == 0)
-        {
-          if (!need_weights)
-            weigh_group_graph(graph, result, group_graph);
-          return;
-        }
-        // Of small groups that touch each other or others at least one is dissolved, so this ends.
-        decide_members(group_graph.graph.view(), 1, tuples);
-        Array<int> flags(backend, result.n_groups);
-        run(backend, result.n_groups, kernels::MemberFlagBody{tuples.data(), flags.data()});
-        result.keep(flags);
-      }
+      // With edges of the graph first, so that what is small joins along them; with all edges if there are more.
+      const bool need_weights = measure.edge_weight != 0;
+      dissolve_small(graph, measure, least, need_weights, result, group_graph);
+      if (graph.offsets != all.offsets)
+        dissolve_small(all, measure, std::min(least, least_component), need_weights, result, group_graph);
+      if (!need_weights && result.n_groups > 0)
+        weigh_group_graph(all, result, group_graph);
     }
   } // namespace graph_tools
 } // namespace PatchFEM

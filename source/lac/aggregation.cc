@@ -132,7 +132,8 @@ namespace PatchFEM
     pattern.reinit(matrix);
     if (data.strength_threshold != 0.)
       strong.reinit(matrix, data.strength_threshold);
-    reinit(pattern, data.strength_threshold != 0. ? strong : pattern, matrix.block_rows(), data);
+    const Adjacency &graph = data.strength_threshold != 0. ? strong : pattern;
+    reinit(pattern, graph, graph, matrix.block_rows(), data);
   }
 
   template <typename Number>
@@ -148,22 +149,24 @@ namespace PatchFEM
   }
 
   void Aggregation::reinit(const Adjacency      &pattern,
+                           const Adjacency      &all,
                            const Adjacency      &strong,
                            const int             block_size,
                            const AdditionalData &data)
   {
     check(data, block_size);
-    require(pattern.n_nodes() == strong.n_nodes() && pattern.backend() == strong.backend(),
-            "The two graphs of an aggregation do not have the same nodes.");
+    for (const Adjacency *graph : {&all, &strong})
+      require(pattern.n_nodes() == graph->n_nodes() && pattern.backend() == graph->backend(),
+              "The graphs of an aggregation do not have the same nodes.");
     const Backend &place = pattern.backend();
     const int      n     = pattern.n_nodes();
 
     const int recentrings = data.recentrings == AdditionalData::automatic ? (block_size > 1 ? 1 : 0) : data.recentrings;
 
     Groups     aggregates, patches;
-    GroupGraph strong_graph, pattern_graph, patch_graph;
-    graph_tools::partition(place, strong.view(), data.aggregate_distance, recentrings, false, {nullptr, 1, 0},
-                           data.min_aggregate_size, aggregates, strong_graph);
+    GroupGraph joint_graph, pattern_graph, patch_graph;
+    graph_tools::partition(place, strong.view(), all.view(), data.aggregate_distance, recentrings, false,
+                           {nullptr, 1, 0}, data.min_aggregate_size, aggregates, joint_graph);
     stats              = Statistics();
     stats.n_nodes      = n;
     stats.n_aggregates = aggregates.n_groups;
@@ -172,20 +175,20 @@ namespace PatchFEM
       for (Array<int> *array : {&aggregate_patches, &patch_aggregate_starts, &patch_node_starts})
         array->reinit(place, 0);
       if (stats.n_aggregates > 0)
-        count_edges(strong_graph, stats);
-      take(aggregates, strong_graph.graph);
+        count_edges(joint_graph, stats);
+      take(aggregates, joint_graph.graph);
       place.synchronize();
       return;
     }
     // What a matrix stores does not depend on the weights that its graph may have.
-    const bool same = &pattern == &strong && pattern.weights().empty();
+    const bool same = &pattern == &all && pattern.weights().empty();
     if (!same)
     {
       AdjacencyView blocks = pattern.view();
       blocks.weights       = nullptr;
       graph_tools::build_group_graph(blocks, aggregates, pattern_graph);
     }
-    const GroupGraph &graph        = same ? strong_graph : pattern_graph;
+    const GroupGraph &graph        = same ? joint_graph : pattern_graph;
     const int         n_aggregates = aggregates.n_groups;
 
     const std::int64_t block_bytes = kernels::patch_block_bytes(data.patch_storage, block_size, data.bytes_per_value);
@@ -195,8 +198,8 @@ namespace PatchFEM
     graph_tools::measure_groups({nullptr, block_bytes, edge_bytes}, aggregates, graph, own);
     const kernels::PatchBytes measure{graph.graph.view(), own.data(), edge_bytes, limit};
     const auto                least = static_cast<std::int64_t>(data.min_patch_share * static_cast<double>(limit));
-    graph_tools::partition(place, graph.graph.view(), data.patch_distance, 0, true, {own.data(), 0, edge_bytes},
-                           std::max<std::int64_t>(least, 1), patches, patch_graph);
+    graph_tools::partition(place, graph.graph.view(), graph.graph.view(), data.patch_distance, 0, true,
+                           {own.data(), 0, edge_bytes}, std::max<std::int64_t>(least, 1), patches, patch_graph);
     if (n_aggregates > 0)
     {
       exchange(measure, patches);
@@ -215,7 +218,7 @@ namespace PatchFEM
     aggregates.list_nodes();
     renumbered.list_nodes();
     GroupGraph renumbered_graph;
-    graph_tools::build_group_graph(strong_graph.graph.view(), renumbered, renumbered_graph);
+    graph_tools::build_group_graph(joint_graph.graph.view(), renumbered, renumbered_graph);
 
     stats.n_patches        = patches.n_groups;
     patch_aggregate_starts = std::move(patches.offsets);

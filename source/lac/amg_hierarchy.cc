@@ -4,9 +4,11 @@
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/multigrid_value_bodies.h>
 #include <patchfem/kernels/null_space_bodies.h>
+#include <patchfem/kernels/smoother_bodies.h>
 #include <patchfem/lac/amg_hierarchy.h>
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace PatchFEM
@@ -70,7 +72,7 @@ namespace PatchFEM
                                                       " unknowns does not fit a matrix of " +
                                                       std::to_string(A.n_rows()) + " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
-    levels.clear();
+    aggregation.know_points(near_null.dim(), near_null.points());
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_vectors = std::move(null_basis);
     null_scale.release();
@@ -79,6 +81,54 @@ namespace PatchFEM
     const int     n_modes = near_null.n_modes();
     Array<double> modes;
     modes.copy_from(A.backend(), near_null.array());
+    const auto aggregate = [&](const unsigned int index, Level &level) {
+      level.aggregates = aggregation.aggregate(index, *level.A);
+      report(index, "aggregates");
+    };
+    build(A, n_modes, aggregate, [&](const unsigned int index, Level &level) {
+      const SlicedEllpackMatrix<Number> &matrix       = *level.A;
+      const int                          n_components = matrix.block_rows();
+      run(A.backend(), matrix.n_rows(),
+          kernels::MaskDecoupledBody<Number>{matrix.view(), matrix.row_lengths(), n_modes, modes.data()});
+      level.tentative.compute(level.aggregates, modes, n_components, n_modes);
+      modes.swap(level.tentative.coarse_modes());
+      level.tentative.coarse_modes().release();
+      for (Array<double> &v : null_vectors)
+        v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
+      report(index, "modes");
+    });
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void AMGHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other)
+  {
+    require(!other.levels.empty(), "Aggregates of a hierarchy were asked for before it was initialized.");
+    parameters   = other.parameters;
+    null_vectors = std::move(other.null_vectors);
+    null_scale   = std::move(other.null_scale);
+    compute_null_scale(A);
+    const auto &finest = *other.levels.front();
+    build(
+        A, finest.has_coarse ? finest.coarsening.prolongator().block_columns() : 1,
+        [&](const unsigned int index, Level &level) { level.aggregates = std::move(other.levels[index]->aggregates); },
+        [&](const unsigned int index, Level &level) {
+          level.tentative = std::move(other.levels[index]->tentative);
+          level.settled   = std::move(other.levels[index]->settled);
+        });
+    other.levels.clear();
+  }
+
+  /** The levels; @p aggregate(index, level) and @p find_modes(index, level) give one its aggregates and its tentative prolongator. */
+  template <typename Number>
+  template <typename Aggregate, typename FindModes>
+  void AMGHierarchy<Number>::build(const SlicedEllpackMatrix<Number> &A,
+                                   const int                          n_modes,
+                                   const Aggregate                   &aggregate,
+                                   const FindModes                   &find_modes)
+  {
+    levels.clear();
+    single_finest.reset();
     const SlicedEllpackMatrix<Number> *matrix = &A;
     for (bool coarser = true; coarser;)
     {
@@ -98,25 +148,16 @@ namespace PatchFEM
           report(index, "inverse");
           return;
         }
-        level.aggregates = aggregation.aggregate(index, *matrix);
-        report(index, "aggregates");
+        aggregate(index, level);
         compute_smoother(level);
         report(index, "smoother");
-        const int n_components = matrix->block_rows(), n_nodes = matrix->n_rows() / n_components;
         const int n_aggregates = level.aggregates.n_aggregates();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
           return;
         require(std::int64_t(n_aggregates) * n_modes < matrix->n_rows(),
-                "coarsening stalls: " + std::to_string(n_aggregates) + " aggregates of " + std::to_string(n_nodes) +
-                    " nodes.");
-        run(A.backend(), matrix->n_rows(),
-            kernels::MaskDecoupledBody<Number>{matrix->view(), matrix->row_lengths(), n_modes, modes.data()});
-        level.tentative.compute(level.aggregates, modes, n_components, n_modes);
-        modes.swap(level.tentative.coarse_modes());
-        level.tentative.coarse_modes().release();
-        for (Array<double> &v : null_vectors)
-          v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
-        report(index, "modes");
+                "coarsening stalls: " + std::to_string(n_aggregates) + " aggregates of " +
+                    std::to_string(matrix->n_rows() / matrix->block_rows()) + " nodes.");
+        find_modes(index, level);
         level.coarsening.reinit(*matrix, level.aggregates, n_modes);
         report(index, "patterns");
         level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
@@ -127,7 +168,7 @@ namespace PatchFEM
       });
       matrix = &level.coarsening.coarse_matrix();
     }
-    allocate_vectors();
+    choose_cycle();
   }
 
   template <typename Number>
@@ -155,6 +196,7 @@ namespace PatchFEM
         report(index, "values");
       });
     }
+    choose_cycle();
   }
 
   template <typename Number>
@@ -182,6 +224,11 @@ namespace PatchFEM
     const Backend                     &place  = coarse.backend();
     for (auto v = null_vectors.begin(); v != null_vectors.end();)
     {
+      if (v->size() != std::size_t(coarse.n_rows())) // of a later level: it was found to be coupled here before
+      {
+        ++v;
+        continue;
+      }
       Array<int> n_coupled(place, 1);
       n_coupled.set_zero();
       run(place, coarse.n_rows() / coarse.block_rows(),
@@ -211,17 +258,18 @@ namespace PatchFEM
     level.diagonal.initialize(*level.A);
     level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
     if (level.smoother == nullptr)
-      level.smoother = make_smoother(level);
+      level.smoother = make_smoother<Number>(level);
     level.smoother->initialize(*level.A, level.diagonal, level.lambda);
   }
 
   template <typename Number>
-  std::unique_ptr<LevelSmoother<Number>> AMGHierarchy<Number>::make_smoother(const Level &level) const
+  template <typename SmootherNumber>
+  std::unique_ptr<LevelSmoother<SmootherNumber>> AMGHierarchy<Number>::make_smoother(const Level &level) const
   {
-    using Kind        = typename PolynomialSmoother<Number>::Kind;
+    using Kind        = typename PolynomialSmoother<SmootherNumber>::Kind;
     const int  sweeps = parameters.sweeps_on(&level != levels.front().get());
     const auto make   = [&](const Kind kind) {
-      return std::make_unique<PolynomialSmoother<Number>>(kind, sweeps, parameters.smoothing_range);
+      return std::make_unique<PolynomialSmoother<SmootherNumber>>(kind, sweeps, parameters.smoothing_range);
     };
     switch (parameters.smoother)
     {
@@ -232,16 +280,19 @@ namespace PatchFEM
     case AMGSmoother::chebyshev:
       return make(Kind::chebyshev);
     case AMGSmoother::patch:
-      return std::make_unique<PatchSmoother<Number>>(level.aggregates, sweeps, parameters.smoothing_range,
-                                                     parameters.inner_sweeps, parameters.eigenvalue_steps,
-                                                     parameters.patch_storage);
+      return std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, parameters.smoothing_range,
+                                                             parameters.inner_sweeps, parameters.eigenvalue_steps,
+                                                             parameters.patch_storage);
     }
     throw Error("An unknown smoother was asked for.");
   }
 
   template <typename Number>
-  void AMGHierarchy<Number>::allocate_vectors()
+  void AMGHierarchy<Number>::choose_cycle()
   {
+    condition_estimate = estimate_condition();
+    w_cycle            = parameters.cycle == AMGCycle::w ||
+              (parameters.cycle == AMGCycle::automatic && condition_estimate > parameters.w_limit);
     for (unsigned int index = 0; index < n_levels(); ++index)
     {
       Level            &level = *levels[index];
@@ -253,13 +304,28 @@ namespace PatchFEM
       {
         level.x.reinit(place, n, true);
         level.b.reinit(place, n, true);
-        if (parameters.cycle == AMGCycle::w && level.smoother != nullptr)
+        if (w_cycle && level.smoother != nullptr)
         {
           level.x_2.reinit(place, n, true);
           level.b_2.reinit(place, n, true);
         }
       }
     }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::smooth_finest_with(const SlicedEllpackMatrix<float> &A)
+  {
+    const Level &level = *levels.front();
+    require(level.smoother != nullptr, "A level that is inverted has no smoother.");
+    if (single_finest == nullptr)
+      single_finest = std::make_unique<SingleFinest>();
+    single_finest->diagonal.initialize(A);
+    single_finest->lambda.compute(A, single_finest->diagonal, parameters.eigenvalue_steps);
+    if (single_finest->smoother == nullptr)
+      single_finest->smoother = make_smoother<float>(level);
+    single_finest->smoother->initialize(A, single_finest->diagonal, single_finest->lambda);
+    single_finest->r.reinit(A.backend(), A.n_rows(), true);
   }
 
   template <typename Number>
@@ -282,22 +348,103 @@ namespace PatchFEM
     report(index, "pre-smoothing");
     if (level.has_coarse)
     {
-      const Level &coarse = *levels[index + 1];
-      level.coarsening.restrictor().vmult(coarse.b, level.r);
-      report(index, "restriction");
-      cycle(index + 1, coarse.x, coarse.b);
-      if (parameters.cycle == AMGCycle::w && coarse.smoother != nullptr)
-      {
-        // Two steps of x <- x + M^-1 (b - A x) from 0, which is a symmetric operator if M is.
-        coarse.A->residual(coarse.b_2, coarse.x, coarse.b);
-        cycle(index + 1, coarse.x_2, coarse.b_2);
-        coarse.x.add(Number(1), coarse.x_2);
-      }
-      level.coarsening.prolongator().vmult_add(x, coarse.x);
+      solve_coarse(index);
+      level.coarsening.prolongator().vmult_add(x, levels[index + 1]->x);
       report(index, "prolongation");
     }
     level.smoother->post_smooth(x, level.r, b);
     report(index, "post-smoothing");
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::cycle_in_single(Vector<float> &x, const Vector<float> &b) const
+  {
+    const Level   &level = *levels.front();
+    Vector<float> &r     = single_finest->r;
+    single_finest->smoother->pre_smooth(x, r, b);
+    report(0, "pre-smoothing");
+    if (level.has_coarse)
+    {
+      level.r.copy_from(r);
+      solve_coarse(0);
+      level.coarsening.prolongator().vmult(level.r, levels[1]->x);
+      r.copy_from(level.r);
+      x.add(1.f, r);
+      report(0, "prolongation");
+    }
+    single_finest->smoother->post_smooth(x, r, b);
+    report(0, "post-smoothing");
+  }
+
+  /** The correction x of the level below @p index from the residual r there. */
+  template <typename Number>
+  void AMGHierarchy<Number>::solve_coarse(const unsigned int index) const
+  {
+    const Level &level = *levels[index], &coarse = *levels[index + 1];
+    level.coarsening.restrictor().vmult(coarse.b, level.r);
+    report(index, "restriction");
+    cycle(index + 1, coarse.x, coarse.b);
+    if (w_cycle && coarse.smoother != nullptr)
+    {
+      // Two steps of x <- x + M^-1 (b - A x) from 0, which is a symmetric operator if M is.
+      coarse.A->residual(coarse.b_2, coarse.x, coarse.b);
+      cycle(index + 1, coarse.x_2, coarse.b_2);
+      coarse.x.add(Number(1), coarse.x_2);
+    }
+  }
+
+  template <typename Number>
+  double AMGHierarchy<Number>::estimate_condition() const
+  {
+    constexpr int n_steps = 8;
+    const Level  &last    = *levels.back();
+    if (last.smoother != nullptr)
+      return 0.;
+    const Backend &place = last.A->backend();
+    Vector<Number> D(place), x(place, last.A->n_rows()), y(place, x.size()), z(place, x.size());
+    levels.front()->A->extract_diagonal(D);
+    Vector<double> weights(place);
+    if constexpr (std::is_same<Number, double>::value)
+      weights = std::move(D);
+    else
+      weights.copy_from(D);
+    for (unsigned int index = 0; index + 1 < n_levels(); ++index)
+    {
+      const AggregateLists       &aggregates = levels[index]->aggregates;
+      const TentativeProlongator &tentative  = levels[index]->tentative;
+      const int                   n_modes    = levels[index + 1]->A->block_rows();
+      Vector<double>              coarse(place);
+      coarse.reinit(place, levels[index + 1]->A->n_rows(), true);
+      run(place, coarse.size(),
+          kernels::CoarseWeightBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
+                                    levels[index]->A->block_rows(), n_modes, tentative.values().data(), weights.data(),
+                                    coarse.data()});
+      place.synchronize();
+      weights.swap(coarse);
+    }
+    // x -> A^-1 D x, x of length one in the norm of D.
+    D = Vector<Number>(place);
+    if constexpr (std::is_same<Number, double>::value)
+      D = std::move(weights);
+    else
+      D.copy_from(weights);
+    run(place, x.size(), kernels::ScatteredBody<Number>{x.data()});
+    y.equ(Number(1), x);
+    y.scale(D);
+    double result = 0.;
+    for (int step = 0; step < n_steps; ++step)
+    {
+      last.inverse.vmult(z, y);
+      y.equ(Number(1), z);
+      y.scale(D);
+      const double square = z.dot(y);
+      if (!(square > 0.) || square - square != 0.)
+        return step > 0 ? result : 0.;
+      if (step > 0)
+        result = std::sqrt(square);
+      y *= static_cast<Number>(1. / std::sqrt(square));
+    }
+    return result;
   }
 
   template <typename Number>
@@ -316,8 +463,15 @@ namespace PatchFEM
       s.memory          = level->coarsening.memory_consumption() + level->tentative.memory_consumption() +
                  level->diagonal.memory_consumption() + level->inverse.memory_consumption() +
                  level->aggregates.memory_consumption();
+      s.single = std::is_same<Number, float>::value;
       if (level->smoother != nullptr)
         s.memory += level->smoother->memory_consumption();
+      if (single_finest != nullptr && result.empty())
+      {
+        s.single = true;
+        s.memory += single_finest->diagonal.memory_consumption() + single_finest->smoother->memory_consumption() +
+                    single_finest->r.memory_consumption();
+      }
       for (const Vector<Number> *vector : {&level->x, &level->b, &level->r, &level->x_2, &level->b_2})
         s.memory += vector->memory_consumption();
       result.push_back(s);
@@ -336,4 +490,5 @@ namespace PatchFEM
 
   template class AMGHierarchy<float>;
   template class AMGHierarchy<double>;
+  template void AMGHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, AMGHierarchy<float> &&);
 } // namespace PatchFEM

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../assembly/structure_tools.h"
+
+#include <patchfem/kernels/distance_bodies.h>
 #include <patchfem/lac/mis_aggregation.h>
+
+#include <algorithm>
 
 namespace PatchFEM
 {
@@ -24,28 +29,41 @@ namespace PatchFEM
     parameters.bytes_per_value             = sizeof(Number);
     if (patches_wanted)
       parameters.patch_storage = patch_storage;
-    Aggregation next;
-    if (level == 0)
+    const bool follow     = level > 0 && aggregations.back().aggregate_graph().n_edges() > 0;
+    const bool by_entries = level == 0 && data.strength_threshold > 0.;
+    Adjacency  pattern, strong;
+    if (!follow || parameters.patches)
+      pattern.reinit(A);
+    if (by_entries)
     {
-      next.reinit(A, parameters);
-      if (next.n_aggregates() == 0 && data.strength_threshold > 0.)
-      {
-        Adjacency pattern;
-        pattern.reinit(A);
-        require(pattern.n_edges() == 0,
-                "no two nodes are coupled strongly enough for a common aggregate; lower the strength threshold of " +
-                    std::to_string(data.strength_threshold) + ".");
-      }
+      strong.reinit(A, data.strength_threshold);
+      require(strong.n_edges() > 0 || pattern.n_edges() == 0,
+              "no two nodes are coupled strongly enough for a common aggregate; lower the strength threshold of " +
+                  std::to_string(data.strength_threshold) + ".");
     }
-    else
+    const Adjacency &all         = follow ? aggregations.back().aggregate_graph() : by_entries ? strong : pattern;
+    const bool       by_distance = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
+                             find_short_edges(all, n_coordinates, points, data.distance_factor, strong);
+    if (by_distance && A.block_rows() == 1)
     {
-      const Adjacency &above  = aggregations.back().aggregate_graph();
-      const bool       follow = above.n_edges() > 0;
-      Adjacency        pattern;
-      if (parameters.patches || !follow)
-        pattern.reinit(A);
-      next.reinit(parameters.patches || !follow ? pattern : above, follow ? above : pattern, A.block_rows(),
-                  parameters);
+      // Nodes in lines: as long as aggregates of cubes are wide. Those of vectors keep their size, for coarse unknowns are six.
+      const std::int64_t neighbours = (2 * strong.n_edges() + strong.n_nodes() / 2) / std::max(strong.n_nodes(), 1);
+      parameters.min_aggregate_size =
+          static_cast<int>(std::min<std::int64_t>(parameters.min_aggregate_size, 1 + 2 * neighbours));
+    }
+    Aggregation next;
+    next.reinit(parameters.patches || !follow ? pattern : all, all, by_distance ? strong : all, A.block_rows(),
+                parameters);
+    if (n_coordinates > 0)
+    {
+      Array<double> centroids(A.backend(), std::size_t(next.n_aggregates()) * n_coordinates);
+      run(A.backend(), next.n_aggregates(),
+          kernels::CentroidBody{next.aggregate_offsets().data(),
+                                next.aggregate_nodes().data(),
+                                {points.data(), n_coordinates},
+                                centroids.data()});
+      A.backend().synchronize();
+      points.swap(centroids);
     }
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
@@ -53,6 +71,12 @@ namespace PatchFEM
     if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;
+  }
+
+  void MISAggregation::know_points(const int dim, const Array<double> &node_points)
+  {
+    n_coordinates = node_points.empty() ? 0 : dim;
+    points.copy_from(node_points.backend(), node_points);
   }
 
   AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A)

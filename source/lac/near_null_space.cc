@@ -20,6 +20,20 @@ namespace PatchFEM
     return result;
   }
 
+  NearNullSpace NearNullSpace::constants(const int n_components, const int dim, const Array<double> &points)
+  {
+    require(dim >= 1 && points.size() % dim == 0, "The positions of nodes are not a multiple of the dimension.");
+    NearNullSpace result = constants(points.backend(), static_cast<int>(points.size() / dim), n_components);
+    result.set_points(dim, points);
+    return result;
+  }
+
+  void NearNullSpace::set_points(const int dim, const Array<double> &points)
+  {
+    n_coordinates = dim;
+    node_points.copy_from(points.backend(), points);
+  }
+
   NearNullSpace NearNullSpace::rigid_body_modes(const int dim, const Array<double> &points)
   {
     require(dim == 2 || dim == 3, "Rigid-body modes exist in 2 and 3 dimensions, not in " + std::to_string(dim) + ".");
@@ -36,6 +50,7 @@ namespace PatchFEM
       });
     }
     NearNullSpace result;
+    result.set_points(dim, points);
     result.modes_per_unknown = dim == 2 ? 3 : 6;
     result.values.reinit(backend, points.size() * result.modes_per_unknown);
     if (dim == 2)

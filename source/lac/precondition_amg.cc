@@ -7,11 +7,38 @@
 #include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/mis_aggregation.h>
 #include <patchfem/lac/precondition_amg.h>
+#include <patchfem/lac/rounded_matrix.h>
 
+#include <sstream>
 #include <type_traits>
 
 namespace PatchFEM
 {
+  namespace
+  {
+    /** Why entries of @p matrix cannot be rounded to fp32; empty if they can. */
+    std::string out_of_single_range(const MatrixBase<double> &matrix)
+    {
+      try
+      {
+        require_single_range(matrix);
+      }
+      catch (const Error &error)
+      {
+        return error.what();
+      }
+      return "";
+    }
+
+    std::vector<Array<double>> copies(const std::vector<Array<double>> &arrays)
+    {
+      std::vector<Array<double>> result(arrays.size());
+      for (std::size_t i = 0; i < arrays.size(); ++i)
+        result[i].copy_from(arrays[i].backend(), arrays[i]);
+      return result;
+    }
+  } // namespace
+
   template <typename Number>
   const SlicedEllpackMatrix<Number> &PreconditionAMG<Number>::in_blocks(const MatrixBase<Number> &matrix,
                                                                         const bool                new_pattern)
@@ -56,26 +83,82 @@ namespace PatchFEM
       null_vectors.push_back(std::move(copy.array()));
     }
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
-    mixed                                     = false;
-    if constexpr (std::is_same<Number, double>::value)
-      if (additional_data.single_precision)
-      {
-        mixed  = true;
-        levels = AMGHierarchy<Number>();
-        single_matrix.copy_from(finest);
-        borrows_pattern = &finest != &blocked;
-        blocked         = SlicedEllpackMatrix<Number>();
-        single_levels.monitor(end_of_phase);
-        single_levels.initialize(single_matrix, near_null, aggregation, additional_data, std::move(null_vectors));
-        single_src.reinit(matrix.backend(), matrix.n_rows(), true);
-        single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
-        norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
-        return;
-      }
+    single                                    = Single::none;
+    single_limit                              = additional_data.single_limit;
+    finest_limit                              = additional_data.finest_limit;
+    condition_estimate                        = 0.;
+    reason.clear();
+    levels        = AMGHierarchy<Number>();
     single_levels = AMGHierarchy<float>();
     single_matrix = SlicedEllpackMatrix<float>();
     levels.monitor(end_of_phase);
+    single_levels.monitor(end_of_phase);
+    if constexpr (std::is_same<Number, double>::value)
+      if (additional_data.single_precision)
+      {
+        reason = out_of_single_range(matrix);
+        if (reason.empty())
+        {
+          single_matrix.copy_from(finest);
+          borrows_pattern = &finest != &blocked;
+          single          = Single::all;
+          single_src.reinit(matrix.backend(), matrix.n_rows(), true);
+          single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
+          norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
+          try
+          {
+            single_levels.initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
+            reason = single_failure();
+          }
+          catch (const NotPositiveDefinite &error)
+          {
+            reason = error.what();
+          }
+        }
+        if (reason.empty())
+        {
+          blocked = SlicedEllpackMatrix<Number>();
+          return;
+        }
+        single_levels = AMGHierarchy<float>();
+      }
     levels.initialize(finest, near_null, aggregation, additional_data, std::move(null_vectors));
+    condition_estimate = levels.condition();
+    smooth_finest_in_single();
+  }
+
+  /** Why fp32 is too short for the levels in it; empty if it is not. */
+  template <typename Number>
+  std::string PreconditionAMG<Number>::single_failure()
+  {
+    condition_estimate = single_levels.condition();
+    if (condition_estimate <= single_limit)
+      return "";
+    std::ostringstream out;
+    out.precision(2);
+    out << "The softest mode of the matrix has 1/" << condition_estimate << " of the energy of its diagonal.";
+    return out.str();
+  }
+
+  /** After levels were made in double although the finest one is there in fp32. */
+  template <typename Number>
+  void PreconditionAMG<Number>::smooth_finest_in_single()
+  {
+    if (single == Single::none)
+      return;
+    single = Single::none;
+    try
+    {
+      if (levels.n_levels() > 1 && condition_estimate <= finest_limit)
+      {
+        levels.smooth_finest_with(single_matrix);
+        single = Single::finest;
+      }
+    }
+    catch (const NotPositiveDefinite &)
+    {}
+    if (single == Single::none)
+      single_matrix = SlicedEllpackMatrix<float>();
   }
 
   template <typename Number>
@@ -91,24 +174,46 @@ namespace PatchFEM
   template <typename Number>
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
-    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, mixed);
+    require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, single == Single::all);
     if constexpr (std::is_same<Number, double>::value)
-      if (mixed)
-      {
+    {
+      if (single != Single::none)
         single_matrix.copy_values_from(finest);
-        blocked = SlicedEllpackMatrix<Number>();
-        single_levels.update(single_matrix);
+      if (single == Single::all)
+      {
+        try
+        {
+          single_levels.update(single_matrix);
+          reason = single_failure();
+        }
+        catch (const NotPositiveDefinite &error)
+        {
+          reason = error.what();
+        }
+        if (reason.empty())
+        {
+          blocked = SlicedEllpackMatrix<Number>();
+          return;
+        }
+        levels.initialize_from(finest, std::move(single_levels));
+        condition_estimate = levels.condition();
+        single_levels      = AMGHierarchy<float>();
+        smooth_finest_in_single();
         return;
       }
+    }
     levels.update(finest);
+    condition_estimate = levels.condition();
+    smooth_finest_in_single();
   }
 
   template <typename Number>
   void PreconditionAMG<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    if (!mixed)
+    require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
+    if (single == Single::none)
     {
-      require(levels.n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
       levels.cycle(dst, src);
       return;
     }
@@ -117,15 +222,18 @@ namespace PatchFEM
     double *const      square = norm.data() + kernels::reduction::max_parts;
     dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
     run(place, n, kernels::ConvertScaledBody<Number, float>{src.data(), square, true, single_src.data()});
-    single_levels.cycle(single_dst, single_src);
+    if (single == Single::all)
+      single_levels.cycle(single_dst, single_src);
+    else
+      levels.cycle_in_single(single_dst, single_src);
     run(place, n, kernels::ConvertScaledBody<float, Number>{single_dst.data(), square, false, dst.data()});
   }
 
   template <typename Number>
   std::size_t PreconditionAMG<Number>::memory_consumption() const
   {
-    const std::size_t copy =
-        mixed && borrows_pattern ? single_matrix.values_memory_consumption() : single_matrix.memory_consumption();
+    const std::size_t copy = single != Single::none && borrows_pattern ? single_matrix.values_memory_consumption()
+                                                                       : single_matrix.memory_consumption();
     return blocked.memory_consumption() + copy + levels.memory_consumption() + single_levels.memory_consumption() +
            single_src.memory_consumption() + single_dst.memory_consumption() + norm.memory_consumption();
   }
@@ -141,13 +249,13 @@ namespace PatchFEM
   template <typename Number>
   unsigned int PreconditionAMG<Number>::n_levels() const
   {
-    return mixed ? single_levels.n_levels() : levels.n_levels();
+    return single == Single::all ? single_levels.n_levels() : levels.n_levels();
   }
 
   template <typename Number>
   std::vector<AMGLevelStatistics> PreconditionAMG<Number>::statistics() const
   {
-    return mixed ? single_levels.statistics() : levels.statistics();
+    return single == Single::all ? single_levels.statistics() : levels.statistics();
   }
 
   template <typename Number>

@@ -53,7 +53,7 @@ namespace
   {
     const Adjacency graph = cases::to_adjacency(backend, lists);
     Aggregation     result;
-    result.reinit(graph, graph, block_size, data);
+    result.reinit(graph, graph, graph, block_size, data);
     return result;
   }
 
@@ -317,7 +317,7 @@ TEST_P(AggregationTest, IsAPartition)
       {
         const Data      data  = with_limit(patch_bytes);
         const Adjacency graph = cases::to_adjacency(backend(), lists);
-        aggregation.reinit(graph, graph, block_size, data);
+        aggregation.reinit(graph, graph, graph, block_size, data);
         check_partition(name + ", limit " + std::to_string(patch_bytes), lists, aggregation, data, block_size);
         if (HasFatalFailure())
           return;
@@ -432,7 +432,7 @@ TEST_P(AggregationTest, AggregatesFollowStrongNeighboursAndPatchesAllEntries)
   Adjacency pattern, strong;
   pattern.reinit(SlicedEllpackMatrix<double>(backend(), A));
   strong.reinit(SlicedEllpackMatrix<double>(backend(), A), 0.05);
-  csr.reinit(pattern, strong, 1, data);
+  csr.reinit(pattern, strong, strong, 1, data);
   EXPECT_TRUE(r == Result(csr));
 }
 
@@ -463,7 +463,7 @@ TEST_P(AggregationTest, NextLevelFromTheGraphOfAggregates)
   const Aggregation  fine  = aggregate(backend(), lists, Data());
   const Adjacency   &graph = fine.aggregate_graph();
   Aggregation        coarse;
-  coarse.reinit(graph, graph, 1, Data());
+  coarse.reinit(graph, graph, graph, 1, Data());
   EXPECT_EQ(coarse.n_nodes(), fine.n_aggregates());
   check_partition("coarse", cases::to_lists(graph), coarse, Data(), 1, graph.weights().to_vector());
 }
@@ -485,5 +485,5 @@ TEST_P(AggregationTest, ParametersOutOfRangeAreRefused)
   const Adjacency four = cases::to_adjacency(backend(), cases::path(4)),
                   five = cases::to_adjacency(backend(), cases::path(5));
   Aggregation aggregation;
-  EXPECT_THROW(aggregation.reinit(four, five, 1, Data()), Error);
+  EXPECT_THROW(aggregation.reinit(four, five, five, 1, Data()), Error);
 }

@@ -43,6 +43,34 @@ namespace PatchFEM
     };
 
     /**
+     * A diagonal D of a level as the next one sees it, that of Q^T D Q: index aggregate * n_modes + mode. Q's columns have
+     * length one, so that w^T (Q^T D Q) w is about the D-norm of the vector that w stands for.
+     */
+    struct CoarseWeightBody
+    {
+      const int    *offsets; ///< [aggregate + 1]
+      const int    *nodes;   ///< by aggregate
+      int           n_components, n_modes;
+      const double *tentative; ///< Q, [node][component][mode]
+      const double *weights;   ///< D, [node][component]
+      double       *coarse;    ///< [aggregate][mode]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t index) const
+      {
+        const int i = static_cast<int>(index / n_modes), m = static_cast<int>(index % n_modes);
+        double    sum = 0.;
+        for (int k = offsets[i]; k < offsets[i + 1]; ++k)
+          for (int a = 0; a < n_components; ++a)
+          {
+            const std::int64_t unknown = std::int64_t(nodes[k]) * n_components + a;
+            const double       q       = tentative[unknown * n_modes + m];
+            sum += q * q * weights[unknown];
+          }
+        coarse[index] = sum;
+      }
+    };
+
+    /**
      * The blocks of P from scalar rows (see coarsening.h) to sliced storage. Index
      * (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours.
      */

@@ -62,6 +62,15 @@ namespace PatchFEM
   };
 
   /**
+   * The short edges of @p graph: those with d_ij <= @p factor max(least_i, least_j), d the distance of two nodes and least
+   * that to a node's nearest neighbour, with their weights. Entries of a matrix on stretched cells may tell nothing of
+   * their shape, as on needles of trilinear hexahedra; positions always do. @p points is [node][dim].
+   *
+   * Returns false, and leaves @p result alone, if these are all edges.
+   */
+  bool find_short_edges(const Adjacency &graph, int dim, const Array<double> &points, double factor, Adjacency &result);
+
+  /**
    * A k-MIS: a maximal set of nodes of which no two are joined by a path of @p k edges or fewer. members[node] is 1 in
    * the set and 0 outside; nodes without neighbours are outside. Random priorities spread over @p k hops, and a node
    * that comes first within reach joins, until all are decided (Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012,

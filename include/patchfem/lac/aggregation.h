@@ -50,6 +50,10 @@ namespace PatchFEM
       int patch_distance = 1;
       /// Blocks with |A_ij| <= threshold sqrt(|A_ii| |A_jj|) do not make nodes neighbours; 0: every block does.
       double strength_threshold = 0.;
+      /// Where positions of nodes are known, nodes are neighbours if their distance is at most this times that of either to
+      /// its nearest neighbour (find_short_edges()). On stretched cells this coarsens along short edges until cells are
+      /// round; edges of cubes, at most 1.74, all stay. 0: every edge does.
+      double distance_factor = 2.;
       /// Aggregates of fewer nodes are dissolved.
       int min_aggregate_size = 9;
       /// Fast memory that A_kk takes at most, in bytes, without padding. The same on every back end, so that all build the
@@ -102,12 +106,16 @@ namespace PatchFEM
 
     /**
      * From graphs of the same nodes: @p pattern says which blocks of @p block_size x @p block_size a matrix has and so
-     * what patches take, @p strong which nodes may share an aggregate; nodes isolated there have none. On coarse
+     * what patches take, @p strong along which edges aggregates grow, and @p all, which has them all, which others join
+     * those that stay too small, and what aggregate_graph() is made of; nodes isolated there have no aggregate. On coarse
      * levels, where the pattern of A is much wider than the coarse mesh, P3 takes the graph of the aggregates of the
-     * level above for @p strong.
+     * level above for @p all.
      */
-    void
-    reinit(const Adjacency &pattern, const Adjacency &strong, int block_size, const AdditionalData &additional_data);
+    void reinit(const Adjacency      &pattern,
+                const Adjacency      &all,
+                const Adjacency      &strong,
+                int                   block_size,
+                const AdditionalData &additional_data);
 
     const Backend &backend() const { return node_aggregates.backend(); }
     int            n_nodes() const { return static_cast<int>(node_aggregates.size()); }
@@ -130,7 +138,7 @@ namespace PatchFEM
     /** New number of each node; [node]. */
     const Array<int> &inverse_permutation() const { return new_of_old; }
 
-    /** The graph of the aggregates in that of the nodes (@p strong); edges weigh what those between their nodes do. */
+    /** The graph of the aggregates in that of the nodes (@p all); edges weigh what those between their nodes do. */
     const Adjacency &aggregate_graph() const { return graph_of_aggregates; }
 
     const Statistics &statistics() const { return stats; }

@@ -34,6 +34,12 @@ namespace PatchFEM
      * the finest level is asked for. An aggregation that makes none need not listen; the hierarchy finds out.
      */
     virtual void want_patches(bool, PatchStorage) {}
+
+    /**
+     * Positions of the nodes of the finest level, [node][dim] on its back end, said before that level is asked for; an empty
+     * array if they are not known.
+     */
+    virtual void know_points(int, const Array<double> &) {}
   };
 
   /**
@@ -58,11 +64,31 @@ namespace PatchFEM
                     const AMGParameters               &parameters,
                     std::vector<Array<double>>         null_vectors = {});
 
+    /** With the aggregates and modes of @p other, whose finest matrix has the pattern of @p A, and which is used up. */
+    template <typename OtherNumber>
+    void initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other);
+
+    /**
+     * For levels in fp64: the finest one is smoothed with @p A, its matrix rounded to fp32, by cycle_in_single(). The
+     * other levels are made of the unrounded matrix still, and so are prolongator and restrictor. Again after each update().
+     */
+    void smooth_finest_with(const SlicedEllpackMatrix<float> &A);
+
     /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
 
     /** x = M^-1 b; only launches kernels. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const;
+
+    /** The same after smooth_finest_with(). */
+    void cycle_in_single(Vector<float> &x, const Vector<float> &b) const;
+
+    /**
+     * 1 / lambda_min(D^-1 A) as the last level sees it, D the diagonal of the finest matrix: an estimate from below by a few
+     * inverse power steps. Rounding the entries of A by u changes the energy of its softest mode by up to u times this,
+     * relatively, and that of its coarse images with it. 0 if the last level is not inverted.
+     */
+    double condition() const { return condition_estimate; }
 
     /**
      * To measure with: @p function is called after each phase of a level, which is `aggregates`, `smoother`, `modes`,
@@ -84,6 +110,18 @@ namespace PatchFEM
     std::size_t                        memory_consumption() const;
 
   private:
+    template <typename OtherNumber>
+    friend class AMGHierarchy;
+
+    /** The finest level in fp32 under others in fp64. */
+    struct SingleFinest
+    {
+      PreconditionBlockJacobi<float>        diagonal;
+      LargestEigenvalue<float>              lambda;
+      std::unique_ptr<LevelSmoother<float>> smoother;
+      mutable Vector<float>                 r;
+    };
+
     struct Level
     {
       const SlicedEllpackMatrix<Number>     *A = nullptr;
@@ -102,8 +140,11 @@ namespace PatchFEM
 
     AMGParameters                       parameters;
     std::vector<std::unique_ptr<Level>> levels;
+    std::unique_ptr<SingleFinest>       single_finest;
     std::vector<Array<double>>          null_vectors; ///< of the last level
-    Array<double>                       null_scale;   ///< root mean square of the finest diagonal, if there are any
+    double                              condition_estimate = 0.;
+    bool                                w_cycle            = false;
+    Array<double>                       null_scale; ///< root mean square of the finest diagonal, if there are any
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     void report(const unsigned int level, const char *phase) const
@@ -112,15 +153,22 @@ namespace PatchFEM
         end_of_phase(level, phase);
     }
 
+    template <typename Aggregate, typename FindModes>
+    void
+    build(const SlicedEllpackMatrix<Number> &A, int n_modes, const Aggregate &aggregate, const FindModes &find_modes);
+
     void compute_smoother(Level &level) const;
 
-    std::unique_ptr<LevelSmoother<Number>> make_smoother(const Level &level) const;
+    template <typename SmootherNumber>
+    std::unique_ptr<LevelSmoother<SmootherNumber>> make_smoother(const Level &level) const;
 
-    void compute_null_scale(const SlicedEllpackMatrix<Number> &A);
-    void settle_null_vectors(Level &level);
-    void add_settled(Level &level) const;
-    void allocate_vectors();
-    void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
+    void   compute_null_scale(const SlicedEllpackMatrix<Number> &A);
+    void   settle_null_vectors(Level &level);
+    void   add_settled(Level &level) const;
+    double estimate_condition() const;
+    void   choose_cycle();
+    void   solve_coarse(unsigned int level) const;
+    void   cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
   };
 } // namespace PatchFEM
 

@@ -21,6 +21,7 @@ namespace PatchFEM
 
   enum class AMGCycle
   {
+    automatic, ///< w where AMGHierarchy::condition() is above AMGParameters::w_limit, else v
     v,
     w
   };
@@ -47,7 +48,10 @@ namespace PatchFEM
     /// us for a million nodes with both halves, 307 with half and 901 with half_atomic; in fp64 1004, 635 and 2801. For
     /// scalars both and half are even if three patches share a multiprocessor, and half is 15 % slower if only two do.
     PatchStorage patch_storage = PatchStorage::automatic;
-    AMGCycle     cycle         = AMGCycle::v;
+    AMGCycle     cycle         = AMGCycle::automatic;
+    /// Bodies as slender or as thin as this bend so softly that coarse problems are hard themselves: beams, plates, and
+    /// stiff parts on soft ones take a third fewer steps with w, for which cubes only wait.
+    double w_limit = 1e7;
     /// A level of so many rows at most is solved by its dense inverse, which takes 4/3 n^3 operations in each set-up and
     /// n^2 values in each cycle. At most largest_inverse, with which two busy cores of a server take a few seconds.
     int                  coarse_size     = 500;
@@ -74,8 +78,9 @@ namespace PatchFEM
     std::int64_t n_nonzeros      = 0; ///< scalar entries of the matrix
     int          n_aggregates    = 0; ///< 0 on the coarsest level
     int          n_dropped_modes = 0;
-    double       lambda_max      = 0.; ///< bound for D^-1 A; 0 where the matrix is inverted
-    std::size_t  memory          = 0;  ///< bytes of the level, without the finest matrix if that is the user's
+    double       lambda_max      = 0.;    ///< bound for D^-1 A; 0 where the matrix is inverted
+    bool         single          = false; ///< values that the cycle reads are in fp32
+    std::size_t  memory          = 0;     ///< bytes of the level, without the finest matrix if that is the user's
   };
 } // namespace PatchFEM
 

@@ -16,6 +16,10 @@ namespace PatchFEM
    * many nodes that the number of iterations grows with the size of the problem.
    *
    * Without an edge left in that graph, as a strength threshold may leave it, the pattern of the matrix takes its place.
+   *
+   * Where positions of the nodes are known, aggregates grow along short edges only (find_short_edges()), on every level
+   * anew: coarse nodes are at the centroids of their aggregates, and their graph is that of all edges. Unless there is a
+   * strength threshold, the finest level does so as well.
    */
   class MISAggregation : public AMGAggregation
   {
@@ -35,6 +39,8 @@ namespace PatchFEM
       patch_storage  = storage;
     }
 
+    void know_points(int dim, const Array<double> &points) override;
+
     /** What was made for each level so far. */
     const std::vector<Aggregation> &levels() const { return aggregations; }
 
@@ -43,6 +49,8 @@ namespace PatchFEM
     bool                        patches_wanted = false;
     PatchStorage                patch_storage  = PatchStorage::both;
     std::vector<Aggregation>    aggregations;
+    int                         n_coordinates = 0; ///< 0: positions are not known
+    Array<double>               points;            ///< of the nodes of the next level, [node][n_coordinates]
 
     template <typename Number>
     AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);

@@ -10,7 +10,8 @@ namespace PatchFEM
 {
   /**
    * Modes of (nearly) no energy, which the coarse levels of smoothed aggregation must represent: B, a row of n_modes
-   * entries for every unknown, [node][component][mode].
+   * entries for every unknown, [node][component][mode]. Where it knows the positions of the nodes, aggregates follow the
+   * shape of cells (see MISAggregation).
    */
   class NearNullSpace
   {
@@ -19,6 +20,9 @@ namespace PatchFEM
 
     /** One constant per component. */
     static NearNullSpace constants(const Backend &backend, int n_nodes, int n_components);
+
+    /** The same at nodes whose positions are known: @p points is [node][dim] on their back end. */
+    static NearNullSpace constants(int n_components, int dim, const Array<double> &points);
 
     /**
      * Translations and rotations of elasticity, 3 modes in 2D and 6 in 3D, from the positions of the nodes, [node][dim]
@@ -34,9 +38,15 @@ namespace PatchFEM
     const Array<double> &array() const { return values; }
     const Backend       &backend() const { return values.backend(); }
 
+    /** Positions of the nodes, [node][dim]; empty where they are not known. */
+    const Array<double> &points() const { return node_points; }
+    int                  dim() const { return n_coordinates; }
+
   private:
-    int           modes_per_unknown = 0;
-    Array<double> values;
+    int           modes_per_unknown = 0, n_coordinates = 0;
+    Array<double> values, node_points;
+
+    void set_points(int dim, const Array<double> &points);
   };
 } // namespace PatchFEM
 

@@ -21,11 +21,22 @@ namespace PatchFEM
     struct AdditionalData : AMGParameters
     {
       /**
-       * The hierarchy in fp32, for a matrix in fp64: halves what a cycle moves and costs fp32 values of the finest
-       * matrix, whose pattern the two share. The cycle is applied to r / |r|, so that nothing leaves fp32's range. A
-       * matrix in fp32 has its hierarchy in fp32 in any case.
+       * The hierarchy in fp32 where that can hold it, for a matrix in fp64: halves what a cycle moves and costs fp32 values
+       * of the finest matrix, whose pattern the two share. The cycle is applied to r / |r|, so that nothing leaves fp32's
+       * range. A matrix in fp32 has its hierarchy in fp32 in any case.
+       *
+       * What fp32 cannot hold is kept in fp64. Coarse matrices of slender bodies, or of stiff parts on soft ones, are
+       * differences of entries that are orders larger; rounding those may leave them indefinite. So where
+       * AMGHierarchy::condition() is above single_limit, or a level cannot be inverted, all levels are made of the unrounded
+       * matrix and only the finest is smoothed in fp32; above finest_limit, where that fails, too, or where numbers leave
+       * fp32's range, none is.
        */
       bool single_precision = true;
+      /// About the inverse of the rounding unit of fp32: counts are those of fp64 up to here (7e6), and double at 2e7.
+      double single_limit = 1e7;
+      /// Above it the finest level is not smoothed in fp32 either: with 6e11, stiff parts 1e6 times as stiff as soft ones, it
+      /// takes 27 steps in place of 22.
+      double finest_limit = 1e11;
     };
 
     /**
@@ -45,7 +56,10 @@ namespace PatchFEM
                     const AdditionalData     &additional_data = AdditionalData(),
                     const NullSpace<Number>  &null_space      = NullSpace<Number>());
 
-    /** New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. */
+    /**
+     * New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. Levels that
+     * once did not fit fp32 stay in fp64, though.
+     */
     void update(const MatrixBase<Number> &matrix);
 
     void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
@@ -65,6 +79,12 @@ namespace PatchFEM
     /** Rows of all levels over those of the finest. */
     double grid_complexity() const;
 
+    /** AMGHierarchy::condition() of the levels that are there. */
+    double condition() const { return condition_estimate; }
+
+    /** Why levels are in fp64 although single precision was asked for; empty if they are not. */
+    const std::string &fallback() const { return reason; }
+
     /** The levels in this number type; empty with a hierarchy in single precision under double. */
     const AMGHierarchy<Number> &hierarchy() const { return levels; }
 
@@ -72,8 +92,19 @@ namespace PatchFEM
     const AMGHierarchy<float> &single_hierarchy() const { return single_levels; }
 
   private:
-    bool                        mixed = false, borrows_pattern = false; ///< single_matrix has the pattern of the user's
-    SlicedEllpackMatrix<Number> blocked;                                ///< of a CSRMatrix
+    /** What is in fp32 under fp64. */
+    enum class Single
+    {
+      none,
+      finest,
+      all
+    };
+
+    Single                      single          = Single::none;
+    bool                        borrows_pattern = false; ///< single_matrix has the pattern of the user's
+    std::string                 reason;
+    double                      single_limit = 0., finest_limit = 0., condition_estimate = 0.;
+    SlicedEllpackMatrix<Number> blocked; ///< of a CSRMatrix
     SlicedEllpackMatrix<float>  single_matrix;
     AMGHierarchy<Number>        levels;
     AMGHierarchy<float>         single_levels;
@@ -82,6 +113,8 @@ namespace PatchFEM
     mutable Array<double>                                  norm; ///< partial sums and, behind them, |src|^2
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
+    std::string                        single_failure();
+    void                               smooth_finest_in_single();
   };
 } // namespace PatchFEM
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_distance_bodies_h
+#define patchfem_kernels_distance_bodies_h
+
+#include <patchfem/kernels/graph_bodies.h>
+
+/** @file Bodies (see parallel_for.h) that leave the short edges of a graph whose nodes have positions. */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    /** Where the nodes of a graph are. */
+    struct NodePoints
+    {
+      const double *points; ///< [node][dim]
+      int           dim;
+
+      PATCHFEM_INLINE double squared_distance(const std::int64_t i, const std::int64_t j) const
+      {
+        double sum = 0.;
+        for (int d = 0; d < dim; ++d)
+        {
+          const double step = points[i * dim + d] - points[j * dim + d];
+          sum += step * step;
+        }
+        return sum;
+      }
+    };
+
+    /** least[i] = squared distance from node i to the nearest of its neighbours; 0 without any. */
+    struct LeastDistanceBody
+    {
+      AdjacencyView graph;
+      NodePoints    at;
+      double       *least; ///< [node]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        double nearest = 0.;
+        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        {
+          const double d = at.squared_distance(i, graph.neighbours[e]);
+          nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
+        }
+        least[i] = nearest;
+      }
+    };
+
+    /** Which edges are short: d_ij <= factor max(least_i, least_j). */
+    struct ShortEdges
+    {
+      AdjacencyView graph;
+      NodePoints    at;
+      const double *least;  ///< [node], squared
+      double        factor; ///< squared
+
+      PATCHFEM_INLINE bool operator()(const std::int64_t i, const int j) const
+      {
+        const double reach = least[i] > least[j] ? least[i] : least[j];
+        return at.squared_distance(i, j) <= factor * reach;
+      }
+    };
+
+    struct CountShortEdgesBody
+    {
+      ShortEdges is_short;
+      int       *counts; ///< [node]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        int n = 0;
+        for (std::int64_t e = is_short.graph.offsets[i]; e < is_short.graph.offsets[i + 1]; ++e)
+          n += is_short(i, is_short.graph.neighbours[e]);
+        counts[i] = n;
+      }
+    };
+
+    struct WriteShortEdgesBody
+    {
+      ShortEdges          is_short;
+      const std::int64_t *offsets;    ///< [node + 1]
+      int                *neighbours; ///< [offsets[n_nodes]]
+      int                *weights;    ///< the same, those of the graph
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        std::int64_t out = offsets[i];
+        for (std::int64_t e = is_short.graph.offsets[i]; e < is_short.graph.offsets[i + 1]; ++e)
+          if (is_short(i, is_short.graph.neighbours[e]))
+          {
+            neighbours[out] = is_short.graph.neighbours[e];
+            weights[out++]  = is_short.graph.weight(e);
+          }
+      }
+    };
+
+    /** centroids[g] = mean of the positions of the nodes of group g, in their order. */
+    struct CentroidBody
+    {
+      const int *offsets; ///< [group + 1]
+      const int *nodes;   ///< by group
+      NodePoints at;
+      double    *centroids; ///< [group][dim]
+
+      PATCHFEM_INLINE void operator()(const std::int64_t g) const
+      {
+        for (int d = 0; d < at.dim; ++d)
+        {
+          double sum = 0.;
+          for (int k = offsets[g]; k < offsets[g + 1]; ++k)
+            sum += at.points[std::int64_t(nodes[k]) * at.dim + d];
+          centroids[g * at.dim + d] = sum / (offsets[g + 1] - offsets[g]);
+        }
+      }
+    };
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif
