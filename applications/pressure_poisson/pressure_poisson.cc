@@ -59,7 +59,11 @@ namespace PatchFEM
           : parameters(parameters), backend(backend), precision(precision), fields(parameters, directory),
             progress(true), report(report), pictures(parameters.output.folder),
             cg(iteration_data<Number>(parameters.solver))
-      {}
+      {
+        this->parameters.solver.preconditioner =
+            choose_preconditioner(parameters.solver, AssemblyParameters(), precision, 1, fields.grid().n_cells());
+        this->precision = choose_precision(precision, this->parameters.solver.preconditioner);
+      }
 
       void run()
       {
@@ -90,9 +94,9 @@ namespace PatchFEM
       }
 
     private:
-      const PressureParameters   parameters;
+      PressureParameters         parameters; ///< without auto
       const Backend              backend;
-      const std::string          precision;
+      std::string                precision; ///< the same
       VoxelFields<dim>           fields;
       Progress                   progress;
       RunReport                 &report;
@@ -251,7 +255,7 @@ namespace PatchFEM
             cells.from_cells(pressure, x);
           const IterationResult solved = cg.solve(matrix, x, rhs, projected ? *projected : *preconditioner, control);
           if (!solved.success())
-            throw Error(solved.message(path.preconditioner) + remedy(solved.status, std::is_same_v<Number, float>));
+            throw Error(solved.message(path.preconditioner) + remedy(solved, std::is_same_v<Number, float>));
           null_space.project(x);
           path.n_iterations    = solved.n_iterations;
           path.solution_update = to_string(solved.update);
@@ -356,8 +360,8 @@ namespace PatchFEM
     template <int dim>
     void run_in(const PressureParameters &parameters, const std::string &directory, RunReport &report)
     {
-      std::string   precision = parameters.general.precision;
-      const Backend backend   = choose_backend(parameters.general.backend, parameters.solver, precision);
+      const std::string &precision = parameters.general.precision;
+      const Backend      backend   = choose_backend(parameters.general.backend, parameters.solver, precision);
       if (precision == "single")
         PressureRun<dim, float>(parameters, directory, backend, precision, report).run();
       else

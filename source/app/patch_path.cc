@@ -7,6 +7,7 @@
 #include <patchfem/app/system_solution.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/lac/backward_error.h>
 #include <patchfem/lac/conjugate_gradients.h>
 
 #include <algorithm>
@@ -140,8 +141,8 @@ namespace PatchFEM
                             const std::string        &export_file,
                             const bool                aggregates,
                             Progress                 &progress)
-      : backend(backend), precision(precision), solver(solver), assembly(assembly), export_file(export_file),
-        aggregates(aggregates), progress(progress)
+      : backend(backend), asked_precision(precision), asked_solver(solver), assembly(assembly),
+        export_file(export_file), aggregates(aggregates), progress(progress)
   {}
 
   template <int dim>
@@ -210,7 +211,7 @@ namespace PatchFEM
       const IterationResult result = cg.solve(matrix, solution, b, projected ? *projected : *preconditioner, control);
       null_space.project(solution);
       if (!result.success())
-        throw Error(of + result.message(solver.preconditioner) + remedy(result.status, std::is_same_v<Number, float>));
+        throw Error(of + result.message(solver.preconditioner) + remedy(result, std::is_same_v<Number, float>));
       return result;
     };
     IterationResult result;
@@ -232,11 +233,18 @@ namespace PatchFEM
     matrix.residual(residual, x, rhs);
     report.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
     report.n_iterations      = result.n_iterations;
-    report.solution_update   = to_string(result.update);
-    report.nnz               = matrix.n_nonzero_elements();
-    report.stored            = matrix.n_stored_elements();
-    report.format            = matrix.format();
-    values                   = to_double(x.copy_to_host());
+    if (result.status == IterationResult::Status::rounding)
+    {
+      report.stopped_at_rounding = true;
+      const double norm_of_A_x   = result.rounding_limit / (4. * std::numeric_limits<double>::epsilon());
+      report.backward_error =
+          BackwardError{result.residual / (norm_of_A_x + rhs_norm), componentwise_backward_error(matrix, x, rhs)};
+    }
+    report.solution_update = to_string(result.update);
+    report.nnz             = matrix.n_nonzero_elements();
+    report.stored          = matrix.n_stored_elements();
+    report.format          = matrix.format();
+    values                 = to_double(x.copy_to_host());
   }
 
   template <int dim>
@@ -339,6 +347,13 @@ namespace PatchFEM
   PathReport
   PatchPath<dim>::run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution)
   {
+    solver                = asked_solver;
+    solver.preconditioner = choose_preconditioner(asked_solver, assembly, asked_precision, physics.n_components(),
+                                                  discretisation.dof_handler->n_dofs());
+    precision             = choose_precision(asked_precision, solver.preconditioner);
+    require(!aggregates || solver.preconditioner == "amg",
+            "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + solver.preconditioner +
+                " here.");
     const PathReport report =
         precision == "single" ? run_with<float>(discretisation, physics) : run_with<double>(discretisation, physics);
 

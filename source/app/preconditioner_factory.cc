@@ -20,7 +20,7 @@ namespace PatchFEM
     {
       const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
       if (n_modes == n_components)
-        return NearNullSpace::constants(batches.backend(), batches.n_nodes(), n_components);
+        return NearNullSpace::constants(n_components, dim, batches.node_points());
       require(n_components == dim && n_modes == dim * (dim + 1) / 2,
               "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
                   " modes of this equation; choose block_jacobi.");
@@ -63,20 +63,22 @@ namespace PatchFEM
       Aggregation::AdditionalData aggregates = solver.aggregation;
       aggregates.patches                     = keep_aggregates; // a smoother on patches asks for them itself
       MISAggregation aggregation(aggregates);
-      auto           result = std::make_unique<PreconditionAMG<Number>>();
+      report.amg.emplace();
+      auto result = std::make_unique<PreconditionAMG<Number>>();
       try
       {
         result->initialize(matrix, near_null_space, aggregation, data, null_space);
       }
       catch (const NotPositiveDefinite &error)
       {
-        if (!mixed && !std::is_same_v<Number, float>)
+        if (!std::is_same_v<Number, float>)
           throw;
         throw NotPositiveDefinite(
             std::string(error.what()) +
             " The levels are in single precision, which may be too little: choose Precision = double.");
       }
-      report.amg.emplace();
+      report.amg->condition           = result->condition();
+      report.amg->fallback            = result->fallback();
       report.amg->levels              = result->statistics();
       report.amg->operator_complexity = result->operator_complexity();
       report.amg->grid_complexity     = result->grid_complexity();
@@ -114,13 +116,37 @@ namespace PatchFEM
     return preconditioner != "none";
   }
 
-  Backend choose_backend(const std::string &name, const SolverParameters &solver, std::string &precision)
+  std::string choose_preconditioner(const SolverParameters   &solver,
+                                    const AssemblyParameters &assembly,
+                                    const std::string        &precision,
+                                    const unsigned int        n_components,
+                                    const std::uint64_t       n_unknowns)
+  {
+    constexpr std::uint64_t worth_levels = 200;
+    using Kind                           = MatrixFormat::Kind;
+    if (solver.preconditioner != "auto")
+      return solver.preconditioner;
+    if (assembly.format != "auto")
+    {
+      const Kind kind   = assembly.matrix_format().kind;
+      const bool copied = kind != Kind::coordinate && kind != Kind::hybrid;
+      const bool rows   = copied && kind != Kind::symmetric;
+      if (!rows || (n_components > 1 && (kind == Kind::sliced_scalar || kind == Kind::mdia)))
+        return precision != "mixed" || copied ? "least_squares" : "jacobi";
+    }
+    return n_unknowns < worth_levels ? "block_jacobi" : "amg";
+  }
+
+  std::string choose_precision(const std::string &precision, const std::string &preconditioner)
+  {
+    return precision != "auto" ? precision : preconditioner == "amg" ? "mixed" : "double";
+  }
+
+  Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision)
   {
     const std::string &preconditioner = solver.preconditioner;
     require(preconditioner != "ml",
             "Solver/Preconditioner ml is Trilinos'; choose another, such as amg, or Backend = trilinos.");
-    if (precision == "auto")
-      precision = preconditioner == "amg" ? "mixed" : "double";
     require(precision != "mixed" || has_mixed_form(preconditioner),
             "Precision = mixed keeps values of the preconditioner in single precision, which there are not of " +
                 preconditioner + "; choose double or single.");

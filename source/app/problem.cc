@@ -64,7 +64,7 @@ namespace PatchFEM
     require(!refinement.hp_adaptive || essential.periodic.empty(),
             "Refinement/Strategy hp_adaptive is not supported with Boundary conditions/Periodic, which needs equal "
             "degrees on both sides; use adaptive.");
-    require(!output.aggregates || solver.preconditioner == "amg",
+    require(!output.aggregates || solver.preconditioner == "amg" || solver.preconditioner == "auto",
             "Output/Aggregates shows those of Solver/Preconditioner = amg, which is " + solver.preconditioner + ".");
     prm.enter_subsection("Exact solution");
     exact_solution = prm.get("Formula");
@@ -124,18 +124,19 @@ namespace PatchFEM
     solver.preconditioner   = preconditioner;
     if (backend == "trilinos")
     {
+      if (preconditioner == "auto")
+        solver.preconditioner = "ml";
       require(!solver.check || parameters.general.backend != "trilinos",
               "Solver/Check is of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
-      require(preconditioner == "none" || preconditioner == "jacobi" || preconditioner == "ml",
+      require(solver.preconditioner == "none" || solver.preconditioner == "jacobi" || solver.preconditioner == "ml",
               "Solver/Preconditioner " + preconditioner +
                   " does not exist with Backend = trilinos; choose none, jacobi or ml.");
       return std::make_unique<TrilinosPath<dim>>(solver, parameters.assembly.n_repetitions, progress);
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    std::string   precision = parameters.general.precision;
-    const Backend place     = choose_backend(backend, solver, precision);
-    return std::make_unique<PatchPath<dim>>(place, precision, solver, parameters.assembly,
+    const Backend place = choose_backend(backend, solver, parameters.general.precision);
+    return std::make_unique<PatchPath<dim>>(place, parameters.general.precision, solver, parameters.assembly,
                                             parameters.general.export_file(parameters.output.folder),
                                             parameters.output.aggregates, progress);
   }

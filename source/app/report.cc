@@ -53,6 +53,7 @@ namespace PatchFEM
                                            {"n_aggregates", level.n_aggregates},
                                            {"n_dropped_modes", level.n_dropped_modes},
                                            {"lambda_max", level.lambda_max},
+                                           {"precision", level.single ? "single" : "double"},
                                            {"memory_bytes", level.memory},
                                            {"aggregation", json()}};
         if (l < amg->aggregation.size())
@@ -76,6 +77,8 @@ namespace PatchFEM
       }
       return {{"operator_complexity", amg->operator_complexity},
               {"grid_complexity", amg->grid_complexity},
+              {"condition", amg->condition > 0. ? json(amg->condition) : json()},
+              {"fallback", amg->fallback.empty() ? json() : json(amg->fallback)},
               {"levels", levels}};
     }
 

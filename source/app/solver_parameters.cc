@@ -16,16 +16,21 @@ namespace PatchFEM
     prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1),
                       "Give up with an error after so many steps.");
     prm.declare_entry(
-        "Preconditioner", "jacobi",
-        Patterns::Selection("none|jacobi|block_jacobi|neumann|least_squares|chebyshev|ssor|incomplete_cholesky|amg|ml"),
-        "Of the conjugate gradient method. PatchFEM's own back ends have block_jacobi (blocks of a node's unknowns), "
+        "Preconditioner", "auto",
+        Patterns::Selection(
+            "auto|none|jacobi|block_jacobi|neumann|least_squares|chebyshev|ssor|incomplete_cholesky|amg|ml"),
+        "Of the conjugate gradient method. auto is amg, or ml with Backend = trilinos; block_jacobi where there are "
+        "fewer than 200 unknowns, and least_squares with a Matrix/Format whose rows multigrid cannot read. PatchFEM's "
+        "own "
+        "back ends have block_jacobi (blocks of a node's unknowns), "
         "polynomials of the matrix (neumann, least_squares, chebyshev), ssor, incomplete_cholesky, and amg (multigrid "
         "by smoothed aggregation, whose number of iterations hardly depends on the mesh); the back end trilinos has ml "
         "(smoothed aggregation of Trilinos).");
     prm.declare_entry(
         "Residual interval", std::to_string(SolverParameters().residual_interval), Patterns::Integer(0),
-        "Recompute the residual as b - A x every so many steps, so that rounding does not let it drift; 0 "
-        "only at the end. Often costs steps. Of PatchFEM's own back ends.");
+        "Recompute the residual as b - A x every so many steps, so that rounding does not let it drift, as long as it "
+        "is "
+        "well above what rounding leaves; 0 only at the end. Often costs steps. Of PatchFEM's own back ends.");
     prm.declare_entry("Solution update", "fused", Patterns::Selection("fused|streams"),
                       "x = x + alpha p in the kernel that makes the next p, or on a stream of its own beside "
                       "the preconditioner. The results are equal. Of PatchFEM's own back ends.");
@@ -100,8 +105,10 @@ namespace PatchFEM
         "Smoothing range", "7", Patterns::Double(1.),
         "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
         "this, more than 1.");
-    prm.declare_entry("Cycle", "v", Patterns::Selection("v|w"),
-                      "How often the next level is visited per visit of a level, once (v) or twice (w).");
+    prm.declare_entry(
+        "Cycle", "auto", Patterns::Selection("auto|v|w"),
+        "How often the next level is visited per visit of a level, once (v) or twice (w); auto: w where a "
+        "body is so slender, or its materials so different, that coarse problems are hard themselves.");
     prm.declare_entry("Coarse size", std::to_string(amg.coarse_size),
                       Patterns::Integer(1, AMGParameters::largest_inverse),
                       "A level of at most so many unknowns is the last one; it is solved by its dense inverse, which "
@@ -122,6 +129,11 @@ namespace PatchFEM
         "Aggregates grow around nodes that are more than so many edges apart. With 1 and a Minimum aggregate size of "
         "3 they have half as many: of elasticity's iterations a third is saved, each of which moves half as much "
         "again.");
+    prm.declare_entry(
+        "Distance factor", "2", Patterns::Double(0., 1000.),
+        "Nodes may share an aggregate if their distance is at most this times that of either to its nearest neighbour, "
+        "so that stretched cells are coarsened along their short edges until they are round; 0: all that share a cell "
+        "may. Not of the finest level with a Strength threshold.");
     prm.declare_entry("Minimum aggregate size", std::to_string(aggregation.min_aggregate_size),
                       Patterns::Integer(1, 1000), "Aggregates of fewer nodes are dissolved into their neighbours.");
     prm.declare_entry(
@@ -181,13 +193,15 @@ namespace PatchFEM
     amg.inner_sweeps           = prm.get_integer("Inner sweeps");
     amg.patch_storage          = patch_storage(prm.get("Patch storage"));
     amg.smoothing_range        = prm.get_double("Smoothing range");
-    amg.cycle                  = prm.get("Cycle") == "w" ? AMGCycle::w : AMGCycle::v;
+    const std::string cycle    = prm.get("Cycle");
+    amg.cycle                  = cycle == "w" ? AMGCycle::w : cycle == "v" ? AMGCycle::v : AMGCycle::automatic;
     amg.coarse_size            = prm.get_integer("Coarse size");
     amg.max_levels             = prm.get_integer("Maximum levels");
     amg.eigenvalue_steps       = prm.get_integer("Eigenvalue steps");
 
     aggregation.strength_threshold = prm.get_double("Strength threshold");
     aggregation.aggregate_distance = prm.get_integer("Aggregate distance");
+    aggregation.distance_factor    = prm.get_double("Distance factor");
     aggregation.min_aggregate_size = prm.get_integer("Minimum aggregate size");
     aggregation.patch_distance     = prm.get_integer("Patch distance");
     aggregation.patch_bytes        = prm.get_integer("Patch bytes");

@@ -64,6 +64,8 @@ namespace PatchFEM
     std::vector<AMGLevelStatistics> levels;
     double                          operator_complexity = 0.; ///< nonzeros of all levels over those of the finest
     double                          grid_complexity     = 0.; ///< the same of unknowns
+    double                          condition = 0.; ///< see PreconditionAMG; 0 unless it decided on the precision
+    std::string                     fallback; ///< why levels are in double precision, see PreconditionAMG; or empty
 
     std::vector<Aggregation::Statistics> aggregation; ///< of all levels but those without aggregates
 

@@ -75,7 +75,7 @@ namespace PatchFEM
     double       tolerance      = 1e-8; ///< relative to the right-hand side
     unsigned int max_iterations = 10000;
     std::string  preconditioner;
-    unsigned int residual_interval  = 500;   ///< of ConjugateGradients
+    unsigned int residual_interval  = 0;     ///< of ConjugateGradients
     bool         update_on_a_stream = false; ///< of the solution: SolutionUpdate::streams
     bool         project_null_space = false; ///< of a singular problem, which is an error else
     bool         check              = false; ///< a second system with a known solution
@@ -113,7 +113,7 @@ namespace PatchFEM
   /** Sections `Matrix` and `Assembly`; all but the repetitions are for PatchFEM's own back ends. */
   struct AssemblyParameters
   {
-    std::string format; ///< auto, or what matrix_format() knows
+    std::string format       = "auto"; ///< auto, or what matrix_format() knows
     bool        calibrate    = false;
     int         slice_height = 32; ///< of sliced_ellpack and sell
     std::string column_indices;    ///< auto, 32 bit or 16 bit

@@ -17,7 +17,7 @@ namespace PatchFEM
   {
   public:
     /**
-     * Throws Error if there is no such back end. @p precision is double, single or, where the preconditioner has
+     * Throws Error if there is no such back end. @p precision is auto, double, single or, where the preconditioner has
      * that form, mixed. @p solver.preconditioner is any but ml. A system is written to @p export_file unless that
      * is empty. With @p aggregates the report holds the aggregates of multigrid.
      */
@@ -46,13 +46,15 @@ namespace PatchFEM
                     PathReport                &report);
 
     const Backend            backend;
-    const std::string        precision;
-    const SolverParameters   solver;
+    const std::string        asked_precision;
+    const SolverParameters   asked_solver;
     const AssemblyParameters assembly;
     const std::string        export_file;
     const bool               aggregates;
     Progress                &progress;
 
+    std::string               precision;   ///< of the system that is solved, without auto
+    SolverParameters          solver;      ///< the same
     std::vector<double>       values;      ///< the solution in the numbering of the back end
     std::vector<unsigned int> dof_indices; ///< deal.II's index of each of them
   };

@@ -20,9 +20,26 @@ namespace PatchFEM
 
   /**
    * The back end of that name, which is not `trilinos`, for systems that @p solver describes. Throws Error for what goes
-   * together neither with it nor with @p precision, in which `auto` is replaced by the choice.
+   * together neither with it nor with @p precision.
    */
-  Backend choose_backend(const std::string &name, const SolverParameters &solver, std::string &precision);
+  Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision);
+
+  /**
+   * What Solver/Preconditioner stands for if it is `auto`, for @p n_unknowns with @p n_components at a node:
+   *  - block_jacobi below 200 unknowns, whose steps cost less than levels do;
+   *  - amg, whose steps hardly depend on the mesh and on the shape of a body, if the format of the matrix keeps the rows of
+   *    nodes, which coordinates, hybrid, symmetric, and scalar entries of vector problems do not;
+   *  - least_squares else, or jacobi for formats of which there is no copy in single precision when @p precision asks for
+   *    one.
+   */
+  std::string choose_preconditioner(const SolverParameters   &solver,
+                                    const AssemblyParameters &assembly,
+                                    const std::string        &precision,
+                                    unsigned int              n_components,
+                                    std::uint64_t             n_unknowns);
+
+  /** What Precision stands for if it is `auto`: mixed with amg, else double. */
+  std::string choose_precision(const std::string &precision, const std::string &preconditioner);
 
   /**
    * The preconditioner that @p solver names, ready to be applied. @p mixed: with values in single precision, for a matrix in

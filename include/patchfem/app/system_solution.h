@@ -37,13 +37,14 @@ namespace PatchFEM
   }
 
   /** What a user may do about a solve that failed, in @p single precision. */
-  inline std::string remedy(const IterationResult::Status status, const bool single)
+  inline std::string remedy(const IterationResult &result, const bool single)
   {
+    using Status = IterationResult::Status;
     if (single)
       return " This may be out of reach of single precision: choose Precision = double, or raise Solver/Tolerance.";
-    if (status == IterationResult::Status::max_iterations)
+    if (result.status == Status::max_iterations)
       return " Raise Solver/Maximum iterations or choose another preconditioner.";
-    return status == IterationResult::Status::stagnated ? " Raise Solver/Tolerance." : "";
+    return result.status == Status::stagnated ? " Choose another preconditioner, or raise Solver/Tolerance." : "";
   }
 } // namespace PatchFEM
 
