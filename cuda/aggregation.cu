@@ -2,6 +2,7 @@
 #include "parallel_for.cuh"
 #include "unique_rows.cuh"
 
+#include <patchfem/kernels/distance_bodies.h>
 #include <patchfem/kernels/patch_exchange_bodies.h>
 
 // The bodies that build graphs and partition them, one line each.
@@ -21,6 +22,11 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_ROWS(SlicedEllpackRows<double>);
     PATCHFEM_INSTANTIATE_ROWS(CSRRows<float>);
     PATCHFEM_INSTANTIATE_ROWS(CSRRows<double>);
+
+    PATCHFEM_INSTANTIATE_BODY(LeastDistanceBody);
+    PATCHFEM_INSTANTIATE_BODY(CountShortEdgesBody);
+    PATCHFEM_INSTANTIATE_BODY(WriteShortEdgesBody);
+    PATCHFEM_INSTANTIATE_BODY(CentroidBody);
 
     PATCHFEM_INSTANTIATE_BODY(RandomTupleBody);
     PATCHFEM_INSTANTIATE_BODY(FillTupleBody);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
+#include <patchfem/kernels/backward_error_bodies.h>
 #include <patchfem/kernels/multigrid_value_bodies.h>
 #include <patchfem/kernels/near_null_space_bodies.h>
 #include <patchfem/kernels/null_space_bodies.h>
@@ -22,12 +23,18 @@ namespace PatchFEM
     INSTANTIATE(EmitTransposedBody);
     INSTANTIATE(SymmetryBody);
 
+    INSTANTIATE(CoarseWeightBody);
     INSTANTIATE(RestrictVectorBody);
     INSTANTIATE(AddOuterProductBody);
     INSTANTIATE(RootMeanSquareBody);
     INSTANTIATE(CoupledNodesBody);
     INSTANTIATE(DenseDiagonalBody);
     INSTANTIATE(DependentRowBody<double>);
+
+    INSTANTIATE(ComponentwiseErrorBody<CSRView<float>, float>);
+    INSTANTIATE(ComponentwiseErrorBody<CSRView<double>, double>);
+    INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<float>, float>);
+    INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<double>, double>);
 
     INSTANTIATE(LanczosLengthBody);
     INSTANTIATE(LargestEigenvalueBody);

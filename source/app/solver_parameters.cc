@@ -105,6 +105,10 @@ namespace PatchFEM
         "Smoothing range", "7", Patterns::Double(1.),
         "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
         "this, more than 1.");
+    prm.declare_entry("Stretched sweeps", std::to_string(amg.stretched_sweeps), Patterns::Integer(1, 20),
+                      "Degree of the polynomial of chebyshev, at least, on levels of stretched cells.");
+    prm.declare_entry("Stretched range", "20", Patterns::Double(1.),
+                      "Smoothing range of chebyshev, at least, on levels of stretched cells.");
     prm.declare_entry(
         "Cycle", "auto", Patterns::Selection("auto|v|w"),
         "How often the next level is visited per visit of a level, once (v) or twice (w); auto: w where a "
@@ -193,6 +197,8 @@ namespace PatchFEM
     amg.inner_sweeps           = prm.get_integer("Inner sweeps");
     amg.patch_storage          = patch_storage(prm.get("Patch storage"));
     amg.smoothing_range        = prm.get_double("Smoothing range");
+    amg.stretched_sweeps       = prm.get_integer("Stretched sweeps");
+    amg.stretched_range        = prm.get_double("Stretched range");
     const std::string cycle    = prm.get("Cycle");
     amg.cycle                  = cycle == "w" ? AMGCycle::w : cycle == "v" ? AMGCycle::v : AMGCycle::automatic;
     amg.coarse_size            = prm.get_integer("Coarse size");

@@ -266,10 +266,12 @@ namespace PatchFEM
   template <typename SmootherNumber>
   std::unique_ptr<LevelSmoother<SmootherNumber>> AMGHierarchy<Number>::make_smoother(const Level &level) const
   {
-    using Kind        = typename PolynomialSmoother<SmootherNumber>::Kind;
-    const int  sweeps = parameters.sweeps_on(&level != levels.front().get());
-    const auto make   = [&](const Kind kind) {
-      return std::make_unique<PolynomialSmoother<SmootherNumber>>(kind, sweeps, parameters.smoothing_range);
+    using Kind             = typename PolynomialSmoother<SmootherNumber>::Kind;
+    const bool   stretched = level.aggregates.stretched();
+    const int    sweeps    = parameters.sweeps_on(&level != levels.front().get(), stretched);
+    const double range     = parameters.range_on(stretched);
+    const auto   make      = [&](const Kind kind) {
+      return std::make_unique<PolynomialSmoother<SmootherNumber>>(kind, sweeps, range);
     };
     switch (parameters.smoother)
     {
@@ -280,9 +282,8 @@ namespace PatchFEM
     case AMGSmoother::chebyshev:
       return make(Kind::chebyshev);
     case AMGSmoother::patch:
-      return std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, parameters.smoothing_range,
-                                                             parameters.inner_sweeps, parameters.eigenvalue_steps,
-                                                             parameters.patch_storage);
+      return std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, range, parameters.inner_sweeps,
+                                                             parameters.eigenvalue_steps, parameters.patch_storage);
     }
     throw Error("An unknown smoother was asked for.");
   }

@@ -51,6 +51,7 @@ namespace PatchFEM
       parameters.min_aggregate_size =
           static_cast<int>(std::min<std::int64_t>(parameters.min_aggregate_size, 1 + 2 * neighbours));
     }
+    const bool  stretched = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation next;
     next.reinit(parameters.patches || !follow ? pattern : all, all, by_distance ? strong : all, A.block_rows(),
                 parameters);
@@ -68,6 +69,7 @@ namespace PatchFEM
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+    lists.set_stretched(stretched);
     if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;

@@ -45,6 +45,10 @@ namespace PatchFEM
     /** [node] */
     const Array<int> &patch_nodes() const { return nodes_of_patches; }
 
+    /** Whether the nodes' cells are so stretched that aggregates leave out most of their neighbours. */
+    void set_stretched(const bool value) { is_stretched = value; }
+    bool stretched() const { return is_stretched; }
+
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
     /** [aggregate + 1] */
@@ -63,6 +67,7 @@ namespace PatchFEM
 
   private:
     Array<int> of_node, offsets, nodes, offsets_of_patches, nodes_of_patches;
+    bool       is_stretched = false;
   };
 } // namespace PatchFEM
 
