@@ -195,8 +195,6 @@ namespace
   template <int n_c>
   NearNullSpace near_null_space(const Backend &backend, const int n)
   {
-    if (n_c == 1)
-      return NearNullSpace::constants(backend, n * n * n, 1);
     std::vector<double> points(std::size_t(3) * n * n * n);
     for (std::size_t i = 0; i < points.size() / 3; ++i)
     {
@@ -206,7 +204,7 @@ namespace
     }
     Array<double> positions;
     positions.copy_from(backend, points);
-    return NearNullSpace::rigid_body_modes(3, positions);
+    return n_c == 1 ? NearNullSpace::constants(1, 3, positions) : NearNullSpace::rigid_body_modes(3, positions);
   }
 
   template <int n_c>
@@ -262,7 +260,7 @@ namespace
       matrix.reinit(backend, assembler.sparsity().view());
       assembler.assemble(matrix, rhs);
     }
-    const NearNullSpace     modes    = NearNullSpace::constants(backend, tables.n_nodes, 1);
+    const NearNullSpace     modes    = NearNullSpace::constants(1, 3, batches->node_points());
     const std::vector<int> &position = batches->new_of_old();
     const auto              product  = [&](const std::vector<double> &x) {
       std::vector<double> in_tables(x.size()), result(x.size());
