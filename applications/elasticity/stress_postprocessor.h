@@ -4,6 +4,9 @@
 
 #include "elasticity.h"
 
+#include <patchfem/app/powers_of_two.h>
+
+#include <algorithm>
 #include <cmath>
 
 namespace PatchFEM
@@ -39,12 +42,19 @@ namespace PatchFEM
           sigma_zz = moduli.nu * dealii::trace(sigma);
 
         // 2 sigma_v^2 = sum of squared differences of the normal stresses + 6 sum of squared shear stresses
-        const double xx = sigma[0][0], yy = sigma[1][1], zz = sigma_zz;
-        double       shear = sigma[0][1] * sigma[0][1];
+        double largest = std::abs(sigma_zz);
+        for (unsigned int i = 0; i < dim; ++i)
+          for (unsigned int j = i; j < dim; ++j)
+            largest = std::max(largest, std::abs(sigma[i][j]));
+        const int    exponent = binary_exponent(largest);
+        const auto   scaled   = [&](const double stress) { return std::ldexp(stress, -exponent); };
+        const double xx = scaled(sigma[0][0]), yy = scaled(sigma[1][1]), zz = scaled(sigma_zz);
+        double       shear = std::pow(scaled(sigma[0][1]), 2);
         if (dim == 3)
-          shear += sigma[0][dim - 1] * sigma[0][dim - 1] + sigma[1][dim - 1] * sigma[1][dim - 1];
-        const double von_mises =
-            std::sqrt(0.5 * ((xx - yy) * (xx - yy) + (yy - zz) * (yy - zz) + (zz - xx) * (zz - xx)) + 3. * shear);
+          shear += std::pow(scaled(sigma[0][dim - 1]), 2) + std::pow(scaled(sigma[1][dim - 1]), 2);
+        const double von_mises = std::ldexp(
+            std::sqrt(0.5 * ((xx - yy) * (xx - yy) + (yy - zz) * (yy - zz) + (zz - xx) * (zz - xx)) + 3. * shear),
+            exponent);
 
         unsigned int c = 0;
         for (unsigned int i = 0; i < dim; ++i)

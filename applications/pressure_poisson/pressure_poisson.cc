@@ -8,9 +8,11 @@
 
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/output.h>
+#include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/report.h>
 #include <patchfem/app/system_solution.h>
+#include <patchfem/app/value_ranges.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/matrix_io.h>
 
@@ -44,6 +46,14 @@ namespace PatchFEM
     HostCSR<double> widened(HostCSR<double> matrix)
     {
       return matrix;
+    }
+
+    double largest_of(const std::vector<double> &values)
+    {
+      double result = 0.;
+      for (const double value : values)
+        result = std::max(result, std::abs(value));
+      return result;
     }
 
     /** All steps, with what is kept from one to the next. */
@@ -108,6 +118,7 @@ namespace PatchFEM
       VoxelPoisson<Number>       system;
       Vector<Number>             rhs;
       ConjugateGradients<Number> cg;
+      double                     flow_size = 0.; ///< the largest velocity, or divergence times the size of a cell
 
       template <typename Work>
       double stage(const std::string &name, const Work &work)
@@ -118,7 +129,15 @@ namespace PatchFEM
         });
       }
 
-      double grid_scale() const { return parameters.density * fields.grid().h / parameters.step; }
+      /** rho h / dt, the factor of the right-hand side. Throws Error if it or its reciprocal are out of range. */
+      double grid_scale() const
+      {
+        const double result = parameters.density * fields.grid().h / parameters.step;
+        require(std::isnormal(result) && std::isnormal(1. / result),
+                "Liquid/Density times Domain/Cell size over Time/Step is out of the range of double precision; choose "
+                "other units.");
+        return result;
+      }
 
       /** Cells, numbers, matrix and right-hand side of a step. */
       void set_up(const unsigned int step, CycleReport &result)
@@ -160,7 +179,10 @@ namespace PatchFEM
                 " part(s) that touch no air, whose pressure is determined up to a constant; choose Solver/Null space "
                 "= project, or give it air.");
         seconds.sparsity = stage("matrix", [&] { system.reinit(cells); });
-        seconds.assembly = stage("right-hand side", [&] { assemble(grid_scale(), rhs); });
+        seconds.assembly = stage("right-hand side", [&] {
+          assemble(grid_scale(), rhs);
+          check_load();
+        });
       }
 
       /**
@@ -199,6 +221,23 @@ namespace PatchFEM
         }
         if (backend.kind() != BackendKind::host)
           path.device_forecast = static_cast<double>(forecast);
+      }
+
+      /** Throws Error if the right-hand side is not finite, or 0 only by rounding. */
+      void check_load()
+      {
+        if (fields.flow_changed())
+        {
+          flow_size = fields.grid().h * largest_of(fields.divergence());
+          for (int d = 0; d < dim; ++d)
+            flow_size = std::max(flow_size, largest_of(fields.velocity(d)));
+        }
+        check_range<double>("Liquid/Velocity and Liquid/Divergence times Domain/Cell size", flow_size);
+        const double load = flow_size * grid_scale();
+        check_range<Number>("The loads, differences of Liquid/Velocity times Liquid/Density, Domain/Cell size over "
+                            "Time/Step,",
+                            load);
+        check_rhs<Number>(rhs.l2_norm(), load);
       }
 
       /** Of what is kept from step to step. */
@@ -264,6 +303,7 @@ namespace PatchFEM
         matrix.residual(residual, x, rhs);
         path.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
 
+        require(std::isfinite(x.l2_norm()), "The pressure is not finite; choose other units for Liquid/Density.");
         if (fields.has_exact_pressure())
           compute_errors(x, null_space, result.errors);
         if (parameters.general.baseline != "none")
@@ -275,15 +315,17 @@ namespace PatchFEM
       /** Projects the velocities, and says what that did to their divergence. */
       void take_step(const Vector<Number> &x, ProjectionReport &projection)
       {
+        // Flows are of the order of 1 in a precision that may be too short for velocities.
+        const double   unit = std::ldexp(1., binary_exponent(flow_size) - 1);
         Vector<Number> flow;
-        assemble(1., flow);
-        projection.divergence_before = flow.l2_norm();
+        assemble(1. / unit, flow);
+        projection.divergence_before = unit * flow.l2_norm();
         system.project(cells, x, 1. / grid_scale(), velocities);
-        assemble(1., flow);
-        projection.divergence_after = flow.l2_norm();
+        assemble(1. / unit, flow);
+        projection.divergence_after = unit * flow.l2_norm();
         Vector<Number> ones(backend, flow.size());
         ones                  = Number(1);
-        projection.total_flow = -flow.dot(ones);
+        projection.total_flow = -unit * flow.dot(ones);
       }
 
       /** |p - p_exact| in L2, and in H1 by differences of neighbouring fluid cells. */
@@ -301,6 +343,7 @@ namespace PatchFEM
         cells.to_cells(difference, on_cells);
         const std::vector<double>        &e       = on_cells.to_vector();
         const std::vector<unsigned char> &all     = fields.labels();
+        const int                         unit    = binary_exponent(largest_of(e));
         double                            sum     = 0.;
         const std::int64_t                step[3] = {1, grid.n[0], std::int64_t(grid.n[0]) * grid.n[1]};
         for (std::int64_t cell = 0; cell < grid.n_cells(); ++cell)
@@ -309,9 +352,10 @@ namespace PatchFEM
           for (int d = 0; d < dim; ++d)
             if (at[d] > 0 && static_cast<VoxelLabel>(all[cell]) == VoxelLabel::fluid &&
                 static_cast<VoxelLabel>(all[cell - step[d]]) == VoxelLabel::fluid)
-              sum += std::pow((e[cell] - e[cell - step[d]]) / grid.h, 2);
+              sum += std::pow(std::ldexp(e[cell] - e[cell - step[d]], -unit), 2);
         }
-        errors = Errors{std::sqrt(volume) * difference.l2_norm(), std::sqrt(volume * sum)};
+        errors = Errors{std::sqrt(volume) * difference.l2_norm(),
+                        std::ldexp(std::sqrt(volume) / grid.h * std::sqrt(sum), unit)};
       }
 
       void solve_baseline(const Vector<Number> &x, const NullSpace<Number> &null_space, CycleReport &result)
@@ -347,7 +391,8 @@ namespace PatchFEM
           return;
         const std::string         name   = "solution-" + std::to_string(step) + ".vtu";
         const std::vector<double> values = pressure.to_vector();
-        VoxelPicture              picture;
+        note_range_of_pictures(std::max(largest_of(values), flow_size), std::cout);
+        VoxelPicture picture;
         picture.labels   = &fields.labels();
         picture.pressure = &values;
         for (int d = 0; d < 3; ++d)

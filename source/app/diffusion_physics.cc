@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/diffusion_physics.h>
 #include <patchfem/app/field_evaluation.h>
+#include <patchfem/app/powers_of_two.h>
 #include <patchfem/base/exceptions.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace PatchFEM
@@ -110,10 +112,15 @@ namespace PatchFEM
         for (unsigned int j = i; j < dim; ++j, ++c)
           k[i][j] = coefficient.value(point, material, c);
 
-    // Sylvester: all leading minors are positive.
-    bool positive = k[0][0] > 0 && dealii::determinant(k) > 0;
+    // Sylvester: all leading minors are positive; in any units.
+    SymmetricTensor<2, dim> s       = k;
+    double                  largest = 0.;
+    for (unsigned int c = 0; c < k.n_independent_components; ++c)
+      largest = std::max(largest, std::abs(k.access_raw_entry(c)));
+    multiply_by_power_of_two(s, -binary_exponent(largest));
+    bool positive = s[0][0] > 0 && dealii::determinant(s) > 0;
     if (dim == 3)
-      positive = positive && k[0][0] * k[1][1] - k[0][1] * k[0][1] > 0;
+      positive = positive && s[0][0] * s[1][1] - s[0][1] * s[0][1] > 0;
     if (!positive)
     {
       std::ostringstream place;

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 
 namespace PatchFEM
 {
@@ -79,6 +80,14 @@ namespace PatchFEM
     pictures.emplace_back(time, file);
     write_file(folder + "/solution.pvd",
                [&](std::ostream &out) { dealii::DataOutBase::write_pvd_record(out, pictures); });
+  }
+
+  void note_range_of_pictures(const double largest, std::ostream &out)
+  {
+    using Limits = std::numeric_limits<float>;
+    if (largest > Limits::max() || (largest > 0. && largest < Limits::min()))
+      out << "Pictures are in single precision, which does not show values up to " << largest
+          << "; choose other units to see them." << std::endl;
   }
 
   template <int dim>

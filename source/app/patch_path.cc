@@ -5,6 +5,7 @@
 #include <patchfem/app/system_export.h>
 #include <patchfem/app/system_matrix.h>
 #include <patchfem/app/system_solution.h>
+#include <patchfem/app/value_ranges.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/backward_error.h>
@@ -151,6 +152,7 @@ namespace PatchFEM
                                   SystemAssembler<Number>   &system,
                                   const Discretisation<dim> &discretisation,
                                   const Physics<dim>        &physics,
+                                  const double               load,
                                   PathReport                &report)
   {
     const auto stage = [&](const std::string &name, const auto &work) {
@@ -178,6 +180,7 @@ namespace PatchFEM
     const MatrixBase<Number> &matrix = system_matrix.matrix();
     if (physics.has_unit_rhs())
       rhs = Number(1);
+    check_rhs<Number>(rhs.l2_norm(), load);
 
     if (!export_file.empty())
       export_system(export_file, to_double(matrix.to_csr_host()), to_double(rhs.copy_to_host()),
@@ -259,6 +262,7 @@ namespace PatchFEM
 
     ElementTables tables;
     SystemFields  fields;
+    double        load        = 0.;
     auto          batches     = std::make_shared<ElementBatches>();
     report.seconds.extraction = timed(MPI_COMM_SELF, progress, "extraction from deal.II", [&] {
       ExtractionData<dim> data;
@@ -268,6 +272,7 @@ namespace PatchFEM
       tables = extract_element_tables(*discretisation.mapping, *discretisation.dof_handler, *discretisation.constraints,
                                       data);
       fields = physics.evaluate_fields(tables);
+      load   = check_ranges<Number>(tables, fields);
       const auto per_point = [](const CoefficientField &field) {
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
@@ -331,7 +336,7 @@ namespace PatchFEM
     report.format_choice  = choice.format.name();
     report.product_bytes  = choice.bytes;
     report.sorting_window = batches->sorting_window();
-    solve_with<Number>(choice.format, *system, discretisation, physics, report);
+    solve_with<Number>(choice.format, *system, discretisation, physics, load, report);
 
     dof_indices           = batches->dof_indices().to_vector();
     report.backend        = backend.name();

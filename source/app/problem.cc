@@ -4,6 +4,7 @@
 #include <patchfem/app/output.h>
 #include <patchfem/app/patch_path.h>
 #include <patchfem/app/petsc_path.h>
+#include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/problem.h>
 #include <patchfem/app/trilinos_path.h>
@@ -83,6 +84,39 @@ namespace PatchFEM
                                                    std::to_string(formulas.size()) + " components where " +
                                                    std::to_string(n_components) + " are wanted.");
       return formulas;
+    }
+
+    /** A function times 2^exponent. */
+    template <int dim>
+    class ScaledFunction : public Function<dim>
+    {
+    public:
+      ScaledFunction(const Function<dim> &function, const int exponent)
+          : Function<dim>(function.n_components), function(function), exponent(exponent)
+      {}
+
+      double value(const Point<dim> &point, const unsigned int component) const override
+      {
+        return std::ldexp(function.value(point, component), exponent);
+      }
+
+      Tensor<1, dim> gradient(const Point<dim> &point, const unsigned int component) const override
+      {
+        Tensor<1, dim> result = function.gradient(point, component);
+        multiply_by_power_of_two(result, exponent);
+        return result;
+      }
+
+    private:
+      const Function<dim> &function;
+      const int            exponent;
+    };
+
+    void require_finite(const SolutionVector &vector, const MPI_Comm communicator, const std::string &name)
+    {
+      const bool finite = std::all_of(vector.begin(), vector.end(), [](const double v) { return std::isfinite(v); });
+      require(Utilities::MPI::min(int(finite), communicator) == 1,
+              name + " is not finite; choose other units for loads and coefficients.");
     }
   } // namespace
 
@@ -333,12 +367,25 @@ namespace PatchFEM
       else
         quadrature.push_back(QGauss<dim>(n));
     }
-    const auto norm = [&](const VectorTools::NormType type) {
+    // Of 2^exponent times both.
+    const auto norm = [&](const SolutionVector &u, const int exponent, const VectorTools::NormType type) {
       dealii::Vector<double> cellwise(triangulation->n_active_cells());
-      VectorTools::integrate_difference(mappings, dof_handler, vector, *exact_solution, cellwise, quadrature, type);
+      VectorTools::integrate_difference(mappings, dof_handler, u, ScaledFunction<dim>(*exact_solution, exponent),
+                                        cellwise, quadrature, type);
       return VectorTools::compute_global_error(*triangulation, cellwise, type);
     };
-    errors = Errors{norm(VectorTools::L2_norm), norm(VectorTools::H1_norm)};
+    errors = Errors{norm(vector, 0, VectorTools::L2_norm), norm(vector, 0, VectorTools::H1_norm)};
+    // The squares of all but what does not count beside the others are numbers.
+    const auto is_safe = [](const double value) { return value > 1e-140 && value < 1e140; };
+    if (is_safe(errors->L2) && is_safe(errors->H1))
+      return;
+    const int exponent = binary_exponent(std::max(vector.linfty_norm(), norm(vector, 0, VectorTools::Linfty_norm)));
+    SolutionVector scaled(vector);
+    multiply_by_power_of_two(scaled, -exponent);
+    scaled.update_ghost_values();
+    errors = Errors{norm(scaled, -exponent, VectorTools::L2_norm), norm(scaled, -exponent, VectorTools::H1_norm)};
+    multiply_by_power_of_two(errors->L2, exponent);
+    multiply_by_power_of_two(errors->H1, exponent);
   }
 
   template <int dim>
@@ -349,6 +396,7 @@ namespace PatchFEM
     cycle.path.seconds.mesh   = shared.mesh;
     cycle.path.seconds.dofs   = shared.dofs;
     remove_free_modes(discretisation, solution);
+    require_finite(solution, communicator, "The solution");
     compute_errors(solution, cycle.errors);
 
     if (baseline)
@@ -358,6 +406,7 @@ namespace PatchFEM
       cycle.baseline->seconds.mesh = shared.mesh;
       cycle.baseline->seconds.dofs = shared.dofs;
       remove_free_modes(discretisation, other);
+      require_finite(other, communicator, "The baseline's solution");
       compute_errors(other, cycle.baseline_errors);
       other -= solution;
       cycle.max_difference = other.linfty_norm();
@@ -370,6 +419,9 @@ namespace PatchFEM
     const bool last = cycle + 1 == parameters.refinement.n_cycles;
     if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
       return;
+    const double largest = solution.linfty_norm();
+    if (first_rank)
+      note_range_of_pictures(largest, std::cout);
     const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
                                            discretisation, *physics, solution, path_report);
     if (first_rank)
@@ -380,6 +432,9 @@ namespace PatchFEM
   void Problem<dim>::refine_adaptively()
   {
     progress.stage("error estimate");
+    // The estimate squares jumps and has single precision; what is refined does not depend on units.
+    multiply_by_power_of_two(solution, -binary_exponent(solution.linfty_norm()));
+    solution.update_ghost_values();
     dealii::Vector<float>    estimate(triangulation->n_active_cells());
     hp::QCollection<dim - 1> quadrature;
     for (unsigned int i = 0; i < elements.size(); ++i)

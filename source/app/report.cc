@@ -5,6 +5,7 @@
 
 #include <deal.II/base/convergence_table.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -146,6 +147,33 @@ namespace PatchFEM
               {"errors", errors ? json{{"L2", errors->L2}, {"H1", errors->H1}} : json()}};
     }
 
+    json cycle_to_json(const CycleReport &cycle)
+    {
+      json entry          = path_to_json(cycle, cycle.path, cycle.errors);
+      entry["baseline"]   = json();
+      entry["projection"] = projection_to_json(cycle.projection);
+      if (cycle.baseline)
+      {
+        entry["baseline"]                   = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
+        entry["baseline"]["max_difference"] = cycle.max_difference;
+      }
+      return entry;
+    }
+
+    /** The keys of a number in @p value that is not finite, each behind a space; empty if there is none. */
+    std::string key_not_finite(const json &value)
+    {
+      if (value.is_structured())
+        for (const auto &item : value.items())
+        {
+          const bool        bad  = item.value().is_number_float() && !std::isfinite(item.value().get<double>());
+          const std::string keys = bad ? " " : key_not_finite(item.value());
+          if (!keys.empty())
+            return " " + item.key() + (bad ? "" : keys);
+        }
+      return "";
+    }
+
     /** Says of a path that @p who names that its residual is no smaller than the rounding of A x. */
     void print_rounding(const std::string &who, const PathReport &path, std::ostream &out)
     {
@@ -226,6 +254,8 @@ namespace PatchFEM
 
   void RunReport::add_cycle(const CycleReport &cycle)
   {
+    const std::string bad = key_not_finite(cycle_to_json(cycle));
+    require(bad.empty(), "The result" + bad + " is not finite; choose other units, in which it is not out of range.");
     cycles.push_back(cycle);
     write();
   }
@@ -255,17 +285,7 @@ namespace PatchFEM
       return;
     json list = json::array();
     for (const CycleReport &cycle : cycles)
-    {
-      json entry          = path_to_json(cycle, cycle.path, cycle.errors);
-      entry["baseline"]   = json();
-      entry["projection"] = projection_to_json(cycle.projection);
-      if (cycle.baseline)
-      {
-        entry["baseline"]                   = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
-        entry["baseline"]["max_difference"] = cycle.max_difference;
-      }
-      list.push_back(entry);
-    }
+      list.push_back(cycle_to_json(cycle));
     const json report = {{"application", application},
                          {"finished", finished},
                          {"error", error.empty() ? json() : json(error)},

@@ -4,6 +4,7 @@
 
 #include <patchfem/app/linear_system_path.h>
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,9 @@ namespace PatchFEM
     const std::string                           folder;
     std::vector<std::pair<double, std::string>> pictures;
   };
+
+  /** Says on @p out if values of magnitude @p largest are beyond those of pictures, which are in single precision. */
+  void note_range_of_pictures(double largest, std::ostream &out);
 
   /**
    * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the

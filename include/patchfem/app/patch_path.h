@@ -37,12 +37,13 @@ namespace PatchFEM
     template <typename Number>
     PathReport run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
 
-    /** From structure to solution with the matrix in @p format. */
+    /** From structure to solution with the matrix in @p format; @p load as check_ranges() estimates it. */
     template <typename Number>
     void solve_with(const MatrixFormat        &format,
                     SystemAssembler<Number>   &system,
                     const Discretisation<dim> &discretisation,
                     const Physics<dim>        &physics,
+                    double                     load,
                     PathReport                &report);
 
     const Backend            backend;

@@ -54,7 +54,10 @@ namespace PatchFEM
      */
     void start(const std::string &further_file);
 
-    /** Adds a cycle and writes the report, under a temporary name first, so that nothing of a run is lost. */
+    /**
+     * Adds a cycle and writes the report, under a temporary name first, so that nothing of a run is lost. Throws Error, and
+     * leaves it away, if a number in it is not finite.
+     */
     void add_cycle(const CycleReport &cycle);
 
     /** The run was completed. */
