@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_process_h
+#define patchfem_app_process_h
+
+#include <string>
+
+namespace PatchFEM
+{
+  /**
+   * Lets the process end in a sentence and a code that is not 0 where it would be killed, or write where it should not:
+   * - an exception that nobody can catch, such as that of a thread without memory, is printed behind @p program;
+   * - an output that is closed fails when something is printed, and its number is not given to the next file that is
+   *   opened, which would get what is printed;
+   * - a reader that has gone and a file that may not grow are errors of writing.
+   */
+  void prepare_process(const std::string &program);
+
+  /** The exception that is being handled, in a sentence. */
+  std::string message_of_exception();
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
+#include <patchfem/app/process.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/host_memory.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    const char *const no_memory = "There is not enough memory for this problem; use fewer cells or unknowns.";
+
+    /** What a library's exception means where threads cannot be started and allocations fail that are not checked. */
+    bool is_memory_short()
+    {
+      return free_host_memory() < std::size_t(64) << 20;
+    }
+
+    /** Never destroyed: threads may end the process while its statics are. */
+    const std::string *program_name = nullptr;
+
+    /** Several threads may come here; the first one speaks. There may be no memory to put a sentence together. */
+    [[noreturn]] void end_in_a_sentence()
+    {
+      static std::atomic_flag  spoken   = ATOMIC_FLAG_INIT;
+      static thread_local bool speaking = false;
+      if (speaking) // of a second exception, for want of memory
+        std::_Exit(1);
+      speaking = true;
+      while (spoken.test_and_set())
+        pause();
+      const auto print = [](const char *text) {
+        // If this cannot be written either, the exit code is all there is.
+        if (write(STDERR_FILENO, text, std::strlen(text)) < 0)
+          std::_Exit(1);
+      };
+      print(program_name->c_str());
+      print(": ");
+      try
+      {
+        if (std::current_exception())
+          throw;
+        // A thread that could not be started ends those that were, without an exception.
+        print(is_memory_short() ? no_memory : "Something went wrong inside a library.");
+      }
+      catch (const std::bad_alloc &)
+      {
+        print(no_memory);
+      }
+      catch (const std::exception &)
+      {
+        print(message_of_exception().c_str());
+      }
+      catch (...)
+      {
+        print("Something went wrong inside a library.");
+      }
+      print("\n");
+      std::_Exit(1);
+    }
+  } // namespace
+
+  void prepare_process(const std::string &program)
+  {
+    // A file that is open, but not for writing.
+    for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor)
+      if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != descriptor)
+        std::_Exit(1);
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
+    program_name = new std::string(program);
+    std::set_terminate(end_in_a_sentence);
+  }
+
+  std::string message_of_exception()
+  {
+    try
+    {
+      throw;
+    }
+    catch (const Error &error)
+    {
+      return error.what();
+    }
+    catch (const std::bad_alloc &)
+    {
+      return no_memory;
+    }
+    catch (const dealii::StandardExceptions::ExcOutOfMemory &)
+    {
+      return no_memory;
+    }
+    catch (const dealii::ExceptionBase &error)
+    {
+      return is_memory_short() ? no_memory : "Something went wrong inside a library: " + exception_text(error) + ".";
+    }
+    catch (const std::exception &error)
+    {
+      return is_memory_short() ? no_memory : std::string("Something went wrong inside a library: ") + error.what();
+    }
+  }
+} // namespace PatchFEM
