@@ -353,14 +353,59 @@ namespace PatchFEM
            " --help   lists all parameters\n";
   }
 
-  void read_parameters(const CommandLine &command_line, ParameterHandler &prm)
+  namespace
   {
-    const std::string &file = command_line.parameter_file;
-    std::error_code    unknown;
-    require(!std::filesystem::is_directory(file, unknown), "The parameter file " + file + " is a folder.");
-    require(std::ifstream(file).good(), "The parameter file " + file + " cannot be opened.");
-    require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
-            "The parameter file " + file + " must have a name that ends in .prm.");
+    /**
+     * Adds @p file and what it includes to @p files. Throws Error if one cannot be opened, starts with a byte order mark,
+     * which would be taken for a part of the first word, or includes one of @p includers, the first of which is the
+     * outermost: deal.II would follow without end.
+     */
+    void
+    find_parameter_files(const std::string &file, std::vector<std::string> includers, std::vector<std::string> &files)
+    {
+      const std::string name = includers.empty() ? "The parameter file " + file
+                                                 : "The file " + file + ", which " + includers.back() + " includes,";
+      std::error_code   failure;
+      for (const std::string &includer : includers)
+        if (std::filesystem::equivalent(file, includer, failure))
+          throw Error("The parameter file " + file + " includes itself" +
+                      (includer == includers.back() ? "" : " by way of " + includers.back()) +
+                      "; take the include out of " + includers.back() + ".");
+      require(!std::filesystem::is_directory(file, failure), name + " is a folder.");
+      std::ifstream in(file);
+      require(in.good(), name + " cannot be opened.");
+      files.push_back(file);
+      includers.push_back(file);
+      bool first = true;
+      for (std::string line; std::getline(in, line); first = false)
+      {
+        const std::string start = line.substr(0, 3);
+        require(!first ||
+                    (start != "\xef\xbb\xbf" && start.substr(0, 2) != "\xff\xfe" && start.substr(0, 2) != "\xfe\xff"),
+                name + " starts with a byte order mark; save it as UTF-8 without one, or as plain text.");
+        for (std::string rest; !line.empty() && line.back() == '\\' && std::getline(in, rest);)
+          line.replace(line.size() - 1, 1, rest);
+        std::replace(line.begin(), line.end(), '\t', ' ');
+        line = dealii::Utilities::trim(line.substr(0, line.find('#')));
+        if (line.rfind("include ", 0) == 0 || line.rfind("INCLUDE ", 0) == 0)
+          find_parameter_files(dealii::Utilities::trim(line.substr(8)), includers, files);
+      }
+    }
+
+    std::vector<std::string> find_parameter_files(const std::string &file)
+    {
+      require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
+              "The parameter file " + file + " must have a name that ends in .prm.");
+      std::vector<std::string> files;
+      find_parameter_files(file, {}, files);
+      return files;
+    }
+  } // namespace
+
+  std::vector<std::string> read_parameters(const CommandLine &command_line, ParameterHandler &prm)
+  {
+    const std::string             &file  = command_line.parameter_file;
+    const std::vector<std::string> files = find_parameter_files(file);
     try
     {
       prm.parse_input(file);
@@ -400,5 +445,6 @@ namespace PatchFEM
       for (std::size_t i = 0; i < path.size(); ++i)
         prm.leave_subsection();
     }
+    return files;
   }
 } // namespace PatchFEM

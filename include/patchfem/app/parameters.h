@@ -161,8 +161,9 @@ namespace PatchFEM
   /**
    * Reads the file and the settings of @p command_line into @p prm. deal.II's exceptions about the file become
    * one sentence that names the line.
+   * @return the file and those that it includes.
    */
-  void read_parameters(const CommandLine &command_line, dealii::ParameterHandler &prm);
+  std::vector<std::string> read_parameters(const CommandLine &command_line, dealii::ParameterHandler &prm);
 } // namespace PatchFEM
 
 #endif
