@@ -88,6 +88,12 @@ namespace PatchFEM
   template void Adjacency::reinit(const CSRMatrix<float> &, double);
   template void Adjacency::reinit(const CSRMatrix<double> &, double);
 
+  namespace
+  {
+    /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
+    constexpr double least_stretched_share = 0.01;
+  } // namespace
+
   bool find_short_edges(
       const Adjacency &graph, const int dim, const Array<double> &points, const double factor, Adjacency &result)
   {
@@ -99,7 +105,9 @@ namespace PatchFEM
     Array<double>             least(place, n);
     Array<int>                counts(place, n);
     Array<std::int64_t>       offsets;
-    run(place, n, kernels::LeastDistanceBody{graph.view(), at, least.data()});
+    run(place, n, kernels::LeastDistanceBody{graph.view(), at, factor * factor, least.data(), counts.data()});
+    if (scan(counts, offsets) < least_stretched_share * n)
+      return false;
     const kernels::ShortEdges is_short{graph.view(), at, least.data(), factor * factor};
     run(place, n, kernels::CountShortEdgesBody{is_short, counts.data()});
     const std::int64_t n_short = scan(counts, offsets);

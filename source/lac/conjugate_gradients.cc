@@ -224,7 +224,7 @@ namespace PatchFEM
       A.vmult(z, q);
       norm = z.l2_norm();
     }
-    return norm;
+    return norm - norm == 0. ? norm : 0.;
   }
 
   template <typename Number>
@@ -348,7 +348,8 @@ namespace PatchFEM
         return 0.;
       if (norm_of_matrix == 0.)
         norm_of_matrix = largest_eigenvalue(A);
-      return 8. * rounding_unit * norm_of_matrix * x.l2_norm();
+      const double limit = 8. * rounding_unit * norm_of_matrix * x.l2_norm();
+      return limit - limit == 0. ? limit : 0.;
     };
 
     while (scalars.status == CGStatus::iterating && action == Action::iterate && !exhausted &&

@@ -30,7 +30,7 @@ namespace PatchFEM
     if (patches_wanted)
       parameters.patch_storage = patch_storage;
     const bool follow     = level > 0 && aggregations.back().aggregate_graph().n_edges() > 0;
-    const bool by_entries = level == 0 && data.strength_threshold > 0.;
+    const bool by_entries = level == 0 && data.strength_threshold != 0.;
     Adjacency  pattern, strong;
     if (!follow || parameters.patches)
       pattern.reinit(A);

@@ -27,12 +27,17 @@ namespace PatchFEM
       }
     };
 
-    /** least[i] = squared distance from node i to the nearest of its neighbours; 0 without any. */
+    /**
+     * least[i] = squared distance from node i to the nearest of its neighbours; 0 without any. stretched[i] = 1 if less than
+     * half of them are within sqrt(factor) times that distance, else 0.
+     */
     struct LeastDistanceBody
     {
       AdjacencyView graph;
       NodePoints    at;
-      double       *least; ///< [node]
+      double        factor;    ///< squared
+      double       *least;     ///< [node]
+      int          *stretched; ///< [node]
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
@@ -42,7 +47,11 @@ namespace PatchFEM
           const double d = at.squared_distance(i, graph.neighbours[e]);
           nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
         }
-        least[i] = nearest;
+        int n_near = 0;
+        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+          n_near += at.squared_distance(i, graph.neighbours[e]) <= factor * nearest;
+        least[i]     = nearest;
+        stretched[i] = 2 * n_near < graph.offsets[i + 1] - graph.offsets[i];
       }
     };
 
