@@ -152,7 +152,9 @@ namespace PatchFEM
 
         void gather(const Number *from, std::vector<Number> &to)
         {
-          std::fill_n(to.begin(), std::size_t(n_slots) * size(), Number(0));
+          const std::int64_t n = std::int64_t(n_slots) * size();
+          for (std::int64_t i = 0; i < n; ++i)
+            to[i] = 0;
           for_each_unknown([&](const std::int64_t i, const std::int64_t place) { to[place] = from[i]; });
         }
 
