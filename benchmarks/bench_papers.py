@@ -43,13 +43,12 @@ def make_meshes(folder):
 
 
 def make_system(program, folder):
-    system = folder / "hp_laplace.bin"
-    settings = {"Export system": system, "Refinement/Cycles": HP_CYCLES, "Output/Pictures": "none", "Backend": "host"}
+    settings = {"Export system": "system.bin", "Refinement/Cycles": HP_CYCLES, "Output/Pictures": "none", "Backend": "host"}
     command = [program, ROOT / "parameter_files/hp_laplace/square_hole.prm", "--output", folder / "hp_laplace"]
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     call(command)
-    return system
+    return folder / "hp_laplace" / "system.bin"
 
 
 def write_merged(runs, path):

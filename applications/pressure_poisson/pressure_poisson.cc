@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 
@@ -373,8 +374,9 @@ namespace PatchFEM
           result.max_difference = std::max(result.max_difference, std::abs(own[i] - other[i]));
       }
 
-      void export_system() const
+      void export_system()
       {
+        report.begin();
         LinearSystem exported;
         exported.matrix      = widened(system.matrix().to_csr_host());
         exported.rhs         = widened(rhs.copy_to_host());
@@ -386,6 +388,7 @@ namespace PatchFEM
 
       void write_output(const unsigned int step, const ProjectionReport &projection)
       {
+        report.begin();
         const bool last = step + 1 == parameters.n_steps;
         if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
           return;
@@ -425,9 +428,14 @@ namespace PatchFEM
     return parameters.output;
   }
 
-  std::string PressureApplication::export_file() const
+  std::string PressureApplication::export_name() const
   {
-    return parameters.general.export_file(parameters.output.folder);
+    return parameters.general.export_system;
+  }
+
+  std::string PressureApplication::input_file(const std::string &directory) const
+  {
+    return parameters.image.empty() ? "" : (std::filesystem::path(directory) / parameters.image).string();
   }
 
   void PressureApplication::run(const std::string &directory, RunReport &report, const MPI_Comm communicator)

@@ -19,7 +19,8 @@ namespace PatchFEM
     std::string       name() const override { return "pressure_poisson"; }
     void              declare_parameters(dealii::ParameterHandler &prm) const override;
     OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override;
-    std::string       export_file() const override;
+    std::string       export_name() const override;
+    std::string       input_file(const std::string &directory) const override;
     void              run(const std::string &directory, RunReport &report, MPI_Comm communicator) override;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "voxel_output.h"
 
-#include <patchfem/app/report.h>
+#include <patchfem/base/write_file.h>
 
 #include <deal.II/base/data_out_base.h>
 

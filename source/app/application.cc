@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/application.h>
 #include <patchfem/app/problem.h>
+#include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/multithread_info.h>
@@ -16,12 +17,17 @@ namespace PatchFEM
 {
   namespace
   {
+    std::string text_of(const dealii::ParameterHandler &prm, const dealii::ParameterHandler::OutputStyle style)
+    {
+      std::ostringstream text;
+      prm.print_parameters(text, style | dealii::ParameterHandler::KeepDeclarationOrder);
+      return text.str();
+    }
+
     /** The entries whose value is not the default, one per line with their section. */
     std::string changed_entries(const dealii::ParameterHandler &prm)
     {
-      std::ostringstream text;
-      prm.print_parameters(text, dealii::ParameterHandler::PRM | dealii::ParameterHandler::KeepDeclarationOrder);
-      std::istringstream       lines(text.str());
+      std::istringstream       lines(text_of(prm, dealii::ParameterHandler::PRM));
       std::vector<std::string> sections;
       std::string              line, result;
       while (std::getline(lines, line))
@@ -45,71 +51,46 @@ namespace PatchFEM
       return result;
     }
 
-    /** The exception that is being handled, in a sentence. */
-    std::string message_of_exception()
-    {
-      try
-      {
-        throw;
-      }
-      catch (const Error &error)
-      {
-        return error.what();
-      }
-      catch (const std::bad_alloc &)
-      {
-        return "There is not enough memory for this problem; use fewer cells or unknowns.";
-      }
-      catch (const std::exception &error)
-      {
-        return std::string("Something went wrong inside a library: ") + error.what();
-      }
-    }
-
     void run(const CommandLine &command_line, Application &application, const MPI_Comm communicator)
     {
       const bool first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
-
-      dealii::ParameterHandler prm;
-      application.declare_parameters(prm);
-      read_parameters(command_line, prm);
-
       namespace fs          = std::filesystem;
       const fs::path file   = command_line.parameter_file;
-      std::string   &folder = application.parse_parameters(prm).folder;
-      if (!command_line.output_folder.empty())
-        folder = command_line.output_folder;
-      else if (folder.empty())
-        folder = (fs::path("output") / file.stem()).string();
-      std::error_code failure;
-      fs::create_directories(folder, failure);
-      require(!failure && fs::is_directory(folder),
-              "The output folder " + folder + " cannot be made; choose another with --output.");
 
-      if (first_rank)
-      {
-        std::cout << "PatchFEM " << application.name() << ", " << file.string() << ", on "
-                  << dealii::Utilities::MPI::n_mpi_processes(communicator) << " process(es), results in " << folder
-                  << "\n"
-                  << changed_entries(prm) << "  (all others have their defaults; see " << folder << "/parameters.prm)"
-                  << std::endl;
-        write_file(folder + "/parameters.prm", [&](std::ostream &out) {
-          prm.print_parameters(out, dealii::ParameterHandler::PRM | dealii::ParameterHandler::Short |
-                                        dealii::ParameterHandler::KeepDeclarationOrder);
-        });
-      }
-      RunReport report(application.name(), folder, communicator);
-      report.start(application.export_file());
+      OutputFolder folder(find_output_folder(command_line), first_rank);
+      RunReport    report(application.name(), folder, communicator);
       try
       {
-        application.run(file.has_parent_path() ? file.parent_path().string() : ".", report, communicator);
+        dealii::ParameterHandler prm;
+        application.declare_parameters(prm);
+        const std::vector<std::string> files     = read_parameters(command_line, prm);
+        application.parse_parameters(prm).folder = folder.name();
+
+        const std::string directory = file.has_parent_path() ? file.parent_path().string() : ".";
+        for (const std::string &input : files)
+          folder.check_input(input);
+        folder.check_input(application.input_file(directory));
+        folder.check_export(application.export_name());
+
+        report.start(text_of(prm, dealii::ParameterHandler::PRM | dealii::ParameterHandler::Short),
+                     application.export_name());
+        if (first_rank)
+          std::cout << "PatchFEM " << application.name() << ", " << file.string() << ", on "
+                    << dealii::Utilities::MPI::n_mpi_processes(communicator) << " process(es), results in "
+                    << folder.name() << "\n"
+                    << changed_entries(prm) << "  (all others have their defaults; see "
+                    << folder.path("parameters.prm") << ")" << std::endl;
+        application.run(directory, report, communicator);
+        report.finish();
       }
       catch (const std::exception &)
       {
         report.fail(message_of_exception());
         throw;
       }
-      report.finish();
+      require(std::cout.flush().good(), "The results in " + folder.name() +
+                                            " are complete, but standard output could not be written; is it closed, or "
+                                            "its disk full?");
     }
 
     /** A Problem with a physics. */
@@ -133,7 +114,12 @@ namespace PatchFEM
         return parameters.output;
       }
 
-      std::string export_file() const override { return parameters.general.export_file(parameters.output.folder); }
+      std::string export_name() const override { return parameters.general.export_system; }
+
+      std::string input_file(const std::string &directory) const override
+      {
+        return parameters.mesh.file.empty() ? "" : (std::filesystem::path(directory) / parameters.mesh.file).string();
+      }
 
       void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override
       {
@@ -159,6 +145,7 @@ namespace PatchFEM
 
   int application_main(int argc, char **argv, Application &application)
   {
+    prepare_process(application.name());
     if (argc == 1)
     {
       std::cerr << CommandLine::usage(application.name());
@@ -166,11 +153,11 @@ namespace PatchFEM
     }
     if (std::any_of(argv + 1, argv + argc, [](const std::string &s) { return s == "--help" || s == "-h"; }))
     {
-      std::cout << CommandLine::usage(application.name()) << "\nAll parameters with their defaults:\n\n";
       dealii::ParameterHandler prm;
       application.declare_parameters(prm);
-      prm.print_parameters(std::cout, dealii::ParameterHandler::PRM | dealii::ParameterHandler::KeepDeclarationOrder);
-      return 0;
+      std::cout << CommandLine::usage(application.name()) << "\nAll parameters with their defaults:\n\n"
+                << text_of(prm, dealii::ParameterHandler::PRM);
+      return std::cout.flush().good() ? 0 : 1;
     }
 
     // The arguments are ours: PETSc would warn of them, and Kokkos take some for its own.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/output.h>
-#include <patchfem/app/report.h>
+#include <patchfem/base/write_file.h>
 
 #include <deal.II/numerics/data_out.h>
 
 #include <deque>
-#include <functional>
 #include <limits>
 
 namespace PatchFEM

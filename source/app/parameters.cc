@@ -37,11 +37,11 @@ namespace PatchFEM
                       "Solve every system a second time with deal.II and Trilinos, or deal.II, PETSc and hypre's "
                       "BoomerAMG, and compare times and solutions. deal.II's wrapper of BoomerAMG is a scalar one: it "
                       "does not know which unknowns share a node.");
-    prm.declare_entry(
-        "Export system", "", Patterns::Anything(),
-        "File, relative to the output folder, for the linear system of the last cycle, for other solvers: int64 "
-        "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, "
-        "rhs, near_null. Empty writes none; not with Backend = trilinos.");
+    prm.declare_entry("Export system", "", Patterns::Anything(),
+                      "Name of a file in the output folder, which gets the linear system of the last cycle, for other "
+                      "solvers: int64 n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; "
+                      "float64 values, rhs, near_null. It replaces no file but one that an earlier run exported. Empty "
+                      "writes none; not with Backend = trilinos.");
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
@@ -60,11 +60,6 @@ namespace PatchFEM
                 " does not exist with Backend = trilinos, which computes in double precision; choose "
                 "Backend = host, cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
-  }
-
-  std::string GeneralParameters::export_file(const std::string &folder) const
-  {
-    return export_system.empty() ? "" : (std::filesystem::path(folder) / export_system).string();
   }
 
   void FiniteElementParameters::declare_parameters(ParameterHandler &prm)
@@ -446,5 +441,32 @@ namespace PatchFEM
         prm.leave_subsection();
     }
     return files;
+  }
+
+  std::string find_output_folder(const CommandLine &command_line)
+  {
+    if (!command_line.output_folder.empty())
+      return command_line.output_folder;
+    ParameterHandler prm;
+    prm.enter_subsection("Output");
+    prm.declare_entry("Folder", "", Patterns::Anything());
+    prm.leave_subsection();
+    try
+    {
+      find_parameter_files(command_line.parameter_file);
+      prm.parse_input(command_line.parameter_file, "", true);
+    }
+    catch (const std::exception &)
+    {
+      return ""; // read_parameters() says why
+    }
+    prm.enter_subsection("Output");
+    std::string folder = prm.get("Folder");
+    for (const auto &setting : command_line.settings)
+      if (dealii::Utilities::split_string_list(setting.first, '/') == std::vector<std::string>{"Output", "Folder"})
+        folder = setting.second;
+    if (folder.empty())
+      folder = (std::filesystem::path("output") / std::filesystem::path(command_line.parameter_file).stem()).string();
+    return folder;
   }
 } // namespace PatchFEM

@@ -139,7 +139,7 @@ namespace PatchFEM
                             const std::string        &precision,
                             const SolverParameters   &solver,
                             const AssemblyParameters &assembly,
-                            const std::string        &export_file,
+                            const FileName           &export_file,
                             const bool                aggregates,
                             Progress                 &progress)
       : backend(backend), asked_precision(precision), asked_solver(solver), assembly(assembly),
@@ -182,8 +182,8 @@ namespace PatchFEM
       rhs = Number(1);
     check_rhs<Number>(rhs.l2_norm(), load);
 
-    if (!export_file.empty())
-      export_system(export_file, to_double(matrix.to_csr_host()), to_double(rhs.copy_to_host()),
+    if (export_file)
+      export_system(export_file(), to_double(matrix.to_csr_host()), to_double(rhs.copy_to_host()),
                     system.assembler().batches().dof_indices().to_vector(), discretisation, physics);
 
     report.seconds.preconditioner = stage("preconditioner", [&] {

@@ -169,10 +169,15 @@ namespace PatchFEM
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    const Backend place = choose_backend(backend, solver, parameters.general.precision);
+    const Backend                     place = choose_backend(backend, solver, parameters.general.precision);
+    typename PatchPath<dim>::FileName export_file;
+    if (!parameters.general.export_system.empty())
+      export_file = [this] {
+        report.begin();
+        return parameters.general.export_file(parameters.output.folder);
+      };
     return std::make_unique<PatchPath<dim>>(place, parameters.general.precision, solver, parameters.assembly,
-                                            parameters.general.export_file(parameters.output.folder),
-                                            parameters.output.aggregates, progress);
+                                            export_file, parameters.output.aggregates, progress);
   }
 
   template <int dim>
@@ -416,6 +421,7 @@ namespace PatchFEM
   template <int dim>
   void Problem<dim>::write_output(const unsigned int cycle, const PathReport &path_report)
   {
+    report.begin();
     const bool last = cycle + 1 == parameters.refinement.n_cycles;
     if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
       return;

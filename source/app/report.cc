@@ -2,6 +2,7 @@
 #include <patchfem/app/report.h>
 #include <patchfem/base/commit.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/write_file.h>
 
 #include <deal.II/base/convergence_table.h>
 
@@ -9,26 +10,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iomanip>
-#include <regex>
+#include <sstream>
 
 namespace PatchFEM
 {
   using nlohmann::json;
-
-  void write_file(const std::string &name, const std::function<void(std::ostream &)> &write)
-  {
-    const std::string temporary = name + ".part";
-    std::ofstream     out(temporary);
-    write(out);
-    out.close();
-    if (!out || std::rename(temporary.c_str(), name.c_str()) != 0)
-    {
-      std::remove(temporary.c_str());
-      throw Error("The file " + name + " cannot be written; is the disk full or the folder read-only?");
-    }
-  }
 
   namespace
   {
@@ -183,6 +170,14 @@ namespace PatchFEM
             << std::setprecision(6) << std::endl;
     }
 
+    /** By way of a string: deal.II throws if it cannot write, where a report ends with a sentence. */
+    void print(const dealii::TableHandler &table, std::ostream &out)
+    {
+      std::ostringstream text;
+      table.write_text(text, dealii::TableHandler::org_mode_table);
+      out << text.str();
+    }
+
     void print_hierarchy(const AMGReport &amg, std::ostream &out)
     {
       dealii::TableHandler table;
@@ -215,39 +210,46 @@ namespace PatchFEM
       out << "Levels of the preconditioner (sizes: least/mean/most), operator complexity " << std::fixed
           << std::setprecision(3) << amg.operator_complexity << ", grid complexity " << amg.grid_complexity << ":\n"
           << std::defaultfloat << std::setprecision(6);
-      table.write_text(out, dealii::TableHandler::org_mode_table);
-    }
-
-    /** Removes `report.json`, `solution.pvd`, `solution-3.vtu`, `solution-3.pvtu` and its pieces `solution-3.0001.vtu`. */
-    void remove_results(const std::string &folder, std::error_code &failure)
-    {
-      namespace fs = std::filesystem;
-      const std::regex      own("(report\\.json|solution\\.pvd|solution-[0-9]+(\\.[0-9]+)?\\.p?vtu)(\\.part)?");
-      std::vector<fs::path> files;
-      for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure))
-        if (std::regex_match(entry->path().filename().string(), own) && !entry->is_directory())
-          files.push_back(entry->path());
-      for (std::size_t i = 0; !failure && i < files.size(); ++i)
-        fs::remove(files[i], failure);
+      print(table, out);
     }
   } // namespace
 
-  RunReport::RunReport(const std::string &application, const std::string &folder, const MPI_Comm communicator)
+  RunReport::RunReport(const std::string &application, OutputFolder &folder, const MPI_Comm communicator)
       : application(application), folder(folder), communicator(communicator),
         writes(dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
-  {}
-
-  void RunReport::start(const std::string &further_file)
   {
+    if (!writes || folder.name().empty())
+      return;
+    // One that cannot be read has nothing to keep, and one without cycles has no results but may know whose there are.
+    std::ifstream in(folder.path("report.json"));
+    const json    report = json::parse(in, nullptr, false);
+    if (report.is_object())
+      earlier = report.value("cycles", json::array()).empty() ? report.value("earlier", json()) : report;
+  }
+
+  void RunReport::start(const std::string &parameters_, const std::string &export_name_)
+  {
+    folder.make();
+    if (writes)
+      folder.remove_unfinished();
+    parameters  = parameters_;
+    export_name = export_name_;
+    started     = true;
+    write();
+    MPI_Barrier(communicator);
+  }
+
+  void RunReport::begin()
+  {
+    if (begun)
+      return;
+    begun = true;
     if (writes)
     {
-      std::error_code failure;
-      remove_results(folder, failure);
-      if (!failure && !further_file.empty() && !std::filesystem::is_directory(further_file))
-        std::filesystem::remove(further_file, failure);
-      require(!failure, "Results of an earlier run in " + folder + " cannot be removed (" + failure.message() +
-                            "); choose another folder with --output.");
+      folder.remove_results(export_name);
+      write_file(folder.path("parameters.prm"), [&](std::ostream &out) { out << parameters; });
     }
+    earlier = json();
     write();
     MPI_Barrier(communicator);
   }
@@ -256,6 +258,7 @@ namespace PatchFEM
   {
     const std::string bad = key_not_finite(cycle_to_json(cycle));
     require(bad.empty(), "The result" + bad + " is not finite; choose other units, in which it is not out of range.");
+    begin();
     cycles.push_back(cycle);
     write();
   }
@@ -270,8 +273,10 @@ namespace PatchFEM
   {
     try
     {
-      error = message;
-      write();
+      error    = message;
+      finished = false;
+      if (started || (!folder.name().empty() && std::filesystem::exists(folder.path("report.json"))))
+        write();
     }
     catch (const std::exception &)
     {
@@ -292,8 +297,9 @@ namespace PatchFEM
                          {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
                          {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
                          {"commit", commit()},
-                         {"cycles", list}};
-    write_file(folder + "/report.json",
+                         {"cycles", list},
+                         {"earlier", earlier}};
+    write_file(folder.path("report.json"),
                [&](std::ostream &out) { out << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n'; });
   }
 
@@ -361,7 +367,7 @@ namespace PatchFEM
       add_row(ours[s].first, ours[s].second, cycle.baseline ? baseline[s].second : std::nullopt);
     add_row("total", cycle.path.seconds.total(),
             cycle.baseline ? std::optional<double>(cycle.baseline->seconds.total()) : std::nullopt);
-    table.write_text(out, dealii::TableHandler::org_mode_table);
+    print(table, out);
     if (cycle.path.product_bytes && cycle.n_dofs > 0)
       out << "Matrix: " << cycle.path.format_choice << "; a product moves " << std::setprecision(3)
           << *cycle.path.product_bytes / static_cast<double>(cycle.n_dofs) << " bytes per unknown"
@@ -404,6 +410,6 @@ namespace PatchFEM
                                            dealii::ConvergenceTable::reduction_rate_log2, dim);
       }
     }
-    table.write_text(out, dealii::TableHandler::org_mode_table);
+    print(table, out);
   }
 } // namespace PatchFEM

@@ -124,7 +124,7 @@ patchfem_run_case(bad.free_rotation elasticity ${elasticity} ERROR "holds rotati
 
 # Solver
 patchfem_run_case(bad.no_convergence laplace ${laplace} SET "Solver/Maximum iterations=3" ERROR "Conjugate gradients did not reach .* in 3 steps"
-                  STALE report.json solution.pvd solution-2.vtu solution-12.pvtu solution-12.0003.vtu solution-1.vtu.part)
+                  STALE report.json solution-1.vtu.part KEPT solution.pvd solution-2.vtu)
 
 # Single precision says so where it is too short: a tolerance below its rounding, and a matrix that is ill conditioned.
 patchfem_run_case(bad.single_tolerance laplace ${laplace} SET "Precision=single"

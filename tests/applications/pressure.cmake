@@ -52,9 +52,7 @@ patchfem_run_case(pressure.unit_cells pressure_poisson ${pressure}/closed_box.pr
 patchfem_run_case(pressure.export pressure_poisson ${pressure}/pores.prm SET "Backend=host" "Export system=system.bin" FILES system.bin)
 # A run takes away what the one before has left in the folder, and is the only one in the report.
 patchfem_run_case(pressure.again pressure_poisson ${pressure}/closed_box.prm SET "Backend=host" "Output/Pictures=none" "Export system=system.bin"
-                  STALE report.json solution.pvd solution-0.vtu solution-7.vtu system.bin)
-patchfem_run_case(pressure.export_elsewhere pressure_poisson ${pressure}/closed_box.prm FILES ../pressure_elsewhere.bin
-                  SET "Backend=host" "Output/Pictures=none" "Export system=${CMAKE_CURRENT_BINARY_DIR}/out/pressure_elsewhere.bin")
+                  STALE report.json solution.pvd solution-0.vtu solution-7.vtu SHELL "\"$0\" \"$@\"" FILES system.bin)
 
 # Memory of a back end, forecast and counted.
 foreach(preconditioner jacobi chebyshev ssor incomplete_cholesky amg)

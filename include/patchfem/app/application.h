@@ -24,20 +24,25 @@ namespace PatchFEM
     /** @return the section `Output`, whose folder is then made certain. */
     virtual OutputParameters &parse_parameters(dealii::ParameterHandler &prm) = 0;
 
-    /** The file that `Export system` names, with its folder; empty for none. */
-    virtual std::string export_file() const = 0;
+    /** The file in the folder of results that `Export system` names; empty for none. */
+    virtual std::string export_name() const = 0;
+
+    /** The file that the run reads beside those of parameters, which are in @p directory; empty for none. */
+    virtual std::string input_file(const std::string &directory) const = 0;
 
     /**
      * @param directory Of the parameter file, where files that it names are looked for.
-     * @param report Gets a cycle at a time. Started before and finished after.
+     * @param report Is told to begin() before the first result is written and gets a cycle at a time. Started before
+     * and finished after.
      */
     virtual void run(const std::string &directory, RunReport &report, MPI_Comm communicator) = 0;
   };
 
   /**
    * The main function of a program: starts MPI, reads the command line and the parameter file, runs the application and
-   * turns errors into one sentence on standard error.
-   * @return the exit code, 0 if and only if the run was completed.
+   * turns errors into one sentence on standard error. What becomes of the results of an earlier run in the same folder is
+   * with RunReport.
+   * @return the exit code, 0 if and only if the run was completed and said so on standard output.
    */
   int application_main(int argc, char **argv, Application &application);
 

@@ -27,14 +27,14 @@ namespace PatchFEM
     std::string backend;
     std::string precision; ///< auto, double, single or mixed
     std::string baseline;
-    std::string export_system; ///< file name, empty for none
+    std::string export_system; ///< name of a file in the folder of results, empty for none
     Constants   constants;
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);
 
-    /** Where `export_system` is, which may be absolute or relative to @p folder; empty for none. */
-    std::string export_file(const std::string &folder) const;
+    /** `export_system` with the folder of results. */
+    std::string export_file(const std::string &folder) const { return folder + "/" + export_system; }
   };
 
   /** Section `Finite element`. */
@@ -164,6 +164,12 @@ namespace PatchFEM
    * @return the file and those that it includes.
    */
   std::vector<std::string> read_parameters(const CommandLine &command_line, dealii::ParameterHandler &prm);
+
+  /**
+   * Where the results go: what the option --output says, else the entry Output/Folder, else output/NAME. Does not look at
+   * other entries, which may have mistakes; empty if those of the file keep it from being read so far.
+   */
+  std::string find_output_folder(const CommandLine &command_line);
 } // namespace PatchFEM
 
 #endif

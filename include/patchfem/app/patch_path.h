@@ -6,6 +6,8 @@
 #include <patchfem/app/system_assembler.h>
 #include <patchfem/lac/format_model.h>
 
+#include <functional>
+
 namespace PatchFEM
 {
   /**
@@ -16,16 +18,18 @@ namespace PatchFEM
   class PatchPath : public LinearSystemPath<dim>
   {
   public:
+    using FileName = std::function<std::string()>;
+
     /**
      * Throws Error if there is no such back end. @p precision is auto, double, single or, where the preconditioner has
-     * that form, mixed. @p solver.preconditioner is any but ml. A system is written to @p export_file unless that
-     * is empty. With @p aggregates the report holds the aggregates of multigrid.
+     * that form, mixed. @p solver.preconditioner is any but ml. A system is written to the file that @p export_file
+     * names when it is there, unless that is empty. With @p aggregates the report holds the aggregates of multigrid.
      */
     PatchPath(const Backend            &backend,
               const std::string        &precision,
               const SolverParameters   &solver,
               const AssemblyParameters &assembly,
-              const std::string        &export_file,
+              const FileName           &export_file,
               bool                      aggregates,
               Progress                 &progress);
 
@@ -50,7 +54,7 @@ namespace PatchFEM
     const std::string        asked_precision;
     const SolverParameters   asked_solver;
     const AssemblyParameters assembly;
-    const std::string        export_file;
+    const FileName           export_file;
     const bool               aggregates;
     Progress                &progress;
 

@@ -3,6 +3,7 @@
 #define patchfem_app_report_h
 
 #include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/output_folder.h>
 
 #include <nlohmann/json.hpp>
 
@@ -40,19 +41,29 @@ namespace PatchFEM
   };
 
   /**
-   * The run as `report.json` and as tables. Only one rank writes. The file is there from the start, with `finished` false
-   * until finish(), so that a run that was stopped does not look like one that is complete.
+   * The run as `report.json` and as tables. Only one rank writes. The file is always about the last run that was asked
+   * for: `finished` is false from start() until finish(), so that a run that was stopped does not look like one that is
+   * complete, and `error` says why it failed. Results of an earlier run stay until this one has some to put in their
+   * place, which is when begin() removes them; until then, and in the end if a run fails before it has any, `earlier` is
+   * the report of the run that they are of.
    */
   class RunReport
   {
   public:
-    RunReport(const std::string &application, const std::string &folder, MPI_Comm communicator);
+    /** @param folder Is to live as long as this. */
+    RunReport(const std::string &application, OutputFolder &folder, MPI_Comm communicator);
 
     /**
-     * Removes report and pictures that an earlier run left in the folder, and @p further_file if it is not empty, and
-     * writes a report without cycles. All ranks call it.
+     * Makes the folder and writes a report without cycles. @p parameters is what `parameters.prm` is to hold, @p
+     * export_name the file of `Export system`, empty for none. All ranks call it.
      */
-    void start(const std::string &further_file);
+    void start(const std::string &parameters, const std::string &export_name);
+
+    /**
+     * The first result is about to be written: removes those of an earlier run and writes `parameters.prm`. All ranks
+     * call it; does nothing when called again.
+     */
+    void begin();
 
     /**
      * Adds a cycle and writes the report, under a temporary name first, so that nothing of a run is lost. Throws Error, and
@@ -63,7 +74,10 @@ namespace PatchFEM
     /** The run was completed. */
     void finish();
 
-    /** The run ended by the error @p message, which the report then has if it can still be written. */
+    /**
+     * The run ended by the error @p message, which the report then has if it can be written. Before start() only where
+     * there is a report already, since what is wrong may be the folder.
+     */
     void fail(const std::string &message) noexcept;
 
     /** One line about the last cycle. */
@@ -77,18 +91,17 @@ namespace PatchFEM
 
   private:
     const std::string        application;
-    const std::string        folder;
+    OutputFolder            &folder;
     const MPI_Comm           communicator;
     const bool               writes;
+    std::string              parameters, export_name;
     std::vector<CycleReport> cycles;
-    bool                     finished = false;
+    nlohmann::json           earlier; ///< the report of results that are still in the folder
+    bool                     started = false, begun = false, finished = false;
     std::string              error; ///< empty for none
 
     void write() const;
   };
-
-  /** Writes a whole file under a temporary name and renames it. Throws Error if that fails. */
-  void write_file(const std::string &name, const std::function<void(std::ostream &)> &write);
 } // namespace PatchFEM
 
 #endif
