@@ -369,9 +369,14 @@ namespace PatchFEM
         std::vector<double> other;
         result.baseline = solve_with_trilinos(fields.grid(), fields.labels(), widened(rhs.copy_to_host()), parts,
                                               solver, progress, other);
-        const std::vector<double> own = widened(x.copy_to_host());
+        const std::vector<double> own     = widened(x.copy_to_host());
+        double                    largest = 0.;
         for (std::size_t i = 0; i < own.size(); ++i)
+        {
           result.max_difference = std::max(result.max_difference, std::abs(own[i] - other[i]));
+          largest               = std::max(largest, std::abs(other[i]));
+        }
+        result.relative_difference = largest > 0. ? result.max_difference / largest : result.max_difference;
       }
 
       void export_system()

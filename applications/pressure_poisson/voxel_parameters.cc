@@ -126,8 +126,8 @@ namespace PatchFEM
 
     require(general.backend != "trilinos", "Backend = trilinos does not know voxels; choose host, cuda or auto, and "
                                            "Baseline = trilinos_jacobi or trilinos_ml to compare.");
-    require(general.baseline != "petsc_boomeramg",
-            "Baseline = petsc_boomeramg does not know voxels; choose trilinos_jacobi, trilinos_ml or none.");
+    require(general.baseline != "petsc_boomeramg" && general.baseline != "umfpack",
+            "Baseline = " + general.baseline + " does not know voxels; choose trilinos_jacobi, trilinos_ml or none.");
     require(!output.aggregates, "Output/Aggregates is for finite elements; pictures of voxels do not show them.");
     require(!solver.check, "Solver/Check is for finite elements; here every step says what divergence it leaves.");
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/direct_path.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
@@ -146,6 +147,8 @@ namespace PatchFEM
     path                        = make_path(parameters.general.backend, parameters.solver.preconditioner);
     if (parameters.general.baseline == "petsc_boomeramg")
       baseline = make_petsc_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress);
+    else if (parameters.general.baseline == "umfpack")
+      baseline = make_direct_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress, communicator);
     else if (parameters.general.baseline != "none")
       baseline = make_path("trilinos", parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi");
   }
@@ -413,8 +416,10 @@ namespace PatchFEM
       remove_free_modes(discretisation, other);
       require_finite(other, communicator, "The baseline's solution");
       compute_errors(other, cycle.baseline_errors);
+      const double largest = other.linfty_norm();
       other -= solution;
-      cycle.max_difference = other.linfty_norm();
+      cycle.max_difference      = other.linfty_norm();
+      cycle.relative_difference = largest > 0. ? cycle.max_difference / largest : cycle.max_difference;
     }
   }
 

@@ -141,8 +141,9 @@ namespace PatchFEM
       entry["projection"] = projection_to_json(cycle.projection);
       if (cycle.baseline)
       {
-        entry["baseline"]                   = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
-        entry["baseline"]["max_difference"] = cycle.max_difference;
+        entry["baseline"]                        = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
+        entry["baseline"]["max_difference"]      = cycle.max_difference;
+        entry["baseline"]["relative_difference"] = cycle.relative_difference;
       }
       return entry;
     }
@@ -378,7 +379,8 @@ namespace PatchFEM
       out << "Iterations " << cycle.path.n_iterations << " and " << cycle.baseline->n_iterations
           << ", relative residuals " << std::scientific << std::setprecision(2) << cycle.path.relative_residual
           << " and " << cycle.baseline->relative_residual << ", largest difference of the solutions "
-          << cycle.max_difference << std::defaultfloat << std::setprecision(6) << '\n';
+          << cycle.max_difference << ", relative to the largest value " << cycle.relative_difference
+          << std::defaultfloat << std::setprecision(6) << '\n';
   }
 
   void RunReport::print_convergence(std::ostream &out, const unsigned int dim, const bool adaptive) const

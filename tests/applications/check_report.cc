@@ -10,7 +10,8 @@
 // max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N, sorting_window=N and last_iterations=N, at most, are of the last cycle, and
 // min_L2=E is the least error. stopped_at_rounding=true|false is said of the last cycle's solution, baseline_stopped_at_rounding
 // of its baseline's, and max_backward_error=E bounds the normwise backward errors of both; max_residual=E bounds the relative
-// residual of every solve that was not stopped at rounding. max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
+// residual of every solve that was not stopped at rounding. max_relative_difference=E bounds, for every cycle, the largest difference to
+// the baseline over the largest value of its solution. preconditioner=NAME is that of the last cycle. max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -215,6 +216,12 @@ namespace
           if (!path.is_null() && path["stopped_at_rounding"] == false)
             check(path["relative_residual"] <= std::stod(value), seen(path["relative_residual"]));
     }
+    else if (key == "max_relative_difference")
+      for (const auto &cycle : cycles)
+        check(!cycle["baseline"].is_null() && cycle["baseline"]["relative_difference"].get<double>() <= std::stod(value),
+              seen(cycle["baseline"].is_null() ? cycle["baseline"] : cycle["baseline"]["relative_difference"]));
+    else if (key == "preconditioner")
+      check(last["preconditioner"] == value, seen(last["preconditioner"]));
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));

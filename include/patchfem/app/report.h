@@ -38,6 +38,7 @@ namespace PatchFEM
     std::optional<Errors>                 baseline_errors;
     std::optional<ProjectionReport>       projection;
     double                                max_difference = 0.; ///< of the two solutions, largest over all unknowns
+    double relative_difference = 0.; ///< that over the largest absolute value of the baseline's, if that is not 0
   };
 
   /**
