@@ -325,19 +325,22 @@ namespace PatchFEM
       // the matrix up to twenty, whose values are there in stretches, beside a second copy of the prolongator's. Before
       // that there is the graph of the nodes, then rows of the patterns before their lengths are known. Coarser levels add
       // a few per cent, or with small aggregates as much as the finest.
-      const std::size_t n_modes = preconditioner.n_modes;
-      const std::size_t block   = n_comp * n_modes * inner_size + sizeof(int);
-      const std::size_t stretch = std::max<std::size_t>(n_values * inner_size / 3, std::size_t(64) << 20);
-      const std::size_t product = std::min(20 * n_nodes * block, stretch) + 7 * n_nodes * block;
-      const std::size_t graph = n_blocks * 12, rows = 32 * n_nodes * sizeof(int);
+      const std::size_t n_modes    = preconditioner.n_modes;
+      const std::size_t level_size = preconditioner.fallback ? number_size : inner_size;
+      const std::size_t block      = n_comp * n_modes * level_size + sizeof(int);
+      const std::size_t stretch    = std::max<std::size_t>(n_values * level_size / 3, std::size_t(64) << 20);
+      const std::size_t product    = std::min(20 * n_nodes * block, stretch) + 7 * n_nodes * block;
+      // Positions and the short edges of stretched cells, with weights.
+      const std::size_t graph = n_blocks * (12 + 8) + n_nodes * (2 * 24 + 16), rows = 32 * n_nodes * sizeof(int);
       const std::size_t pattern = n_nodes * (27 * sizeof(int) + 2 * sizeof(std::int64_t));
       // Patches of large blocks have few nodes, so that much of their slices is padding.
       const std::size_t patches =
           static_cast<std::size_t>((n_comp > 1 ? 1.6 : 1.1) * in_blocks(inner_size)) + n_nodes * 32;
       const std::size_t levels = 14 * n_nodes * block + 2 * n_dofs * n_modes * sizeof(double) +
-                                 4 * n_dofs * inner_size + pattern + std::max({product, graph, rows}) +
+                                 4 * n_dofs * level_size + (preconditioner.fallback ? 4 * n_dofs * inner_size : 0) +
+                                 n_nodes * 24 + pattern + std::max({product, graph, rows}) +
                                  (preconditioner.on_patches ? patches : 0) +
-                                 (preconditioner.many_coarse ? in_blocks(inner_size) : 0);
+                                 (preconditioner.many_coarse || preconditioner.fallback ? in_blocks(level_size) : 0);
       // Where aggregates are few, the device sums their rows in parts, [part][coarse block], in double; the next level has up
       // to 10 or 27 blocks a row, and more than twice as many where aggregates are small. Aggregates have 15 to 40 nodes in
       // space.
@@ -349,9 +352,9 @@ namespace PatchFEM
         const std::size_t row      = width * n_modes * n_modes * sizeof(double);
         parts                      = n == 1 ? 0 : std::min<std::size_t>(n * n_coarse, 8192) * row;
       });
-      result.preconditioner =
-          parts + (mixed ? copy : 0) +
-          (csr && mixed ? std::max(in_blocks(number_size), levels) : (csr ? in_blocks(number_size) : 0) + levels);
+      result.preconditioner = parts + (mixed ? copy : 0) +
+                              (csr && mixed && !preconditioner.fallback ? std::max(in_blocks(number_size), levels)
+                                                                        : (csr ? in_blocks(number_size) : 0) + levels);
     }
     return result;
   }

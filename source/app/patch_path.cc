@@ -263,6 +263,7 @@ namespace PatchFEM
     ElementTables tables;
     SystemFields  fields;
     double        load        = 0.;
+    std::size_t   in_double   = 0; // memory if levels turn out to be too hard for single precision
     auto          batches     = std::make_shared<ElementBatches>();
     report.seconds.extraction = timed(MPI_COMM_SELF, progress, "extraction from deal.II", [&] {
       ExtractionData<dim> data;
@@ -282,7 +283,8 @@ namespace PatchFEM
       preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
       preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
       preconditioner.many_coarse = solver.aggregation.aggregate_distance == 1;
-      const auto forecast_with   = [&](const bool convert) {
+      const auto forecast_with   = [&](const bool convert, const bool fallback) {
+        preconditioner.fallback = fallback;
         MemoryForecast result =
             forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
                               sizeof(Number), preconditioner, convert);
@@ -293,13 +295,15 @@ namespace PatchFEM
           result.solver += 3 * discretisation.dof_handler->n_dofs() * sizeof(Number);
         return result;
       };
-      MemoryForecast forecast = forecast_with(true);
+      MemoryForecast forecast = forecast_with(true, false);
       conversion              = forecast.peak() <= backend.free_memory();
       if (!conversion && assembly.format == "auto")
-        forecast = forecast_with(false);
+        forecast = forecast_with(false, false);
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
+      if (kind == Kind::multigrid && precision == "mixed")
+        in_double = forecast_with(conversion || assembly.format != "auto", true).peak();
       batches->reinit(backend, tables,
                       ElementBatches::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
       backend.synchronize();
@@ -337,6 +341,8 @@ namespace PatchFEM
     report.product_bytes  = choice.bytes;
     report.sorting_window = batches->sorting_window();
     solve_with<Number>(choice.format, *system, discretisation, physics, load, report);
+    if (report.device_forecast && report.amg && !report.amg->fallback.empty())
+      report.device_forecast = in_double;
 
     dof_indices           = batches->dof_indices().to_vector();
     report.backend        = backend.name();

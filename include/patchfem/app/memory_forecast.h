@@ -46,6 +46,7 @@ namespace PatchFEM
     int         n_modes     = 0;              ///< of multigrid's near-null space
     bool        on_patches  = false;          ///< whether its smoother takes another copy of each level
     bool        many_coarse = false;          ///< whether aggregates are so small that coarse levels count
+    bool        fallback    = false;          ///< whether levels are in double beside values in number_size
   };
 
   /**
