@@ -91,7 +91,7 @@ namespace PatchFEM
   namespace
   {
     /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
-    constexpr double least_stretched_share = 0.01;
+    constexpr double least_stretched_share = 0.05;
   } // namespace
 
   bool find_short_edges(

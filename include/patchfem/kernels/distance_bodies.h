@@ -41,17 +41,18 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
-        double nearest = 0.;
+        double nearest = 0., farthest = 0.;
         for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
         {
           const double d = at.squared_distance(i, graph.neighbours[e]);
           nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
+          farthest       = d > farthest ? d : farthest;
         }
-        int n_near = 0;
-        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-          n_near += at.squared_distance(i, graph.neighbours[e]) <= factor * nearest;
+        int n_far = 0;
+        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1] && farthest > factor * nearest; ++e)
+          n_far += at.squared_distance(i, graph.neighbours[e]) > factor * nearest;
         least[i]     = nearest;
-        stretched[i] = 2 * n_near < graph.offsets[i + 1] - graph.offsets[i];
+        stretched[i] = 2 * n_far > graph.offsets[i + 1] - graph.offsets[i];
       }
     };
 

@@ -66,7 +66,7 @@ namespace PatchFEM
    * that to a node's nearest neighbour, with their weights. Entries of a matrix on stretched cells may tell nothing of
    * their shape, as on needles of trilinear hexahedra; positions always do. @p points is [node][dim].
    *
-   * Returns false, and leaves @p result alone, if these are all edges, or if less than 1 % of the nodes have most of their
+   * Returns false, and leaves @p result alone, if these are all edges, or if less than 5 % of the nodes have most of their
    * neighbours farther away than @p factor times the nearest: cells of random shape are no reason to leave edges out.
    */
   bool find_short_edges(const Adjacency &graph, int dim, const Array<double> &points, double factor, Adjacency &result);
