@@ -242,7 +242,7 @@ subsection Refinement
 end
 
 subsection Material
-  set Coefficient = 0: b/3
+  set Coefficient = b/3
 end
 
 subsection Boundary conditions

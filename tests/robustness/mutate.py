@@ -51,7 +51,14 @@ VALUES = WORDS + ["true", "none", "auto", "host", "trilinos", "cuda", "emulated_
 # Entries that do not change the solution u = x, whatever they say.
 HARMLESS = {"Backend", "Precision", "Degree", "Mapping degree", "Cycles", "Strategy", "Refine fraction", "Format",
             "Sorting window", "Maximum iterations", "Preconditioner", "Smoother", "Sweeps", "Global refinements",
-            "Coarse refinements", "Simplices", "Pictures"}
+            "Coarse refinements", "Simplices", "Pictures", "Quadrature points"}
+# What there is to choose, so that not all changes are refused.
+CHOICES = {"Backend": "host emulated_device trilinos auto", "Precision": "double mixed single auto", "Degree": "1 2 3 4",
+           "Mapping degree": "1 2 3", "Cycles": "1 2 3", "Strategy": "global adaptive", "Refine fraction": "0 0.1 1",
+           "Quadrature points": "3 5 10", "Format": "auto csr sell bell sliced_ellpack symmetric ellpack coo hybrid", "Sorting window": "1 2 auto",
+           "Maximum iterations": "1 100 2147483647", "Simplices": "none kuhn dealii", "Global refinements": "0 1 2",
+           "Preconditioner": "none jacobi block_jacobi neumann least_squares chebyshev ssor incomplete_cholesky amg",
+           "Smoother": "chebyshev jacobi l1_jacobi patch", "Sweeps": "1 2 3", "Coarse refinements": "0 1", "Pictures": "none last all"}
 # A run with a large number here is long and not wrong.
 LONG = {"Cycles", "Global refinements", "Coarse refinements", "Generator arguments"}
 
@@ -158,18 +165,20 @@ def mutate_geometry(rng, mesh):
     return way
 
 
-def mesh_case(rng, kind):
+def mesh_case(rng, kind, change):
     writer, suffix = inputs.MESH_FORMATS[kind]
     dim, simplices = rng.choice([2, 3]), rng.random() < 0.5
     mesh = inputs.Mesh(rng, dim, simplices, rng.choice([2, 3]) if dim == 2 else 2)
     seed_of_writer = rng.randrange(1 << 30)
     ids = sorted({i for _, i in mesh.faces})
     name = {(2, True): "triangles", (2, False): "quadrilaterals", (3, True): "tetrahedra", (3, False): "hexahedra"}
-    line = f"{len(mesh.cells)} {name[dim, simplices]}, materials 1 2, boundary ids {inputs.numbers(ids)}"
     n_cells, must_refuse = len(mesh.cells), False
     # Without counts there is nothing that data could be held against.
     counted = kind != "abaqus"
-    if rng.random() < 0.3:
+    line = f"{n_cells} {name[dim, simplices]}, materials 1 2, boundary ids {inputs.numbers(ids)}" if counted else None
+    if not change:
+        way, data = "nothing", ("\n".join(writer(mesh, rng)) + "\n").encode()
+    elif rng.random() < 0.3:
         way = mutate_geometry(rng, mesh)
         measure = mesh.total_measure()
         must_refuse = way == "twice" or (way in ("move", "copy", "swap in cell") and measure is not None and measure > 1 + 1e-9)
@@ -177,20 +186,21 @@ def mesh_case(rng, kind):
         data = ("\n".join(writer(mesh, random.Random(seed_of_writer))) + "\n").encode()
     else:
         way, data, alters = mutate_lines(rng, writer(mesh, random.Random(seed_of_writer)))
-        line = None if alters or not counted else line
+        line = None if alters else line
     files = {"case.prm": inputs.LAPLACE.format(dimension=dim, file="mesh" + suffix).encode(), "mesh" + suffix: data}
     return Case(kind, files, "", True, n_cells if counted else None, line, must_refuse, way)
 
 
-def parameter_case(rng, kind):
+def parameter_case(rng, kind, change):
     text, changed = inputs.PARAMETERS, []
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+    for _ in range(rng.choice([1, 1, 1, 2, 3]) if change else 0):
         lines = text.split("\n")[:-1]
         if rng.random() < 0.75:
             i = rng.choice([i for i, line in enumerate(lines) if "=" in line] or [0])
             name, _, old = lines[i].partition("=")
             entry = name.replace("set", "", 1).strip()
             values = VALUES + ([changed_word(rng, old.strip())] * 40 if old.strip() else [])
+            values += CHOICES.get(entry, "").split() * (len(values) // 4)
             if entry in LONG:
                 values = [v for v in values if not re.search(r"\d{2}|[4-9]|e", v)]
             lines[i] = name + "= " + rng.choice(values)
@@ -211,10 +221,12 @@ def parameter_case(rng, kind):
     return Case(kind, {"case.prm": data}, "", set(changed) <= HARMLESS, None, None, False, ", ".join(changed))
 
 
-def voxel_case(rng, kind):
+def voxel_case(rng, kind, change):
     data = inputs.voxels(rng)
     head, _, labels = data.partition(b"default\n")
-    if b"BINARY" in data:
+    if not change:
+        way = "nothing"
+    elif b"BINARY" in data:
         way, head, _ = mutate_lines(rng, head.decode().split("\n")[:-1] + ["LOOKUP_TABLE default"])
         if way not in ("truncate", "concatenate", "append"):
             data = head + (labels if rng.random() < 0.8 else labels[:rng.randrange(len(labels))])
@@ -283,9 +295,9 @@ def classify(case, name, code, out, err, folder):
 MAKERS = dict({kind: mesh_case for kind in inputs.MESH_FORMATS}, parameters=parameter_case, voxels=voxel_case)
 
 
-def run_case(options, kind, seed):
-    """One case in a folder of its own: (kind, seed, result)."""
-    case = MAKERS[kind](random.Random(f"{kind} {seed}"), kind)
+def run_case(options, kind, seed, change=True):
+    """One case in a folder of its own: (kind, seed, result, standard error). Without a change it has to be ok."""
+    case = MAKERS[kind](random.Random(f"{kind} {seed}"), kind, change)
     program = options.program if not case.program else options.program.with_name(case.program)
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"mutate-{kind}-"))
     for name, data in case.files.items():
@@ -305,6 +317,8 @@ def run_case(options, kind, seed):
         result = "hang: no end within the time limit"
     if digest(folder, case.files) != before:
         result = "input: files were changed"
+    if not change and result == "refused":
+        result = "unchanged: refused"
     if result not in ("ok", "refused"):
         kept = options.keep / f"{kind}-{seed}"
         shutil.rmtree(kept, ignore_errors=True)
@@ -322,7 +336,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.format(kinds=", ".join(KINDS)),
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="the cases are those of seed, seed + 1, ...")
-    parser.add_argument("--count", type=int, default=20, help="cases of each kind")
+    parser.add_argument("--count", type=int, default=20, help="cases of each kind, beside one that is not changed")
     parser.add_argument("--kind", action="append", choices=KINDS, help="may be given several times; all of them by default")
     parser.add_argument("--program", type=pathlib.Path, default=pathlib.Path("build/applications/laplace"))
     parser.add_argument("--jobs", type=int, default=1)
@@ -338,7 +352,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for kind in options.kind or KINDS:
             results = collections.Counter()
-            cases = [pool.submit(run_case, options, kind, options.seed + i) for i in range(options.count)]
+            cases = [pool.submit(run_case, options, kind, options.seed, False)]
+            cases += [pool.submit(run_case, options, kind, options.seed + i) for i in range(options.count)]
             for case in concurrent.futures.as_completed(cases):
                 _, seed, result, err = case.result()
                 results[result.partition(":")[0]] += 1
