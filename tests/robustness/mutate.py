@@ -304,7 +304,8 @@ def run_case(options, kind, seed, change=True):
         (folder / name).write_bytes(data)
     before = digest(folder, case.files)
     command = [str(program), "case.prm", "--output", "out"]
-    process = subprocess.Popen(limited(command, options.memory, options.time), cwd=folder, env=ENVIRONMENT,
+    # Without a daemon, Open MPI's processes would share one folder of temporary files and remove it for each other.
+    process = subprocess.Popen(limited(command, options.memory, options.time), cwd=folder, env=dict(ENVIRONMENT, TMPDIR=str(folder)),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
         out, err = (text.decode(errors="replace") for text in process.communicate(timeout=10 * options.time))
