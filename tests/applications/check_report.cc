@@ -218,7 +218,8 @@ namespace
     }
     else if (key == "max_relative_difference")
       for (const auto &cycle : cycles)
-        check(!cycle["baseline"].is_null() && cycle["baseline"]["relative_difference"].get<double>() <= std::stod(value),
+        check(!cycle["baseline"].is_null() &&
+                  cycle["baseline"]["relative_difference"].get<double>() <= std::stod(value),
               seen(cycle["baseline"].is_null() ? cycle["baseline"] : cycle["baseline"]["relative_difference"]));
     else if (key == "preconditioner")
       check(last["preconditioner"] == value, seen(last["preconditioner"]));
