@@ -298,7 +298,7 @@ namespace PatchFEM
     result.history.assign(1, residual_of(0) / scale);
     result.tolerance  = std::max(control.tolerance, control.reduction * result.history[0]);
     scalars.tolerance = result.tolerance * scale;
-    if (result.history[0] <= result.tolerance)
+    if (scalars.status != CGStatus::residual_not_finite && result.history[0] <= result.tolerance)
       scalars.status = CGStatus::converged;
     send(scalars);
 

@@ -158,7 +158,10 @@ namespace PatchFEM
     catch (const NotPositiveDefinite &)
     {}
     if (single == Single::none)
+    {
+      levels.smooth_finest_unrounded();
       single_matrix = SlicedEllpackMatrix<float>();
+    }
   }
 
   template <typename Number>

@@ -33,7 +33,8 @@ namespace PatchFEM
 
     /**
      * *largest = max_i |b - A x|_i / (|A| |x| + |b|)_i over rows whose denominator is not 0 (Oettli and Prager 1964), as
-     * the bits of a double: those of numbers that are not negative are in the order of the numbers. 0 before.
+     * the bits of a double: those of numbers that are not negative are in the order of the numbers, and those of one that is
+     * not a number come after them. 0 before.
      */
     template <typename View, typename Number>
     struct ComponentwiseErrorBody
@@ -51,7 +52,7 @@ namespace PatchFEM
           residual -= term;
           size += term < 0. ? -term : term;
         });
-        if (!(size > 0.))
+        if (size == 0.)
           return;
         const double  error = (residual < 0. ? -residual : residual) / size;
         std::uint64_t bits  = 0;

@@ -74,6 +74,9 @@ namespace PatchFEM
      */
     void smooth_finest_with(const SlicedEllpackMatrix<float> &A);
 
+    /** The finest level is in fp64 again, as the others are, also after smooth_finest_with() threw. */
+    void smooth_finest_unrounded() { single_finest.reset(); }
+
     /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
 
