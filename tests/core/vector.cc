@@ -99,6 +99,40 @@ TEST_P(VectorTest, SumsRepeatForAnyNumberOfThreads)
   omp_set_num_threads(threads);
 }
 
+TEST_P(VectorTest, LengthsNeitherOverflowNorVanish)
+{
+  const auto length = [&](const std::vector<double> &values) { return Vector<double>(backend(), values).l2_norm(); };
+  // 3 : 4 : 5 in units of powers of two is exact to the last bit, but for the smallest numbers.
+  for (const int exponent : {0,    300,  449,  450,  451,  511,  512,  700,  1000,  1021,  -300,
+                             -449, -450, -451, -511, -512, -537, -538, -700, -1000, -1022, -1074})
+    EXPECT_EQ(length({std::ldexp(3., exponent), 0., std::ldexp(-4., exponent)}), std::ldexp(5., exponent)) << exponent;
+  EXPECT_DOUBLE_EQ(length({1e200}), 1e200);
+  EXPECT_DOUBLE_EQ(length({1e-200, 1e-200, 1e-200, 1e-200}), 2e-200);
+  EXPECT_DOUBLE_EQ(length({-1e308, 1e308}), std::sqrt(2.) * 1e308);
+  EXPECT_DOUBLE_EQ(length({1e200, 1e-200}), 1e200);
+  EXPECT_DOUBLE_EQ(length({1., 1e-200, 1e-300}), 1.);
+  EXPECT_EQ(length({std::numeric_limits<double>::denorm_min()}), std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(length({0., 0., -0.}), 0.);
+  EXPECT_EQ(length({}), 0.);
+  EXPECT_EQ(length({1., -std::numeric_limits<double>::infinity()}), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(length({1., std::nan(""), 1e300})));
+
+  // Long enough for several partial sums.
+  std::vector<double> values = cases::random_values(100003, 5);
+  const double        one    = length(values);
+  for (const int exponent : {900, -900})
+  {
+    std::vector<double> scaled = values;
+    for (double &value : scaled)
+      value = std::ldexp(value, exponent);
+    EXPECT_EQ(length(scaled), std::ldexp(one, exponent));
+  }
+
+  // Squares of fp32 are summed in double.
+  EXPECT_DOUBLE_EQ(Vector<float>(backend(), {3e38f, 0.f}).l2_norm(), double(3e38f));
+  EXPECT_DOUBLE_EQ(Vector<float>(backend(), {1e-45f, 0.f}).l2_norm(), double(1e-45f));
+}
+
 TEST_P(VectorTest, RefusesWhatDoesNotFit)
 {
   Vector<double> x(backend(), 3), y(backend(), 4);

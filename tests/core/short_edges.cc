@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend_names.h"
+#include "graph_cases.h"
+#include "multigrid_cases.h"
+
+#include <patchfem/lac/mis_aggregation.h>
+
+#include <map>
+#include <set>
+
+using namespace PatchFEM;
+
+/** What positions of nodes change: the edges along which aggregates grow. */
+class ShortEdgesTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(ShortEdgesTest);
+
+namespace
+{
+  using cases::Lists;
+
+  /** [node][dim] of a grid with spacings @p h. */
+  std::vector<double> positions(const int nx, const int ny, const int nz, const int dim, const std::vector<double> &h)
+  {
+    std::vector<double> points;
+    for (int i = 0; i < nx * ny * nz; ++i)
+    {
+      const double x[] = {double(i % nx), double(i / nx % ny), double(i / nx / ny)};
+      for (int d = 0; d < dim; ++d)
+        points.push_back(h[d] * x[d]);
+    }
+    return points;
+  }
+
+  double squared_distance(const std::vector<double> &points, const int dim, const int i, const int j)
+  {
+    double sum = 0.;
+    for (int d = 0; d < dim; ++d)
+      sum += (points[i * dim + d] - points[j * dim + d]) * (points[i * dim + d] - points[j * dim + d]);
+    return sum;
+  }
+
+  struct Kept
+  {
+    Lists            lists;
+    std::vector<int> weights;
+    int n_stretched = 0; ///< nodes with most of their neighbours farther away than factor times the nearest
+
+    /** Whether edges are to be left out of @p graph. */
+    bool fewer_than(const Lists &graph) const;
+  };
+
+  /** The definition in plain loops; without @p weights all edges weigh 1. */
+  Kept reference(const Lists               &graph,
+                 const std::vector<int>    &weights,
+                 const int                  dim,
+                 const std::vector<double> &points,
+                 const double               factor)
+  {
+    std::vector<double> least(graph.size(), 0.);
+    for (std::size_t i = 0; i < graph.size(); ++i)
+      for (std::size_t k = 0; k < graph[i].size(); ++k)
+      {
+        const double d = squared_distance(points, dim, i, graph[i][k]);
+        least[i]       = k == 0 ? d : std::min(least[i], d);
+      }
+    Kept result;
+    result.lists.resize(graph.size());
+    std::size_t e = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i)
+    {
+      std::size_t n_near = 0;
+      for (const int j : graph[i])
+      {
+        const int weight = weights.empty() ? 1 : weights[e];
+        ++e;
+        n_near += squared_distance(points, dim, i, j) <= factor * factor * least[i];
+        if (squared_distance(points, dim, i, j) <= factor * factor * std::max(least[i], least[j]))
+        {
+          result.lists[i].push_back(j);
+          result.weights.push_back(weight);
+        }
+      }
+      result.n_stretched += 2 * n_near < graph[i].size();
+    }
+    return result;
+  }
+
+  std::size_t n_entries(const Lists &graph)
+  {
+    std::size_t n = 0;
+    for (const std::vector<int> &row : graph)
+      n += row.size();
+    return n;
+  }
+
+  bool Kept::fewer_than(const Lists &graph) const
+  {
+    return n_entries(lists) < n_entries(graph) && n_stretched >= 0.05 * static_cast<double>(graph.size());
+  }
+
+  /** A matrix of the pattern of @p graph, in blocks. */
+  HostCSR<double> matrix_of(const Lists &graph, const int block_size)
+  {
+    HostCSR<double> pattern;
+    pattern.n_rows = pattern.n_columns = static_cast<int>(graph.size());
+    pattern.row_offsets.push_back(0);
+    for (std::size_t i = 0; i < graph.size(); ++i)
+    {
+      std::vector<int> row = graph[i];
+      row.insert(std::lower_bound(row.begin(), row.end(), int(i)), int(i));
+      pattern.columns.insert(pattern.columns.end(), row.begin(), row.end());
+      pattern.row_offsets.push_back(pattern.columns.size());
+    }
+    return cases::expand<double>(pattern, block_size, block_size, 3);
+  }
+
+  /** Aggregates of the first two levels, whose coarse matrix is only a place here. */
+  struct TwoLevels
+  {
+    std::vector<int>            fine, coarse;
+    int                         n_fine = 0, n_coarse = 0;
+    MISAggregation              aggregation;
+    SlicedEllpackMatrix<double> matrix;
+
+    TwoLevels(const Backend             &backend,
+              const Lists               &graph,
+              const int                  block_size,
+              const int                  dim,
+              const std::vector<double> &points)
+    {
+      matrix.reinit(backend, matrix_of(graph, block_size), block_size, block_size);
+      aggregation.know_points(dim, Array<double>(backend, points));
+      fine   = aggregation.aggregate(0, matrix).aggregate_of_node().to_vector();
+      n_fine = aggregation.levels()[0].n_aggregates();
+      const SlicedEllpackMatrix<double> place(backend, matrix_of(cases::path(n_fine), block_size), block_size);
+      coarse   = aggregation.aggregate(1, place).aggregate_of_node().to_vector();
+      n_coarse = aggregation.levels()[1].n_aggregates();
+    }
+  };
+} // namespace
+
+TEST_P(ShortEdgesTest, StretchedGridByEye)
+{
+  // 3 x 3 nodes, 3 apart in x and 1 in y: columns of the grid are left. Weights are the numbers of the edges.
+  for (const int dim : {2, 3})
+  {
+    const Lists      lists = cases::grid(3, 3, 1, 1);
+    Adjacency        graph = cases::to_adjacency(backend(), lists), result;
+    std::vector<int> weights(n_entries(lists));
+    for (std::size_t e = 0; e < weights.size(); ++e)
+      weights[e] = 100 + static_cast<int>(e);
+    graph.set_weights(Array<int>(backend(), weights));
+    const Array<double> points(backend(), positions(3, 3, 1, dim, {3., 1., 1.}));
+    ASSERT_TRUE(find_short_edges(graph, dim, points, 2., result));
+    EXPECT_EQ(cases::to_lists(result), (Lists{{3}, {4}, {5}, {0, 6}, {1, 7}, {2, 8}, {3}, {4}, {5}}));
+    // The neighbours of node 0 are 1, 3, those of 1 are 0, 2, 4, of 2: 1, 5; of 3: 0, 4, 6; and so on.
+    EXPECT_EQ(result.weights().to_vector(),
+              (std::vector<int>{101, 104, 106, 107, 109, 110, 113, 114, 116, 117, 119, 122}));
+    // As long as three times the shortest they stay, too.
+    Adjacency untouched;
+    EXPECT_FALSE(find_short_edges(graph, dim, points, 3., untouched));
+  }
+}
+
+TEST_P(ShortEdgesTest, CubesKeepAll)
+{
+  const Lists         lists = cases::grid(5, 4, 6, 3);
+  const Adjacency     graph = cases::to_adjacency(backend(), lists);
+  const Array<double> points(backend(), positions(5, 4, 6, 3, {0.1, 0.1, 0.1}));
+  Adjacency           result = cases::to_adjacency(backend(), cases::path(7));
+  EXPECT_FALSE(find_short_edges(graph, 3, points, 2., result));
+  EXPECT_EQ(cases::to_lists(result), cases::path(7)) << "the result was touched";
+  EXPECT_FALSE(find_short_edges(graph, 3, points, 1.74, result));
+  // Without the diagonals of cubes nodes still have most of their neighbours, so these stay, too; with those of faces gone
+  // they have 6 of 26, the nearest, and then none.
+  const Array<double> unit(backend(), positions(5, 4, 6, 3, {1., 1., 1.}));
+  EXPECT_FALSE(find_short_edges(graph, 3, unit, 1.73, result));
+  ASSERT_TRUE(find_short_edges(graph, 3, unit, 1.41, result));
+  EXPECT_EQ(cases::to_lists(result), cases::grid(5, 4, 6, 1));
+  ASSERT_TRUE(find_short_edges(graph, 3, unit, 1., result));
+  EXPECT_EQ(cases::to_lists(result), cases::grid(5, 4, 6, 1));
+  ASSERT_TRUE(find_short_edges(graph, 3, unit, 0.99, result));
+  EXPECT_EQ(cases::to_lists(result), Lists(120));
+}
+
+TEST_P(ShortEdgesTest, TheLongerNeighbourDecides)
+{
+  // Gaps of 1, 3, 9, 27: each is the least of the node after it, so all are short.
+  const Adjacency     graph = cases::to_adjacency(backend(), cases::grid(5, 1, 1, 1));
+  const Array<double> points(backend(), std::vector<double>{0., 1., 4., 13., 40.});
+  Adjacency           result;
+  EXPECT_FALSE(find_short_edges(graph, 1, points, 3., result));
+  EXPECT_FALSE(find_short_edges(graph, 1, points, 1., result));
+  // Between two close pairs the gap of 10 is long for all.
+  const Adjacency     four = cases::to_adjacency(backend(), cases::complete(4));
+  const Array<double> pairs(backend(), std::vector<double>{0., 1., 11., 12.});
+  ASSERT_TRUE(find_short_edges(four, 1, pairs, 9.9, result));
+  EXPECT_EQ(cases::to_lists(result), (Lists{{1}, {0}, {3}, {2}}));
+  ASSERT_TRUE(find_short_edges(four, 1, pairs, 10., result));
+  EXPECT_EQ(cases::to_lists(result), (Lists{{1}, {0, 2}, {1, 3}, {2}})) << "a tie is short";
+  // Nodes at one place are near each other, whatever the factor, and all others are far.
+  const Array<double> double_nodes(backend(), std::vector<double>{0., 0., 1., 1.});
+  ASSERT_TRUE(find_short_edges(four, 1, double_nodes, 2., result));
+  EXPECT_EQ(cases::to_lists(result), (Lists{{1}, {0}, {3}, {2}}));
+}
+
+TEST_P(ShortEdgesTest, FewStretchedCellsAreNoReason)
+{
+  // The pairs of above, beside a grid: four nodes of 68 have most neighbours far away, or of 129.
+  for (const int n : {4, 5})
+  {
+    const Lists         lists  = cases::beside(cases::grid(n, n, n, 3), cases::complete(4));
+    std::vector<double> points = positions(n, n, n, 3, {1., 1., 1.});
+    for (const double x : {0., 1., 11., 12.})
+      points.insert(points.end(), {x, -100., 0.});
+    Adjacency  result;
+    const bool found =
+        find_short_edges(cases::to_adjacency(backend(), lists), 3, Array<double>(backend(), points), 2., result);
+    EXPECT_EQ(found, n == 4);
+    if (found)
+    {
+      EXPECT_EQ(cases::to_lists(result),
+                cases::beside(cases::grid(n, n, n, 3), cases::beside(cases::path(2), cases::path(2))));
+    }
+  }
+}
+
+TEST_P(ShortEdgesTest, AgreesWithPlainLoops)
+{
+  for (const auto &[name, lists] : cases::graphs())
+    for (const int dim : {2, 3})
+    {
+      const int                 n      = static_cast<int>(lists.size());
+      const std::vector<double> points = cases::random_values(std::size_t(n) * dim, 21 + dim);
+      std::vector<int>          weights(n_entries(lists));
+      for (std::size_t e = 0; e < weights.size(); ++e)
+        weights[e] = 1 + static_cast<int>(e * 7919 % 1000);
+      for (const double factor : {0.5, 1., 1.3, 2., 1000.})
+      {
+        SCOPED_TRACE(name + ", dimension " + std::to_string(dim) + ", factor " + std::to_string(factor));
+        Adjacency graph = cases::to_adjacency(backend(), lists), result;
+        graph.set_weights(Array<int>(backend(), weights));
+        const Kept expected = reference(lists, weights, dim, points, factor);
+        const bool fewer    = expected.fewer_than(lists);
+        ASSERT_EQ(find_short_edges(graph, dim, Array<double>(backend(), points), factor, result), fewer);
+        if (fewer)
+        {
+          ASSERT_EQ(cases::to_lists(result), expected.lists);
+          ASSERT_EQ(result.weights().to_vector(), expected.weights);
+        }
+      }
+    }
+}
+
+TEST_P(ShortEdgesTest, AgreesWithPlainLoopsOnAMesh)
+{
+  // A grid that is finer towards x = 0, with cells from needles to plates; spacings are powers of two, so ties are exact.
+  const Lists         lists = cases::grid(17, 16, 15, 3);
+  std::vector<double> points;
+  for (int i = 0; i < 17 * 16 * 15; ++i)
+    points.insert(points.end(), {std::ldexp(1., i % 17 - 8), 4. * (i / 17 % 16), 0.5 * (i / 17 / 16)});
+  for (const double factor : {1., 2., 4.})
+  {
+    const Kept expected = reference(lists, {}, 3, points, factor);
+    Adjacency  result;
+    ASSERT_TRUE(
+        find_short_edges(cases::to_adjacency(backend(), lists), 3, Array<double>(backend(), points), factor, result));
+    ASSERT_EQ(cases::to_lists(result), expected.lists);
+    ASSERT_EQ(result.weights().to_vector(), expected.weights);
+  }
+}
+
+TEST_P(ShortEdgesTest, PointsThatDoNotFitAreRefused)
+{
+  const Adjacency graph = cases::to_adjacency(backend(), cases::path(4));
+  Adjacency       result;
+  EXPECT_THROW(find_short_edges(graph, 2, Array<double>(backend(), std::vector<double>(9, 0.)), 2., result), Error);
+}
+
+TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
+{
+  // Needles, whose cells couple all of their nodes.
+  for (const int dim : {2, 3})
+    for (const auto &[block_size, stretch] :
+         std::vector<std::pair<int, double>>{{1, 10.}, {1, 40.}, {3, 10.}, {3, 40.}})
+    {
+      SCOPED_TRACE(std::to_string(dim) + "D, blocks of " + std::to_string(block_size) +
+                   ", 1 : " + std::to_string(stretch));
+      const int                 nx = 12, ny = dim == 2 ? 40 : 7, nz = dim == 2 ? 1 : 30;
+      const Lists               graph = cases::grid(nx, ny, nz, 3);
+      const std::vector<double> h =
+          dim == 2 ? std::vector<double>{stretch, 1.} : std::vector<double>{stretch, stretch, 1.};
+      const std::vector<double>     points = positions(nx, ny, nz, dim, h);
+      const TwoLevels               levels(backend(), graph, block_size, dim, points);
+      std::vector<std::vector<int>> members(levels.n_fine);
+      for (std::size_t i = 0; i < graph.size(); ++i)
+      {
+        ASSERT_GE(levels.fine[i], 0);
+        members[levels.fine[i]].push_back(static_cast<int>(i));
+      }
+      for (const std::vector<int> &nodes : members)
+      {
+        for (const int i : nodes)
+          for (int d = 0; d + 1 < dim; ++d)
+            ASSERT_EQ(points[i * dim + d], points[nodes[0] * dim + d]) << "an aggregate is not a line";
+        // Nodes of a line are next to each other; lines of vectors keep the size of other aggregates.
+        ASSERT_GE(nodes.size(), block_size == 1 ? 5u : 9u);
+        ASSERT_DOUBLE_EQ(points[nodes.back() * dim + dim - 1] - points[nodes.front() * dim + dim - 1],
+                         nodes.size() - 1.);
+      }
+
+      // The second level: the graph of all edges between aggregates, of which those between near centroids count.
+      std::vector<double> centroids(std::size_t(levels.n_fine) * dim, 0.);
+      Lists               coarse_graph(levels.n_fine);
+      for (int a = 0; a < levels.n_fine; ++a)
+        for (int d = 0; d < dim; ++d)
+        {
+          for (const int i : members[a])
+            centroids[a * dim + d] += points[i * dim + d];
+          centroids[a * dim + d] /= static_cast<double>(members[a].size());
+        }
+      std::vector<std::map<int, int>> edges(levels.n_fine);
+      for (std::size_t i = 0; i < graph.size(); ++i)
+        for (const int j : graph[i])
+          if (levels.fine[i] != levels.fine[j])
+            ++edges[levels.fine[i]][levels.fine[j]];
+      std::vector<int> weights;
+      for (int a = 0; a < levels.n_fine; ++a)
+        for (const auto &[other, weight] : edges[a])
+        {
+          coarse_graph[a].push_back(other);
+          weights.push_back(weight);
+        }
+      Adjacency all = cases::to_adjacency(backend(), coarse_graph), strong;
+      all.set_weights(Array<int>(backend(), weights));
+      const Kept kept  = reference(coarse_graph, weights, dim, centroids, 2.);
+      const bool fewer = kept.fewer_than(coarse_graph);
+      if (stretch == 40.)
+      {
+        ASSERT_TRUE(fewer) << "lines are as long as they are far from each other";
+      }
+      strong = cases::to_adjacency(backend(), kept.lists);
+      strong.set_weights(Array<int>(backend(), kept.weights));
+      Aggregation::AdditionalData data;
+      data.patches = false;
+      if (fewer && block_size == 1)
+      {
+        const int neighbours    = (int(n_entries(kept.lists)) + levels.n_fine / 2) / levels.n_fine;
+        data.min_aggregate_size = std::min(data.min_aggregate_size, 1 + 2 * neighbours);
+      }
+      Aggregation expected;
+      expected.reinit(all, all, fewer ? strong : all, block_size, data);
+      EXPECT_EQ(levels.coarse, expected.aggregate_of_node().to_vector());
+    }
+}
+
+TEST_P(ShortEdgesTest, CubesHaveTheAggregatesTheyHaveWithoutPoints)
+{
+  for (const int block_size : {1, 3})
+  {
+    const Lists                 graph  = cases::grid(14, 13, 12, 3);
+    const std::vector<double>   points = positions(14, 13, 12, 3, {0.5, 0.5, 0.5});
+    MISAggregation              with, without;
+    SlicedEllpackMatrix<double> matrix(backend(), matrix_of(graph, block_size), block_size);
+    with.know_points(3, Array<double>(backend(), points));
+    const std::vector<int> plain = without.aggregate(0, matrix).aggregate_of_node().to_vector();
+    EXPECT_EQ(with.aggregate(0, matrix).aggregate_of_node().to_vector(), plain);
+    EXPECT_EQ(cases::to_lists(with.levels()[0].aggregate_graph()),
+              cases::to_lists(without.levels()[0].aggregate_graph()));
+    // Points of a hierarchy before are forgotten, and a factor of 0 does not look at them.
+    with.know_points(3, Array<double>(backend(), positions(14, 13, 12, 3, {10., 1., 1.})));
+    EXPECT_NE(with.aggregate(0, matrix).aggregate_of_node().to_vector(), plain);
+    with.know_points(0, Array<double>());
+    EXPECT_EQ(with.aggregate(0, matrix).aggregate_of_node().to_vector(), plain);
+    Aggregation::AdditionalData data;
+    data.patches         = false;
+    data.distance_factor = 0.;
+    MISAggregation ignoring(data);
+    ignoring.know_points(3, Array<double>(backend(), positions(14, 13, 12, 3, {10., 1., 1.})));
+    EXPECT_EQ(ignoring.aggregate(0, matrix).aggregate_of_node().to_vector(), plain);
+  }
+}
+
+TEST_P(ShortEdgesTest, SmallComponentsJoinOthers)
+{
+  // Two layers of needles: short edges leave pairs, which are too small for coarse unknowns to be fewer. Three are not.
+  for (const int block_size : {1, 3})
+    for (const int layers : {2, 3})
+    {
+      const Lists     graph = cases::grid(11, 10, layers, 3);
+      const TwoLevels levels(backend(), graph, block_size, 3, positions(11, 10, layers, 3, {10., 10., 1.}));
+      std::map<int, std::vector<int>> members;
+      for (std::size_t i = 0; i < graph.size(); ++i)
+        members[levels.fine[i]].push_back(static_cast<int>(i));
+      ASSERT_EQ(members.count(-1), 0u);
+      for (const auto &[a, nodes] : members)
+        if (layers == 2)
+        {
+          ASSERT_GE(nodes.size(), 4u);
+          // A pair joins as a whole.
+          for (const int i : nodes)
+            ASSERT_EQ(levels.fine[(i + 110) % 220], a);
+        }
+        else
+          ASSERT_EQ(nodes.size(), 3u);
+    }
+}
