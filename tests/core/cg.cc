@@ -435,9 +435,8 @@ TEST_P(CGTest, BreakdownsAreNamed)
   result = solve({1., 3., 2.}, identity, nan);
   EXPECT_EQ(result.cause, CGStatus::residual_not_finite);
   // The load is scaled to length one, p = (1, 1) / sqrt(2), and p.Ap = 2e308.
-  const HostCSR<double>      huge{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1e308, 1e308, 1e308, 1e308}};
-  Vector<double>             x(backend(), 2);
-  ConjugateGradients<double> cg;
+  const HostCSR<double> huge{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1e308, 1e308, 1e308, 1e308}};
+  Vector<double>        x(backend(), 2);
   result =
       cg.solve(CSRMatrix<double>(backend(), huge), x, Vector<double>(backend(), {1., 1.}), identity, control(1e-9));
   EXPECT_EQ(result.status, Status::breakdown);
