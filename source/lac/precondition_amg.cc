@@ -104,6 +104,7 @@ namespace PatchFEM
           single          = Single::all;
           single_src.reinit(matrix.backend(), matrix.n_rows(), true);
           single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
+          blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: made again where they want it
           norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
           try
           {
@@ -116,13 +117,11 @@ namespace PatchFEM
           }
         }
         if (reason.empty())
-        {
-          blocked = SlicedEllpackMatrix<Number>();
           return;
-        }
         single_levels = AMGHierarchy<float>();
       }
-    levels.initialize(finest, near_null, aggregation, additional_data, std::move(null_vectors));
+    levels.initialize(blocked.n_rows() == 0 ? in_blocks(matrix, true) : blocked, near_null, aggregation,
+                      additional_data, std::move(null_vectors));
     condition_estimate = levels.condition();
     smooth_finest_in_single();
   }
