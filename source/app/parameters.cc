@@ -282,7 +282,7 @@ namespace PatchFEM
     require(!vector_valued || !blocks || (kind != Kind::sliced_scalar && kind != Kind::hybrid && kind != Kind::mdia),
             asked + " works on the blocks of a node's unknowns, which " + given +
                 " does not keep; choose sliced_ellpack, bell or csr.");
-    const bool diagonal = preconditioner == "jacobi" || preconditioner == "block_jacobi";
+    const bool diagonal = preconditioner == "jacobi" || preconditioner == "block_jacobi" || preconditioner == "auto";
     require(precision != "mixed" || diagonal || (kind != Kind::coordinate && kind != Kind::hybrid),
             "Precision = mixed needs a copy of the matrix in single precision, which there is not of " + given +
                 "; choose double, or sliced_ellpack or csr.");
