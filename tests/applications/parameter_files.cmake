@@ -118,7 +118,9 @@ if(PATCHFEM_PYTHON)
                                       --cores 2 --refinements 1 --rounds 1 --repetitions 2)
   add_test(NAME app.bench_multigrid COMMAND ${PATCHFEM_PYTHON} ${PROJECT_SOURCE_DIR}/benchmarks/bench_multigrid_dealii.py
                                             --build ${PROJECT_BINARY_DIR} --cores 2 --backend host --only laplace --finer -2 --rounds 1)
-  set_tests_properties(app.bench_cpu app.bench_multigrid PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
+  add_test(NAME app.bench_robustness COMMAND ${PATCHFEM_PYTHON} ${PROJECT_SOURCE_DIR}/benchmarks/bench_robustness_dealii.py
+                                             --build ${PROJECT_BINARY_DIR} --cores 2 --backend host --only stretched_10 --finer -2)
+  set_tests_properties(app.bench_cpu app.bench_multigrid app.bench_robustness PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
 endif()
 
 # Memory of a back end is forecast from the tables, and counted; check_report compares.

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# applications: elasticity laplace
+"""What is hard for multigrid, solved with nothing but defaults: slender beams, thin plates, layers of stiff and soft
+materials, nearly incompressible bodies, hanging nodes, flat boxes, and cubes beside which all of them are looked at.
+
+  bench_robustness_dealii.py [--backend auto|host|cuda] [--only NAME]... [--finer N] [--no-direct] [--cores N]
+                             [--set Section/Entry=value]... [--json FILE] [--build DIR]
+
+Each case is solved beside Trilinos ML, which runs in one process, and in another run beside UMFPACK, whose solution is
+taken for the exact one of the matrix. --only matches beginnings of names; the cubes are solved with each of them. --finer refines all
+meshes so many times more, and --no-direct leaves UMFPACK out, which takes memory and time. --set goes to all runs.
+
+A row has the iterations, the seconds of set-up and solution, of both; the operator complexity; the time of an iteration
+per entry of the matrix beside that of the cube; the residual, with an r where rounding ended the iteration; and the
+largest difference to UMFPACK over the largest value. It is verified if the residual is at most the tolerance or rounding,
+and the difference at most 1e-5. Exit code 1 if one is not."""
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+
+from application_runner import ROOT, TOLERANCE, Results, Runner, positive
+
+DIFFERENCE = 1e-5
+BEAM = "elasticity/cantilever.prm"
+CUBE = "laplace/convergence_3d.prm"
+TETRAHEDRA = {"Mesh/Simplices": "kuhn"}
+HEATED = {"Finite element/Degree": 1, "Refinement/Cycles": 1, "Boundary conditions/Robin": "", "Boundary conditions/Flux": "",
+          "Boundary conditions/Dirichlet": "all: 0", "Loads/Source": "sin(37*x*y+11*z)*cos(41*z*x)",
+          "Exact solution/Formula": "", "Mesh/Generator": "subdivided_hyper_rectangle"}
+ADAPTIVE = {"Refinement/Strategy": "adaptive", "Refinement/Cycles": 3}
+
+
+def box(cells, size, colours="true"):
+    numbers = ", ".join(map(str, cells))
+    return {"Mesh/Generator arguments": f"{numbers} : 0, 0, 0 : {', '.join(map(str, size))} : {colours}"}
+
+
+def beam(length):
+    return box((20, 2, 3), (length, 0.2, 0.3))
+
+
+def heated(thickness):
+    return {**HEATED, **box((8, 8, 8), (1, 1, thickness), "false")}
+
+
+# name: (text, parameter file, global refinements, further entries), the cubes first
+CASES = {"cube": ("cube", BEAM, 1, box((10, 10, 10), (1, 1, 1)))}
+CASES["cube_tetrahedra"] = ("cube, tetrahedra", BEAM, 1, {**CASES["cube"][3], **TETRAHEDRA})
+CASES["laplace_cube"] = ("Laplace, cube", CUBE, 2, heated(1))
+SOLIDS = {
+    **{f"stretched_{ratio}": (f"beam of cells {ratio} : 1", 2, beam(2 * ratio)) for ratio in (2, 5, 10, 20, 50)},
+    "plate": ("plate of thickness 0.01", 2, box((10, 10, 2), (1, 1, 0.01))),
+    "cubes": ("beam of 100 x 1 x 1.5, cells are cubes", 1, box((200, 2, 3), (20, 0.2, 0.3))),
+    "stiff_1e3": ("beam of 1 : 1e3 in stiffness", 2, {"Material/Young's modulus": "x < 1 ? 1e9 : 1e12"}),
+    "stiff_1e6": ("beam of 1 : 1e6 in stiffness", 2, {"Material/Young's modulus": "x < 1 ? 1e9 : 1e15"}),
+    "incompressible": ("Poisson's ratio 0.4999", 2, {"Material/Poisson's ratio": 0.4999}),
+}
+for name, (text, level, entries) in SOLIDS.items():
+    CASES[name] = (text, BEAM, level, entries)
+    CASES[name + "_tetrahedra"] = (text + ", tetrahedra", BEAM, level, {**entries, **TETRAHEDRA})
+for ratio in (1, 10):
+    CASES[f"adaptive_{ratio}"] = (f"beam of cells {ratio} : 1, hanging nodes", BEAM, 1, {**beam(2 * ratio), **ADAPTIVE})
+CASES["laplace_flat_10"] = ("Laplace, thickness 0.1", CUBE, 2, heated(0.1))
+CASES["laplace_flat_100"] = ("Laplace, thickness 0.01", CUBE, 2, heated(0.01))
+CASES["laplace_adaptive_10"] = ("Laplace, thickness 0.1, hanging nodes", CUBE, 1,
+                                {**heated(0.1), **ADAPTIVE})
+
+
+def reference_of(name):
+    """The cube of the same equation and kind of cells."""
+    return "laplace_cube" if name.startswith("laplace") else "cube_tetrahedra" if "tetrahedra" in name else "cube"
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", choices=("auto", "host", "cuda"), default="auto")
+    parser.add_argument("--only", action="append", metavar="NAME", help="of " + ", ".join(CASES))
+    parser.add_argument("--finer", type=int, default=0)
+    parser.add_argument("--no-direct", action="store_true")
+    parser.add_argument("--cores", type=positive, default=len(os.sched_getaffinity(0)), help="threads")
+    parser.add_argument("--set", action="append", default=[], metavar="Section/Entry=value")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    options = parser.parse_args()
+    if any("=" not in entry for entry in options.set):
+        parser.error('--set needs "Section/Entry=value"')
+    options.set = dict(entry.split("=", 1) for entry in options.set)
+    for beginning in options.only or []:
+        if not any(name.startswith(beginning) for name in CASES):
+            parser.error(f"no case is called {beginning}; there are: {', '.join(CASES)}")
+    wanted = [name for name in CASES if not options.only or name.startswith(tuple(options.only))]
+    options.cases = [name for name in CASES if name in wanted or name in map(reference_of, wanted)]
+    return options
+
+
+def set_up_and_solution(system):
+    return (system["seconds"]["preconditioner"] or 0.0) + system["seconds"]["solve"]
+
+
+def time_per_entry(system):
+    """Seconds of an iteration per entry of the matrix."""
+    return system["seconds"]["solve"] / max(system["iterations"], 1) / system["nnz"]
+
+
+def residual(system):
+    return f"{system['relative_residual']:.1e}{'r' if system['stopped_at_rounding'] else ' '}"
+
+
+def main():
+    options = parse()
+    results = Results("robustness", prints=False)
+    cubes = {}
+    print(f"{'case':<44} {'unknowns':>9} {'steps':>5} {'ML':>5} {'time':>7} {'ML':>7} {'compl.':>6} {'t/entry':>7} "
+          f"{'residual':>9} {'ML':>9} {'to LU':>8}")
+    for name in options.cases:
+        text, parameter_file, level, entries = CASES[name]
+        settings = {"Backend": options.backend, "Solver/Maximum iterations": 10000,
+                    "Mesh/Global refinements": max(level + options.finer, 0), **entries, **options.set}
+        reports = {}
+        with tempfile.TemporaryDirectory() as folder:
+            runner = Runner(options.build, parameter_file.split("/")[0], pathlib.Path(folder))
+            for baseline in ["trilinos_ml"] + ["umfpack"] * (not options.no_direct):
+                reports[baseline] = runner.run(parameter_file, 1, options.cores, {**settings, "Baseline": baseline},
+                                               may_fail=True)
+            if not any(report["finished"] for report in reports.values()):  # is it the baselines, or PatchFEM?
+                reports["none"] = runner.run(parameter_file, 1, options.cores, settings, may_fail=True)
+        finished = {baseline: report for baseline, report in reports.items() if report["finished"]}
+        errors = {baseline: report["error"] for baseline, report in reports.items() if not report["finished"]}
+        for baseline, error in errors.items():
+            print(f"{text}, with Baseline = {baseline}: {error}")
+        if not finished:
+            results.add(text, "iterations", 0, "1", False, errors=errors)
+            continue
+        report = next(iter(finished.values()))
+        system = report["cycles"][-1]
+        ml = finished["trilinos_ml"]["cycles"][-1]["baseline"] if "trilinos_ml" in finished else None
+        difference = (finished["umfpack"]["cycles"][-1]["baseline"]["relative_difference"] if "umfpack" in finished else None)
+        cubes.setdefault(name, time_per_entry(system))
+        ratio = time_per_entry(system) / cubes.get(reference_of(name), float("nan"))
+        verified = ((system["relative_residual"] <= TOLERANCE or system["stopped_at_rounding"])
+                    and (options.no_direct or (difference is not None and difference <= DIFFERENCE)))
+        case = f"{text}, {system['n_dofs'] / 1e3:.3g} k unknowns"
+        complexity = system["amg"]["operator_complexity"] if system["amg"] else 0.0
+        keys = ("relative_residual", "stopped_at_rounding", "backward_error", "iterations", "seconds", "nnz", "n_dofs")
+        further = {"operator complexity": complexity, "precision": system["precision"], "relative_difference": difference,
+                   "errors": errors, **{key: system[key] for key in keys if key != "iterations"}}
+        results.add(case, "iterations", system["iterations"], "1", verified, **further)
+        results.add(case, "set-up and solution", set_up_and_solution(system), "s", verified, iterations=system["iterations"])
+        results.add(case, "time per iteration and entry beside the cube", ratio, "1", verified)
+        if ml:
+            results.add(case, "iterations of ML", ml["iterations"], "1", verified, **{key: ml[key] for key in keys})
+            results.add(case, "set-up and solution of ML in one process", set_up_and_solution(ml), "s", verified)
+        print(f"{text:<44} {system['n_dofs']:>9} {system['iterations']:>5} {ml['iterations'] if ml else '-':>5} "
+              f"{set_up_and_solution(system):7.3f} {f'{set_up_and_solution(ml):7.3f}' if ml else '-':>7} {complexity:6.2f} "
+              f"{ratio:7.2f} {residual(system):>9} {residual(ml) if ml else '-':>9} "
+              f"{f'{difference:.1e}' if difference is not None else '-':>8}{'' if verified else '  WRONG'}", flush=True)
+        if options.json:
+            results.write(options.json, report, options.cores)  # whole after each case: what follows may be stopped
+    return 0 if results.all_verified() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
