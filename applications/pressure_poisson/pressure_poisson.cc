@@ -289,21 +289,17 @@ namespace PatchFEM
           progress.iteration(iteration, residual / rhs_norm);
           return IterationControl::Action::iterate;
         };
-        Vector<Number> x(backend, matrix.n_rows());
+        Vector<Number>  x(backend, matrix.n_rows());
+        IterationResult solved;
         path.seconds.solve = stage("solve", [&] {
           if (parameters.warm_start && step > 0 && rhs_norm > 0.)
             cells.from_cells(pressure, x);
-          const IterationResult solved = cg.solve(matrix, x, rhs, projected ? *projected : *preconditioner, control);
+          solved = cg.solve(matrix, x, rhs, projected ? *projected : *preconditioner, control);
           if (!solved.success())
             throw Error(solved.message(path.preconditioner) + remedy(solved, std::is_same_v<Number, float>));
           null_space.project(x);
-          path.n_iterations    = solved.n_iterations;
-          path.solution_update = to_string(solved.update);
         });
-        Vector<Number> residual(backend, rhs.size());
-        matrix.residual(residual, x, rhs);
-        path.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
-
+        report_solution(solved, matrix, x, rhs, path);
         require(std::isfinite(x.l2_norm()), "The pressure is not finite; choose other units for Liquid/Density.");
         if (fields.has_exact_pressure())
           compute_errors(x, null_space, result.errors);

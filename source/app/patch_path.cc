@@ -8,7 +8,6 @@
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/backward_error.h>
 #include <patchfem/lac/conjugate_gradients.h>
 
 #include <algorithm>
@@ -232,22 +231,11 @@ namespace PatchFEM
       report.solver_check = SolverCheck{needed, y.l2_norm() / norm};
     }
 
-    Vector<Number> residual(backend, rhs.size());
-    matrix.residual(residual, x, rhs);
-    report.relative_residual = rhs_norm > 0. ? residual.l2_norm() / rhs_norm : residual.l2_norm();
-    report.n_iterations      = result.n_iterations;
-    if (result.status == IterationResult::Status::rounding)
-    {
-      report.stopped_at_rounding = true;
-      const double norm_of_A_x   = result.rounding_limit / (4. * std::numeric_limits<double>::epsilon());
-      report.backward_error =
-          BackwardError{result.residual / (norm_of_A_x + rhs_norm), componentwise_backward_error(matrix, x, rhs)};
-    }
-    report.solution_update = to_string(result.update);
-    report.nnz             = matrix.n_nonzero_elements();
-    report.stored          = matrix.n_stored_elements();
-    report.format          = matrix.format();
-    values                 = to_double(x.copy_to_host());
+    report_solution(result, matrix, x, rhs, report);
+    report.nnz    = matrix.n_nonzero_elements();
+    report.stored = matrix.n_stored_elements();
+    report.format = matrix.format();
+    values        = to_double(x.copy_to_host());
   }
 
   template <int dim>

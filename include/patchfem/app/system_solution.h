@@ -2,7 +2,8 @@
 #ifndef patchfem_app_system_solution_h
 #define patchfem_app_system_solution_h
 
-#include <patchfem/app/parameters.h>
+#include <patchfem/app/linear_system_path.h>
+#include <patchfem/lac/backward_error.h>
 #include <patchfem/lac/conjugate_gradients.h>
 #include <patchfem/lac/null_space.h>
 
@@ -45,6 +46,29 @@ namespace PatchFEM
     if (result.status == Status::max_iterations)
       return " Raise Solver/Maximum iterations or choose another preconditioner.";
     return result.status == Status::stagnated ? " Choose another preconditioner, or raise Solver/Tolerance." : "";
+  }
+
+  /** Fills what @p report says of the solution @p x of A x = b: iterations, the true residual, and rounding if it is that. */
+  template <typename Number>
+  void report_solution(const IterationResult    &result,
+                       const MatrixBase<Number> &A,
+                       const Vector<Number>     &x,
+                       const Vector<Number>     &b,
+                       PathReport               &report)
+  {
+    Vector<Number> residual(b.backend(), b.size());
+    A.residual(residual, x, b);
+    const double norm        = b.l2_norm();
+    report.relative_residual = norm > 0. ? residual.l2_norm() / norm : residual.l2_norm();
+    report.n_iterations      = result.n_iterations;
+    report.solution_update   = to_string(result.update);
+    if (result.status == IterationResult::Status::rounding)
+    {
+      report.stopped_at_rounding = true;
+      const double norm_of_A_x   = result.rounding_limit / (4. * std::numeric_limits<double>::epsilon());
+      report.backward_error =
+          BackwardError{result.residual / (norm_of_A_x + norm), componentwise_backward_error(A, x, b)};
+    }
   }
 } // namespace PatchFEM
 
