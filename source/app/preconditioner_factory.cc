@@ -122,7 +122,7 @@ namespace PatchFEM
                                     const unsigned int        n_components,
                                     const std::uint64_t       n_unknowns)
   {
-    constexpr std::uint64_t worth_levels = 200;
+    constexpr std::uint64_t worth_levels = 100;
     using Kind                           = MatrixFormat::Kind;
     if (solver.preconditioner != "auto")
       return solver.preconditioner;

@@ -20,7 +20,7 @@ namespace PatchFEM
         Patterns::Selection(
             "auto|none|jacobi|block_jacobi|neumann|least_squares|chebyshev|ssor|incomplete_cholesky|amg|ml"),
         "Of the conjugate gradient method. auto is amg, or ml with Backend = trilinos; block_jacobi where there are "
-        "fewer than 200 unknowns, and least_squares with a Matrix/Format whose rows multigrid cannot read. PatchFEM's "
+        "fewer than 100 unknowns, and least_squares with a Matrix/Format whose rows multigrid cannot read. PatchFEM's "
         "own "
         "back ends have block_jacobi (blocks of a node's unknowns), "
         "polynomials of the matrix (neumann, least_squares, chebyshev), ssor, incomplete_cholesky, and amg (multigrid "

@@ -6,7 +6,7 @@ set(quiet "Output/Pictures=none")
 # Materials: balls, plates and a layer of a beam that are much stiffer or softer than what is around them. With them the
 # rounding of A x does not let |b - A x| become as small as elsewhere, and levels want double precision.
 patchfem_amg(contrast.balls_1e6 helmholtz two_materials 1e-4 ${small} ${quiet} "Baseline=trilinos_jacobi" "Mesh/Global refinements=1"
-             "Constants=inside = 1e6, radius = 0.72557" CHECKS max_iterations=62)
+             "Constants=inside = 1e6, radius = 0.72557" CHECKS max_iterations=68)
 patchfem_amg(contrast.balls_1e-6 helmholtz two_materials 1e-4 ${small} ${quiet} "Baseline=trilinos_jacobi" "Mesh/Global refinements=1"
              "Constants=inside = 1e-6, radius = 0.72557" "Solver/Tolerance=1e-9" CHECKS max_iterations=15)
 patchfem_amg(contrast.plates laplace cylinder_plate 1e-4 ${small} ${quiet} "Baseline=trilinos_ml" "Finite element/Degree=1"

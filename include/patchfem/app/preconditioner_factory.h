@@ -26,7 +26,7 @@ namespace PatchFEM
 
   /**
    * What Solver/Preconditioner stands for if it is `auto`, for @p n_unknowns with @p n_components at a node:
-   *  - block_jacobi below 200 unknowns, whose steps cost less than levels do;
+   *  - block_jacobi below 100 unknowns, whose steps cost less than levels do;
    *  - amg, whose steps hardly depend on the mesh and on the shape of a body, if the format of the matrix keeps the rows of
    *    nodes, which coordinates, hybrid, symmetric, and scalar entries of vector problems do not;
    *  - least_squares else, or jacobi for formats of which there is no copy in single precision when @p precision asks for
