@@ -25,6 +25,9 @@ namespace PatchFEM
     /** Residuals of so many steps at most are kept for the next look. */
     constexpr unsigned int most_steps_between_looks = 4096;
 
+    /** A residual is recomputed on the way only if it is so many times what rounding may leave (van der Vorst, Ye 2000). */
+    constexpr double replacement_distance = 1e6;
+
     /** Iterations recorded in one graph. */
     constexpr unsigned int graph_length = 8;
 
@@ -362,7 +365,7 @@ namespace PatchFEM
       if (every > 0 && (first + 1) % every == 0)
       {
         last = first + 1;
-        iterate(system, result.history.back() > 100. * rounding_limit());
+        iterate(system, result.history.back() > replacement_distance * rounding_limit());
         first_iteration = false;
       }
       else

@@ -169,7 +169,7 @@ TEST_P(AMGPrecisionTest, ConditionOfTheLaplacian)
         // lines of nine nodes and more are the worst.
         const double seen = std::pow(ny == 1 ? 0.18 : 0.4, amg.n_levels() - 1.);
         EXPECT_LE(amg.condition(), 1.01 / least);
-        EXPECT_GE(amg.condition(), seen / least);
+        EXPECT_GE(amg.condition(), (1. - 1e-5) * seen / least); // the inverse is in fp32
         if (nx * ny <= coarse_size)
         {
           EXPECT_EQ(amg.n_levels(), 1u);

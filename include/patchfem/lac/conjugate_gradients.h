@@ -113,7 +113,7 @@ namespace PatchFEM
       /**
        * The residual is recomputed as b - A x every so many steps (P1), so that it does not drift; 0: only at the end. The
        * rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
-       * doing it often costs steps; where the residual is no longer a hundred times what rounding may leave it would make
+       * doing it often costs steps; where the residual is no longer a million times what rounding may leave it would make
        * the iteration grow, and is not done. Costs ten products at the start.
        */
       unsigned int   residual_interval = 0;
