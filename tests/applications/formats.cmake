@@ -2,12 +2,12 @@
 # Every format that Matrix/Format names, on all back ends, with a second assembly: the solution of Trilinos after as many
 # iterations as sliced_ellpack takes. Their number may differ by one where sums have another order.
 set(format_case_scalar laplace ${parameter_files}/laplace/convergence_3d.prm)
-set(format_set_scalar "Finite element/Degree=1" "Mesh/Global refinements=4" "Refinement/Cycles=1")
+set(format_set_scalar "Solver/Preconditioner=jacobi" "Finite element/Degree=1" "Mesh/Global refinements=4" "Refinement/Cycles=1")
 set(format_case_vector elasticity ${parameter_files}/elasticity/cantilever.prm)
 set(format_set_vector "Mesh/Global refinements=0" "Solver/Preconditioner=jacobi")
 # Linear triangles with right angles, whose matrix has -1 and 0 off the diagonal, to rounding.
 set(format_case_grid laplace ${parameter_files}/laplace/convergence_2d.prm)
-set(format_set_grid "Finite element/Degree=1" "Mesh/Simplices=kuhn" "Mesh/Global refinements=4" "Refinement/Cycles=1")
+set(format_set_grid "Solver/Preconditioner=jacobi" "Finite element/Degree=1" "Mesh/Simplices=kuhn" "Mesh/Global refinements=4" "Refinement/Cycles=1")
 
 function(patchfem_format name case iterations choice)
   math(EXPR least "${iterations} - 1")

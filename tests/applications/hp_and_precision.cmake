@@ -47,9 +47,9 @@ patchfem_run_case(elasticity.l_bracket_hp.mpi elasticity ${parameter_files}/elas
 # Single precision finds the same solution to what it can, and the same orders.
 foreach(backend host emulated_device cuda)
   patchfem_run_case(single.laplace.${backend} laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS 2.95 1.95 2e-5 precision=single
-                    SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi")
+                    SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Solver/Preconditioner=jacobi")
   patchfem_run_case(single.hanging_nodes.${backend} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS - - 1e-4 precision=single
-                    SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Refinement/Cycles=6" "Matrix/Format=csr")
+                    SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Refinement/Cycles=6" "Matrix/Format=csr" "Solver/Preconditioner=jacobi")
   patchfem_run_case(single.elasticity.${backend} elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS 1.95 0.98 1e-4 precision=single
                     SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Solver/Preconditioner=block_jacobi")
 endforeach()
@@ -58,12 +58,12 @@ patchfem_run_case(double.laplace laplace ${parameter_files}/laplace/convergence_
 # Memory is forecast for both.
 foreach(format auto sliced_ellpack)
   patchfem_run_case(memory.hp.${format} laplace ${parameter_files}/laplace/l_shape_hp.prm
-                    SET "Backend=emulated_device" "Matrix/Format=${format}")
+                    SET "Backend=emulated_device" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi")
 endforeach()
 patchfem_run_case(memory.hp_cantilever elasticity ${parameter_files}/elasticity/cantilever.prm
                   SET "Backend=emulated_device" "Mesh/Global refinements=1" "Finite element/Degrees=1, 2" "Finite element/Cell degree=x < 1 ? 1 : 2")
 foreach(format csr sliced_ellpack)
   patchfem_run_case(memory.single.${format} laplace ${parameter_files}/laplace/convergence_3d.prm
-                    SET "Backend=emulated_device" "Precision=single" "Solver/Tolerance=1e-5" "Matrix/Format=${format}"
+                    SET "Backend=emulated_device" "Precision=single" "Solver/Tolerance=1e-5" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi"
                         "Finite element/Degree=1" "Mesh/Global refinements=3")
 endforeach()

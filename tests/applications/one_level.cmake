@@ -25,8 +25,8 @@ patchfem_one_level(block_jacobi 50 157)
 patchfem_one_level(neumann 19 56)
 patchfem_one_level(least_squares 11 32)
 patchfem_one_level(chebyshev 12 61)
-patchfem_one_level(ssor 27 171)
-patchfem_one_level(incomplete_cholesky 24 166)
+patchfem_one_level(ssor 27 167)
+patchfem_one_level(incomplete_cholesky 24 162)
 # Memory for the triangles of scalar rows, and rows in their order on the host.
 patchfem_run_case(one_level.exact_cholesky_csr laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS - - 1e-8 max_iterations=60
                   SET "Backend=emulated_device" "Baseline=trilinos_jacobi" "Mesh/Global refinements=4" "Refinement/Cycles=1" "Matrix/Format=csr"

@@ -149,7 +149,7 @@ patchfem_run_case(format.auto laplace ${parameter_files}/laplace/l_shape.prm SET
 # The window of rows of many lengths: of more nodes, of a format that has no use for it, and as it is named.
 function(patchfem_window name window)
   patchfem_run_case(format.window.${name} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS sorting_window=${window}
-                    SET "Output/Pictures=none" "Mesh/Global refinements=5" "Refinement/Cycles=1" ${ARGN})
+                    SET "Solver/Preconditioner=jacobi" "Output/Pictures=none" "Mesh/Global refinements=5" "Refinement/Cycles=1" ${ARGN})
 endfunction()
 patchfem_window(auto 1024 "Backend=host" CONTAINS "report.json:\"format_choice\": \"sliced_ellpack, slices of 32")
 patchfem_window(auto_device 1024 "Backend=emulated_device" "Mesh/Global refinements=6")
