@@ -38,11 +38,6 @@ patchfem_scales(1e-162 1)
 patchfem_scales(1e-50 1e250)
 patchfem_scales(1e300 1e300)
 patchfem_scales(1e-280 1e-280)
-# What is refined does not depend on units.
-foreach(scale 1 1e155 1e-162)
-  patchfem_run_case(scales.adaptive_${scale} laplace ${parameter_files}/laplace/l_shape.prm CHECKS n_dofs=@N@ max_residual=1e-8
-                    SET "Backend=trilinos" "Constants=s = ${scale}" "Refinement/Cycles=5" "Exact solution/Formula=s*(x*x+y*y)^(1/3) * cos(2/3*atan2(-x-y, y-x))")
-endforeach()
 patchfem_run_case(scales.traction elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS - - 1e145 max_residual=1e-10
                   SET "Backend=host" "Baseline=trilinos_ml" "Boundary conditions/Traction=1: 0| -1e155" "Boundary conditions/Dirichlet=0: 0| 0"
                       "Exact solution/Formula=" "Loads/Body force=")
