@@ -160,13 +160,21 @@ namespace PatchFEM
       return std::cout.flush().good() ? 0 : 1;
     }
 
+    if (!has_memory_to_begin())
+    {
+      std::cerr << application.name()
+                << ": Within the limits of this process (ulimit -v, control groups) there are less than 256 MiB of "
+                   "memory left, too few to begin; raise them.\n";
+      return 1;
+    }
     // The arguments are ours: PETSc would warn of them, and Kokkos take some for its own.
     int                                      n_names = 1;
     char                                    *names[] = {argv[0], nullptr}, **arguments = names;
     dealii::Utilities::MPI::MPI_InitFinalize mpi(n_names, arguments, 1);
-    const MPI_Comm                           communicator = MPI_COMM_WORLD;
-    const unsigned int                       n_ranks      = dealii::Utilities::MPI::n_mpi_processes(communicator);
-    const unsigned int                       rank         = dealii::Utilities::MPI::this_mpi_process(communicator);
+    make_signals_errors();
+    const MPI_Comm     communicator = MPI_COMM_WORLD;
+    const unsigned int n_ranks      = dealii::Utilities::MPI::n_mpi_processes(communicator);
+    const unsigned int rank         = dealii::Utilities::MPI::this_mpi_process(communicator);
     // One process has the machine for itself; several share it.
     if (n_ranks == 1)
       dealii::MultithreadInfo::set_thread_limit();

@@ -77,10 +77,19 @@ namespace PatchFEM
     for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor)
       if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != descriptor)
         std::_Exit(1);
-    std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);
     program_name = new std::string(program);
     std::set_terminate(end_in_a_sentence);
+  }
+
+  bool has_memory_to_begin()
+  {
+    return free_host_memory() >= std::size_t(256) << 20;
+  }
+
+  void make_signals_errors()
+  {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
   }
 
   std::string message_of_exception()

@@ -78,10 +78,12 @@ namespace PatchFEM
         const std::string folder = top + path + "/";
         const std::size_t limit  = number_in(folder + (unified ? "memory.max" : "memory.limit_in_bytes"), unlimited);
         const std::size_t used   = number_in(folder + (unified ? "memory.current" : "memory.usage_in_bytes"), 0);
-        const std::string files =
-            system_entry(folder + "memory.stat", unified ? "inactive_file " : "total_inactive_file ");
-        const std::size_t cached = std::strtoull(files.c_str(), nullptr, 10);
-        result                   = std::min(result, difference(limit, difference(used, cached)));
+        std::size_t       cached = 0;
+        for (const char *const files : {"inactive_file ", "active_file "})
+          cached += std::strtoull(
+              system_entry(folder + "memory.stat", (unified ? "" : "total_") + std::string(files)).c_str(), nullptr,
+              10);
+        result = std::min(result, difference(limit, difference(used, cached)));
         if (path.empty())
           break;
         path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));

@@ -56,8 +56,8 @@ TEST(HostMemory, LimitsOfGroupsCount)
   put("a/b/memory.current", "300");
   put("a/memory.max", "1000");
   put("a/memory.current", "700");
-  put("a/memory.stat", "anon 600\nfile 100\ninactive_file 60");
-  EXPECT_EQ(free("0::/a/b"), 360u);
+  put("a/memory.stat", "anon 600\nfile 100\ninactive_file 60\nactive_file 30");
+  EXPECT_EQ(free("0::/a/b"), 390u);
   put("a/b/memory.max", "310");
   EXPECT_EQ(free("0::/a/b"), 10u);
   put("a/b/memory.current", "320");
@@ -67,8 +67,8 @@ TEST(HostMemory, LimitsOfGroupsCount)
   // The first version, and a path that is not seen from inside.
   put("memory/memory.limit_in_bytes", "5000");
   put("memory/memory.usage_in_bytes", "1000");
-  put("memory/memory.stat", "inactive_file 3\ntotal_inactive_file 200");
-  EXPECT_EQ(free("9:name=systemd:/\n4:cpu,memory:/outside/of/here\n3:cpuset:/\n0::/"), 4200u);
+  put("memory/memory.stat", "inactive_file 3\ntotal_inactive_file 200\ntotal_active_file 50");
+  EXPECT_EQ(free("9:name=systemd:/\n4:cpu,memory:/outside/of/here\n3:cpuset:/\n0::/"), 4250u);
   EXPECT_EQ(free("3:cpuset:/a"), SIZE_MAX);
   EXPECT_EQ(free_memory_of_groups((root / "none").string(), root.string()), SIZE_MAX);
   fs::remove_all(root);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/process.h>
+#include <patchfem/base/host_memory.h>
 
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 using namespace PatchFEM;
@@ -32,6 +35,31 @@ TEST(AppProcess, WritesNothingIntoFilesInPlaceOfAClosedOutput)
     prepare_process("program");
     const bool taken = open("/dev/null", O_WRONLY) == STDOUT_FILENO, written = write(STDOUT_FILENO, "x", 1) == 1;
     std::_Exit(taken || written ? 1 : 7);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(7), "");
+}
+
+TEST(AppProcess, BeginsWhereThereIsMemoryForIt)
+{
+  rlimit old;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &old), 0);
+  if (!has_memory_to_begin())
+    GTEST_SKIP() << "there is too little memory";
+  const rlimit few = {std::stoull(system_entry("/proc/self/status", "VmSize")) * 1024 + (128 << 20), old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &few), 0);
+  const bool enough = has_memory_to_begin();
+  setrlimit(RLIMIT_AS, &old);
+  EXPECT_FALSE(enough);
+}
+
+TEST(AppProcess, SignalsOfWritingAreErrors)
+{
+  const auto run = [] {
+    make_signals_errors();
+    int ends[2];
+    if (pipe(ends) != 0 || close(ends[0]) != 0)
+      std::_Exit(1);
+    std::_Exit(write(ends[1], "x", 1) == -1 ? 7 : 1);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(7), "");
 }

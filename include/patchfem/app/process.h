@@ -10,10 +10,15 @@ namespace PatchFEM
    * Lets the process end in a sentence and a code that is not 0 where it would be killed, or write where it should not:
    * - an exception that nobody can catch, such as that of a thread without memory, is printed behind @p program;
    * - an output that is closed fails when something is printed, and its number is not given to the next file that is
-   *   opened, which would get what is printed;
-   * - a reader that has gone and a file that may not grow are errors of writing.
+   *   opened, which would get what is printed.
    */
   void prepare_process(const std::string &program);
+
+  /** Whether MPI and threads can begin, which end in words of their own without memory: 256 MiB can be allocated. */
+  bool has_memory_to_begin();
+
+  /** A reader that has gone and a file that may not grow are errors of writing from here on, unless MPI begins after it. */
+  void make_signals_errors();
 
   /** The exception that is being handled, in a sentence. */
   std::string message_of_exception();
