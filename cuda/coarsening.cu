@@ -12,6 +12,7 @@ namespace PatchFEM
     template void team_for(Cuda, std::int64_t, const AggregateQRBody &);
 
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ProlongatorRows);
+    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ShortProlongatorRows);
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ProductRows);
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(CoarseRows);
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(BlockedRows);

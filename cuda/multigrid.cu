@@ -53,6 +53,7 @@ namespace PatchFEM
   INSTANTIATE(LanczosNormaliseBody<Number>); \
   INSTANTIATE(LanczosUpdateBody<Number>);    \
   INSTANTIATE(MaskDecoupledBody<Number>);    \
+  INSTANTIATE(FoldBlocksBody<Number>);       \
   INSTANTIATE(FillProlongatorBody<Number>);  \
   INSTANTIATE(FillRestrictorBody<Number>);   \
   INSTANTIATE(MirrorBody<Number>);           \

@@ -91,8 +91,13 @@ namespace PatchFEM
       run(A.backend(), matrix.n_rows(),
           kernels::MaskDecoupledBody<Number>{matrix.view(), matrix.row_lengths(), n_modes, modes.data()});
       level.tentative.compute(level.aggregates, modes, n_components, n_modes);
-      modes.swap(level.tentative.coarse_modes());
-      level.tentative.coarse_modes().release();
+      if (level.aggregates.stretched())
+        modes.copy_from(A.backend(), level.tentative.coarse_modes());
+      else
+      {
+        modes.swap(level.tentative.coarse_modes());
+        level.tentative.coarse_modes().release();
+      }
       for (Array<double> &v : null_vectors)
         v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
       report(index, "modes");

@@ -69,7 +69,8 @@ namespace PatchFEM
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
-    lists.set_stretched(stretched);
+    if (stretched)
+      lists.set_short_edges(std::move(strong));
     if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;

@@ -79,8 +79,15 @@ namespace PatchFEM
     require(aggregates.aggregate_of_node().size() == std::size_t(n_nodes),
             "Aggregates of " + std::to_string(aggregates.aggregate_of_node().size()) +
                 " nodes do not fit a matrix of " + std::to_string(n_nodes) + " block rows.");
-    P_pattern = compress(place, n_nodes, n_aggregates,
-                         kernels::ProlongatorRows{sliced_pattern(A), aggregates.aggregate_of_node().data()});
+    const int *aggregate_of_node = aggregates.aggregate_of_node().data();
+    P_pattern = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{sliced_pattern(A), aggregate_of_node});
+    whole_pattern = CompressedPattern();
+    if (aggregates.stretched())
+    {
+      whole_pattern = std::move(P_pattern);
+      P_pattern     = compress(place, n_nodes, n_aggregates,
+                               kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate_of_node});
+    }
     P.reinit(place, P_pattern.view(), n_components, n_modes);
     product_pattern = compress(place, n_nodes, n_aggregates, kernels::ProductRows{sliced_pattern(A), P_pattern.view()});
     {
@@ -139,8 +146,10 @@ namespace PatchFEM
     require(tentative.dropped().size() == std::size_t(aggregates.n_aggregates()),
             "A tentative prolongator does not belong to these aggregates.");
     run(place, 1, kernels::OmegaBody{lambda.scalars(), omega_factor, omega.data()});
-    const kernels::CoarseningView<Number> all = view(A);
-    Array<Number> P_values(place, P_pattern.columns.size() * P.block_rows() * P.block_columns());
+    const bool                      folded  = aggregates.stretched();
+    kernels::CoarseningView<Number> all     = view(A);
+    const CompressedPattern        &pattern = folded ? whole_pattern : P_pattern;
+    Array<Number>                   P_values(place, pattern.columns.size() * P.block_rows() * P.block_columns());
     // Half as many bytes to read 27 times where Q comes in single precision.
     Array<Number> single;
     const Number *Q = nullptr;
@@ -153,11 +162,27 @@ namespace PatchFEM
       dispatch(place, [&](auto where) { kernels::convert(where, n, tentative.values().data(), single.data()); });
       Q = single.data();
     }
+    all.P       = pattern.view();
+    all.P_width = pattern.width;
     dispatch(place, [&](auto where) {
       kernels::prolongator(where, all, aggregates.aggregate_of_node().data(), Q, *D_inverse.block_diagonal(),
                            omega.data(), P_values.data());
     });
     single.release();
+    all = view(A);
+    if (folded)
+    {
+      require(tentative.coarse_modes().size() ==
+                  std::size_t(aggregates.n_aggregates()) * P.block_columns() * P.block_columns(),
+              "A prolongator along short edges needs the modes of the next level.");
+      Array<Number> kept(place, P_pattern.columns.size() * P.block_rows() * P.block_columns());
+      run(place, A.n_rows(),
+          kernels::FoldBlocksBody<Number>{whole_pattern.view(), all.P, P_values.data(),
+                                          aggregates.aggregate_of_node().data(), tentative.coarse_modes().data(),
+                                          P.block_rows(), P.block_columns(), kept.data()});
+      P_values.swap(kept);
+      place.synchronize();
+    }
     run(place, slots(P, P_pattern.width),
         kernels::FillProlongatorBody<Number>{all.P, P_values.data(), P.view(), P_pattern.width});
     run(place, slots(R, R_width),
@@ -197,8 +222,8 @@ namespace PatchFEM
   std::size_t SmoothedAggregation<Number>::memory_consumption() const
   {
     return P.memory_consumption() + R.memory_consumption() + coarse.memory_consumption() +
-           P_pattern.memory_consumption() + product_pattern.memory_consumption() + coarse_pattern.memory_consumption() +
-           omega.memory_consumption();
+           P_pattern.memory_consumption() + whole_pattern.memory_consumption() + product_pattern.memory_consumption() +
+           coarse_pattern.memory_consumption() + omega.memory_consumption();
   }
 
   template class SmoothedAggregation<float>;

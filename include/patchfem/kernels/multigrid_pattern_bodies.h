@@ -2,6 +2,7 @@
 #ifndef patchfem_kernels_multigrid_pattern_bodies_h
 #define patchfem_kernels_multigrid_pattern_bodies_h
 
+#include <patchfem/kernels/graph_bodies.h>
 #include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/unique_rows.h>
 
@@ -47,6 +48,24 @@ namespace PatchFEM
       {
         for (int k = rank; k < A.length(i); k += size)
           emit(aggregate_of_node[A.column(i, k)]);
+      }
+    };
+
+    struct ShortProlongatorRows
+    {
+      static constexpr int team_size = 8, table_size = 64, n_kept = 12;
+
+      AdjacencyView graph;
+      const int    *aggregate_of_node; ///< [node], -1 where none
+
+      /** The same from the edges of a graph: those of node i itself and of its neighbours there. */
+      template <typename Emit>
+      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+      {
+        if (rank == 0)
+          emit(aggregate_of_node[i]);
+        for (std::int64_t e = graph.offsets[i] + rank; e < graph.offsets[i + 1]; e += size)
+          emit(aggregate_of_node[graph.neighbours[e]]);
       }
     };
 

@@ -71,6 +71,63 @@ namespace PatchFEM
     };
 
     /**
+     * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
+     * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they
+     * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
+     * that I has dropped depends on the others there and has no part in the motion. Item i * n_c + a is scalar row a of
+     * block row i; scalar rows are stored as in coarsening.h.
+     */
+    template <typename Number>
+    struct FoldBlocksBody
+    {
+      SparsityView  all, kept; ///< rows of kept are subsets of those of all, and have their node's own aggregate
+      const Number *all_values;
+      const int    *aggregate_of_node; ///< [node], -1 where none
+      const double *coarse_modes;      ///< R, upper triangles, [aggregate][mode][mode]
+      int           n_c, n_m;
+      Number       *kept_values;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t item) const
+      {
+        const std::int64_t i = item / n_c, begin = all.row_offsets[i], kept_begin = kept.row_offsets[i];
+        const int          n = static_cast<int>(all.row_offsets[i + 1] - begin), a = static_cast<int>(item % n_c);
+        const int          n_kept = static_cast<int>(kept.row_offsets[i + 1] - kept_begin), own = aggregate_of_node[i];
+        const Number      *from = all_values + (begin * n_c + std::int64_t(a) * n) * n_m;
+        Number            *to = kept_values + (kept_begin * n_c + std::int64_t(a) * n_kept) * n_m, *to_own = nullptr;
+        double             motion[max_block_size];
+        for (int m = 0; m < n_m; ++m)
+          motion[m] = 0.;
+        for (int q = 0, p = 0; q < n; ++q, from += n_m)
+        {
+          const int aggregate = all.columns[begin + q];
+          if (p < n_kept && kept.columns[kept_begin + p] == aggregate)
+          {
+            for (int m = 0; m < n_m; ++m)
+              to[p * n_m + m] = from[m];
+            if (aggregate == own)
+              to_own = to + p * n_m;
+            ++p;
+            continue;
+          }
+          const double *R = coarse_modes + std::int64_t(aggregate) * n_m * n_m;
+          for (int l = 0; l < n_m; ++l)
+            for (int m = l; m < n_m; ++m)
+              motion[m] += static_cast<double>(from[l]) * R[l * n_m + m];
+        }
+        if (to_own == nullptr || n == n_kept)
+          return;
+        const double *R = coarse_modes + std::int64_t(own) * n_m * n_m;
+        for (int m = 0; m < n_m; ++m)
+        {
+          for (int l = 0; l < m; ++l)
+            motion[m] -= motion[l] * R[l * n_m + m];
+          motion[m] = R[m * n_m + m] > 0. ? motion[m] / R[m * n_m + m] : 0.;
+          to_own[m] = static_cast<Number>(static_cast<double>(to_own[m]) + motion[m]);
+        }
+      }
+    };
+
+    /**
      * The blocks of P from scalar rows (see coarsening.h) to sliced storage. Index
      * (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours.
      */

@@ -2,7 +2,7 @@
 #ifndef patchfem_lac_aggregate_lists_h
 #define patchfem_lac_aggregate_lists_h
 
-#include <patchfem/base/array.h>
+#include <patchfem/lac/adjacency.h>
 
 #include <utility>
 #include <vector>
@@ -45,9 +45,13 @@ namespace PatchFEM
     /** [node] */
     const Array<int> &patch_nodes() const { return nodes_of_patches; }
 
-    /** Whether the nodes' cells are so stretched that aggregates leave out most of their neighbours. */
-    void set_stretched(const bool value) { is_stretched = value; }
-    bool stretched() const { return is_stretched; }
+    /**
+     * The short edges of a level whose cells are so stretched that aggregates leave out most neighbours of a node: along
+     * them alone the prolongator is smoothed.
+     */
+    void             set_short_edges(Adjacency &&graph) { edges = std::move(graph); }
+    bool             stretched() const { return !edges.offsets().empty(); }
+    const Adjacency &short_edges() const { return edges; }
 
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
@@ -59,7 +63,7 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      std::size_t bytes = 0;
+      std::size_t bytes = edges.memory_consumption();
       for (const Array<int> *array : {&of_node, &offsets, &nodes, &offsets_of_patches, &nodes_of_patches})
         bytes += array->memory_consumption();
       return bytes;
@@ -67,7 +71,7 @@ namespace PatchFEM
 
   private:
     Array<int> of_node, offsets, nodes, offsets_of_patches, nodes_of_patches;
-    bool       is_stretched = false;
+    Adjacency  edges;
   };
 } // namespace PatchFEM
 

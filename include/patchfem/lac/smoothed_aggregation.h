@@ -49,6 +49,10 @@ namespace PatchFEM
    * patterns and allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the
    * upper half is computed and copied to the lower one.
    *
+   * On a level of stretched cells P is smoothed along short edges alone: its blocks of aggregates that only long ones
+   * reach are folded onto the own one of their row (kernels::FoldBlocksBody), which the modes do not notice. Long edges
+   * carry little energy there, but each such block would make rows of the coarse matrix twice as long or more.
+   *
    * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or
    * 64 MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less well. While
    * compute() runs there is a second copy of P's values, row by row, which is what products read.
@@ -80,6 +84,7 @@ namespace PatchFEM
   private:
     SlicedEllpackMatrix<Number> P, R, coarse;
     CompressedPattern           P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
+    CompressedPattern           whole_pattern; ///< of P before blocks are folded, where there are short edges
     int                         R_width         = 0;
     int                         stretch         = 0;
     int                         stretch_rows    = 0;
