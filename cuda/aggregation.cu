@@ -24,6 +24,7 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_ROWS(CSRRows<double>);
 
     PATCHFEM_INSTANTIATE_BODY(LeastDistanceBody);
+    PATCHFEM_INSTANTIATE_BODY(ReachBody);
     PATCHFEM_INSTANTIATE_BODY(CountShortEdgesBody);
     PATCHFEM_INSTANTIATE_BODY(WriteShortEdgesBody);
     PATCHFEM_INSTANTIATE_BODY(CentroidBody);

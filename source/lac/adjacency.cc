@@ -92,6 +92,10 @@ namespace PatchFEM
   {
     /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
     constexpr double least_stretched_share = 0.05;
+
+    /// How many times as near the nearest neighbours of a node's neighbours are, for it to wait (kernels::ReachBody): between
+    /// the factor 2 of cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
+    constexpr double reach_jump = 3.;
   } // namespace
 
   bool find_short_edges(
@@ -108,7 +112,9 @@ namespace PatchFEM
     run(place, n, kernels::LeastDistanceBody{graph.view(), at, factor * factor, least.data(), counts.data()});
     if (scan(counts, offsets) < least_stretched_share * n)
       return false;
-    const kernels::ShortEdges is_short{graph.view(), at, least.data(), factor * factor};
+    Array<double> reach(place, n);
+    run(place, n, kernels::ReachBody{graph.view(), least.data(), reach_jump * reach_jump, reach.data()});
+    const kernels::ShortEdges is_short{graph.view(), at, reach.data(), factor * factor};
     run(place, n, kernels::CountShortEdgesBody{is_short, counts.data()});
     const std::int64_t n_short = scan(counts, offsets);
     if (n_short == static_cast<std::int64_t>(graph.neighbours().size()))
@@ -300,12 +306,6 @@ namespace PatchFEM
       }
     } // namespace
 
-    namespace
-    {
-      /// Components of the graph of so few nodes are too small for coarse unknowns to be fewer.
-      constexpr std::int64_t least_component = 3;
-    } // namespace
-
     void partition(const Backend              &backend,
                    const AdjacencyView        &graph,
                    const AdjacencyView        &all,
@@ -321,7 +321,7 @@ namespace PatchFEM
       result.group.reinit(backend, n);
       {
         Array<std::uint64_t> tuples(backend, n);
-        run(backend, n, kernels::RandomTupleBody{graph, with_isolated, tuples.data()});
+        run(backend, n, kernels::RandomTupleBody{all, with_isolated, tuples.data()});
         decide_members(graph, k, tuples);
         Array<int>          flags(backend, n);
         Array<std::int64_t> positions;
@@ -335,11 +335,11 @@ namespace PatchFEM
         grow(graph, result);
         recentre(graph, result);
       }
-      // With edges of the graph first, so that what is small joins along them; with all edges if there are more.
+      // What is small joins along edges of the graph only; then the graph of groups is that of all edges.
       const bool need_weights = measure.edge_weight != 0;
       dissolve_small(graph, measure, least, need_weights, result, group_graph);
       if (graph.offsets != all.offsets)
-        dissolve_small(all, measure, std::min(least, least_component), need_weights, result, group_graph);
+        dissolve_small(all, measure, 1, need_weights, result, group_graph);
       if (!need_weights && result.n_groups > 0)
         weigh_group_graph(all, result, group_graph);
     }

@@ -159,9 +159,9 @@ namespace PatchFEM
         const int n_aggregates = level.aggregates.n_aggregates();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
           return;
-        require(std::int64_t(n_aggregates) * n_modes < matrix->n_rows(),
-                "coarsening stalls: " + std::to_string(n_aggregates) + " aggregates of " +
-                    std::to_string(matrix->n_rows() / matrix->block_rows()) + " nodes.");
+        const int n_nodes = matrix->n_rows() / matrix->block_rows();
+        require(n_aggregates < n_nodes, "coarsening stalls: " + std::to_string(n_aggregates) + " aggregates of " +
+                                            std::to_string(n_nodes) + " nodes.");
         find_modes(index, level);
         level.coarsening.reinit(*matrix, level.aggregates, n_modes);
         report(index, "patterns");

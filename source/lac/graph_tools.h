@@ -74,9 +74,9 @@ namespace PatchFEM
 
     /**
      * P3, section 5.2: groups around the members of a k-MIS, grown again from their centres @p n_recentrings times; those
-     * smaller than @p least are dissolved as long as their nodes touch others, those of one or two nodes that are whole
-     * components of @p graph by way of the edges that only @p all has. @p result has its lists, @p group_graph its graph in @p all.
-     * Isolated nodes become groups of one node if @p with_isolated, else they have none.
+     * smaller than @p least are dissolved as long as their nodes touch others, so that components of @p graph that are
+     * smaller are groups. @p result has its lists, @p group_graph its graph in @p all. Nodes that are isolated in @p all
+     * become groups of one node if @p with_isolated, else they have none.
      */
     void partition(const Backend              &backend,
                    const AdjacencyView        &graph,

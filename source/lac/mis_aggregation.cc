@@ -16,6 +16,31 @@ namespace PatchFEM
       result.copy_from(array.backend(), array);
       return result;
     }
+
+    /// Along short edges nodes are aggregated only if these shares of them are enough: lines of two nodes are, single ones not.
+    constexpr double most_aggregates = 0.6;
+
+    /**
+     * Parameters of a level. Aggregates are smaller where the coarse problem is harder than its size tells or they cost
+     * little: three nodes of a scalar problem in lines, which are what short edges of flat cells make; and of a body that
+     * bends, if nodes have so few neighbours that they make a surface or a line, as thin bodies do on coarser levels.
+     */
+    Aggregation::AdditionalData smaller(Aggregation::AdditionalData data,
+                                        const unsigned int          level,
+                                        const Adjacency            &graph,
+                                        const bool                  stretched,
+                                        const int                   block_size)
+    {
+      const std::int64_t n = std::max(graph.n_nodes(), 1), neighbours = (2 * graph.n_edges() + n / 2) / n;
+      const bool         in_lines = block_size == 1 && stretched && neighbours <= 2;
+      const bool         bends = block_size > 1 && !stretched && level > 0 && neighbours <= (block_size > 3 ? 10 : 4);
+      if (in_lines || bends)
+      {
+        data.aggregate_distance = 1;
+        data.min_aggregate_size = std::min(data.min_aggregate_size, in_lines ? 3 : 4);
+      }
+      return data;
+    }
   } // namespace
 
   template <typename Number>
@@ -44,17 +69,17 @@ namespace PatchFEM
     const Adjacency &all         = follow ? aggregations.back().aggregate_graph() : by_entries ? strong : pattern;
     const bool       by_distance = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
                              find_short_edges(all, n_coordinates, points, data.distance_factor, strong);
-    if (by_distance && A.block_rows() == 1)
-    {
-      // Nodes in lines: as long as aggregates of cubes are wide. Those of vectors keep their size, for coarse unknowns are six.
-      const std::int64_t neighbours = (2 * strong.n_edges() + strong.n_nodes() / 2) / std::max(strong.n_nodes(), 1);
-      parameters.min_aggregate_size =
-          static_cast<int>(std::min<std::int64_t>(parameters.min_aggregate_size, 1 + 2 * neighbours));
-    }
-    const bool  stretched = by_distance && 2 * strong.n_edges() < all.n_edges();
-    Aggregation next;
-    next.reinit(parameters.patches || !follow ? pattern : all, all, by_distance ? strong : all, A.block_rows(),
-                parameters);
+    const Adjacency &stored    = parameters.patches || !follow ? pattern : all;
+    const bool       stretched = by_distance && 2 * strong.n_edges() < all.n_edges();
+    Aggregation      next;
+    const auto       reinit = [&](const Adjacency &graph, const bool in_stretched) {
+      next.reinit(stored, all, graph, A.block_rows(), smaller(parameters, level, graph, in_stretched, A.block_rows()));
+    };
+    if (by_distance)
+      reinit(strong, stretched);
+    const bool along_short_edges = by_distance && next.n_aggregates() <= most_aggregates * all.n_nodes();
+    if (!along_short_edges)
+      reinit(all, false);
     if (n_coordinates > 0)
     {
       Array<double> centroids(A.backend(), std::size_t(next.n_aggregates()) * n_coordinates);
@@ -69,7 +94,7 @@ namespace PatchFEM
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
-    if (stretched)
+    if (along_short_edges && stretched)
       lists.set_short_edges(std::move(strong));
     if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));

@@ -64,6 +64,16 @@ namespace
         const double d = squared_distance(points, dim, i, graph[i][k]);
         least[i]       = k == 0 ? d : std::min(least[i], d);
       }
+    // A node that has near neighbours only by way of its neighbours reaches no farther than these.
+    std::vector<double> reach = least;
+    for (std::size_t i = 0; i < graph.size(); ++i)
+    {
+      double smallest = least[i];
+      for (const int j : graph[i])
+        smallest = std::min(smallest, least[j]);
+      if (least[i] > 9. * smallest)
+        reach[i] = smallest;
+    }
     Kept result;
     result.lists.resize(graph.size());
     std::size_t e = 0;
@@ -75,7 +85,7 @@ namespace
         const int weight = weights.empty() ? 1 : weights[e];
         ++e;
         n_near += squared_distance(points, dim, i, j) <= factor * factor * least[i];
-        if (squared_distance(points, dim, i, j) <= factor * factor * std::max(least[i], least[j]))
+        if (squared_distance(points, dim, i, j) <= factor * factor * std::max(reach[i], reach[j]))
         {
           result.lists[i].push_back(j);
           result.weights.push_back(weight);
@@ -305,7 +315,7 @@ TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
           for (int d = 0; d + 1 < dim; ++d)
             ASSERT_EQ(points[i * dim + d], points[nodes[0] * dim + d]) << "an aggregate is not a line";
         // Nodes of a line are next to each other; lines of vectors keep the size of other aggregates.
-        ASSERT_GE(nodes.size(), block_size == 1 ? 5u : 9u);
+        ASSERT_GE(nodes.size(), block_size == 1 ? 3u : 9u);
         ASSERT_DOUBLE_EQ(points[nodes.back() * dim + dim - 1] - points[nodes.front() * dim + dim - 1],
                          nodes.size() - 1.);
       }
@@ -344,11 +354,17 @@ TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
       strong.set_weights(Array<int>(backend(), kept.weights));
       Aggregation::AdditionalData data;
       data.patches = false;
-      if (fewer && block_size == 1)
-      {
-        const int neighbours    = (int(n_entries(kept.lists)) + levels.n_fine / 2) / levels.n_fine;
-        data.min_aggregate_size = std::min(data.min_aggregate_size, 1 + 2 * neighbours);
-      }
+      // Smaller ones in lines of scalars, and where vectors have few neighbours without lines.
+      const auto smaller = [&](const Lists &edges, const bool in_lines) {
+        const int neighbours = (int(n_entries(edges)) + levels.n_fine / 2) / levels.n_fine;
+        if (block_size == 1 ? in_lines && neighbours <= 2 : !in_lines && neighbours <= 4)
+        {
+          data.aggregate_distance = 1;
+          data.min_aggregate_size = block_size == 1 ? 3 : 4;
+        }
+      };
+      const bool in_lines = fewer && 2 * n_entries(kept.lists) < n_entries(coarse_graph);
+      smaller(fewer ? kept.lists : coarse_graph, in_lines);
       Aggregation expected;
       expected.reinit(all, all, fewer ? strong : all, block_size, data);
       EXPECT_EQ(levels.coarse, expected.aggregate_of_node().to_vector());
@@ -382,27 +398,48 @@ TEST_P(ShortEdgesTest, CubesHaveTheAggregatesTheyHaveWithoutPoints)
   }
 }
 
-TEST_P(ShortEdgesTest, SmallComponentsJoinOthers)
+TEST_P(ShortEdgesTest, ComponentsAreAggregates)
 {
-  // Two layers of needles: short edges leave pairs, which are too small for coarse unknowns to be fewer. Three are not.
+  // Layers of nodes that are near each other across the layers only: what is on top of each other is an aggregate.
   for (const int block_size : {1, 3})
     for (const int layers : {2, 3})
     {
       const Lists     graph = cases::grid(11, 10, layers, 3);
       const TwoLevels levels(backend(), graph, block_size, 3, positions(11, 10, layers, 3, {10., 10., 1.}));
-      std::map<int, std::vector<int>> members;
+      ASSERT_EQ(levels.n_fine, 110);
       for (std::size_t i = 0; i < graph.size(); ++i)
-        members[levels.fine[i]].push_back(static_cast<int>(i));
-      ASSERT_EQ(members.count(-1), 0u);
-      for (const auto &[a, nodes] : members)
-        if (layers == 2)
-        {
-          ASSERT_GE(nodes.size(), 4u);
-          // A pair joins as a whole.
-          for (const int i : nodes)
-            ASSERT_EQ(levels.fine[(i + 110) % 220], a);
-        }
-        else
-          ASSERT_EQ(nodes.size(), 3u);
+        ASSERT_EQ(levels.fine[i], levels.fine[i % 110]);
+      EXPECT_LE(levels.n_coarse, 40) << "where layers are one they are coarsened as any surface";
     }
+}
+
+TEST_P(ShortEdgesTest, WhatHasNoNearNeighbourWaits)
+{
+  // Two columns of five nodes, 10 apart, and between them a node alone, as one above hanging nodes is. All nodes of different ones are neighbours.
+  std::vector<double> points;
+  for (int i = 0; i < 10; ++i)
+    points.insert(points.end(), {i < 5 ? 0. : 10., double(i % 5)});
+  points.insert(points.end(), {5., 4.});
+  Lists lists(11);
+  for (int i = 0; i < 11; ++i)
+    for (int j = 0; j < 11; ++j)
+      if (i != j && (i / 5 != j / 5 || std::abs(i - j) == 1))
+        lists[i].push_back(j);
+  const Adjacency graph = cases::to_adjacency(backend(), lists);
+  Adjacency       result;
+  // Its nearest neighbours are 5 away, and theirs 1.
+  ASSERT_TRUE(find_short_edges(graph, 2, Array<double>(backend(), points), 2., result));
+  Lists expected = cases::beside(cases::path(5), cases::path(5));
+  expected.emplace_back();
+  EXPECT_EQ(cases::to_lists(result), expected);
+  // At three times that distance it is a coarser part of the same mesh.
+  points[20] = 3.;
+  ASSERT_TRUE(find_short_edges(graph, 2, Array<double>(backend(), points), 2., result));
+  EXPECT_EQ(cases::to_lists(result)[10], (Lists::value_type{0, 1, 2, 3, 4}));
+
+  Aggregation::AdditionalData data;
+  data.patches = false;
+  Aggregation alone;
+  alone.reinit(graph, graph, cases::to_adjacency(backend(), expected), 1, data);
+  EXPECT_EQ(alone.n_aggregates(), 3) << "both columns and the node between them";
 }

@@ -56,18 +56,41 @@ namespace PatchFEM
       }
     };
 
-    /** Which edges are short: d_ij <= factor max(least_i, least_j). */
+    /**
+     * reach[i] = least[i]; of a node that lacks near neighbours where its neighbours have some, whose least distances are
+     * more than sqrt(jump) times as small, the smallest of those. Such a node is the end of a line or a part of one, as
+     * above a hanging node; it has to stay by itself until its neighbours have as few.
+     */
+    struct ReachBody
+    {
+      AdjacencyView graph;
+      const double *least; ///< [node], squared
+      double        jump;  ///< squared
+      double       *reach; ///< [node], squared
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        double smallest = least[i];
+        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        {
+          const double other = least[graph.neighbours[e]];
+          smallest           = other < smallest ? other : smallest;
+        }
+        reach[i] = least[i] > jump * smallest ? smallest : least[i];
+      }
+    };
+
+    /** Which edges are short: d_ij <= factor max(reach_i, reach_j). */
     struct ShortEdges
     {
       AdjacencyView graph;
       NodePoints    at;
-      const double *least;  ///< [node], squared
+      const double *reach;  ///< [node], squared
       double        factor; ///< squared
 
       PATCHFEM_INLINE bool operator()(const std::int64_t i, const int j) const
       {
-        const double reach = least[i] > least[j] ? least[i] : least[j];
-        return at.squared_distance(i, j) <= factor * reach;
+        return at.squared_distance(i, j) <= factor * (reach[i] > reach[j] ? reach[i] : reach[j]);
       }
     };
 

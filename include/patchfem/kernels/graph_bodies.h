@@ -149,16 +149,16 @@ namespace PatchFEM
       }
     } // namespace tuple
 
-    /** Random priorities. Isolated nodes stay outside unless they are asked for. */
+    /** Random priorities. Nodes that are isolated in the graph of all edges stay outside unless they are asked for. */
     struct RandomTupleBody
     {
-      AdjacencyView  graph;
+      AdjacencyView  all;
       bool           with_isolated;
       std::uint64_t *tuples; ///< [node]
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const
       {
-        const bool out = graph.is_isolated(i) && !with_isolated;
+        const bool out = all.is_isolated(i) && !with_isolated;
         tuples[i]      = tuple::make(out ? tuple::outside : tuple::undecided, hash(i), static_cast<int>(i));
       }
     };
