@@ -57,6 +57,14 @@ patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d
 # Fewer sweeps below the finest level than by default show in the count, which is 19 with these and 15 as they are.
 patchfem_run_case(amg.coarse_sweeps elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS min_iterations=18 max_iterations=20
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Coarse sweeps=1" "Output/Pictures=none")
+# Few steps bound the largest eigenvalue of a smooth problem and of hp spaces, where the last one stands alone. By default
+# there are 9, 10 and 31 iterations; intervals that are too long cost some.
+foreach(steps 1 2 3)
+  patchfem_run_case(amg.eigenvalue_steps.${steps} laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS max_iterations=26
+                    SET "Backend=host" "Solver/Preconditioner=amg" ${small} "Solver/AMG/Eigenvalue steps=${steps}" "Output/Pictures=none")
+  patchfem_run_case(amg.eigenvalue_steps_hp.${steps} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS max_iterations=35
+                    SET "Backend=host" "Solver/Preconditioner=amg" ${small} "Refinement/Cycles=5" "Solver/AMG/Eigenvalue steps=${steps}" "Output/Pictures=none")
+endforeach()
 patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoothing range=1" ERROR "Smoothing range must be more than 1")
 patchfem_run_case(bad.mixed_none laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=host" "Precision=mixed" "Solver/Preconditioner=none" ERROR "mixed keeps values of the preconditioner in single precision, which there are not of none")
 patchfem_run_case(bad.mixed_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Precision=mixed" "Backend=trilinos"

@@ -45,6 +45,8 @@ function(patchfem_one_level_entry name least most)
 endfunction()
 patchfem_one_level_entry(order 17 19 "Solver/Preconditioner=least_squares" "Solver/Polynomial/Order=2") # 10 with 6
 patchfem_one_level_entry(lanczos_steps 12 14 "Solver/Preconditioner=chebyshev" "Solver/Polynomial/Lanczos steps=3") # 11 with 20
+patchfem_run_case(one_level.few_lanczos_steps laplace ${parameter_files}/laplace/l_shape_hp.prm
+                  SET "Backend=host" "Output/Pictures=none" "Refinement/Cycles=4" "Solver/Preconditioner=neumann" "Solver/Polynomial/Order=5" "Solver/Polynomial/Lanczos steps=3")
 patchfem_one_level_entry(eigenvalue_ratio 15 17 "Solver/Preconditioner=chebyshev" "Solver/Polynomial/Eigenvalue ratio=1.5") # 11 as found
 patchfem_one_level_entry(relaxation 29 31 "Solver/Preconditioner=ssor" "Solver/SSOR/Relaxation=1.6") # 25 with 1
 patchfem_one_level_entry(sweeps 47 49 "Solver/Preconditioner=incomplete_cholesky" "Solver/Incomplete Cholesky/Sweeps=1") # 22 with 4

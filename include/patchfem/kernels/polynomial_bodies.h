@@ -27,7 +27,7 @@ namespace PatchFEM
     /**
      * interval = [a, b]. b is the bound of Lanczos' iteration times 1 + 0.2 / steps unless the iteration found an
      * invariant space: where a last eigenvalue stands alone and the start vector holds little of its vector, the bound
-     * with its safeguard alone was up to 1.2 % low after 3 steps and 0.2 % after 20.
+     * with its safeguard alone was up to 0.2 % low after 20 steps.
      *
      * a is b / ratio, or without a ratio (0) the smallest eigenvalue of the tridiagonal matrix. That one lies above the
      * smallest of the matrix; the few eigenvalues below are damped less and left to conjugate gradients, while the many

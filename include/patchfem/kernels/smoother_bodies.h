@@ -148,7 +148,9 @@ namespace PatchFEM
     /**
      * Upper bound of the spectrum of D^-1 A from the tridiagonal matrix of @p n_steps steps: its largest eigenvalue, by
      * bisection on Sturm sequences, and beyond it the length of the residual of its vector, |beta_k e_k^T y| (Zhou,
-     * Saad, Tiago, Chelikowsky 2006).
+     * Saad, Tiago, Chelikowsky 2006). Fewer than 10 steps give more beyond that unless they found an invariant space: the
+     * bound was up to 45 % low after 1 step, 28 % after 2, 22 % after 3, 6 % after 5 (finite elements of all degrees and
+     * hp, elasticity among them), where polynomials on the interval are no longer positive definite.
      */
     struct LargestEigenvalueBody
     {
@@ -185,6 +187,8 @@ namespace PatchFEM
           sum += y * y;
         }
         scalars->largest = high + scalars->beta[n] / std::sqrt(sum);
+        if (n == n_steps && n < 10 && scalars->beta[n] > 1e-7 * scalars->largest)
+          scalars->largest *= 1. + 1.2 * (1. / n - 0.1);
       }
     };
 
