@@ -2,6 +2,7 @@
 #include "voxel_fields.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/base/voxel_image.h>
 
 #include <deal.II/base/parallel.h>
@@ -21,7 +22,7 @@ namespace PatchFEM
       for (const std::string &item : dealii::Utilities::split_string_list(text, ','))
       {
         const Expression<3> expression(item, constants, entry);
-        require(expression.is_constant(), "The entry " + entry + " depends on a coordinate: '" + item + "'.");
+        require(expression.is_constant(), "The entry " + entry + " depends on a coordinate: " + quote(item) + ".");
         result.push_back(expression.value(dealii::Point<3>()));
       }
       require(result.size() == n, "The entry " + entry + " has " + std::to_string(result.size()) + " numbers where " +
@@ -53,12 +54,12 @@ namespace PatchFEM
       for (int d = 0; d < dim; ++d)
       {
         require(cells[d] >= 1. && cells[d] <= 1e6 && cells[d] == std::floor(cells[d]),
-                "The entry Domain/Cells must have integers from 1 to 1000000: '" + parameters.cells + "'.");
+                "The entry Domain/Cells must have integers from 1 to 1000000: " + quote(parameters.cells) + ".");
         box.n[d] = static_cast<int>(cells[d]);
       }
       if (!parameters.cell_size.empty())
         box.h = numbers(parameters.cell_size, 1, constants, "Domain/Cell size")[0];
-      require(box.h > 0., "The entry Domain/Cell size must be above 0.");
+      require(box.h > 0., "The entry Domain/Cell size must be above 0, not " + quote(parameters.cell_size) + ".");
       if (!parameters.lower_corner.empty())
       {
         const std::vector<double> lower = numbers(parameters.lower_corner, dim, constants, "Domain/Lower corner");
@@ -70,7 +71,7 @@ namespace PatchFEM
     {
       VoxelImage image = read_voxel_image((std::filesystem::path(directory) / parameters.image).string());
       require(dim == 3 || image.n[2] == 1,
-              "The image " + parameters.image + " has several layers of cells; choose Dimension = 3.");
+              "The image " + printable(parameters.image, 400) + " has several layers of cells; choose Dimension = 3.");
       box.n = image.n;
       box.h = image.h;
       for (int d = 0; d < dim; ++d)

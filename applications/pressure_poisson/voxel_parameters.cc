@@ -2,6 +2,7 @@
 #include "voxel_parameters.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <deal.II/base/utilities.h>
 
@@ -17,7 +18,7 @@ namespace PatchFEM
     double constant(const std::string &formula, const Constants &constants, const std::string &entry)
     {
       const Expression<3> expression(formula, constants, entry);
-      require(expression.is_constant(), "The entry " + entry + " depends on a coordinate: '" + formula + "'.");
+      require(expression.is_constant(), "The entry " + entry + " depends on a coordinate: " + quote(formula) + ".");
       return expression.value(dealii::Point<3>());
     }
   } // namespace
@@ -109,14 +110,14 @@ namespace PatchFEM
     start   = constant(prm.get("Start"), general.constants, "Time/Start");
     step    = constant(prm.get("Step"), general.constants, "Time/Step");
     n_steps = prm.get_integer("Steps");
+    require(step > 0., "The entry Time/Step must be above 0, not " + quote(prm.get("Step")) + ".");
     prm.leave_subsection();
-    require(step > 0., "The entry Time/Step must be above 0.");
     prm.enter_subsection("Liquid");
     density    = constant(prm.get("Density"), general.constants, "Liquid/Density");
     velocity   = prm.get("Velocity");
     divergence = prm.get("Divergence");
+    require(density > 0., "The entry Liquid/Density must be above 0, not " + quote(prm.get("Density")) + ".");
     prm.leave_subsection();
-    require(density > 0., "The entry Liquid/Density must be above 0.");
     prm.enter_subsection("Solver");
     warm_start = prm.get_bool("Warm start");
     prm.leave_subsection();

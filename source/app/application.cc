@@ -195,12 +195,7 @@ namespace PatchFEM
     // speak only if it is not there that things went wrong.
     if (rank > 0)
       std::this_thread::sleep_for(std::chrono::seconds(1));
-    // What a file holds may be quoted: a terminal must not obey it.
-    std::string printable = message;
-    for (char &c : printable)
-      if (static_cast<unsigned char>(c) < ' ' || c == 127)
-        c = '?';
-    std::cerr << application.name() << ": " << printable << std::endl;
+    std::cerr << application.name() << ": " << message << std::endl;
     if (n_ranks > 1)
       MPI_Abort(communicator, 1);
     return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/grid/grid_tools.h>
@@ -45,7 +46,7 @@ namespace PatchFEM
         texts.assign(n_formulas, "exact");
       require(texts.size() == n_formulas, "The entry " + entry + " has an item with " + std::to_string(texts.size()) +
                                               " formulas (separated by ';') where " + std::to_string(n_formulas) +
-                                              " are wanted.");
+                                              " are wanted: " + quote(item.text) + ".");
       Formulas formulas(n_formulas);
       for (unsigned int c = 0; c < n_formulas; ++c)
       {
@@ -138,8 +139,8 @@ namespace PatchFEM
     for (const std::string &id : dealii::Utilities::split_string_list(parameters.no_normal_flux, ','))
     {
       require(id.find_first_not_of("0123456789") == std::string::npos,
-              "The entry Boundary conditions/No normal flux wants boundary ids separated by commas, but has '" + id +
-                  "'.");
+              "The entry Boundary conditions/No normal flux wants boundary ids separated by commas, but has " +
+                  quote(id) + ".");
       no_normal_flux_ids.insert(dealii::Utilities::string_to_int(id));
     }
     for (const std::string &item : dealii::Utilities::split_string_list(parameters.periodic, ','))
@@ -148,7 +149,7 @@ namespace PatchFEM
       unsigned int       first, second;
       char               axis, rest;
       require((stream >> first >> second >> axis) && !(stream >> rest) && axis >= 'x' && axis < 'x' + dim,
-              "The entry Boundary conditions/Periodic wants items such as '0 1 x', but has '" + item + "'.");
+              "The entry Boundary conditions/Periodic wants items such as '0 1 x', but has " + quote(item) + ".");
       periodic_pairs.push_back({first, second, static_cast<unsigned int>(axis - 'x')});
     }
   }

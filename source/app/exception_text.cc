@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "exception_text.h"
 
+#include <patchfem/base/quote.h>
+
 #include <deal.II/base/utilities.h>
 
 #include <algorithm>
@@ -64,10 +66,16 @@ namespace PatchFEM
   {
     std::ostringstream text;
     exception.print_info(text);
-    std::istringstream words(text.str());
-    std::string        result, word;
-    while (words >> word)
-      result += (result.empty() ? "" : " ") + word;
+    std::istringstream lines(text.str());
+    std::string        result;
+    for (std::string line; std::getline(lines, line);)
+    {
+      line = dealii::Utilities::trim(line);
+      // Values stand in the middle, and what is wrong with them at the end.
+      if (line.size() > 400)
+        line.replace(200, line.size() - 400, "...");
+      result += (result.empty() || line.empty() ? "" : " ") + printable(line, line.size());
+    }
     put_patterns_in_words(result);
     while (!result.empty() && result.back() == '.')
       result.pop_back();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/expression.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <deal.II/base/numbers.h>
 #include <deal.II/base/utilities.h>
@@ -83,7 +84,7 @@ namespace PatchFEM
         std::string result = all.substr(begin + 1, end - begin - 1);
         while (!result.empty() && result.back() == '.')
           result.pop_back();
-        return result.empty() ? "" : " (" + result + ")";
+        return result.empty() ? "" : " (" + printable(result, 100) + ")";
       }
 
     private:
@@ -107,16 +108,16 @@ namespace PatchFEM
     {
       const std::size_t equals = item.find('=');
       require(equals != std::string::npos,
-              "The entry Constants wants items such as 'a = 1.5', but has '" + item + "'.");
+              "The entry Constants wants items such as 'a = 1.5', but has " + quote(item) + ".");
       const std::string name = dealii::Utilities::trim(item.substr(0, equals));
       require(!name.empty() && name != "x" && name != "y" && name != "z",
-              "The entry Constants cannot define '" + name + "'; choose a name that is not a coordinate.");
+              "The entry Constants cannot define " + quote(name) + "; choose a name that is not a coordinate.");
       require(constants.count(name) == 0,
               name == "pi" ? "The entry Constants defines 'pi', which is there already; choose another name."
-                           : "The entry Constants defines '" + name + "' twice.");
+                           : "The entry Constants defines " + quote(name) + " twice.");
       const Expression<3> expression(dealii::Utilities::trim(item.substr(equals + 1)), constants, "Constants");
       require(expression.is_constant(),
-              "The constant '" + name + "' depends on a coordinate; write the formula where it is used.");
+              "The constant " + quote(name) + " depends on a coordinate; write the formula where it is used.");
       constants[name] = expression.value(dealii::Point<3>());
     }
     return constants;
@@ -150,12 +151,12 @@ namespace PatchFEM
     }
     catch (const dealii::ExceptionBase &)
     {
-      throw Error("The entry " + entry + " has a formula that cannot be read: '" + formula + "'" +
+      throw Error("The entry " + entry + " has a formula that cannot be read: " + quote(formula) +
                   parser_output.message() + "; it may use " + names + ", pi and the names in Constants.");
     }
     if (!depends_on_coordinates(formula) && !timed)
     {
-      require(std::isfinite(constant), "The entry " + entry + " is not finite: '" + formula + "'.");
+      require(std::isfinite(constant), "The entry " + entry + " is not finite: " + quote(formula) + ".");
       function.reset();
     }
   }
@@ -177,7 +178,7 @@ namespace PatchFEM
     {
       std::ostringstream place;
       place << point;
-      throw Error("The entry " + entry + " is not finite at the point (" + place.str() + "): '" + formula + "'.");
+      throw Error("The entry " + entry + " is not finite at the point (" + place.str() + "): " + quote(formula) + ".");
     }
     return result;
   }
@@ -218,11 +219,12 @@ namespace PatchFEM
       if (!has_key)
       {
         require(allow_no_key, "The entry " + entry +
-                                  " wants ids in front of each formula, such as '0: 1, 2 3: x', but has '" + item +
-                                  "'.");
+                                  " wants ids in front of each formula, such as '0: 1, 2 3: x', but has " +
+                                  quote(item) + ".");
         keyed.all = true;
       }
       keyed.formulas = split_components(formulas);
+      keyed.text     = item;
       result.push_back(keyed);
     }
     return result;

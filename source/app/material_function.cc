@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/material_function.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <algorithm>
 #include <sstream>
@@ -24,11 +25,12 @@ namespace PatchFEM
       for (const unsigned int k : n_components)
         legal += (legal.empty() ? "" : " or ") + std::to_string(k);
       throw Error("The entry " + entry + " has " + std::to_string(n) + " components (separated by ';') where " + legal +
-                  " are wanted.");
+                  " are wanted: " + quote(items.front().text) + ".");
     }
     for (const KeyedFormulas &item : items)
     {
-      require(item.formulas.size() == n, "The entry " + entry + " has items with different numbers of components.");
+      require(item.formulas.size() == n, "The entry " + entry + " has items with different numbers of components, " +
+                                             quote(items.front().text) + " and " + quote(item.text) + ".");
       std::vector<Expression<dim>> parsed;
       for (const std::string &formula : item.formulas)
         parsed.emplace_back(formula, constants, entry);

@@ -5,6 +5,7 @@
 #include <patchfem/app/mesh.h>
 #include <patchfem/app/mesh_reader.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/base/simplex_refinement.h>
 
 #include <deal.II/base/function_parser.h>
@@ -109,6 +110,12 @@ namespace PatchFEM
       return distributed == nullptr ? 1 : Utilities::MPI::n_mpi_processes(distributed->get_communicator());
     }
 
+    std::string generator_call(const MeshParameters &parameters)
+    {
+      return "Mesh/Generator = " + printable(parameters.generator) + " with arguments " +
+             quote(parameters.generator_arguments);
+    }
+
     template <int dim>
     void generate(Triangulation<dim> &triangulation, const MeshParameters &parameters)
     {
@@ -119,12 +126,11 @@ namespace PatchFEM
       }
       catch (const ExceptionBase &exception)
       {
-        throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
-                    "' gives no mesh in dimension " + std::to_string(dim) + ": " + exception_text(exception) + ".");
+        throw Error(generator_call(parameters) + " gives no mesh in dimension " + std::to_string(dim) + ": " +
+                    exception_text(exception) + ".");
       }
       if (triangulation.n_active_cells() == 0)
-        throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
-                    "' gives a mesh without cells.");
+        throw Error(generator_call(parameters) + " gives a mesh without cells.");
     }
 
     /** The cells of @p refined as coarse cells of @p coarse, with all ids and manifolds. */
@@ -206,8 +212,9 @@ namespace PatchFEM
       std::vector<bool> taken(ids.size(), false);
       for (const auto &rule : parameters.boundary_rules)
       {
-        const std::string name = "The rule '" + std::to_string(rule.first) + ": " + rule.second + "' of Boundary ids";
-        std::size_t       n_matches = 0, n_taken = 0;
+        const std::string name =
+            "The rule " + quote(std::to_string(rule.first) + ": " + rule.second) + " of Boundary ids/Rules";
+        std::size_t n_matches = 0, n_taken = 0;
         try
         {
           const SilentErrors  silent;
@@ -320,8 +327,7 @@ namespace PatchFEM
     {
       MeshLists lists = to_lists(coarse);
       if (orient_cells(lists) != 0)
-        throw Error("Mesh/Generator = " + parameters.generator + " with arguments '" + parameters.generator_arguments +
-                    "' gives inverted cells; check the order of its arguments.");
+        throw Error(generator_call(parameters) + " gives inverted cells; check the order of its arguments.");
       return lists;
     }
 
@@ -415,7 +421,7 @@ namespace PatchFEM
       {
         lists = read_mesh(absolute_file(parameters), dim);
         if (is_simplex(lists.kind) && parameters.simplices != MeshParameters::Simplices::none)
-          throw Error("The mesh file '" + lists.source + "' consists of " + plural_name(lists.kind) +
+          throw Error("The mesh file " + quote_file(lists.source) + " consists of " + plural_name(lists.kind) +
                       " already; set Mesh/Simplices = none.");
       }
       if (is_simplex(lists.kind) && !parameters.file.empty())
@@ -452,8 +458,8 @@ namespace PatchFEM
     catch (const ExceptionBase &exception)
     {
       throw Error("The mesh of " +
-                  (parameters.file.empty() ? "Mesh/Generator = " + parameters.generator
-                                           : "'" + absolute_file(parameters) + "'") +
+                  (parameters.file.empty() ? "Mesh/Generator = " + printable(parameters.generator)
+                                           : quote_file(absolute_file(parameters))) +
                   " is none that deal.II can use: " + exception_text(exception) + ".");
     }
     summary.n_cells = triangulation.n_global_active_cells();

@@ -2,6 +2,7 @@
 #include "mesh_collector.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <algorithm>
 #include <charconv>
@@ -62,13 +63,13 @@ namespace PatchFEM
   {
     std::ifstream file(file_name, std::ios::binary);
     if (!file)
-      throw Error("The mesh file '" + file_name +
-                  "' cannot be opened; check its name, which is relative to the "
+      throw Error("The mesh file " + quote_file(file_name) +
+                  " cannot be opened; check its name, which is relative to the "
                   "folder of the parameter file.");
     std::ostringstream content;
     content << file.rdbuf();
     if (file.fail() || file.bad() || content.str().empty())
-      throw Error("The mesh file '" + file_name + "' is empty or not a file.");
+      throw Error("The mesh file " + quote_file(file_name) + " is empty or not a file.");
     text = content.str();
     // A byte order mark says that the text is what it is taken for.
     if (text.compare(0, 3, "\xef\xbb\xbf") == 0)
@@ -77,7 +78,8 @@ namespace PatchFEM
 
   void MeshScanner::fail(const std::string &message, const std::uint32_t line) const
   {
-    throw Error("Mesh file '" + name + "', line " + std::to_string(line) + ": " + message + ".");
+    throw Error("Mesh file " + quote_file(name) + ", line " + std::to_string(line) + ": " + printable(message, 400) +
+                ".");
   }
 
   void MeshScanner::skip_blanks()
@@ -127,7 +129,7 @@ namespace PatchFEM
   {
     double value = 0;
     if (!convert(text, value) || !std::isfinite(value))
-      fail("'" + std::string(text.substr(0, 40)) + "' stands where " + what + " should be");
+      fail(quote(text) + " stands where " + what + " should be");
     return value;
   }
 
@@ -135,7 +137,7 @@ namespace PatchFEM
   {
     std::int64_t value = 0;
     if (!convert(text, value))
-      fail("'" + std::string(text.substr(0, 40)) + "' stands where " + what + " should be");
+      fail(quote(text) + " stands where " + what + " should be");
     return value;
   }
 
@@ -235,7 +237,7 @@ namespace PatchFEM
 
   MeshLists MeshCollector::finish()
   {
-    const std::string file = "The mesh file '" + scanner.file_name() + "' ";
+    const std::string file = "The mesh file " + quote_file(scanner.file_name()) + " ";
     if (!has_kind)
       throw Error(file + "contains no cells of dimension " + std::to_string(dim) +
                   (mesh.vertices.empty() ? "" : "; check Dimension, and that the cells have been saved") + ".");

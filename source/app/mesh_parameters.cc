@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/mesh.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <deal.II/base/utilities.h>
 
@@ -23,8 +24,8 @@ namespace PatchFEM
         const std::string id        = dealii::Utilities::trim(rule.substr(0, colon));
         const std::string predicate = colon == std::string::npos ? "" : dealii::Utilities::trim(rule.substr(colon + 1));
         if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != std::string::npos || predicate.empty())
-          throw Error("The rule '" + rule +
-                      "' of Boundary ids/Rules is not of the form 'id: predicate'; write, for "
+          throw Error("The rule " + quote(rule) +
+                      " of Boundary ids/Rules is not of the form 'id: predicate'; write, for "
                       "example, '1: x < 1e-9; 2: x > 0.999 && y < 1'.");
         rules.emplace_back(std::stoul(id), predicate);
       }
@@ -41,7 +42,8 @@ namespace PatchFEM
       if (!(stream >> name))
         return;
       if ((name != "x" && name != "y" && name != "z") || !(stream >> degrees) || !(stream >> std::ws).eof())
-        throw Error("Mesh/Rotation = '" + text + "' is not an axis x, y or z and an angle in degrees, such as 'z 30'.");
+        throw Error("Mesh/Rotation = " + quote(text) +
+                    " is not an axis x, y or z and an angle in degrees, such as 'z 30'.");
       axis = name[0];
     }
   } // namespace

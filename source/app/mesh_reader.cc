@@ -3,6 +3,7 @@
 
 #include <patchfem/app/mesh_reader.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <algorithm>
 #include <cctype>
@@ -36,7 +37,7 @@ namespace PatchFEM
       else if (type == "pyr")
         shape = ElementShape::pyramid;
       else
-        scanner.fail("'" + std::string(type.substr(0, 40)) + "' is not a type of element that UCD knows");
+        scanner.fail(quote(type) + " is not a type of element that UCD knows");
       std::int64_t vertices[8];
       for (unsigned int i = 0; i < n_vertices(shape); ++i)
         vertices[i] = scanner.integer("a vertex of an element");
@@ -90,8 +91,8 @@ namespace PatchFEM
     skip_ucd_data(scanner, n_element_data, n_elements);
     if (!scanner.at_end())
     {
-      const std::string word(scanner.word("").substr(0, 40));
-      scanner.fail("'" + word + "' stands after the end of what the head of the file declares, " +
+      const std::string word(scanner.word(""));
+      scanner.fail(quote(word) + " stands after the end of what the head of the file declares, " +
                    std::to_string(n_vertices) + " vertices and " + std::to_string(n_elements) +
                    " elements; correct these numbers or remove what is too much");
     }
@@ -103,14 +104,14 @@ namespace PatchFEM
     std::string       suffix = dot == std::string::npos || file_name[dot] != '.' ? "" : file_name.substr(dot);
     std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](const unsigned char c) { return std::tolower(c); });
     if (suffix != ".msh" && suffix != ".vtk" && suffix != ".ucd" && suffix != ".inp")
-      throw Error("The mesh file '" + file_name +
-                  "' is of no known format; convert it to .msh (Gmsh 2.2 or 4.1), .vtk, .ucd or .inp, for example with "
+      throw Error("The mesh file " + quote_file(file_name) +
+                  " is of no known format; convert it to .msh (Gmsh 2.2 or 4.1), .vtk, .ucd or .inp, for example with "
                   "gmsh or meshio.");
 
     MeshScanner   scanner(file_name);
     MeshCollector mesh(scanner, dim);
     if (scanner.at_end())
-      throw Error("The mesh file '" + file_name + "' is empty.");
+      throw Error("The mesh file " + quote_file(file_name) + " is empty.");
     if (suffix == ".msh")
       read_gmsh(scanner, mesh);
     else if (suffix == ".vtk")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
+#include <patchfem/base/quote.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -148,7 +150,7 @@ namespace PatchFEM
         }
         if (type == "T2D2" || type == "T3D2" || type == "B21" || type == "B31" || type == "R2D2")
           return ElementShape::line;
-        scanner.fail("element type " + type.substr(0, 40) +
+        scanner.fail("element type " + printable(type) +
                      " is not supported; use linear ones such as C3D8, C3D4, CPS4 or CPS3");
       }
 
@@ -177,7 +179,7 @@ namespace PatchFEM
             scanner.fail(keyword +
                          " is not supported; write all vertices and elements with their coordinates in space");
         if (keyword == "*NODE" && options.count("SYSTEM") > 0 && options["SYSTEM"] != "R")
-          scanner.fail("SYSTEM=" + options["SYSTEM"].substr(0, 40) + " is not supported; write Cartesian coordinates");
+          scanner.fail("SYSTEM=" + printable(options["SYSTEM"]) + " is not supported; write Cartesian coordinates");
         if (keyword == "*INSTANCE" && ++n_instances > 1)
           scanner.fail("several instances of parts are not supported; write all vertices and elements in space");
         if (keyword == "*ELSET" && set.empty())
@@ -190,8 +192,8 @@ namespace PatchFEM
             scanner.fail("only surfaces of TYPE=ELEMENT are supported");
           surface_id = trailing_number(options["NAME"]);
           if (surface_id < 0)
-            scanner.fail("the surface '" + options["NAME"].substr(0, 40) +
-                         "' does not say which boundary id it stands for; end its name with a number");
+            scanner.fail("the surface " + quote(options["NAME"]) +
+                         " does not say which boundary id it stands for; end its name with a number");
         }
         // A material without a number leaves ids to the names of element sets.
         if (keyword == "*SOLID SECTION" && trailing_number(options["MATERIAL"]) >= 0)
@@ -289,7 +291,7 @@ namespace PatchFEM
         const int  n_face = element.shape == ElementShape::hexahedron ? 6 : solid ? 4 : n;
         const int  face   = surface.face.size() == 2 && surface.face[0] == 'S' ? surface.face[1] - '1' : -1;
         if (face < 0 || face >= n_face)
-          scanner.fail("'" + surface.face.substr(0, 40) + "' is not a face of the elements named", surface.line);
+          scanner.fail(quote(surface.face) + " is not a face of the elements named", surface.line);
         std::int64_t vertices[4];
         for (int v = 0; v < 4; ++v)
           if (element.shape == ElementShape::hexahedron)
@@ -315,7 +317,7 @@ namespace PatchFEM
         for (const Section &section : sections)
         {
           if (sets.count(section.set) == 0)
-            scanner.fail("there is no element set '" + section.set.substr(0, 40) + "'", section.line);
+            scanner.fail("there is no element set " + quote(section.set), section.line);
           for (const std::int64_t label : sets[section.set])
           {
             Element &element = find(label, section.line);

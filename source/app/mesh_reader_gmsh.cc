@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
+#include <patchfem/base/quote.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -230,7 +232,7 @@ namespace PatchFEM
     {
       const std::string_view word = scanner.word("the end of a section");
       if (word != "$End" + section)
-        scanner.fail("'" + std::string(word.substr(0, 40)) + "' stands where $End" + section + " should be");
+        scanner.fail(quote(word) + " stands where $End" + section + " should be");
     }
   } // namespace
 
@@ -240,7 +242,8 @@ namespace PatchFEM
       scanner.fail("a Gmsh file starts with $MeshFormat; save the mesh as version 2.2 or 4.1, ASCII");
     const std::string version(scanner.word("the version"));
     if (version != "2.2" && version != "4.1")
-      scanner.fail("version " + version + " of the format is not supported; save the mesh as version 2.2 or 4.1");
+      scanner.fail("version " + printable(version) +
+                   " of the format is not supported; save the mesh as version 2.2 or 4.1");
     if (scanner.integer("the type of the file") != 0)
       scanner.fail("the file is binary; save the mesh as ASCII");
     scanner.count("the size of a number");
@@ -252,7 +255,7 @@ namespace PatchFEM
     {
       const std::string start(scanner.word("a section"));
       if (start.size() < 2 || start[0] != '$')
-        scanner.fail("'" + start.substr(0, 40) + "' stands where a section should start");
+        scanner.fail(quote(start) + " stands where a section should start");
       const std::string section = start.substr(1);
       // Data of views may come in several sections of the same name.
       const bool of_mesh = section == "MeshFormat" || section == "PhysicalNames" || section == "Entities" ||

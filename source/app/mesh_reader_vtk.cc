@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
+#include <patchfem/base/quote.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -21,7 +23,7 @@ namespace PatchFEM
     {
       const std::string word(scanner.word(keyword));
       if (upper(word) != keyword)
-        scanner.fail("'" + word.substr(0, 40) + "' stands where " + keyword + " should be");
+        scanner.fail(quote(word) + " stands where " + keyword + " should be");
     }
 
     ElementShape vtk_shape(const MeshScanner &scanner, const std::int64_t type)
@@ -66,11 +68,11 @@ namespace PatchFEM
         if (encoding == "BINARY")
           scanner.fail("the file is binary; save the mesh as ASCII");
         if (encoding != "ASCII")
-          scanner.fail("'" + encoding.substr(0, 40) + "' stands where ASCII should be");
+          scanner.fail(quote(encoding) + " stands where ASCII should be");
         expect(scanner, "DATASET");
         const std::string type = upper(scanner.word("the type of the data set"));
         if (type != "UNSTRUCTURED_GRID")
-          scanner.fail("the data set " + type.substr(0, 40) + " is not supported; save it as UNSTRUCTURED_GRID");
+          scanner.fail("the data set " + printable(type) + " is not supported; save it as UNSTRUCTURED_GRID");
         while (!scanner.at_end())
           read_block(upper(scanner.word("a keyword")));
         finish();
@@ -151,7 +153,7 @@ namespace PatchFEM
             const std::uint64_t n            = scanner.count("the number of tuples");
             // Before all points and cells there may be fields of the whole, of any size.
             if ((seen.count("POINT_DATA") > 0 || seen.count("CELL_DATA") > 0) && n != n_tuples)
-              scanner.fail("the array " + name.substr(0, 40) + " has " + std::to_string(n) + " tuples where " +
+              scanner.fail("the array " + printable(name) + " has " + std::to_string(n) + " tuples where " +
                            std::to_string(n_tuples) + " should be");
             scanner.word("a type");
             read_values(name, n_components, n);
@@ -160,7 +162,7 @@ namespace PatchFEM
         else if (keyword == "METADATA")
           skip_metadata();
         else
-          scanner.fail("'" + keyword.substr(0, 40) + "' is no keyword of an unstructured grid that is known here");
+          scanner.fail(quote(keyword) + " is no keyword of an unstructured grid that is known here");
       }
 
       /** Before 5.1: for each cell the number of vertices and they; from 5.1 on: two arrays. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/output_folder.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/lac/matrix_io.h>
 
 #include <fcntl.h>
@@ -83,8 +84,8 @@ namespace PatchFEM
       if (locks && descriptor < 0)
         reason = std::generic_category().message(errno);
     }
-    require(reason.empty(),
-            "The output folder " + folder + " cannot be made (" + reason + "); choose another with --output.");
+    require(reason.empty(), "The output folder " + printable(folder, 400) + " cannot be made (" + reason +
+                                "); choose another with --output.");
   }
 
   void OutputFolder::check_input(const std::string &file) const
@@ -101,7 +102,7 @@ namespace PatchFEM
   {
     if (file_name.empty())
       return;
-    const std::string entry = "The entry Export system is '" + file_name + "', ";
+    const std::string entry = "The entry Export system is " + quote(file_name) + ", ";
     require(fs::path(file_name).filename() == file_name && file_name != "." && file_name != ".." &&
                 file_name.size() <= 200,
             entry + "which is not the name of a file in the output folder, such as system.bin.");

@@ -4,12 +4,14 @@
 #include <patchfem/app/parameters.h>
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <deal.II/base/utilities.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 namespace PatchFEM
 {
@@ -133,7 +135,9 @@ namespace PatchFEM
     coarsen_fraction     = prm.get_double("Coarsen fraction");
     smoothness_threshold = prm.get_double("Smoothness threshold");
     require(refine_fraction + coarsen_fraction <= 1.,
-            "Refinement: Refine fraction and Coarsen fraction add up to more than 1.");
+            "The entries Refinement/Refine fraction = " + quote(prm.get("Refine fraction")) +
+                " and Refinement/Coarsen fraction = " + quote(prm.get("Coarsen fraction")) +
+                " add up to more than 1, which is all cells; lower one of them.");
     prm.leave_subsection();
   }
 
@@ -202,7 +206,7 @@ namespace PatchFEM
                    : Data().sorting_window;
       const bool is_number = !text.empty() && text.size() < 10 &&
                              text.find_first_not_of("0123456789") == std::string::npos && std::stoi(text) > 0;
-      require(is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not '" + text + "'.");
+      require(is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not " + quote(text) + ".");
       return std::stoi(text);
     }
   } // namespace
@@ -327,17 +331,17 @@ namespace PatchFEM
         }
         const std::size_t equals = value.find('=');
         require(equals != std::string::npos && equals > 0,
-                "The option --set wants \"Section/Entry=value\", but was given \"" + value + "\".");
+                "The option --set wants 'Section/Entry=value', but was given " + quote(value) + ".");
         settings.emplace_back(dealii::Utilities::trim(value.substr(0, equals)),
                               dealii::Utilities::trim(value.substr(equals + 1)));
       }
       else if (!argument.empty() && argument[0] == '-')
-        throw Error("The option " + argument +
+        throw Error("The option " + quote(argument) +
                     " is not known; there are --set \"Section/Entry=value\" and --output DIR.");
       else
       {
-        require(parameter_file.empty(),
-                "Two parameter files were given, " + parameter_file + " and " + argument + "; a run reads one.");
+        require(parameter_file.empty(), "Two parameter files were given, " + quote_file(parameter_file) + " and " +
+                                            quote_file(argument) + "; a run reads one.");
         parameter_file = argument;
       }
     }
@@ -360,8 +364,9 @@ namespace PatchFEM
     void
     find_parameter_files(const std::string &file, std::vector<std::string> includers, std::vector<std::string> &files)
     {
-      const std::string name = includers.empty() ? "The parameter file " + file
-                                                 : "The file " + file + ", which " + includers.back() + " includes,";
+      const std::string shown = printable(file, 400);
+      const std::string name  = includers.empty() ? "The parameter file " + shown
+                                                  : "The file " + shown + ", which " + includers.back() + " includes,";
       std::error_code   failure;
       for (const std::string &includer : includers)
         if (std::filesystem::equivalent(file, includer, failure))
@@ -392,10 +397,33 @@ namespace PatchFEM
     std::vector<std::string> find_parameter_files(const std::string &file)
     {
       require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
-              "The parameter file " + file + " must have a name that ends in .prm.");
+              "The parameter file " + printable(file, 400) + " must have a name that ends in .prm.");
       std::vector<std::string> files;
       find_parameter_files(file, {}, files);
       return files;
+    }
+
+    /** What deal.II says about a parameter file. */
+    std::string mistake_in_file(const std::string &file, const dealii::ExceptionBase &exception)
+    {
+      // The file may be one that is included. Of a section that is unknown its bracket is not closed.
+      static const std::regex place("Line <(\\d+)> of file <([^>]*?)>?: (.*)"),
+          value("The entry value ?(.*) for the entry named (.*) does not match the given pattern: (.*)"),
+          entry("No entry with name <(.*)> was declared in the current subsection"),
+          section("There is no such subsection to be entered: (.*)");
+      const std::string text = exception_text(exception);
+      std::smatch       m;
+      if (!std::regex_match(text, m, place))
+        return "The parameter file " + printable(file, 400) + " has a mistake: " + text + ".";
+      const std::string where = "Line " + m.str(1) + " of the parameter file " + m.str(2), what = m[3];
+      if (std::regex_match(what, m, value))
+        return where + " gives " + printable(m.str(2)) + " the value " + quote(m.str(1)) +
+               ", which is not legal there; it must be " + m.str(3) + ".";
+      if (std::regex_match(what, m, entry))
+        return where + " sets " + printable(m.str(1)) + ", which is not a parameter there; --help lists all.";
+      if (std::regex_match(what, m, section))
+        return where + " opens the section " + printable(m.str(1)) + ", which there is not; --help lists all.";
+      return where + " has a mistake: " + what + ".";
     }
   } // namespace
 
@@ -409,7 +437,7 @@ namespace PatchFEM
     }
     catch (const dealii::ExceptionBase &exception)
     {
-      throw Error("The parameter file " + file + " has a mistake: " + exception_text(exception) + ".");
+      throw Error(mistake_in_file(file, exception));
     }
 
     for (const auto &setting : command_line.settings)
@@ -426,18 +454,19 @@ namespace PatchFEM
       }
       catch (const ParameterHandler::ExcEntryUndeclared &)
       {
-        throw Error("The option --set names " + setting.first + ", which is not a parameter.");
+        throw Error("The option --set names " + printable(setting.first) +
+                    ", which is not a parameter; --help lists all.");
       }
       catch (const dealii::ExceptionBase &exception)
       {
         // "The string <...> does not match the given pattern <...>"
         const std::string text = exception_text(exception), before = "the given pattern <";
-        const std::size_t begin = text.find(before);
+        const std::size_t begin = text.rfind(before);
         std::string       legal;
         if (begin != std::string::npos && text.back() == '>')
           legal = "; it must be " + text.substr(begin + before.size(), text.size() - begin - before.size() - 1);
-        throw Error("The option --set gives " + setting.first + " the value '" + setting.second +
-                    "', which is not legal there" + legal + ".");
+        throw Error("The option --set gives " + printable(setting.first) + " the value " + quote(setting.second) +
+                    ", which is not legal there" + legal + ".");
       }
       for (std::size_t i = 0; i < path.size(); ++i)
         prm.leave_subsection();

@@ -4,6 +4,7 @@
 #include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/host_memory.h>
+#include <patchfem/base/quote.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -94,13 +95,14 @@ namespace PatchFEM
 
   std::string message_of_exception()
   {
+    constexpr std::size_t most = 2000; // what is quoted is short already
     try
     {
       throw;
     }
     catch (const Error &error)
     {
-      return error.what();
+      return printable(error.what(), most);
     }
     catch (const std::bad_alloc &)
     {
@@ -116,7 +118,8 @@ namespace PatchFEM
     }
     catch (const std::exception &error)
     {
-      return is_memory_short() ? no_memory : std::string("Something went wrong inside a library: ") + error.what();
+      return is_memory_short() ? no_memory
+                               : printable(std::string("Something went wrong inside a library: ") + error.what(), most);
     }
   }
 } // namespace PatchFEM

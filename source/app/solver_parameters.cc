@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/parameters.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/kernels/smoother_bodies.h>
 
 namespace PatchFEM
@@ -171,14 +172,15 @@ namespace PatchFEM
     polynomial.lanczos_steps    = prm.get_integer("Lanczos steps");
     polynomial.eigenvalue_ratio = prm.get_double("Eigenvalue ratio");
     require(polynomial.eigenvalue_ratio == 0. || polynomial.eigenvalue_ratio > 1.,
-            "The entry Solver/Polynomial/Eigenvalue ratio must be 0 or more than 1.");
+            "The entry Solver/Polynomial/Eigenvalue ratio must be 0 or more than 1, not " +
+                quote(prm.get("Eigenvalue ratio")) + ".");
     prm.leave_subsection();
 
     prm.enter_subsection("SSOR");
     ssor.multicolour = prm.get("Ordering") == "multicolour";
     ssor.relaxation  = prm.get_double("Relaxation");
     require(ssor.relaxation > 0. && ssor.relaxation < 2.,
-            "The entry Solver/SSOR/Relaxation must be above 0 and below 2.");
+            "The entry Solver/SSOR/Relaxation must be above 0 and below 2, not " + quote(prm.get("Relaxation")) + ".");
     prm.leave_subsection();
 
     prm.enter_subsection("Incomplete Cholesky");
@@ -211,7 +213,8 @@ namespace PatchFEM
     aggregation.min_aggregate_size = prm.get_integer("Minimum aggregate size");
     aggregation.patch_distance     = prm.get_integer("Patch distance");
     aggregation.patch_bytes        = prm.get_integer("Patch bytes");
-    require(amg.smoothing_range > 1., "The entry Solver/AMG/Smoothing range must be more than 1.");
+    require(amg.smoothing_range > 1.,
+            "The entry Solver/AMG/Smoothing range must be more than 1, not " + quote(prm.get("Smoothing range")) + ".");
     prm.leave_subsection();
     prm.leave_subsection();
   }

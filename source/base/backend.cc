@@ -2,6 +2,7 @@
 #include <patchfem/base/backend.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/host_memory.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/kernels/runtime.h>
 
 #include <unistd.h>
@@ -44,7 +45,7 @@ namespace PatchFEM
         return BackendKind::emulated_device;
       if (name == "cuda")
         return BackendKind::cuda;
-      throw Error("There is no back end '" + name + "'; the choices are auto, host, cuda and emulated_device.");
+      throw Error("There is no back end " + quote(name) + "; the choices are auto, host, cuda and emulated_device.");
     }
   } // namespace
 

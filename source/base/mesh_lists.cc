@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/mesh_lists.h>
+#include <patchfem/base/quote.h>
 
 #include <algorithm>
 #include <cmath>
@@ -191,7 +192,7 @@ namespace PatchFEM
 
     std::string of_source(const MeshLists &mesh)
     {
-      return mesh.source.empty() ? std::string("the mesh") : "the mesh of '" + mesh.source + "'";
+      return mesh.source.empty() ? std::string("the mesh") : "the mesh of " + quote_file(mesh.source);
     }
   } // namespace
 
@@ -215,7 +216,7 @@ namespace PatchFEM
     std::ostringstream text;
     text << "cell " << c;
     if (c < cell_lines.size())
-      text << " (line " << cell_lines[c] << " of '" << source << "')";
+      text << " (line " << cell_lines[c] << " of " << quote_file(source) << ')';
     else
     {
       const Point &x = vertices[cell(c)[0]];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/base/voxel_image.h>
 
 #include <algorithm>
@@ -51,7 +52,7 @@ namespace PatchFEM
           check(!key.empty(), "has no SCALARS with the labels");
           // Two spellings of spacing, and data of cells or of points.
           const std::string what = key == "ASPECT_RATIO" ? "SPACING" : key == "POINT_DATA" ? "CELL_DATA" : key;
-          check(seen.insert(what).second, "has '" + key + "' for the second time; a file holds one image");
+          check(seen.insert(what).second, "has " + quote(key) + " for the second time; a file holds one image");
           if (key == "DATASET")
             check(word() == "STRUCTURED_POINTS", "has a DATASET that is not STRUCTURED_POINTS");
           else if (key == "DIMENSIONS")
@@ -69,7 +70,8 @@ namespace PatchFEM
             n_values = integer(key.c_str());
           }
           else
-            fail("has '" + key + "' where DIMENSIONS, ORIGIN, SPACING, CELL_DATA, POINT_DATA or SCALARS was expected");
+            fail("has " + quote(key) +
+                 " where DIMENSIONS, ORIGIN, SPACING, CELL_DATA, POINT_DATA or SCALARS was expected");
         }
         for (const char *key : {"DATASET", "DIMENSIONS", "ORIGIN", "SPACING", "CELL_DATA"})
           check(seen.count(key) > 0, std::string("has no ") + key + " before its SCALARS");
@@ -102,7 +104,7 @@ namespace PatchFEM
         std::getline(file, line);
         const bool ascii = encoding == "ASCII";
         const int  size  = ascii ? 1 : size_of_type(type);
-        check(size > 0, "is binary with values of the type " + type + "; use unsigned_char, or ASCII");
+        check(size > 0, "is binary with values of the type " + quote(type) + "; use unsigned_char, or ASCII");
         check(bytes_left() / size >= n_values, "ends before the last of its values");
         image.labels.resize(n_values);
         if (ascii)
@@ -127,7 +129,10 @@ namespace PatchFEM
       const std::string name;
       std::ifstream     file;
 
-      [[noreturn]] void fail(const std::string &what) const { throw Error("The image " + name + " " + what + "."); }
+      [[noreturn]] void fail(const std::string &what) const
+      {
+        throw Error("The image " + printable(name, 400) + " " + what + ".");
+      }
 
       void check(const bool condition, const std::string &what) const
       {

@@ -2,7 +2,8 @@
 # Runs PROGRAM (a list: it may start with mpiexec) with ARGUMENTS, results in FOLDER, which is emptied first. Then, with
 # ERROR empty, the run must succeed, say nothing on standard error, write FILES, and pass CHECKER with CHECKS; if
 # CONTAINS, file:regex, is given, a line of that file must match; rates of formats are not kept by builds of changed files.
-# Otherwise it must fail, with one line on standard error that matches ERROR and names PREFIX.
+# Otherwise it must fail, with one line on standard error, of at most 1500 printable bytes, that matches ERROR and names
+# PREFIX.
 # STALE are files in FOLDER as if an earlier run had left them, none of which may outlive the run, and KEPT such that all
 # must. SHELL is run by the shell that then becomes the program, "$0" with "$@"; @FOLDER@ in it is FOLDER.
 # A semicolon inside of an argument is written as |.
@@ -74,6 +75,12 @@ if(ERROR)
   endif()
   if(NOT err MATCHES "^${PREFIX}: [^\n]*$" OR NOT err MATCHES "${ERROR}")
     message(FATAL_ERROR "standard error is not one sentence that matches '${ERROR}'")
+  endif()
+  string(ASCII 27 escape)
+  string(FIND "${err}" "${escape}" at)
+  string(LENGTH "${err}" length)
+  if(length GREATER 1500 OR NOT at EQUAL -1)
+    message(FATAL_ERROR "standard error has ${length} bytes, or characters that no terminal should get")
   endif()
   # What is there of a run that began says that it did not end, and why. Of several ranks the first may not know why.
   check_content()

@@ -67,6 +67,7 @@ namespace PatchFEM
     bool                     all = false; ///< `all`, `default`, or no key at all
     std::set<unsigned int>   ids;
     std::vector<std::string> formulas;
+    std::string              text; ///< the item as it is written
   };
 
   /** @param allow_no_key Whether "f; g" without ids stands for "all: f; g". */

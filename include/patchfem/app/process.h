@@ -20,7 +20,7 @@ namespace PatchFEM
   /** A reader that has gone and a file that may not grow are errors of writing from here on, unless MPI begins after it. */
   void make_signals_errors();
 
-  /** The exception that is being handled, in a sentence. */
+  /** The exception that is being handled, in a sentence that every terminal can show. */
   std::string message_of_exception();
 } // namespace PatchFEM
 
