@@ -11,7 +11,7 @@ Lewis, R. M. Kirby and R. T. Whitaker, Architecting the finite element method pi
 Meshes are `regular` (parameter_files/helmholtz/regular.prm), `cut` (the same nodes, tetrahedra refined so that they keep
 their shapes) and `materials` (two_materials.prm with 1 : 1, 10 and 100). Each run is a process that makes its mesh; with
 --jobs several run at a time, which leaves the iterations as they are, and seconds are not kept. --set goes to all
-runs, for meshes that are coarser and for entries of Solver/AMG. Exit code 1 if a residual is too large."""
+runs that know the entry, for meshes that are coarser and for entries of Solver/AMG. Exit code 1 if a residual is too large."""
 import argparse
 import concurrent.futures
 import os
@@ -80,10 +80,11 @@ def main():
     results = Results("helmholtz")
 
     def solve(case):
-        _, parameter_file, _, entries = case
+        _, parameter_file, how, entries = case
+        further = {key: value for key, value in options.set.items() if how != "none" or "AMG/" not in key}
         with tempfile.TemporaryDirectory() as folder:
             return Runner(options.build, "helmholtz", pathlib.Path(folder)).run(
-                parameter_file, 1, threads, {"Backend": options.backend, **entries, **options.set})
+                parameter_file, 1, threads, {"Backend": options.backend, **entries, **further})
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for (text, _, how, _), report in zip(options.cases, pool.map(solve, options.cases)):

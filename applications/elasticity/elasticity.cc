@@ -27,7 +27,7 @@ namespace PatchFEM
                       "E > 0: a formula, or one per material id ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').");
     prm.declare_entry("Poisson's ratio", "0.3", Anything(), "-1 < nu < 0.5: a formula, or one per material id.");
     prm.declare_entry("Plane state", "plane strain", dealii::Patterns::Selection("plane strain|plane stress"),
-                      "What two dimensions mean; without effect in three.");
+                      "What two dimensions mean.");
     prm.leave_subsection();
     prm.enter_subsection("Loads");
     prm.declare_entry(
@@ -49,6 +49,9 @@ namespace PatchFEM
     poissons_ratio = prm.get("Poisson's ratio");
     plane_stress   = prm.get("Plane state") == "plane stress";
     prm.leave_subsection();
+    require(!plane_stress || prm.get_integer("Dimension") == 2,
+            "The entry Material/Plane state = plane stress would be without effect, as it is for Dimension = 2; remove "
+            "it.");
     prm.enter_subsection("Loads");
     body_force = prm.get("Body force");
     prm.leave_subsection();
@@ -91,12 +94,14 @@ namespace PatchFEM
   {}
 
   template <int dim>
-  void ElasticityPhysics<dim>::resolve(const std::set<material_id> &materials, const std::set<boundary_id> &boundaries)
+  void ElasticityPhysics<dim>::resolve(const std::set<material_id> &materials,
+                                       const std::set<boundary_id> &boundaries,
+                                       const std::set<boundary_id> &held)
   {
     for (const MaterialFunction<dim> *function : {&youngs_modulus, &poissons_ratio, &body_force})
       function->check_material_ids(materials);
     for (BoundaryFormulas<dim> *formulas : {&traction, &pressure, &robin})
-      formulas->resolve(boundaries);
+      formulas->resolve(boundaries, held);
   }
 
   template <int dim>

@@ -45,7 +45,8 @@ namespace PatchFEM
     unsigned int n_components() const override { return dim; }
 
     void resolve(const std::set<dealii::types::material_id> &materials,
-                 const std::set<dealii::types::boundary_id> &boundaries) override;
+                 const std::set<dealii::types::boundary_id> &boundaries,
+                 const std::set<dealii::types::boundary_id> &held) override;
 
     void add_cell(const dealii::FEValues<dim> &values,
                   dealii::types::material_id   material,

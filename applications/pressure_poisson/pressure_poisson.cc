@@ -429,6 +429,13 @@ namespace PatchFEM
     return parameters.output;
   }
 
+  std::vector<EntryCondition> PressureApplication::entry_conditions() const
+  {
+    std::vector<EntryCondition> result = solver_conditions(parameters.solver, true, false);
+    result.push_back({{"Solver/Warm start"}, parameters.n_steps > 1, "Time/Steps of 2 or more"});
+    return result;
+  }
+
   std::string PressureApplication::export_name() const
   {
     return parameters.general.export_system;

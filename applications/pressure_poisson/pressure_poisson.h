@@ -21,7 +21,9 @@ namespace PatchFEM
     OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override;
     std::string       export_name() const override;
     std::string       input_file(const std::string &directory) const override;
-    void              run(const std::string &directory, RunReport &report, MPI_Comm communicator) override;
+
+    std::vector<EntryCondition> entry_conditions() const override;
+    void                        run(const std::string &directory, RunReport &report, MPI_Comm communicator) override;
 
   private:
     PressureParameters parameters;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/application.h>
+#include <patchfem/app/entry_effects.h>
 #include <patchfem/app/problem.h>
 #include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 
 #include <deal.II/base/multithread_info.h>
 
@@ -24,33 +26,6 @@ namespace PatchFEM
       return text.str();
     }
 
-    /** The entries whose value is not the default, one per line with their section. */
-    std::string changed_entries(const dealii::ParameterHandler &prm)
-    {
-      std::istringstream       lines(text_of(prm, dealii::ParameterHandler::PRM));
-      std::vector<std::string> sections;
-      std::string              line, result;
-      while (std::getline(lines, line))
-      {
-        line = dealii::Utilities::trim(line);
-        if (line.rfind("subsection ", 0) == 0)
-          sections.push_back(line.substr(11));
-        else if (line == "end" && !sections.empty())
-          sections.pop_back();
-        else if (line.rfind("set ", 0) == 0 && line.find("# default:") != std::string::npos)
-        {
-          result += "  ";
-          for (const std::string &section : sections)
-            result += section + "/";
-          const std::string entry  = line.substr(4, line.find("# default:") - 4);
-          const std::size_t equals = entry.find('=');
-          result += dealii::Utilities::trim(entry.substr(0, equals)) + " = " +
-                    dealii::Utilities::trim(entry.substr(equals + 1)) + "\n";
-        }
-      }
-      return result;
-    }
-
     void run(const CommandLine &command_line, Application &application, const MPI_Comm communicator)
     {
       const bool first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
@@ -61,10 +36,13 @@ namespace PatchFEM
       RunReport    report(application.name(), folder, communicator);
       try
       {
-        dealii::ParameterHandler prm;
+        dealii::ParameterHandler prm, declared;
         application.declare_parameters(prm);
+        application.declare_parameters(declared);
         const std::vector<std::string> files     = read_parameters(command_line, prm);
         application.parse_parameters(prm).folder = folder.name();
+        const std::vector<ChangedEntry> changed  = changed_entries(prm, declared, application.entry_conditions());
+        refuse_without_effect(changed, command_line);
 
         const std::string directory = file.has_parent_path() ? file.parent_path().string() : ".";
         for (const std::string &input : files)
@@ -75,11 +53,15 @@ namespace PatchFEM
         report.start(text_of(prm, dealii::ParameterHandler::PRM | dealii::ParameterHandler::Short),
                      application.export_name());
         if (first_rank)
+        {
           std::cout << "PatchFEM " << application.name() << ", " << file.string() << ", on "
                     << dealii::Utilities::MPI::n_mpi_processes(communicator) << " process(es), results in "
-                    << folder.name() << "\n"
-                    << changed_entries(prm) << "  (all others have their defaults; see "
-                    << folder.path("parameters.prm") << ")" << std::endl;
+                    << folder.name() << "\n";
+          for (const ChangedEntry &item : changed)
+            std::cout << "  " << item.entry << " = " << printable(item.value, 400)
+                      << (item.needs.empty() ? "" : " (without effect, as it is for " + item.needs + ")") << "\n";
+          std::cout << "  (all others have their defaults; see " << folder.path("parameters.prm") << ")" << std::endl;
+        }
         application.run(directory, report, communicator);
         report.finish();
       }
@@ -113,6 +95,8 @@ namespace PatchFEM
         physics.parse_parameters(prm);
         return parameters.output;
       }
+
+      std::vector<EntryCondition> entry_conditions() const override { return problem_conditions(parameters); }
 
       std::string export_name() const override { return parameters.general.export_system; }
 

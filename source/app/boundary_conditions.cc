@@ -28,6 +28,14 @@ namespace PatchFEM
       require(present.count(id) != 0, "The entry " + entry + " names boundary id " + std::to_string(id) +
                                           ", but no face has it; the mesh has " + list_of(present) + ".");
     }
+
+    void check_free(const boundary_id id, const std::set<boundary_id> &held, const std::string &entry)
+    {
+      require(held.count(id) == 0, "The entry " + entry + " would be without effect on boundary id " +
+                                       std::to_string(id) +
+                                       ", where Boundary conditions/Dirichlet gives the whole "
+                                       "solution; take the id out of one of them.");
+    }
   } // namespace
 
   template <int dim>
@@ -77,10 +85,13 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void BoundaryFormulas<dim>::resolve(const std::set<boundary_id> &present)
+  void BoundaryFormulas<dim>::resolve(const std::set<boundary_id> &present, const std::set<boundary_id> &held)
   {
     for (const auto &item : by_id)
+    {
       check_present(item.first, present, name);
+      check_free(item.first, held, name);
+    }
     if (on_all)
       for (const boundary_id id : present)
         if (by_id.count(id) == 0)
@@ -155,11 +166,25 @@ namespace PatchFEM
   }
 
   template <int dim>
+  std::set<boundary_id> EssentialConditions<dim>::held_ids() const
+  {
+    std::set<boundary_id> result = dirichlet.ids();
+    for (const boundary_id id : dirichlet.ids())
+      for (unsigned int c = 0; c < n_components; ++c)
+        if (dirichlet.formula(id, c) == nullptr)
+          result.erase(id);
+    return result;
+  }
+
+  template <int dim>
   void EssentialConditions<dim>::resolve(const std::set<boundary_id> &present)
   {
     dirichlet.resolve(present);
     for (const boundary_id id : no_normal_flux_ids)
+    {
       check_present(id, present, "Boundary conditions/No normal flux");
+      check_free(id, held_ids(), "Boundary conditions/No normal flux");
+    }
     for (const PeriodicPair &pair : periodic_pairs)
       for (const boundary_id id : {pair.first, pair.second})
       {

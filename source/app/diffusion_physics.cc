@@ -89,12 +89,14 @@ namespace PatchFEM
   {}
 
   template <int dim>
-  void DiffusionPhysics<dim>::resolve(const std::set<material_id> &materials, const std::set<boundary_id> &boundaries)
+  void DiffusionPhysics<dim>::resolve(const std::set<material_id> &materials,
+                                      const std::set<boundary_id> &boundaries,
+                                      const std::set<boundary_id> &held)
   {
     for (const MaterialFunction<dim> *function : {&coefficient, &reaction, &source})
       function->check_material_ids(materials);
-    flux.resolve(boundaries);
-    robin.resolve(boundaries);
+    flux.resolve(boundaries, held);
+    robin.resolve(boundaries, held);
   }
 
   template <int dim>

@@ -66,8 +66,6 @@ namespace PatchFEM
     require(!refinement.hp_adaptive || essential.periodic.empty(),
             "Refinement/Strategy hp_adaptive is not supported with Boundary conditions/Periodic, which needs equal "
             "degrees on both sides; use adaptive.");
-    require(!output.aggregates || solver.preconditioner == "amg" || solver.preconditioner == "auto",
-            "Output/Aggregates shows those of Solver/Preconditioner = amg, which is " + solver.preconditioner + ".");
     prm.enter_subsection("Exact solution");
     exact_solution = prm.get("Formula");
     prm.leave_subsection();
@@ -163,8 +161,6 @@ namespace PatchFEM
     {
       if (preconditioner == "auto")
         solver.preconditioner = "ml";
-      require(!solver.check || parameters.general.backend != "trilinos",
-              "Solver/Check is of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
       require(solver.preconditioner == "none" || solver.preconditioner == "jacobi" || solver.preconditioner == "ml",
               "Solver/Preconditioner " + preconditioner +
                   " does not exist with Backend = trilinos; choose none, jacobi or ml.");
@@ -204,9 +200,9 @@ namespace PatchFEM
       }
       summary = make_triangulation(*triangulation, parameters.mesh);
       check_support();
-      physics->resolve(summary.material_ids, summary.boundary_ids);
-      cell_degrees.resolve(summary.material_ids);
       essential.resolve(summary.boundary_ids);
+      physics->resolve(summary.material_ids, summary.boundary_ids, essential.held_ids());
+      cell_degrees.resolve(summary.material_ids);
       essential.add_periodicity(*triangulation);
       if (exact_solution)
       {

@@ -173,7 +173,7 @@ patchfem_run_case(bad.export_of_trilinos laplace ${laplace} SET "Backend=trilino
 patchfem_run_case(bad.output_folder laplace ${laplace} SET "Output/Pictures=none" FOLDER ${broken}/unknown_entry.prm/out
                   ERROR "output folder .* cannot be made")
 patchfem_run_case(bad.check_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=trilinos" "Solver/Check=true"
-                  ERROR "Solver/Check is of PatchFEM.s own back ends")
+                  ERROR "Solver/Check = true would be without effect, as it is for PatchFEM.s own back ends")
 
 # What programs say when they are asked nothing, or for help.
 function(patchfem_says name text)

@@ -27,7 +27,7 @@ patchfem_compare(compare.hp_periodic laplace convergence_2d "Baseline=trilinos_j
                  "Finite element/Degrees=1, 2, 3" "Finite element/Cell degree=y < 0.3 ? 1 : (y < 0.6 ? 3 : 2)" "Refinement/Cycles=3")
 patchfem_compare(compare.hp_elasticity elasticity convergence_2d "Baseline=trilinos_jacobi" "Refinement/Strategy=adaptive" "Refinement/Cycles=4"
                  "Finite element/Degrees=1, 2, 3" "Finite element/Cell degree=x < 0.3 ? 1 : (y < 0.6 ? 3 : 2)"
-                 "Boundary conditions/Pressure=3: 1+x" "Boundary conditions/Robin=2: 3| x| y")
+                 "Boundary conditions/Dirichlet=0: exact" "Boundary conditions/Pressure=3: 1+x" "Boundary conditions/Robin=2: 3| x| y")
 patchfem_compare(compare.hp_cantilever elasticity cantilever "Baseline=trilinos_jacobi" "Refinement/Strategy=adaptive" "Refinement/Cycles=2"
                  "Finite element/Degrees=1, 2, 3" "Finite element/Cell degree=x < 0.3 ? 3 : (x < 1 ? 2 : 1)" "Mesh/Global refinements=0"
                  "Solver/Preconditioner=block_jacobi" "Material/Young's modulus=1e9")

@@ -2,7 +2,7 @@
 #ifndef patchfem_app_application_h
 #define patchfem_app_application_h
 
-#include <patchfem/app/parameters.h>
+#include <patchfem/app/entry_effects.h>
 #include <patchfem/app/physics.h>
 #include <patchfem/app/report.h>
 
@@ -23,6 +23,9 @@ namespace PatchFEM
 
     /** @return the section `Output`, whose folder is then made certain. */
     virtual OutputParameters &parse_parameters(dealii::ParameterHandler &prm) = 0;
+
+    /** What entries need, with the values that parse_parameters() has read. */
+    virtual std::vector<EntryCondition> entry_conditions() const = 0;
 
     /** The file in the folder of results that `Export system` names; empty for none. */
     virtual std::string export_name() const = 0;

@@ -58,8 +58,12 @@ namespace PatchFEM
                      const Constants                &constants,
                      const std::string              &entry);
 
-    /** Applies "all" to @p present and throws Error for an id that is not present. */
-    void resolve(const std::set<dealii::types::boundary_id> &present);
+    /**
+     * Applies "all" to @p present. Throws Error for an id that is not present, and for one of @p held, where Dirichlet
+     * values leave a condition without effect; "all" is for the rest of the boundary.
+     */
+    void resolve(const std::set<dealii::types::boundary_id> &present,
+                 const std::set<dealii::types::boundary_id> &held = {});
 
     bool empty() const { return by_id.empty(); }
     bool contains(const dealii::types::boundary_id id) const { return by_id.count(id) != 0; }
@@ -111,8 +115,11 @@ namespace PatchFEM
                         const std::vector<std::string>     &exact,
                         const Constants                    &constants);
 
-    /** Throws Error for a condition on an absent id. */
+    /** Throws Error for a condition on an absent id, and for No normal flux on one of held_ids(). */
     void resolve(const std::set<dealii::types::boundary_id> &present);
+
+    /** Ids on which all components are given. */
+    std::set<dealii::types::boundary_id> held_ids() const;
 
     /** Tells the triangulation about periodic faces; once, before adaptive refinement. */
     void add_periodicity(dealii::Triangulation<dim> &triangulation) const;

@@ -28,9 +28,13 @@ namespace PatchFEM
 
     virtual unsigned int n_components() const = 0;
 
-    /** Checks coefficients and natural conditions against the ids of the mesh; throws Error. */
+    /**
+     * Checks coefficients and natural conditions against the ids of the mesh, and of the boundary where all components are
+     * @p held; throws Error.
+     */
     virtual void resolve(const std::set<dealii::types::material_id> &materials,
-                         const std::set<dealii::types::boundary_id> &boundaries) = 0;
+                         const std::set<dealii::types::boundary_id> &boundaries,
+                         const std::set<dealii::types::boundary_id> &held) = 0;
 
     /** @name Integrals, for the loop over cells that deal.II programs write */
     /** @{ */
