@@ -61,8 +61,9 @@ namespace PatchFEM
         if (texts[c] == "free" && allow_free)
           continue;
         const bool is_exact = texts[c] == "exact";
-        require(!is_exact || c < exact.size(),
-                "The entry " + entry + " says 'exact', but there is no exact solution; fill Exact solution/Formula.");
+        require(!is_exact || c < exact.size(), "The entry " + entry +
+                                                   " says 'exact', but there is no exact solution for it; fill Exact "
+                                                   "solution/Formula, which is for Dirichlet alone.");
         formulas[c] = is_exact ? Expression<dim>(exact[c], constants, "Exact solution/Formula")
                                : Expression<dim>(texts[c], constants, entry);
       }
@@ -148,20 +149,21 @@ namespace PatchFEM
             parameters.dirichlet, n_components, n_components > 1, exact, constants, "Boundary conditions/Dirichlet")
   {
     for (const std::string &id : dealii::Utilities::split_string_list(parameters.no_normal_flux, ','))
-    {
-      require(id.find_first_not_of("0123456789") == std::string::npos,
-              "The entry Boundary conditions/No normal flux wants boundary ids separated by commas, but has " +
-                  quote(id) + ".");
-      no_normal_flux_ids.insert(dealii::Utilities::string_to_int(id));
-    }
+      no_normal_flux_ids.insert(parse_id(id, "Boundary conditions/No normal flux"));
     for (const std::string &item : dealii::Utilities::split_string_list(parameters.periodic, ','))
     {
+      const std::string  name = "Boundary conditions/Periodic";
       std::istringstream stream(item);
-      unsigned int       first, second;
-      char               axis, rest;
-      require((stream >> first >> second >> axis) && !(stream >> rest) && axis >= 'x' && axis < 'x' + dim,
-              "The entry Boundary conditions/Periodic wants items such as '0 1 x', but has " + quote(item) + ".");
-      periodic_pairs.push_back({first, second, static_cast<unsigned int>(axis - 'x')});
+      std::string        first, second, axis, rest;
+      require((stream >> first >> second >> axis) && !(stream >> rest) && axis.size() == 1 && axis[0] >= 'x' &&
+                  axis[0] < 'x' + dim,
+              "The entry " + name + " wants pairs of boundary ids and the axis between them, x" +
+                  (dim == 3 ? ", y or z" : " or y") + ", such as '0 1 x', but has " + quote(item) + ".");
+      periodic_pairs.push_back(
+          {parse_id(first, name), parse_id(second, name), static_cast<unsigned int>(axis[0] - 'x')});
+      require(periodic_pairs.back().first != periodic_pairs.back().second,
+              "The entry " + name + " joins boundary id " + first +
+                  " to itself; each part of the boundary needs an id.");
     }
   }
 

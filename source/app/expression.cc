@@ -6,7 +6,9 @@
 #include <deal.II/base/numbers.h>
 #include <deal.II/base/utilities.h>
 
+#include <algorithm>
 #include <cctype>
+#include <climits>
 #include <cmath>
 #include <iostream>
 #include <sstream>
@@ -115,6 +117,10 @@ namespace PatchFEM
       require(constants.count(name) == 0,
               name == "pi" ? "The entry Constants defines 'pi', which is there already; choose another name."
                            : "The entry Constants defines " + quote(name) + " twice.");
+      const bool is_word =
+          std::all_of(name.begin(), name.end(), [](const unsigned char c) { return std::isalnum(c) || c == '_'; });
+      require(is_word && !std::isdigit(static_cast<unsigned char>(name[0])),
+              "The entry Constants cannot define " + quote(name) + "; choose a name of letters, digits and _.");
       const Expression<3> expression(dealii::Utilities::trim(item.substr(equals + 1)), constants, "Constants");
       require(expression.is_constant(),
               "The constant " + quote(name) + " depends on a coordinate; write the formula where it is used.");
@@ -188,6 +194,15 @@ namespace PatchFEM
     return split_outside_parentheses(text, ';');
   }
 
+  unsigned int parse_id(const std::string &text, const std::string &entry)
+  {
+    const bool          is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    const unsigned long id        = is_number && text.size() < 15 ? std::stoul(text) : ULONG_MAX;
+    require(id <= INT_MAX, "The entry " + entry + " names the id " + quote(text) + ", but ids are integers from 0 to " +
+                               std::to_string(INT_MAX) + ".");
+    return static_cast<unsigned int>(id);
+  }
+
   std::vector<KeyedFormulas>
   split_keyed_formulas(const std::string &text, const bool allow_no_key, const std::string &entry)
   {
@@ -211,7 +226,7 @@ namespace PatchFEM
           has_key = true;
           for (const std::string &id : dealii::Utilities::split_string_list(key, ' '))
             if (!id.empty())
-              keyed.ids.insert(dealii::Utilities::string_to_int(id));
+              keyed.ids.insert(parse_id(id, entry));
         }
         if (has_key)
           formulas = dealii::Utilities::trim(item.substr(colon + 1));

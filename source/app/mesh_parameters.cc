@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/expression.h>
 #include <patchfem/app/mesh.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -23,11 +24,11 @@ namespace PatchFEM
         const std::size_t colon     = rule.find(':');
         const std::string id        = dealii::Utilities::trim(rule.substr(0, colon));
         const std::string predicate = colon == std::string::npos ? "" : dealii::Utilities::trim(rule.substr(colon + 1));
-        if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != std::string::npos || predicate.empty())
+        if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos || predicate.empty())
           throw Error("The rule " + quote(rule) +
                       " of Boundary ids/Rules is not of the form 'id: predicate'; write, for "
                       "example, '1: x < 1e-9; 2: x > 0.999 && y < 1'.");
-        rules.emplace_back(std::stoul(id), predicate);
+        rules.emplace_back(parse_id(id, "Boundary ids/Rules"), predicate);
       }
       return rules;
     }

@@ -187,7 +187,8 @@ namespace PatchFEM
                       "patches: each patch of rows integrates all cells that touch it; gather: cell matrices go to a "
                       "buffer that rows gather from; automatic: patches, unless a cell would be integrated more than "
                       "3.5 times, and gather for scalar trilinear hexahedra in double precision on a GPU.");
-    prm.declare_entry("Rows per patch", "0", Patterns::Integer(0), "Nodes in a patch; 0 takes as many as fit.");
+    prm.declare_entry("Rows per patch", "0", Patterns::Integer(0, 1 << 20),
+                      "Nodes in a patch; 0 takes as many as fit.");
     prm.declare_entry(
         "Repetitions", "0", Patterns::Integer(0),
         "Further assemblies of the same system, as a time step or Newton step on this mesh would do; their "

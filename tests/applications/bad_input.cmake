@@ -60,6 +60,11 @@ patchfem_run_case(bad.young elasticity ${elasticity} SET "Material/Young's modul
 patchfem_run_case(bad.components elasticity ${elasticity} SET "Boundary conditions/Traction=1: 0" ERROR "1 formulas.*where 2 are wanted")
 patchfem_run_case(bad.constants laplace ${laplace} SET "Constants=x = 1" ERROR "not a coordinate")
 patchfem_run_case(bad.constant_twice laplace ${laplace} SET "Constants=a=1, a=2" ERROR "defines 'a' twice")
+foreach(name "a b" 1a)
+  string(REGEX REPLACE "[^a-z0-9]" "_" case "${name}")
+  patchfem_run_case(bad.constant_name.${case} laplace ${laplace} SET "Constants=${name} = 1" ERROR "Constants cannot define '${name}'")
+endforeach()
+patchfem_run_case(bad.exact_traction elasticity ${elasticity} SET "Boundary conditions/Traction=1: exact" ERROR "no exact solution for it; fill .*, which is for Dirichlet alone")
 patchfem_run_case(bad.exact_formula laplace ${laplace} SET "Boundary conditions/Dirichlet=all: exact" "Exact solution/Formula=sin(x"
                   ERROR "Exact solution/Formula has a formula that cannot be read")
 patchfem_run_case(bad.exact_components elasticity ${elasticity} SET "Exact solution/Formula=x" "Boundary conditions/Dirichlet=0: exact"
@@ -68,6 +73,11 @@ patchfem_run_case(bad.exact_components elasticity ${elasticity} SET "Exact solut
 # Ids
 patchfem_run_case(bad.boundary_id laplace ${laplace} SET "Boundary conditions/Dirichlet=0 7: 0" ERROR "boundary id 7, but no face has it")
 patchfem_run_case(bad.flux_id laplace ${laplace} SET "Boundary conditions/Flux=9: 1" ERROR "Flux names boundary id 9")
+patchfem_run_case(bad.large_id laplace ${laplace} SET "Boundary conditions/Dirichlet=99999999999999999999: 0" ERROR "Dirichlet names the id '9+', but ids are integers from 0 to 2147483647")
+patchfem_run_case(bad.large_rule_id laplace ${laplace} SET "Boundary ids/Rules=4294967297: x < 1" ERROR "Boundary ids/Rules names the id '4294967297', but ids are")
+patchfem_run_case(bad.large_normal_id elasticity ${elasticity} SET "Boundary conditions/No normal flux=4294967297" ERROR "No normal flux names the id '4294967297', but ids are")
+patchfem_run_case(bad.periodic_negative laplace ${laplace} SET "Boundary conditions/Periodic=-1 0 x" ERROR "Periodic names the id '-1', but ids are")
+patchfem_run_case(bad.periodic_itself laplace ${laplace} SET "Boundary conditions/Periodic=2 2 x" ERROR "Periodic joins boundary id 2 to itself")
 patchfem_run_case(bad.boundary_id_twice laplace ${laplace} SET "Boundary conditions/Dirichlet=0: 0, 0: 1" ERROR "boundary id 0 twice")
 patchfem_run_case(bad.material_id laplace ${laplace} SET "Material/Coefficient=0: 1, 3: 2" ERROR "material id 3, but no cell has it")
 patchfem_run_case(bad.material_missing laplace ${parameter_files}/laplace/cylinder_plate.prm

@@ -70,6 +70,9 @@ namespace PatchFEM
     std::string              text; ///< the item as it is written
   };
 
+  /** The boundary id or material id that @p text is; throws Error if it is none. */
+  unsigned int parse_id(const std::string &text, const std::string &entry);
+
   /** @param allow_no_key Whether "f; g" without ids stands for "all: f; g". */
   std::vector<KeyedFormulas> split_keyed_formulas(const std::string &text, bool allow_no_key, const std::string &entry);
 
