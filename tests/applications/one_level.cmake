@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # PatchFEM's one-level preconditioners on all back ends, beside Trilinos: the same solution. On the cube the number of
 # iterations is the one that was counted and one or two more; Jacobi takes 48. On the beam with mixed precision it is that of
-# double, but for incomplete_cholesky, which takes 162 in double, to 1 % or one on every back end.
+# double to 1 % or one on every back end. At 1e-8 the residuals of ssor and incomplete_cholesky stay close to the tolerance for
+# four steps, of which rounding chooses one; they are counted to 1e-7.
 function(patchfem_one_level name cube beam)
   math(EXPR least "${beam} - ${beam} / 100")
   math(EXPR most "${beam} + ${beam} / 100")
@@ -13,7 +14,7 @@ function(patchfem_one_level name cube beam)
     patchfem_run_case(one_level.${name}.cube.${backend} laplace ${parameter_files}/laplace/convergence_3d.prm
                       CHECKS - - 1e-8 max_iterations=${cube} precision=double
                       SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none" "Finite element/Degree=1" "Mesh/Global refinements=4"
-                          "Refinement/Cycles=1" "Solver/Preconditioner=${name}" ${ARGN})
+                          "Refinement/Cycles=1" "Solver/Preconditioner=${name}")
     patchfem_run_case(one_level.${name}.beam.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
                       CHECKS - - 1e-10 min_iterations=${least} max_iterations=${most} precision=mixed
                       SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none" "Mesh/Global refinements=1" "Precision=mixed"
@@ -25,8 +26,8 @@ patchfem_one_level(block_jacobi 50 157)
 patchfem_one_level(neumann 19 56)
 patchfem_one_level(least_squares 11 32)
 patchfem_one_level(chebyshev 12 61)
-patchfem_one_level(ssor 27 167)
-patchfem_one_level(incomplete_cholesky 24 162)
+patchfem_one_level(ssor 27 164 Solver/Tolerance=1e-7)
+patchfem_one_level(incomplete_cholesky 24 160 Solver/Tolerance=1e-7)
 # Memory for the triangles of scalar rows, and rows in their order on the host.
 patchfem_run_case(one_level.exact_cholesky_csr laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS - - 1e-8 max_iterations=60
                   SET "Backend=emulated_device" "Baseline=trilinos_jacobi" "Mesh/Global refinements=4" "Refinement/Cycles=1" "Matrix/Format=csr"

@@ -92,7 +92,7 @@ TEST_F(VoxelImageTest, SaysWhatIsWrong)
                  "several components");
   expect_refusal(ascii + points + box + "CELL_DATA 6\nSCALARS label int 1\n" + good, "no LOOKUP_TABLE");
   expect_refusal(start + "BINARY\n" + points + box + "CELL_DATA 6\nSCALARS label double\nLOOKUP_TABLE default\n" + good,
-                 "the type double");
+                 "the type 'double'");
   expect_refusal(start + "BINARY\n" + points + box + "CELL_DATA 6\nSCALARS label int\nLOOKUP_TABLE default\n" + good,
                  "ends before");
   EXPECT_THROW(read_voxel_image(name + ".nowhere"), Error);
