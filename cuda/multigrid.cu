@@ -35,6 +35,8 @@ namespace PatchFEM
     INSTANTIATE(ComponentwiseErrorBody<CSRView<double>, double>);
     INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<float>, float>);
     INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<double>, double>);
+    INSTANTIATE(CompensatedResidualBody<CSRView<double>>);
+    INSTANTIATE(CompensatedResidualBody<SlicedEllpackView<double>>);
 
     INSTANTIATE(LanczosLengthBody);
     INSTANTIATE(LargestEigenvalueBody);

@@ -8,6 +8,22 @@
 
 namespace PatchFEM
 {
+  namespace
+  {
+    /** visit(view, row lengths) of a matrix whose rows can be read where it is; false of another. */
+    template <typename Number, typename Visitor>
+    bool with_rows(const MatrixBase<Number> &A, const Visitor &visit)
+    {
+      if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&A))
+        visit(sliced->view(), sliced->row_lengths());
+      else if (const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&A))
+        visit(csr->view(), nullptr);
+      else
+        return false;
+      return true;
+    }
+  } // namespace
+
   template <typename Number>
   double componentwise_backward_error(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b)
   {
@@ -20,11 +36,7 @@ namespace PatchFEM
           kernels::ComponentwiseErrorBody<View, Number>{view, lengths, x.data(), b.data(), largest.data()});
     };
     CSRMatrix<Number> copy;
-    if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&A))
-      find(sliced->view(), sliced->row_lengths());
-    else if (const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&A))
-      find(csr->view(), nullptr);
-    else
+    if (!with_rows(A, find))
     {
       copy.reinit(place, A.to_csr_host());
       find(copy.view(), nullptr);
@@ -33,6 +45,15 @@ namespace PatchFEM
     double              result;
     std::memcpy(&result, &bits, sizeof(result));
     return result;
+  }
+
+  bool
+  compensated_residual(const MatrixBase<double> &A, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
+  {
+    return with_rows(A, [&](const auto &view, const int *lengths) {
+      using View = std::decay_t<decltype(view)>;
+      run(A.backend(), A.n_rows(), kernels::CompensatedResidualBody<View>{view, lengths, x.data(), b.data(), r.data()});
+    });
   }
 
   template double componentwise_backward_error(const MatrixBase<float> &, const Vector<float> &, const Vector<float> &);

@@ -55,6 +55,59 @@ TEST_P(BackwardErrorTest, TwoUnknownsByEye)
                                                             Vector<double>(backend(), {-1., 5.}))));
 }
 
+TEST_P(BackwardErrorTest, ResidualByEyeThatDoubleDoesNotHold)
+{
+  // 0 - (2^60 + 3 - 2^60) and 1 - (-2^-29 + (1 + 2^-30)^2), of which double holds neither the sums nor the square.
+  const double          large = 0x1p60, more = 1. + 0x1p-30;
+  const HostCSR<double> A{2, 4, {0, 3, 6}, {0, 1, 2, 0, 2, 3}, {large, 1., -large, 0., -0x1p-29, more}};
+  const Vector<double>  x(backend(), {1., 3., 1., more}), b(backend(), {0., 1.});
+  for (const int in_slices : {0, 1})
+  {
+    Vector<double> r(backend(), std::vector<double>(2, std::nan("")));
+    if (in_slices)
+      EXPECT_TRUE(compensated_residual(SlicedEllpackMatrix<double>(backend(), A), x, b, r));
+    else
+      EXPECT_TRUE(compensated_residual(CSRMatrix<double>(backend(), A), x, b, r));
+    EXPECT_EQ(r.copy_to_host()[0], -3.);
+    EXPECT_EQ(r.copy_to_host()[1], -0x1p-60);
+  }
+}
+
+TEST_P(BackwardErrorTest, ResidualsInTwiceThePrecision)
+{
+  for (const int block_size : {1, 3})
+  {
+    const HostCSR<double>     A = cases::spd_blocks(211, block_size, 7);
+    const std::vector<double> x = cases::random_values(A.n_rows, 1), b = cases::product(A, x);
+    const Vector<double>      x_here(backend(), x), b_here(backend(), b);
+    for (const int in_slices : {0, 1})
+    {
+      Vector<double> r(backend(), std::vector<double>(A.n_rows, std::nan("")));
+      if (in_slices)
+        ASSERT_TRUE(compensated_residual(SlicedEllpackMatrix<double>(backend(), A, block_size), x_here, b_here, r));
+      else
+        ASSERT_TRUE(compensated_residual(CSRMatrix<double>(backend(), A, block_size), x_here, b_here, r));
+      const std::vector<double> here = r.copy_to_host();
+      for (int row = 0; row < A.n_rows; ++row) // all of b - A x is rounding, which long double has some digits of
+      {
+        long double sum = b[row], size = std::abs(b[row]);
+        for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+        {
+          const long double product = static_cast<long double>(A.values[e]) * x[A.columns[e]];
+          sum -= product;
+          size += std::abs(product);
+        }
+        ASSERT_NEAR(here[row], static_cast<double>(sum), 0x1p-60 * static_cast<double>(size)) << row;
+      }
+    }
+  }
+  // A format without rows leaves r as it was.
+  Vector<double> r(backend(), std::vector<double>{7.});
+  EXPECT_FALSE(compensated_residual(CoordinateMatrix<double>(backend(), HostCSR<double>{1, 1, {0, 1}, {0}, {1.}}),
+                                    Vector<double>(backend(), 1), Vector<double>(backend(), 1), r));
+  EXPECT_EQ(r.copy_to_host()[0], 7.);
+}
+
 TEST_P(BackwardErrorTest, AgreesWithPlainLoopsInAllFormats)
 {
   for (const int block_size : {1, 2, 3})

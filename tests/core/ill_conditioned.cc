@@ -3,6 +3,7 @@
 #include "multigrid_cases.h"
 
 #include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/coordinate_matrix.h>
 #include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/dense_inverse.h>
 #include <patchfem/lac/precondition_jacobi.h>
@@ -355,6 +356,39 @@ TEST_P(IllConditionedTest, RoundingIsAnAnswer)
       EXPECT_TRUE(has(result.message(M->name()), "came to the limit of double precision in ")) << result.message("");
       EXPECT_TRUE(has(result.message(M->name()), ", of which rounding explains "));
     }
+}
+
+TEST_P(IllConditionedTest, SolutionsAreMoreAccurateThanTheRoundingOfTheProduct)
+{
+  // The condition is 1e13, and x and b are integers: no digit of the system is lost.
+  constexpr int       n = 64;
+  const FourthPower   problem(n);
+  std::vector<double> exact(n);
+  for (int i = 0; i < n; ++i)
+    exact[i] = std::round(1e6 * std::sin(std::acos(-1.) * (i + 1) / (n + 1)));
+  const std::vector<double>         b = cases::product(problem.rows, exact);
+  const Inverse                     inverse(backend(), perturbed(problem.rows, 1e-12));
+  const CSRMatrix<double>           csr(backend(), problem.rows);
+  const SlicedEllpackMatrix<double> sliced(backend(), problem.rows);
+  const CoordinateMatrix<double>    coordinate(backend(), problem.rows);
+  const auto                        error_of = [&](const MatrixBase<double> &matrix, const int exponent) {
+    ConjugateGradients<double> cg;
+    Vector<double>             x(backend(), n);
+    const IterationResult      result =
+        cg.solve(matrix, x, Vector<double>(backend(), scaled(b, exponent)), inverse, control(1e-14));
+    EXPECT_EQ(result.status, Status::rounding) << matrix.format() << result.message("inverse");
+    EXPECT_LE(result.residual, result.rounding_limit);
+    std::vector<double> error = scaled(x.copy_to_host(), -exponent);
+    for (int i = 0; i < n; ++i)
+      error[i] -= exact[i];
+    return norm(error) / norm(exact);
+  };
+  for (const int exponent : {0, 700, -700})
+  {
+    EXPECT_LE(error_of(csr, exponent), 3e-9) << exponent;
+    EXPECT_LE(error_of(sliced, exponent), 3e-9) << exponent;
+  }
+  EXPECT_GE(error_of(coordinate, 0), 1e-6) << "the case does not show what residuals in double leave";
 }
 
 TEST_P(IllConditionedTest, ReachableTolerancesConverge)

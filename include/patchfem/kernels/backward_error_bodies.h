@@ -5,9 +5,11 @@
 #include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/parallel_for.h>
 
+#include <cmath>
 #include <cstring>
 
-/** @file The componentwise backward error of a linear system, row by row (see parallel_for.h). */
+/** @file How well a linear system is solved: its residual in twice the precision, and the componentwise backward error, row
+ * by row (see parallel_for.h). */
 namespace PatchFEM
 {
   namespace kernels
@@ -58,6 +60,31 @@ namespace PatchFEM
         std::uint64_t bits  = 0;
         memcpy(&bits, &error, sizeof(bits));
         atomic_max(largest, bits);
+      }
+    };
+
+    /**
+     * r = b - A x, summed as if in twice the precision of double and rounded once: rounding is kept of products by fused
+     * multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). A compiler that contracts sum + product
+     * changes the result in the second order only.
+     */
+    template <typename View>
+    struct CompensatedResidualBody
+    {
+      View          A;
+      const int    *lengths; ///< [block row], of a sliced matrix
+      const double *x, *b;
+      double       *r;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        double sum = b[row], rest = 0.;
+        for_each_entry(A, lengths, row, [&](const int column, const double value) {
+          const double product = -value * x[column], product_rest = fma(-value, x[column], -product);
+          const double before = sum, added = (sum = before + product) - before;
+          rest += ((before - (sum - added)) + (product - added)) + product_rest;
+        });
+        r[row] = sum + rest;
       }
     };
   } // namespace kernels

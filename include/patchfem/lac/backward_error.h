@@ -14,6 +14,16 @@ namespace PatchFEM
    */
   template <typename Number>
   double componentwise_backward_error(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b);
+
+  /**
+   * r = b - A x as if summed in twice the precision of double, with which iterative refinement removes errors that the
+   * rounding of A x leaves in x (Higham 2002, section 12.1). Works in place.
+   * @return false, and r as it was, for formats that have no rows: all but sliced ELLPACK and CSR.
+   */
+  bool compensated_residual(const MatrixBase<double> &A,
+                            const Vector<double>     &x,
+                            const Vector<double>     &b,
+                            Vector<double>           &r);
 } // namespace PatchFEM
 
 #endif

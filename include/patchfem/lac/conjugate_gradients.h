@@ -96,8 +96,10 @@ namespace PatchFEM
    *
    * x is the initial guess. When the recursion's residual meets the tolerance the true residual b - A x is formed, its
    * rows summed in double; if it fails the test, the iteration starts again from this x, and its steps count on. It ends
-   * when a restart does not help any more: at the limit of the arithmetic, which in double is an answer (a slender body of
-   * condition 1e11 cannot be solved more accurately by any method), or above it, which is not.
+   * when a restart does not help any more: at the limit of the arithmetic, which in double is an answer, or above it, which
+   * is not. At the limit |b - A x| is mostly the rounding of A x. Where the energy of the error that it stands for is above
+   * 1e-7 of the solution's and the matrix has rows, the iteration goes on from the residual in twice the precision (see
+   * compensated_residual()): then what the entries of A are rounded by changes x more than the iteration does.
    *
    * Loads of any size that numbers can have are solved for: where the square of the first residual would overflow or
    * vanish, the residual is scaled by a power of two.
@@ -146,7 +148,7 @@ namespace PatchFEM
     void      send(const CGScalars &scalars);
 
     struct System;
-    void   start(const System &system);
+    bool   start(const System &system, bool compensated = false);
     double scale_of_residual(const System &system);
     double largest_eigenvalue(const MatrixBase<Number> &A);
     void   iterate(const System &system, bool recompute_residual);
