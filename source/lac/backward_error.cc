@@ -47,15 +47,35 @@ namespace PatchFEM
     return result;
   }
 
-  bool
-  compensated_residual(const MatrixBase<double> &A, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
+  template <typename Number>
+  void
+  compensated_residual(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r)
   {
-    return with_rows(A, [&](const auto &view, const int *lengths) {
-      using View = std::decay_t<decltype(view)>;
-      run(A.backend(), A.n_rows(), kernels::CompensatedResidualBody<View>{view, lengths, x.data(), b.data(), r.data()});
-    });
+    if constexpr (std::is_same<Number, double>::value)
+    {
+      const bool done = with_rows(A, [&](const auto &view, const int *lengths) {
+        using View = std::decay_t<decltype(view)>;
+        run(A.backend(), A.n_rows(),
+            kernels::CompensatedResidualBody<View>{view, lengths, x.data(), b.data(), r.data()});
+      });
+      require(done, "A residual in twice the precision needs rows, which the format " + A.format() + " does not have.");
+    }
+    else
+      A.residual(r, x, b);
   }
 
+  template <typename Number>
+  bool has_rows(const MatrixBase<Number> &A)
+  {
+    return with_rows(A, [](const auto &, const int *) {});
+  }
+
+  template bool has_rows(const MatrixBase<float> &);
+  template bool has_rows(const MatrixBase<double> &);
+  template void
+  compensated_residual(const MatrixBase<float> &, const Vector<float> &, const Vector<float> &, Vector<float> &);
+  template void
+  compensated_residual(const MatrixBase<double> &, const Vector<double> &, const Vector<double> &, Vector<double> &);
   template double componentwise_backward_error(const MatrixBase<float> &, const Vector<float> &, const Vector<float> &);
   template double
   componentwise_backward_error(const MatrixBase<double> &, const Vector<double> &, const Vector<double> &);

@@ -47,7 +47,7 @@ namespace PatchFEM
 
     /**
      * Rounding leaves some u cond(A) in the solution, while other right digits of A alone would change it as much. Where that
-     * is more than this in the energy, residuals of restarts are summed in twice the precision, which takes some 2 to 6
+     * is more than this in the energy, residuals of restarts are summed in twice the precision, which takes some 2 to 13
      * steps (cells 50 times as long as wide: 2e-7 -> 1e-11; 1 : 1e6 in stiffness: 2e-6 -> 1e-8).
      */
     constexpr double accurate_energy = 1e-7;
@@ -199,15 +199,13 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  bool ConjugateGradients<Number>::start(const System &system, const bool compensated)
+  void ConjugateGradients<Number>::start(const System &system, const bool compensated)
   {
-    bool done = false;
-    if constexpr (std::is_same<Number, double>::value)
-      done = compensated && compensated_residual(system.A, system.x, system.b, q);
-    if (!done)
+    if (compensated)
+      compensated_residual(system.A, system.x, system.b, q);
+    else
       system.A.residual(q, system.x, system.b);
     residual_and_direction(system, CGResidual::start, nullptr);
-    return done;
   }
 
   /** A power of two by which b - A x becomes a vector of length one; 1 if that is 0 or not finite. */
@@ -355,12 +353,13 @@ namespace PatchFEM
 
     // The true residual at the last restart and r.z, an estimate of the energy of its error: where stiff parts let |r| fall
     // no further, soft ones may still gain.
-    double     restart_residual = HUGE_VAL, restart_energy = HUGE_VAL;
-    bool       verified       = scalars.status == CGStatus::converged; // scalars and x belong to a recomputed residual
-    bool       exhausted      = false;                                 // a restart did not help
-    bool       compensated    = false;                                 // residuals of restarts are
-    double     norm_of_matrix = 0.;
-    const auto rounding_limit = [&]() {
+    double         restart_residual = HUGE_VAL, restart_energy = HUGE_VAL;
+    bool           verified    = scalars.status == CGStatus::converged; // scalars and x belong to a recomputed residual
+    bool           exhausted   = false;                                 // a restart did not help
+    bool           compensated = false;                                 // residuals of restarts are
+    Vector<Number> unrefined;                                           // x before the first of these
+    double         norm_of_matrix = 0.;
+    const auto     rounding_limit = [&]() {
       if (!std::is_same<Number, double>::value)
         return 0.;
       if (norm_of_matrix == 0.)
@@ -375,15 +374,13 @@ namespace PatchFEM
       z.equ(static_cast<Number>(scale), x);
       return std::sqrt(scalars.r_dot_z / std::abs(q.dot(z)));
     };
-    // From x; true if the residual is compensated.
     const auto restart = [&](const bool compensate) {
       scalars.status    = CGStatus::iterating;
       scalars.tolerance = result.tolerance * scale;
       send(scalars);
-      const bool done       = start(system, compensate);
+      start(system, compensate);
       scalars               = look(residuals);
       result.history.back() = residual_of(scalars.step) / scale;
-      return done;
     };
 
     while (scalars.status == CGStatus::iterating && action == Action::iterate && !exhausted &&
@@ -422,15 +419,18 @@ namespace PatchFEM
         // Start again from x: if its true residual passes, the iteration is already over.
         restart(compensated);
         report(scalars.step, result.history.back());
-        if (scalars.status == CGStatus::iterating)
+        if (scalars.status == CGStatus::iterating && action == Action::iterate)
         {
           ++result.n_restarts;
           result.rounding_limit  = rounding_limit();
           const bool is_rounding = result.history.back() <= result.rounding_limit;
           const bool is_limit    = is_rounding && result.history.back() > restart_reach * result.tolerance;
-          if (is_limit && !compensated && relative_energy() > accurate_energy)
+          if (is_limit && !compensated && relative_energy() > accurate_energy && has_rows(A))
           {
-            compensated      = restart(true);
+            unrefined.reinit(A.backend(), x.size(), true);
+            unrefined.equ(Number(1), x);
+            compensated = true;
+            restart(true);
             restart_residual = restart_energy = HUGE_VAL;
           }
           const bool fell = result.history.back() <= restart_success * restart_residual ||
@@ -445,20 +445,29 @@ namespace PatchFEM
       }
     }
 
-    result.n_iterations = scalars.step;
-    if (verified)
-      result.residual = result.history.back();
-    else
-    {
+    result.n_iterations           = scalars.step;
+    const auto recompute_residual = [&]() {
       A.residual(q, x, b);
       result.residual = q.l2_norm();
+    };
+    if (verified && !compensated)
+      result.residual = result.history.back();
+    else
+      recompute_residual();
+    if (compensated && action == Action::iterate && !verified &&
+        !(exhausted && result.residual <= result.rounding_limit))
+    {
+      // Refinement was cut short: what it began with was an answer.
+      x.equ(Number(1), unrefined);
+      recompute_residual();
+      exhausted = true;
     }
     const auto at_rounding = [&]() {
       result.rounding_limit = rounding_limit();
       return result.residual <= result.rounding_limit;
     };
     if (verified)
-      result.status = Status::converged;
+      result.status = result.residual <= result.tolerance ? Status::converged : Status::rounding;
     else if (exhausted)
       result.status = at_rounding() ? Status::rounding : Status::stagnated;
     else if (action != Action::iterate)

@@ -391,6 +391,47 @@ TEST_P(IllConditionedTest, SolutionsAreMoreAccurateThanTheRoundingOfTheProduct)
   EXPECT_GE(error_of(coordinate, 0), 1e-6) << "the case does not show what residuals in double leave";
 }
 
+TEST_P(IllConditionedTest, WhatARefinementBeginsWithIsAnAnswer)
+{
+  constexpr int                     n = 64;
+  const FourthPower                 problem(n);
+  const std::vector<double>         b(n, 1.);
+  const SlicedEllpackMatrix<double> matrix(backend(), problem.rows);
+  const Inverse                     inverse(backend(), perturbed(problem.rows, 1e-9));
+  const auto solve = [&](const double reduction, const unsigned int most, const SolutionUpdate update) {
+    ConjugateGradients<double>::AdditionalData data;
+    data.look_interval = 1;
+    data.update        = update;
+    ConjugateGradients<double> cg(data);
+    Vector<double>             x(backend(), n);
+    const IterationResult result = cg.solve(matrix, x, Vector<double>(backend(), b), inverse, control(reduction, most));
+    EXPECT_EQ(result.history.size(), result.n_iterations + 1u);
+    if (result.success())
+    {
+      EXPECT_LE(result.residual, result.status == Status::converged ? result.tolerance : result.rounding_limit);
+    }
+    return result;
+  };
+  for (const SolutionUpdate update : {SolutionUpdate::fused, SolutionUpdate::streams})
+  {
+    // A limit of steps inside of the refinement costs its gain, not the solution.
+    const IterationResult all    = solve(1e-14, 5000, update);
+    unsigned int          n_less = 0;
+    ASSERT_EQ(all.status, Status::rounding) << all.message("inverse");
+    for (unsigned int most = 1; most < all.n_iterations; ++most)
+    {
+      const IterationResult result = solve(1e-14, most, update);
+      EXPECT_TRUE(result.status == Status::rounding || (n_less == 0 && result.status == Status::max_iterations))
+          << most << ": " << result.message("inverse");
+      n_less += result.status == Status::rounding;
+    }
+    EXPECT_GE(n_less, 2u) << "the case is not refined for some steps";
+    // Tolerances between the residuals of double and of twice the precision.
+    for (double part = 0.1; part < 3.; part *= 1.3)
+      EXPECT_TRUE(solve(part * all.residual / norm(b), 5000, update).success()) << part;
+  }
+}
+
 TEST_P(IllConditionedTest, ReachableTolerancesConverge)
 {
   // The same matrix with a right-hand side from a solution of no large components, and to what rounding allows.

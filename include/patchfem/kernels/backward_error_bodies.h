@@ -65,8 +65,8 @@ namespace PatchFEM
 
     /**
      * r = b - A x, summed as if in twice the precision of double and rounded once: rounding is kept of products by fused
-     * multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). A compiler that contracts sum + product
-     * changes the result in the second order only.
+     * multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). The product is a fused one too, of which
+     * compilers make no further ones that would count its rounding twice.
      */
     template <typename View>
     struct CompensatedResidualBody
@@ -80,7 +80,7 @@ namespace PatchFEM
       {
         double sum = b[row], rest = 0.;
         for_each_entry(A, lengths, row, [&](const int column, const double value) {
-          const double product = -value * x[column], product_rest = fma(-value, x[column], -product);
+          const double product = fma(-value, x[column], 0.), product_rest = fma(-value, x[column], -product);
           const double before = sum, added = (sum = before + product) - before;
           rest += ((before - (sum - added)) + (product - added)) + product_rest;
         });

@@ -17,13 +17,18 @@ namespace PatchFEM
 
   /**
    * r = b - A x as if summed in twice the precision of double, with which iterative refinement removes errors that the
-   * rounding of A x leaves in x (Higham 2002, section 12.1). Works in place.
-   * @return false, and r as it was, for formats that have no rows: all but sliced ELLPACK and CSR.
+   * rounding of A x leaves in x (Higham 2002, section 12.1). Error for a format that has no rows; of floats it is their
+   * residual, whose rows are summed in double.
    */
-  bool compensated_residual(const MatrixBase<double> &A,
-                            const Vector<double>     &x,
-                            const Vector<double>     &b,
-                            Vector<double>           &r);
+  template <typename Number>
+  void compensated_residual(const MatrixBase<Number> &A,
+                            const Vector<Number>     &x,
+                            const Vector<Number>     &b,
+                            Vector<Number>           &r);
+
+  /** Whether the rows of a matrix can be read where it is: those of sliced ELLPACK and CSR can. */
+  template <typename Number>
+  bool has_rows(const MatrixBase<Number> &A);
 } // namespace PatchFEM
 
 #endif

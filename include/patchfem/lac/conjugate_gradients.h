@@ -57,8 +57,8 @@ namespace PatchFEM
       accepted, ///< by the monitor
       aborted,  ///< by the monitor
       /// The tolerance is below what rounding in double leaves of b - A x, and x is as accurate as that allows: the
-      /// recursion has met the tolerance, while |b - A x| is at most rounding_limit and not so near to the tolerance that a
-      /// restart might meet it.
+      /// recursion has met the tolerance, while |b - A x| in double is at most rounding_limit and not so near to the
+      /// tolerance that a restart might meet it. A refinement (see ConjugateGradients) that is cut short is undone.
       rounding,
       /// |b - A x| is above rounding_limit, or this is single precision, and after a restart neither it nor the energy of the
       /// error that it stands for falls.
@@ -74,9 +74,10 @@ namespace PatchFEM
     double       residual     = 0.; ///< |b - A x| of the x returned, recomputed from it
     /// 8 u |A| |x|, u the rounding unit of double and |A| the largest eigenvalue by some power steps, which the rounding of
     /// A x may leave of the residual; 0 unless the iteration came to where it was needed.
-    double              rounding_limit = 0.;
-    SolutionUpdate      update         = SolutionUpdate::fused; ///< when x was updated
-    std::vector<double> history;                                ///< the residual of every step, [n_iterations + 1]
+    double         rounding_limit = 0.;
+    SolutionUpdate update         = SolutionUpdate::fused; ///< when x was updated
+    /// The residual of every step, [n_iterations + 1]; from where a refinement begins on in twice the precision.
+    std::vector<double> history;
 
     /** Whether x is a solution: to the tolerance, to the monitor's liking, or to rounding. */
     bool success() const
@@ -148,7 +149,7 @@ namespace PatchFEM
     void      send(const CGScalars &scalars);
 
     struct System;
-    bool   start(const System &system, bool compensated = false);
+    void   start(const System &system, bool compensated = false);
     double scale_of_residual(const System &system);
     double largest_eigenvalue(const MatrixBase<Number> &A);
     void   iterate(const System &system, bool recompute_residual);
