@@ -22,6 +22,7 @@ namespace PatchFEM
       const std::int64_t               at[3] = {cell % nx, cell / nx % ny, cell / nx / ny};
       dealii::DataOutBase::Patch<dim> &patch = patches[cell];
       patch.patch_index                      = cell;
+      patch.reference_cell                   = dealii::ReferenceCells::get_hypercube<dim>();
       patch.n_subdivisions                   = 1;
       for (unsigned int v = 0; v < n_vertices; ++v)
         for (int d = 0; d < dim; ++d)

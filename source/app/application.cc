@@ -179,7 +179,8 @@ namespace PatchFEM
     // speak only if it is not there that things went wrong.
     if (rank > 0)
       std::this_thread::sleep_for(std::chrono::seconds(1));
-    std::cerr << application.name() << ": " << message << std::endl;
+    // In one piece: MPI's launcher mixes what ranks write with their standard output.
+    std::cerr << application.name() + ": " + message + "\n" << std::flush;
     if (n_ranks > 1)
       MPI_Abort(communicator, 1);
     return 1;

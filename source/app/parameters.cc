@@ -411,7 +411,8 @@ namespace PatchFEM
       static const std::regex place("Line <(\\d+)> of file <([^>]*?)>?: (.*)"),
           value("The entry value ?(.*) for the entry named (.*) does not match the given pattern: (.*)"),
           entry("No entry with name <(.*)> was declared in the current subsection"),
-          section("There is no such subsection to be entered: (.*)");
+          section("(?:There is no such subsection to be entered: (.*)|You are trying to enter a subsection '(.*)', but "
+                  ".*)");
       const std::string text = exception_text(exception);
       std::smatch       m;
       if (!std::regex_match(text, m, place))
@@ -423,7 +424,8 @@ namespace PatchFEM
       if (std::regex_match(what, m, entry))
         return where + " sets " + printable(m.str(1)) + ", which is not a parameter there; --help lists all.";
       if (std::regex_match(what, m, section))
-        return where + " opens the section " + printable(m.str(1)) + ", which there is not; --help lists all.";
+        return where + " opens the section " + printable(m.str(1) + m.str(2)) +
+               ", which there is not; --help lists all.";
       return where + " has a mistake: " + what + ".";
     }
   } // namespace
