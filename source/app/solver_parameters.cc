@@ -131,16 +131,21 @@ namespace PatchFEM
     const Aggregation::AdditionalData aggregation;
     prm.declare_entry(
         "Aggregate distance", std::to_string(aggregation.aggregate_distance), Patterns::Integer(1, 8),
-        "Aggregates grow around nodes that are more than so many edges apart. With 1 and a Minimum aggregate size of "
+        "Aggregates grow around nodes that are more than so many edges apart, 1 on levels where nodes make a line, or "
+        "of "
+        "solids a surface. With 1 and a Minimum aggregate size of "
         "3 they have half as many: of elasticity's iterations a third is saved, each of which moves half as much "
         "again.");
     prm.declare_entry(
         "Distance factor", "2", Patterns::Double(0., 1000.),
-        "Nodes may share an aggregate if their distance is at most this times that of either to its nearest neighbour, "
+        "Nodes may share an aggregate if their distance is at most this times that of either to its nearest neighbour "
+        "(or to that of a neighbour, of nodes at the ends of lines), "
         "so that stretched cells are coarsened along their short edges until they are round; 0: all that share a cell "
         "may. Not of the finest level with a Strength threshold.");
     prm.declare_entry("Minimum aggregate size", std::to_string(aggregation.min_aggregate_size),
-                      Patterns::Integer(1, 1000), "Aggregates of fewer nodes are dissolved into their neighbours.");
+                      Patterns::Integer(1, 1000),
+                      "Aggregates of fewer nodes are dissolved into their neighbours, if they have any along short "
+                      "edges; 3 or 4 are enough on levels where nodes make a line, or of solids a surface.");
     prm.declare_entry(
         "Patch distance", std::to_string(aggregation.patch_distance), Patterns::Integer(1, 8),
         "Patches grow around aggregates that are more than so many edges of the aggregates' graph apart.");

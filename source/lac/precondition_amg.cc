@@ -82,6 +82,7 @@ namespace PatchFEM
       copy.copy_from(v);
       null_vectors.push_back(std::move(copy.array()));
     }
+    blocked                                   = SlicedEllpackMatrix<Number>();
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
     single                                    = Single::none;
     single_limit                              = additional_data.single_limit;

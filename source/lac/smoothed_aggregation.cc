@@ -84,6 +84,9 @@ namespace PatchFEM
     whole_pattern = CompressedPattern();
     if (aggregates.stretched())
     {
+      require(aggregates.short_edges().n_nodes() == n_nodes,
+              "Short edges of " + std::to_string(aggregates.short_edges().n_nodes()) +
+                  " nodes do not fit a matrix of " + std::to_string(n_nodes) + " block rows.");
       whole_pattern = std::move(P_pattern);
       P_pattern     = compress(place, n_nodes, n_aggregates,
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate_of_node});

@@ -62,8 +62,8 @@ namespace PatchFEM
   };
 
   /**
-   * The short edges of @p graph: those with d_ij <= @p factor max(least_i, least_j), d the distance of two nodes and least
-   * that to a node's nearest neighbour, with their weights. Entries of a matrix on stretched cells may tell nothing of
+   * The short edges of @p graph: those with d_ij <= @p factor max(reach_i, reach_j), d the distance of two nodes and reach
+   * that to a node's nearest neighbour, or less at the ends of lines (kernels::ReachBody), with their weights. Entries of a matrix on stretched cells may tell nothing of
    * their shape, as on needles of trilinear hexahedra; positions always do. @p points is [node][dim].
    *
    * Returns false, and leaves @p result alone, if these are all edges, or if less than 5 % of the nodes have most of their

@@ -44,8 +44,8 @@ namespace PatchFEM
     /// takes 2 % fewer steps with 6 than with 7, elasticity 2 % more.
     double smoothing_range = 7.;
     /// What chebyshev has at least of both on levels of stretched cells (AggregateLists::stretched()), where aggregates are
-    /// lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and 100 : 1 takes 18 and
-    /// 37 steps for 34 and 61, a slender beam 17 for 28 and a thin plate 34 for 52, in about the same time.
+    /// lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and 100 : 1 takes 14 and
+    /// 26 steps for 26 and 36, a slender beam 17 for 28 and a thin plate 24 for 36.
     int    stretched_sweeps = 4;
     double stretched_range  = 20.;
     /// Sweeps inside of the patches in each step of the smoother patch (P3: more than 3 hardly help).

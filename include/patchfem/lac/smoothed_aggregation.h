@@ -25,7 +25,7 @@ namespace PatchFEM
     /** Q, [node][component][mode]; 0 at nodes without an aggregate. */
     const Array<double> &values() const { return tentative; }
 
-    /** B of the next level, [aggregate][mode][mode]; may be taken away by swap(). */
+    /** B of the next level, [aggregate][mode][mode]; may be taken away by swap() after the last compute(). */
     Array<double>       &coarse_modes() { return coarse; }
     const Array<double> &coarse_modes() const { return coarse; }
 
