@@ -20,10 +20,6 @@ namespace PatchFEM
     /// Along short edges nodes are aggregated only if these shares of them are enough: lines of two nodes are, single ones not.
     constexpr double most_aggregates = 0.6;
 
-    /// Rounding of coordinates is not to tell edges of equal lengths apart: those that are the factor itself times as long as
-    /// the shortest ones, as of cells 2 : 1, are long.
-    constexpr double edges_as_long = 1. - 1e-6;
-
     /**
      * Parameters of a level. Aggregates are smaller where the coarse problem is harder than its size tells or they cost
      * little: three nodes of a scalar problem in lines, which are what short edges of flat cells make; and of a body that
@@ -72,7 +68,7 @@ namespace PatchFEM
     }
     const Adjacency &all         = follow ? aggregations.back().aggregate_graph() : by_entries ? strong : pattern;
     const bool       by_distance = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
-                             find_short_edges(all, n_coordinates, points, edges_as_long * data.distance_factor, strong);
+                             find_short_edges(all, n_coordinates, points, data.distance_factor, strong);
     const Adjacency &stored    = parameters.patches || !follow ? pattern : all;
     const bool       stretched = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation      next;

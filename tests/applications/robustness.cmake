@@ -51,7 +51,7 @@ function(patchfem_hard name hexahedra tetrahedra)
   endforeach()
 endfunction()
 set(level "Mesh/Global refinements=1")
-foreach(case 2:12:14 5:14:15 10:18:15 20:20:15 50:25:19) # cells so many times as long as wide, 2 m of cubes
+foreach(case 2:15:17 5:14:15 10:18:15 20:20:15 50:25:19) # cells so many times as long as wide, 2 m of cubes
   string(REPLACE ":" ";" case ${case})
   list(GET case 0 ratio)
   list(GET case 1 hexahedra)
@@ -70,7 +70,7 @@ patchfem_hard(stiff_1e3 19 19 SET ${level} "Material/Young's modulus=x<1 ? 1e9 :
 patchfem_hard(stiff_1e6 21 23 CHECKS stopped_at_rounding=true SET ${level} "Material/Young's modulus=x<1 ? 1e9 : 1e15")
 patchfem_hard(incompressible 460 460 CHECKS stopped_at_rounding=false SET "Mesh/Global refinements=0" "Material/Poisson's ratio=0.4999")
 # Hanging nodes between cells so many times as long as wide.
-foreach(case 1:16 2:13 10:28 50:55)
+foreach(case 1:16 2:18 10:28 50:55)
   string(REPLACE ":" ";" case ${case})
   list(GET case 0 ratio)
   list(GET case 1 most)
