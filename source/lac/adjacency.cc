@@ -338,9 +338,10 @@ namespace PatchFEM
       // What is small joins along edges of the graph only; then the graph of groups is that of all edges.
       const bool need_weights = measure.edge_weight != 0;
       dissolve_small(graph, measure, least, need_weights, result, group_graph);
-      if (graph.offsets != all.offsets)
-        dissolve_small(all, measure, 1, need_weights, result, group_graph);
-      if (!need_weights && result.n_groups > 0)
+      const bool of_all = graph.offsets != all.offsets;
+      if (of_all)
+        find_group_graph(all, result, group_graph);
+      if ((of_all || !need_weights) && result.n_groups > 0)
         weigh_group_graph(all, result, group_graph);
     }
   } // namespace graph_tools

@@ -17,7 +17,8 @@ namespace PatchFEM
       return result;
     }
 
-    /// Along short edges nodes are aggregated only if these shares of them are enough: lines of two nodes are, single ones not.
+    /// Nodes are aggregated along short edges unless that makes more aggregates than this share of them: pairs of nodes are
+    /// few enough, nodes that mostly stay alone are not, and all edges are taken then.
     constexpr double most_aggregates = 0.6;
 
     /**

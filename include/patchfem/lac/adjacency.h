@@ -63,8 +63,9 @@ namespace PatchFEM
 
   /**
    * The short edges of @p graph: those with d_ij <= @p factor max(reach_i, reach_j), d the distance of two nodes and reach
-   * that to a node's nearest neighbour, or less at the ends of lines (kernels::ReachBody), with their weights. Entries of a matrix on stretched cells may tell nothing of
-   * their shape, as on needles of trilinear hexahedra; positions always do. @p points is [node][dim].
+   * that to a node's nearest neighbour, or less at the ends of lines (kernels::ReachBody), with their weights. Entries of a
+   * matrix on stretched cells may tell nothing of their shape, as on needles of trilinear hexahedra; positions always do.
+   * @p points is [node][dim].
    *
    * Returns false, and leaves @p result alone, if these are all edges, or if less than 5 % of the nodes have most of their
    * neighbours farther away than @p factor times the nearest: cells of random shape are no reason to leave edges out.

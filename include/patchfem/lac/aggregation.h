@@ -107,9 +107,8 @@ namespace PatchFEM
     /**
      * From graphs of the same nodes: @p pattern says which blocks of @p block_size x @p block_size a matrix has and so
      * what patches take, @p strong along which edges aggregates grow, and @p all, which has them all, what
-     * aggregate_graph() is made of; nodes isolated there have no aggregate. On coarse
-     * levels, where the pattern of A is much wider than the coarse mesh, P3 takes the graph of the aggregates of the
-     * level above for @p all.
+     * aggregate_graph() is made of; nodes isolated there have no aggregate. On coarse levels, where the pattern of A is
+     * much wider than the coarse mesh, P3 takes the graph of the aggregates of the level above for @p all.
      */
     void reinit(const Adjacency      &pattern,
                 const Adjacency      &all,
