@@ -290,6 +290,81 @@ namespace PatchFEM
       target.template finish<block_size>(total);
     }
 
+    /**
+     * Slices of 32 rows of matrices that have so few of them that the device would wait for the longest, as on coarse
+     * levels. The warps of a block share the blocks of a slice, warp w takes those with the numbers w, w + n_warps and so on
+     * of each row, and their sums are added up in the order of the warps. A thread holds `held` scalar rows of a block
+     * row; what is left of the blocks is held by the next blocks of threads. Reads what the tuned product does.
+     */
+    template <int BR, int BC, int held, int unroll, int block_size, typename Value, typename Number, typename Target>
+    __global__ void __launch_bounds__(block_size, 3)
+        shared_slices(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
+    {
+      using Sum              = typename Target::Sum;
+      constexpr int  n_warps = block_size / 32;
+      constexpr int  parts   = BR / held;
+      constexpr int  wide    = BC % 2 == 0 ? 2 : 1; // of a load from the source
+      __shared__ Sum sums_of_warps[n_warps][held][32];
+      static_assert(BR % held == 0 && held <= n_warps, "a warp adds up a row of each block");
+      if (target.skip())
+        return;
+      const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+      const int slice = static_cast<int>(blockIdx.x) / parts, first_row = static_cast<int>(blockIdx.x) % parts * held;
+      const std::int64_t begin = A.slice_offsets[slice];
+      const int          width = static_cast<int>((A.slice_offsets[slice + 1] - begin) / 32);
+      const int         *c     = A.columns + begin + lane;
+      const Value       *v     = A.values + (begin * BR + first_row * 32) * BC + lane;
+      Sum                sums[held];
+#pragma unroll
+      for (int a = 0; a < held; ++a)
+        sums[a] = 0;
+      for (int k = warp; k < width; k += unroll * n_warps)
+      {
+        int   column[unroll];
+        Value value[unroll][held * BC];
+#pragma unroll
+        for (int u = 0; u < unroll; ++u)
+          column[u] = k + u * n_warps < width ? __ldg(c + (k + u * n_warps) * 32) : -1;
+#pragma unroll
+        for (int u = 0; u < unroll; ++u)
+          if (k + u * n_warps < width)
+#pragma unroll
+            for (int e = 0; e < held * BC; ++e)
+              value[u][e] = __ldg(v + (std::int64_t(k + u * n_warps) * (BR * BC) + e) * 32);
+#pragma unroll
+        for (int u = 0; u < unroll; ++u)
+          if (column[u] >= 0)
+          {
+            const Number *source = x + std::int64_t(column[u]) * BC;
+#pragma unroll
+            for (int b = 0; b < BC; b += wide)
+            {
+              const Pack<Number, wide> x_b = *reinterpret_cast<const Pack<Number, wide> *>(source + b);
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+#pragma unroll
+                for (int i = 0; i < wide; ++i)
+                  sums[a] += static_cast<Sum>(value[u][a * BC + b + i]) * static_cast<Sum>(x_b[i]);
+            }
+          }
+      }
+#pragma unroll
+      for (int a = 0; a < held; ++a)
+        sums_of_warps[warp][a][lane] = sums[a];
+      __syncthreads();
+      const std::int64_t row   = std::int64_t(slice) * 32 + lane;
+      double             total = 0.;
+      if (warp < held && row < A.n_rows)
+      {
+        Sum sum = sums_of_warps[0][warp][lane];
+#pragma unroll
+        for (int w = 1; w < n_warps; ++w)
+          sum += sums_of_warps[w][warp][lane];
+        total = target.use(row * BR + first_row + warp, sum);
+      }
+      target.template finish<block_size>(total);
+    }
+
     template <int height,
               int BR,
               int BC,
@@ -346,6 +421,15 @@ namespace PatchFEM
       using std::integral_constant;
       const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
       const auto tuned = [&](auto br, auto bc) {
+        using Shared                = tuning::SharedSlices<br, bc>;
+        const std::int64_t n_blocks = std::int64_t(n_slices(A.n_rows, 32)) * (br / Shared::held);
+        if (n_blocks <= tuning::few_blocks && A.column_steps == nullptr)
+        {
+          shared_slices<br, bc, Shared::held, Shared::unroll, tuning::block_size>
+              <<<static_cast<unsigned int>(n_blocks), tuning::block_size, 0, stream_of(where)>>>(A, x, target);
+          PATCHFEM_CUDA_CHECK_LAUNCH();
+          return;
+        }
         using Tuning = tuning::SlicedEllpack<Value, Number, br, bc>;
         launch_sliced_ellpack_tuned<32, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
                                     Tuning::residency>(where, A, x, target);

@@ -165,6 +165,25 @@ TEST_P(MatrixTest, ProductsOfAllBlockSizes)
   }
 }
 
+TEST_P(MatrixTest, ProductsOfManyRows)
+{
+  // More slices than those that the warps of a block share on a device; rows are missing in the last.
+  const HostCSR<double> pattern = cases::random_pattern(40033, 157, 4, 11);
+  for (const auto &size :
+       std::vector<std::pair<int, int>>{{1, 1}, {2, 2}, {3, 3}, {6, 6}, {2, 3}, {3, 2}, {3, 6}, {6, 3}})
+  {
+    const std::string           name = std::to_string(size.first) + "x" + std::to_string(size.second);
+    const auto                  A    = cases::expand<double>(pattern, size.first, size.second, 12);
+    const auto                  f    = cases::expand<float>(pattern, size.first, size.second, 12);
+    SlicedEllpackMatrix<double> matrix;
+    matrix.reinit(backend(), A, size.first, size.second);
+    check_products<double>(matrix, A, name + " double");
+    SlicedEllpackMatrix<float> single;
+    single.reinit(backend(), f, size.first, size.second);
+    check_products<float>(single, f, name + " float");
+  }
+}
+
 TEST_P(MatrixTest, SlicesOfAllHeights)
 {
   // Some eighty rows without entries, others with more than there are threads in a warp, and a last slice that is not full.
