@@ -3,7 +3,7 @@
 // on Helmholtz' equation on linear tetrahedra whose nodes come in random numbering, about 10 M unknowns each: set-up,
 // set-up again for new values on the same pattern, phase by phase as well, and a verified solution to 1e-8.
 //   bench_amg [--n NODES] [--laplace NODES] [--tetrahedra NODES] [--only elasticity|laplace|tetrahedra]
-//             [--precision fp32|fp64] [--smoother chebyshev|patch] [--sweeps N] [--inner-sweeps N]
+//             [--precision fp32|fp64|finest] [--smoother chebyshev|patch] [--sweeps N] [--inner-sweeps N]
 //             [--patch-storage automatic|both|half|half_atomic] [--patch-bytes N] [--repetitions N] [--json FILE]
 #include "grid_matrices.cuh"
 #include "helmholtz_tetrahedra.h"
@@ -17,6 +17,21 @@ using namespace benchmark;
 
 namespace
 {
+  /** Of the cycle; `finest` is what bodies get that are too hard for fp32 below the finest level. */
+  enum class Precision
+  {
+    fp64,
+    finest,
+    fp32
+  };
+
+  std::string to_string(const Precision precision)
+  {
+    return precision == Precision::fp64   ? "fp64"
+           : precision == Precision::fp32 ? "fp32"
+                                          : "fp32 on the finest level alone";
+  }
+
   struct Case
   {
     std::string                                                      name;
@@ -100,7 +115,8 @@ namespace
     return 2. * A + 3. * P + C; // values: P from A, R and P in slices, A P from A
   }
 
-  void measure(Report &report, const Backend &backend, const Case &problem, const int n_repetitions, const bool single)
+  void measure(
+      Report &report, const Backend &backend, const Case &problem, const int n_repetitions, const Precision precision)
   {
     DeviceTimer          timer(backend);
     const double         n_dofs = static_cast<double>(problem.load.size());
@@ -109,7 +125,9 @@ namespace
 
     typename PreconditionAMG<double>::AdditionalData data;
     static_cast<AMGParameters &>(data) = problem.parameters;
-    data.single_precision              = single;
+    data.single_precision              = precision != Precision::fp64;
+    if (precision == Precision::finest)
+      data.single_limit = 0.;
     PreconditionAMG<double>    amg;
     ConjugateGradients<double> cg;
     IterationControl           control;
@@ -150,7 +168,8 @@ namespace
 
     char name[128];
     std::snprintf(name, sizeof(name), "%s, AMG%s in %s, %.1f M DoF", problem.name.c_str(),
-                  data.smoother == AMGSmoother::patch ? " on patches" : "", single ? "fp32" : "fp64", 1e-6 * n_dofs);
+                  data.smoother == AMGSmoother::patch ? " on patches" : "", to_string(precision).c_str(),
+                  1e-6 * n_dofs);
     const double                        matrix = problem.matrix.memory_consumption();
     const std::map<std::string, double> further{{"iterations", double(result.n_iterations)},
                                                 {"operator complexity", amg.operator_complexity()},
@@ -173,8 +192,9 @@ namespace
       phases.run(amg, work);
       for (const Phases::Entry &entry : phases.seconds)
       {
-        const double bytes = single ? bytes_of(amg.single_hierarchy(), entry.level, entry.phase, data)
-                                    : bytes_of(amg.hierarchy(), entry.level, entry.phase, data);
+        const double bytes = precision == Precision::fp32
+                                 ? bytes_of(amg.single_hierarchy(), entry.level, entry.phase, data)
+                                 : bytes_of(amg.hierarchy(), entry.level, entry.phase, data);
         Result       line{name,
                     std::string(what) + ", level " + std::to_string(entry.level) + ": " + entry.phase,
                     entry.seconds / n_dofs,
@@ -186,6 +206,8 @@ namespace
         report.add(line);
       }
     };
+    if (precision == Precision::finest) // two hierarchies, of which phases do not say the one
+      return;
     detail("set-up", set_up);
     detail("set-up again", [&]() { amg.update(problem.matrix); });
     amg.vmult(x, b);
@@ -212,7 +234,7 @@ namespace
                     const Backend                     &backend,
                     const int                          n,
                     const int                          n_repetitions,
-                    const std::vector<bool>           &precisions,
+                    const std::vector<Precision>      &precisions,
                     const AMGParameters               &parameters,
                     const Aggregation::AdditionalData &aggregates)
   {
@@ -228,11 +250,11 @@ namespace
     for (std::int64_t node = 0; node < system.n_nodes(); ++node)
       if (node % n != 0)
         load[n_c * node + n_c - 1] = -1. / static_cast<double>(system.n_nodes());
-    for (const bool single : precisions)
+    for (const Precision precision : precisions)
       measure(report, backend,
               {n_c == 1 ? "Q1 Laplace 3D" : "Q1 elasticity 3D", matrix, modes, load,
                [&](const std::vector<double> &x) { return system.product(x); }, parameters, aggregates},
-              n_repetitions, single);
+              n_repetitions, precision);
   }
 
   /**
@@ -243,7 +265,7 @@ namespace
                           const Backend                     &backend,
                           const int                          n,
                           const int                          n_repetitions,
-                          const std::vector<bool>           &precisions,
+                          const std::vector<Precision>      &precisions,
                           const AMGParameters               &parameters,
                           const Aggregation::AdditionalData &aggregates)
   {
@@ -271,11 +293,11 @@ namespace
         result[position[i]] = in_tables[i];
       return result;
     };
-    for (const bool single : precisions)
+    for (const Precision precision : precisions)
       measure(report, backend,
               {"P1 Helmholtz, tetrahedra, random numbering", matrix, modes, std::vector<double>(tables.n_nodes, 1.),
                product, parameters, aggregates},
-              n_repetitions, single);
+              n_repetitions, precision);
   }
 
   int main_program(const int argc, char **argv)
@@ -296,16 +318,15 @@ namespace
     const Backend backend("cuda");
     Report        report("amg", backend.device_name());
     measure_rates(backend, report);
-    const std::string only = options.get("only"), precision = options.get("precision");
+    const std::string only = options.get("only"), wanted_precision = options.get("precision");
     const auto        wanted = [&](const char *name) { return only == "all" || only == name; };
     require(wanted("elasticity") || wanted("laplace") || wanted("tetrahedra"), "There is no case " + only + ".");
-    require(precision == "all" || precision == "fp32" || precision == "fp64",
-            "There is no precision " + precision + ".");
-    std::vector<bool> precisions;
-    if (precision != "fp32")
-      precisions.push_back(false);
-    if (precision != "fp64")
-      precisions.push_back(true);
+    std::vector<Precision> precisions;
+    for (const auto &[name, precision] : std::map<std::string, Precision>{
+             {"fp64", Precision::fp64}, {"finest", Precision::finest}, {"fp32", Precision::fp32}})
+      if (wanted_precision == "all" || wanted_precision == name)
+        precisions.push_back(precision);
+    require(!precisions.empty(), "There is no precision " + wanted_precision + ".");
     const int n_repetitions = options.get_int("repetitions");
     require(options.get("smoother") == "patch" || options.get("smoother") == "chebyshev",
             "The option --smoother must be chebyshev or patch, not " + options.get("smoother") + ".");
