@@ -382,6 +382,32 @@ TEST_P(AggregationTest, AggregatesGrowAroundTheIndependentSet)
     }
 }
 
+TEST_P(AggregationTest, LinesAreCutIntoShortAggregates)
+{
+  // 14 nodes in a line behind a plate of 9 x 9, as behind the end of a refined part of a beam.
+  cases::Lists lists = cases::grid(9, 9, 1, 3);
+  for (int i = 80; i < 94; ++i)
+  {
+    lists.resize(i + 2);
+    lists[i].push_back(i + 1);
+    lists[i + 1].push_back(i);
+  }
+  Data data;
+  data.patches = false;
+  EXPECT_GE(aggregate(backend(), lists, data).statistics().nodes_per_aggregate.minimum, 9);
+  data.min_line_size = 3;
+  const Result     result(aggregate(backend(), lists, data));
+  std::vector<int> in_line(result.offsets.size() - 1, 0);
+  for (int i = 81; i < 95; ++i)
+    ++in_line[result.aggregate[i]];
+  for (std::size_t a = 0; a < in_line.size(); ++a)
+  {
+    EXPECT_LE(in_line[a], 5);
+    EXPECT_GE(result.offsets[a + 1] - result.offsets[a], in_line[a] > 0 ? 3 : 9);
+  }
+  EXPECT_EQ(Result(aggregate(Backend("host"), lists, data)), result);
+}
+
 TEST_P(AggregationTest, IsTheSameEverywhere)
 {
   for (const auto &[name, lists] : cases::graphs())
@@ -478,6 +504,8 @@ TEST_P(AggregationTest, ParametersOutOfRangeAreRefused)
   refused([](Data &data) { data.aggregate_distance = 0; });
   refused([](Data &data) { data.patch_distance = 0; });
   refused([](Data &data) { data.min_aggregate_size = 0; });
+  refused([](Data &data) { data.min_line_size = 10; });
+  refused([](Data &data) { data.min_line_size = -1; });
   refused([](Data &data) { data.recentrings = -2; });
   refused([](Data &data) { data.patch_bytes = 0; });
   refused([](Data &data) { data.min_patch_share = 1.5; });

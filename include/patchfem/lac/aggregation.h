@@ -56,6 +56,8 @@ namespace PatchFEM
       double distance_factor = 2.;
       /// Aggregates of fewer nodes are dissolved.
       int min_aggregate_size = 9;
+      /// The same of nodes in a line, each with two neighbours at most along which aggregates grow. 0: as others.
+      int min_line_size = 0;
       /// Fast memory that A_kk takes at most, in bytes, without padding. The same on every back end, so that all build the
       /// same hierarchy; with this default two or three patches share the 227 KiB of an H200's multiprocessor, vectors
       /// included (P3: 48 KiB).
