@@ -62,8 +62,8 @@ namespace PatchFEM
                                         std::vector<Array<double>>         null_basis)
   {
     parameters = amg_parameters;
-    require(parameters.coarse_size >= 1 && parameters.max_levels >= 1,
-            "The coarse size and the number of levels of a multigrid hierarchy must be positive.");
+    require(parameters.coarse_size >= 0 && parameters.max_levels >= 1,
+            "The coarse size of a multigrid hierarchy must not be negative, and the number of its levels positive.");
     require(parameters.coarse_size <= AMGParameters::largest_inverse,
             "The coarse size of a multigrid hierarchy must be at most " +
                 std::to_string(AMGParameters::largest_inverse) + ", not " + std::to_string(parameters.coarse_size) +
@@ -134,7 +134,8 @@ namespace PatchFEM
   {
     levels.clear();
     single_finest.reset();
-    const SlicedEllpackMatrix<Number> *matrix = &A;
+    const SlicedEllpackMatrix<Number> *matrix      = &A;
+    const int                          coarse_size = parameters.coarse_size_for(A.n_nonzero_elements());
     for (bool coarser = true; coarser;)
     {
       const unsigned int index = n_levels();
@@ -143,7 +144,7 @@ namespace PatchFEM
       level.A      = matrix;
       coarser      = false;
       on_level(index, matrix->n_rows(), [&]() {
-        const bool small = matrix->n_rows() <= parameters.coarse_size;
+        const bool small = matrix->n_rows() <= coarse_size;
         if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
         {
           // The last one that is allowed, not one that coarsening made small.

@@ -388,6 +388,7 @@ TEST_P(AMGPrecisionTest, AutomaticCyclesAreWWhereItIsHard)
         const int i           = static_cast<int>(cycle);
         Data      data        = small_levels();
         data.cycle            = cycle;
+        data.w_limit          = 1e7; // between the two
         data.single_precision = single_precision;
         PreconditionAMG<double> amg;
         amg.initialize(matrix, modes_of(backend(), beam), data);

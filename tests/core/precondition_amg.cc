@@ -437,6 +437,17 @@ TEST_P(PreconditionAMGTest, WorksInSinglePrecision)
   EXPECT_LE(solve<float>(problem.matrix, problem.amg, 1e-4).n_iterations, 8u);
 }
 
+TEST(AMGParametersTest, CoarseSizeFollowsTheMatrix)
+{
+  AMGParameters parameters;
+  EXPECT_EQ(parameters.coarse_size_for(0), 500);
+  EXPECT_EQ(parameters.coarse_size_for(2000000), 500);
+  EXPECT_EQ(parameters.coarse_size_for(8000000), 782); // 4/3 782^3 <= 80 x 8 M
+  EXPECT_EQ(parameters.coarse_size_for(std::int64_t(1) << 40), 1000);
+  parameters.coarse_size = 20;
+  EXPECT_EQ(parameters.coarse_size_for(std::int64_t(1) << 40), 20);
+}
+
 TEST_P(PreconditionAMGTest, SmallMatricesAreSolvedAtOnce)
 {
   const GridProblem<3> problem(backend(), 4, Data());

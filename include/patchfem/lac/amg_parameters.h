@@ -5,6 +5,7 @@
 #include <patchfem/kernels/patch_relaxation.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,9 +45,9 @@ namespace PatchFEM
     /// takes 2 % fewer steps with 6 than with 7, elasticity 2 % more.
     double smoothing_range = 7.;
     /// What chebyshev has at least of both on levels of stretched cells (AggregateLists::stretched()), where aggregates are
-    /// lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and 100 : 1 takes 14 and
-    /// 26 steps for 26 and 36, a slender beam 17 for 28 and a thin plate 24 for 36.
-    int    stretched_sweeps = 4;
+    /// lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and 100 : 1 takes 17 and
+    /// 29 steps for 26 and 36. A degree of 4 takes 14 and 26, which costs as much.
+    int    stretched_sweeps = 3;
     double stretched_range  = 20.;
     /// Sweeps inside of the patches in each step of the smoother patch (P3: more than 3 hardly help).
     int inner_sweeps = 3;
@@ -55,17 +56,28 @@ namespace PatchFEM
     /// scalars both and half are even if three patches share a multiprocessor, and half is 15 % slower if only two do.
     PatchStorage patch_storage = PatchStorage::automatic;
     AMGCycle     cycle         = AMGCycle::automatic;
-    /// Bodies as slender or as thin as this bend so softly that coarse problems are hard themselves: beams, plates, and
-    /// stiff parts on soft ones take a third fewer steps with w, for which cubes only wait.
-    double w_limit = 1e7;
+    /// Bodies as slender as this bend so softly that coarse problems are hard themselves: cells of 50 : 1 with 1.56 M
+    /// unknowns take 39 steps with w and 87 with v. Others gain no more steps than a second visit costs (thin plates 38 for
+    /// 50, 10 : 1 17 for 23), and devices wait for small levels.
+    double w_limit = 1e13;
     /// A level of so many rows at most is solved by its dense inverse, which takes 4/3 n^3 operations in each set-up and
-    /// n^2 values in each cycle. At most largest_inverse, with which two busy cores of a server take a few seconds.
-    int                  coarse_size     = 500;
+    /// n^2 values in each cycle. 0: 500, or up to 1000 where that takes at most 80 operations for each entry of the finest
+    /// matrix. Lines of nodes, which long cells make of slender bodies, are coarsened slowly: cells of 50 : 1 with 205,275
+    /// unknowns take 43 steps with 1000 and 92 with 500. At most largest_inverse, with which two busy cores of a server take
+    /// a few seconds.
+    int                  coarse_size     = 0;
     static constexpr int largest_inverse = 3000;
     /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.
     int max_levels = 20;
     /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
     int eigenvalue_steps = 10;
+
+    /** Rows of a level that is solved by its dense inverse, for a finest matrix of @p n_nonzeros entries. */
+    int coarse_size_for(const std::int64_t n_nonzeros) const
+    {
+      const int n = static_cast<int>(std::cbrt(60. * static_cast<double>(n_nonzeros)));
+      return coarse_size > 0 ? coarse_size : std::clamp(n, 500, 1000);
+    }
 
     /** Sweeps on the finest level, or on those below it, with what 0 stands for there. */
     int sweeps_on(const bool below_finest, const bool stretched = false) const
