@@ -32,6 +32,28 @@ namespace PatchFEM
         if (lane == 0)
           y[row] = sum;
       }
+
+      /** One thread per entry; two buffers, so that a step waits once. */
+      __global__ void __launch_bounds__(dense::tile *dense::tile)
+          invert_tile_kernel(const int n, const int begin, const double *__restrict__ A, double *factor, int *failure)
+      {
+        __shared__ double buffers[2][dense::tile];
+        const int         i = threadIdx.y, j = threadIdx.x, size = min(n - begin, dense::tile);
+        const bool        lower = j <= i && i < size;
+        double            a     = lower ? A[std::int64_t(begin + i) * n + begin + j] : 0.;
+        for (int p = 0; p < size; ++p)
+        {
+          double *pivot = buffers[p % 2];
+          if (lower && (i == p || j == p))
+            pivot[i == p ? j : i] = a;
+          __syncthreads();
+          if (i == p && j == p && !(a > 0. && a < HUGE_VAL))
+            atomic_min(failure, begin + p);
+          if (lower)
+            a = dense::factor_step(a, i, j, p, pivot);
+        }
+        factor[i * dense::tile + j] = a;
+      }
     } // namespace
 
     template <typename Number>
@@ -47,12 +69,15 @@ namespace PatchFEM
     template void dense_symmetric_vmult(Cuda, int, const float *, const float *, float *);
     template void dense_symmetric_vmult(Cuda, int, const double *, const double *, double *);
 
-    template void parallel_for(Cuda, std::int64_t, const dense::FactorTileBody &);
+    void dense::invert_tile(Cuda where, const int n, const int begin, const double *A, double *factor, int *failure)
+    {
+      invert_tile_kernel<<<1, dim3(tile, tile), 0, stream_of(where)>>>(n, begin, A, factor, failure);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
     template void parallel_for(Cuda, std::int64_t, const dense::PanelBody &);
-    template void parallel_for(Cuda, std::int64_t, const dense::TrailingBody<1, 1> &);
-    template void parallel_for(Cuda, std::int64_t, const dense::EliminateBody<1, 1> &);
-    template void parallel_for(Cuda, std::int64_t, const dense::SolveTileBody<1> &);
-    template void parallel_for(Cuda, std::int64_t, const dense::InverseBody<1, 1, float> &);
-    template void parallel_for(Cuda, std::int64_t, const dense::InverseBody<1, 1, double> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::UpdateBody<4, 1> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::BothHalvesBody<float> &);
+    template void parallel_for(Cuda, std::int64_t, const dense::BothHalvesBody<double> &);
   } // namespace kernels
 } // namespace PatchFEM

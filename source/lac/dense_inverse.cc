@@ -27,10 +27,8 @@ namespace PatchFEM
     n                    = matrix.n_rows();
     require(matrix.n_columns() == n, "Only square matrices have an inverse.");
     const std::size_t n_entries = std::size_t(n) * n;
-    // Strips fill vector registers on the host, pieces of as many rows the first cache.
-    constexpr int host_strip = 8;
-    Array<double> dense(place, n_entries), factor(place, n_entries + std::size_t(n) * (host_strip - 1));
-    Array<int>    failure(place, 2); // of the factorisation; of its result
+    Array<double>     dense(place, n_entries);
+    Array<int>        failure(place, 2); // of the factorisation; of its result
     inverse.reinit(place, n_entries);
     dense.set_zero();
     run(place, 2, kernels::FillBody{failure.data(), INT_MAX});
@@ -44,8 +42,10 @@ namespace PatchFEM
     Array<double> diagonal(place, n);
     run(place, n, kernels::DenseDiagonalBody{n, dense.data(), diagonal.data()});
     dispatch(place, [&](auto where) {
-      constexpr int strip = std::is_same<decltype(where), Host>::value ? host_strip : 1;
-      kernels::invert_dense_spd<strip, strip>(where, n, dense.data(), factor.data(), inverse.data(), failure.data());
+      constexpr bool host = std::is_same<decltype(where), Host>::value;
+      constexpr int  rows = host ? 8 : 4, strip = host ? 8 : 1;
+      Array<double>  workspace(place, kernels::inverse_workspace(n, strip));
+      kernels::invert_dense_spd<rows, strip>(where, n, dense.data(), workspace.data(), inverse.data(), failure.data());
     });
     // A matrix in single precision is not known well enough to tell that it is singular.
     if constexpr (std::is_same<Number, double>::value)

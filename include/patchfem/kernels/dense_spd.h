@@ -5,13 +5,24 @@
 #include <patchfem/kernels/parallel_for.h>
 
 #include <cmath>
+#include <cstddef>
 
 /**
  * @file
- * The inverse of a dense symmetric positive definite matrix of some hundred rows, row major, lower half read: Cholesky
- * factorisation by tiles, A = L L^T, then W = L^-1 and A^-1 = W^T W. The last step of a multigrid cycle then is one
- * product with n^2 values in place of two triangular solves, each of which would be a chain of n dependent steps.
- * Bodies (see parallel_for.h) that handle pieces of @p rows x @p strip entries: one entry on the device, where
+ * The inverse of a dense symmetric positive definite matrix of some hundred rows, row major, in place of its lower half. The
+ * last step of a multigrid cycle then is one product with n^2 values in place of two triangular solves, each of which would
+ * be a chain of n dependent steps.
+ *
+ * A = L L^T, W = L^-1 and A^-1 = W^T W in one sweep over tiles of rows (Bientinesi, Gunter, van de Geijn, Families of
+ * algorithms related to the inversion of a symmetric positive definite matrix, 2008). With K the rows of a tile,
+ *
+ *     T_K = L_KK^-T,   T_i = A_iK L_KK^-T otherwise,
+ *     A_ij = (0 if i or j is in K, else A_ij) + (1 if i is in K or before it, -1 behind it) T_i T_j^T,
+ *
+ * so that the lower half holds A^-1 as far as it is summed in rows of tiles that were, and W and what is still to be
+ * factorised behind them. n^3 operations, in three dependent steps for each tile.
+ *
+ * Bodies (see parallel_for.h) handle pieces of @p rows x @p strip entries: columns of four on the device, where
  * neighbouring threads take neighbouring columns; on the host strips fill vector registers, and what is read serves all
  * rows. Sums do not depend on it.
  */
@@ -21,83 +32,65 @@ namespace PatchFEM
   {
     namespace dense
     {
-      constexpr int tile = 16;
+      constexpr int tile = 32;
 
       /**
-       * W in panels of @p width columns, row by row in each; the last panel is padded. Of strips on the host, so that sums
-       * over rows read memory in one stretch and not a page a row; of all columns on the device, where neighbouring
-       * threads take neighbouring columns.
+       * Entry (i, j), j <= i, of a tile in step @p p of the same sweep, without the sums of A^-1: after all steps L^-1.
+       * @p pivot has the entries (p, k) for k <= p and (k, p) behind.
+       */
+      PATCHFEM_INLINE double factor_step(const double a, const int i, const int j, const int p, const double *pivot)
+      {
+        const double root = std::sqrt(pivot[p]);
+        const double t_j  = (j == p ? 1. : pivot[j]) / root;
+        return i < p ? a : i == p ? t_j : (j == p ? 0. : a) - pivot[i] / root * t_j;
+      }
+
+      /**
+       * @p factor [tile][tile] = L_KK^-1, upper half 0, for the tile that starts at row @p begin. Notes in @p failure, which
+       * starts at INT_MAX, the first row whose pivot is not positive. One block of threads: its steps depend on each other.
+       */
+      void invert_tile(Host, int n, int begin, const double *A, double *factor, int *failure);
+      void invert_tile(Cuda, int n, int begin, const double *A, double *factor, int *failure);
+
+      /**
+       * A matrix of @p n_rows rows in panels of @p width columns, row by row in each; the last panel is padded. Of strips
+       * on the host, so that sums over rows read memory in one stretch and not a page a row; of all columns on the device,
+       * where neighbouring threads take neighbouring columns.
        */
       struct Panels
       {
-        int     n, width;
+        int     n_rows, width;
         double *values;
 
         PATCHFEM_INLINE double *at(const int row, const int column) const
         {
-          return values + (std::int64_t(column / width) * n + row) * width + column % width;
+          return values + (std::int64_t(column / width) * n_rows + row) * width + column % width;
         }
       };
 
-      /** L_kk of the tile that starts at row @p begin, in place. Notes the first row whose pivot is not positive. */
-      struct FactorTileBody
-      {
-        int     n, begin;
-        double *A;
-        int    *failure; ///< starts at INT_MAX
-
-        PATCHFEM_INLINE void operator()(std::int64_t) const
-        {
-          const int size = n - begin < tile ? n - begin : tile;
-          double    L[tile * tile];
-          for (int a = 0; a < size; ++a)
-            for (int c = 0; c <= a; ++c)
-              L[a * tile + c] = A[std::int64_t(begin + a) * n + begin + c];
-          for (int a = 0; a < size; ++a)
-            for (int c = 0; c <= a; ++c)
-            {
-              double sum = L[a * tile + c];
-              for (int k = 0; k < c; ++k)
-                sum -= L[a * tile + k] * L[c * tile + k];
-              if (a == c)
-              {
-                if (!(sum > 0.) || !(sum < HUGE_VAL))
-                  atomic_min(failure, begin + a);
-                L[a * tile + a] = std::sqrt(sum);
-              }
-              else
-                L[a * tile + c] = sum / L[c * tile + c];
-            }
-          for (int a = 0; a < size; ++a)
-            for (int c = 0; c <= a; ++c)
-              A[std::int64_t(begin + a) * n + begin + c] = L[a * tile + c];
-        }
-      };
-
-      /** Rows below the tile: L_ik = A_ik L_kk^-T; row begin + tile + index. */
+      /** T in two layouts; index runs over n times the rows of the tile. */
       struct PanelBody
       {
-        int     n, begin;
-        double *A;
-        double *transposed; ///< [tile][n]: the same, which TrailingBody reads along rows
+        int           n, begin;
+        const double *A;
+        const double *factor;     ///< see invert_tile()
+        double       *T;          ///< [n][tile]
+        Panels        transposed; ///< tile rows of n
 
         PATCHFEM_INLINE void operator()(const std::int64_t index) const
         {
-          double       *row = A + (begin + tile + index) * n + begin;
-          const double *L   = A + std::int64_t(begin) * n + begin;
-          double        x[tile];
-          for (int c = 0; c < tile; ++c)
-          {
-            double sum = row[c];
-            for (int k = 0; k < c; ++k)
-              sum -= x[k] * L[std::int64_t(c) * n + k];
-            x[c] = sum / L[std::int64_t(c) * n + c];
-          }
-          for (int c = 0; c < tile; ++c)
-          {
-            row[c]                                                 = x[c];
-            transposed[std::int64_t(c) * n + begin + tile + index] = x[c];
-          }
+          const int     size = n - begin < tile ? n - begin : tile;
+          const int     i    = static_cast<int>(index / size);
+          const int     c    = static_cast<int>(index % size);
+          const double *L    = factor + c * tile; // row c of L_KK^-1
+          double        sum  = 0;
+          if (i >= begin && i < begin + size)
+            sum = L[i - begin];
+          else
+            for (int m = 0; m <= c; ++m)
+              sum += L[m] * A[i > begin ? std::int64_t(i) * n + begin + m : std::int64_t(begin + m) * n + i];
+          T[std::int64_t(i) * tile + c] = sum;
+          *transposed.at(c, i)          = sum;
         }
       };
 
@@ -149,134 +142,75 @@ namespace PatchFEM
         }
       };
 
-      /** A_ij -= L_ik L_jk^T for the lower half behind the tile; index runs over pieces of what is behind it. */
+      /** The sums of a tile; index runs over pieces, of which tiles consist and the lower half counts. */
       template <int rows, int strip>
-      struct TrailingBody
+      struct UpdateBody
       {
         int           n, begin;
+        const double *T; ///< see PanelBody
+        Panels        transposed;
         double       *A;
-        const double *transposed; ///< see PanelBody
 
         PATCHFEM_INLINE void operator()(const std::int64_t index) const
         {
-          const int                rest = begin + tile;
-          const Piece<rows, strip> piece(index, n - rest, n - rest);
+          static_assert(tile % rows == 0 && tile % strip == 0, "tiles must consist of whole pieces");
+          const Piece<rows, strip> piece(index, n, n);
           if (piece.j >= piece.i + rows)
             return;
-          double *a                = A + std::int64_t(rest + piece.i) * n;
-          double  sum[rows][strip] = {};
-          add_products<rows, strip>(piece.n_i, piece.n_j, tile, a + begin, n, 1, transposed + rest + piece.j, n, sum);
-          for (int r = 0; r < piece.n_i; ++r)
-            for (int s = 0; s < piece.n_j && piece.j + s <= piece.i + r; ++s)
-              a[std::int64_t(r) * n + rest + piece.j + s] -= sum[r][s];
-        }
-      };
-
-      /** W_kj = delta_kj - sum_m L_km W_mj over the tiles m before the tile of rows that starts at @p begin. */
-      template <int rows, int strip>
-      struct EliminateBody
-      {
-        int           n, begin;
-        const double *L;
-        Panels        W;
-
-        PATCHFEM_INLINE void operator()(const std::int64_t index) const
-        {
-          const Piece<rows, strip> piece(index, n - begin < tile ? n - begin : tile, n);
-          const double            *l                = L + std::int64_t(begin + piece.i) * n;
-          const int                first            = piece.j / tile * tile; // W is lower triangular: above, it is 0
-          double                   sum[rows][strip] = {};
-          add_products<rows, strip>(piece.n_i, piece.n_j, begin - first, l + first, n, 1, W.at(first, piece.j), W.width,
-                                    sum);
-          for (int r = 0; r < piece.n_i; ++r)
-          {
-            const int i = begin + piece.i + r;
-            for (int s = 0; s < piece.n_j; ++s)
-              W.at(i, piece.j)[s] = (i == piece.j + s ? 1. : 0.) - sum[r][s];
-          }
-        }
-      };
-
-      /** W_kj = L_kk^-1 W_kj; index runs over strips of columns. */
-      template <int strip>
-      struct SolveTileBody
-      {
-        int           n, begin;
-        const double *L;
-        Panels        W;
-
-        PATCHFEM_INLINE void operator()(const std::int64_t index) const
-        {
-          const int size  = n - begin < tile ? n - begin : tile;
-          const int j     = static_cast<int>(index) * strip;
-          const int n_j   = n - j < strip ? n - j : strip;
-          double   *piece = W.at(begin, j);
-          double    x[tile][strip];
-          for (int a = 0; a < size; ++a)
-          {
-            const double *l          = L + std::int64_t(begin + a) * n + begin;
-            double        sum[strip] = {};
-            for (int k = 0; k < a; ++k)
-              for (int s = 0; s < strip; ++s)
-                sum[s] += l[k] * x[k][s];
-            for (int s = 0; s < strip; ++s)
-              x[a][s] = s < n_j ? (piece[std::int64_t(a) * W.width + s] - sum[s]) / l[a] : 0.;
-          }
-          for (int a = 0; a < size; ++a)
-            for (int s = 0; s < n_j; ++s)
-              piece[std::int64_t(a) * W.width + s] = x[a][s];
-        }
-      };
-
-      /** W^T W, whose two halves are the same sums; index runs over pieces. */
-      template <int rows, int strip, typename Number>
-      struct InverseBody
-      {
-        int     n;
-        Panels  W;
-        Number *inverse;
-
-        PATCHFEM_INLINE void operator()(const std::int64_t index) const
-        {
-          const Piece<rows, strip> piece(index, n, n);
-          // Below the larger of both indices the factors are exact zeros, so where a piece starts changes no sum.
-          const int first            = piece.i > piece.j ? piece.i : piece.j;
-          double    sum[rows][strip] = {};
-          add_products<rows, strip>(piece.n_i, piece.n_j, n - first, W.at(first, piece.i), 1, W.width,
-                                    W.at(first, piece.j), W.width, sum);
+          const int    end              = begin + tile;
+          const bool   old              = (piece.i < begin || piece.i >= end) && (piece.j < begin || piece.j >= end);
+          const double sign             = piece.i < end ? 1. : -1.;
+          double      *a                = A + std::int64_t(piece.i) * n + piece.j;
+          double       sum[rows][strip] = {};
+          add_products<rows, strip>(piece.n_i, piece.n_j, n - begin < tile ? n - begin : tile,
+                                    T + std::int64_t(piece.i) * tile, tile, 1, transposed.at(0, piece.j),
+                                    transposed.width, sum);
           for (int r = 0; r < piece.n_i; ++r)
             for (int s = 0; s < piece.n_j; ++s)
-              inverse[std::int64_t(piece.i + r) * n + piece.j + s] = static_cast<Number>(sum[r][s]);
+              a[std::int64_t(r) * n + s] = (old ? a[std::int64_t(r) * n + s] : 0.) + sign * sum[r][s];
+        }
+      };
+
+      /** Both halves of the inverse from the lower one; index runs over entries. */
+      template <typename Number>
+      struct BothHalvesBody
+      {
+        int           n;
+        const double *A;
+        Number       *inverse;
+
+        PATCHFEM_INLINE void operator()(const std::int64_t index) const
+        {
+          const std::int64_t i = index / n, j = index % n;
+          inverse[index] = static_cast<Number>(i > j ? A[i * n + j] : A[j * n + i]);
         }
       };
     } // namespace dense
 
+    /** Numbers that invert_dense_spd() works on beside the matrix. */
+    inline std::size_t inverse_workspace(const int n, const int strip)
+    {
+      return std::size_t(dense::tile) * (dense::tile + n + (n + strip - 1) / strip * strip);
+    }
+
     /**
-     * The inverse of the n x n matrix @p A, which is overwritten, as is @p W, n times n rounded up to whole strips. See FactorTileBody for
-     * failure.
+     * The inverse of the n x n matrix @p A, which is overwritten. @p workspace: see inverse_workspace(), failure: see
+     * invert_tile().
      */
     template <int rows, int strip, typename Where, typename Number>
-    void invert_dense_spd(const Where where, const int n, double *A, double *W, Number *inverse, int *failure)
+    void invert_dense_spd(const Where where, const int n, double *A, double *workspace, Number *inverse, int *failure)
     {
       using namespace dense;
-      static_assert(rows <= strip && strip % rows == 0, "the rows of a piece of the inverse must lie in one panel");
-      const Panels panels{n, strip > 1 ? strip : n, W};
+      double *const factor = workspace, *const T = factor + tile * tile;
+      const Panels transposed{tile, strip > 1 ? strip : n, T + std::int64_t(n) * tile};
       for (int begin = 0; begin < n; begin += tile)
       {
-        parallel_for(where, 1, FactorTileBody{n, begin, A, failure});
-        const int n_rest = n - begin - tile;
-        if (n_rest <= 0)
-          continue;
-        parallel_for(where, n_rest, PanelBody{n, begin, A, W}); // n >= tile, so W has room for a panel
-        parallel_for(where, Piece<rows, strip>::number(n_rest, n_rest), TrailingBody<rows, strip>{n, begin, A, W});
+        invert_tile(where, n, begin, A, factor, failure);
+        parallel_for(where, std::int64_t(n) * (n - begin < tile ? n - begin : tile),
+                     PanelBody{n, begin, A, factor, T, transposed});
+        parallel_for(where, Piece<rows, strip>::number(n, n), UpdateBody<rows, strip>{n, begin, T, transposed, A});
       }
-      for (int begin = 0; begin < n; begin += tile)
-      {
-        const int size = n - begin < tile ? n - begin : tile;
-        parallel_for(where, Piece<rows, strip>::number(size, n), EliminateBody<rows, strip>{n, begin, A, panels});
-        parallel_for(where, (n + strip - 1) / strip, SolveTileBody<strip>{n, begin, A, panels});
-      }
-      parallel_for(where, Piece<rows, strip>::number(n, n), InverseBody<rows, strip, Number>{n, panels, inverse});
+      parallel_for(where, std::int64_t(n) * n, BothHalvesBody<Number>{n, A, inverse});
     }
 
     /** y = M x for a dense symmetric matrix; reads n^2 values. */
