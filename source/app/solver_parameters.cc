@@ -116,8 +116,8 @@ namespace PatchFEM
         "body is so slender, or its materials so different, that coarse problems are hard themselves.");
     prm.declare_entry("Coarse size", "0", Patterns::Integer(0, AMGParameters::largest_inverse),
                       "A level of at most so many unknowns is the last one; it is solved by its dense inverse, which "
-                      "takes 4/3 n^3 operations whenever the matrix is new: a second on a CPU for n = 2000. 0: 500, up "
-                      "to 1000 for levels of slender and thin bodies in large systems.");
+                      "takes n^3 operations whenever the matrix is new: a second on a CPU for n = 2000. 0: 500, up "
+                      "to 1000 in large systems.");
     prm.declare_entry(
         "Maximum levels", std::to_string(amg.max_levels), Patterns::Integer(1, 100),
         "Levels at most; the last of them is solved by its dense inverse whatever Coarse size is, up to " +

@@ -7,7 +7,6 @@
 #include <patchfem/kernels/smoother_bodies.h>
 #include <patchfem/lac/amg_hierarchy.h>
 
-#include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -135,7 +134,8 @@ namespace PatchFEM
   {
     levels.clear();
     single_finest.reset();
-    const SlicedEllpackMatrix<Number> *matrix = &A;
+    const SlicedEllpackMatrix<Number> *matrix      = &A;
+    const int                          coarse_size = parameters.coarse_size_for(A.n_nonzero_elements());
     for (bool coarser = true; coarser;)
     {
       const unsigned int index = n_levels();
@@ -144,9 +144,7 @@ namespace PatchFEM
       level.A      = matrix;
       coarser      = false;
       on_level(index, matrix->n_rows(), [&]() {
-        const double n_neighbours =
-            static_cast<double>(matrix->n_nonzero_elements()) / std::max(matrix->n_rows(), 1) / matrix->block_columns();
-        const bool small = matrix->n_rows() <= parameters.coarse_size_for(A.n_nonzero_elements(), n_neighbours);
+        const bool small = matrix->n_rows() <= coarse_size;
         if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
         {
           // The last one that is allowed, not one that coarsening made small.

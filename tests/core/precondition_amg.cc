@@ -440,13 +440,12 @@ TEST_P(PreconditionAMGTest, WorksInSinglePrecision)
 TEST(AMGParametersTest, CoarseSizeFollowsTheMatrix)
 {
   AMGParameters parameters;
-  EXPECT_EQ(parameters.coarse_size_for(0, 9.), 500);
-  EXPECT_EQ(parameters.coarse_size_for(2000000, 9.), 500);
-  EXPECT_EQ(parameters.coarse_size_for(8000000, 32.), 782); // 4/3 782^3 <= 80 x 8 M
-  EXPECT_EQ(parameters.coarse_size_for(8000000, 32.1), 500);
-  EXPECT_EQ(parameters.coarse_size_for(std::int64_t(1) << 40, 9.), 1000);
+  EXPECT_EQ(parameters.coarse_size_for(0), 500);
+  EXPECT_EQ(parameters.coarse_size_for(2000000), 500);
+  EXPECT_EQ(parameters.coarse_size_for(8000000), 782); // 782^3 <= 60 x 8 M
+  EXPECT_EQ(parameters.coarse_size_for(std::int64_t(1) << 40), 1000);
   parameters.coarse_size = 20;
-  EXPECT_EQ(parameters.coarse_size_for(std::int64_t(1) << 40, 9.), 20);
+  EXPECT_EQ(parameters.coarse_size_for(std::int64_t(1) << 40), 20);
 }
 
 TEST_P(PreconditionAMGTest, SmallMatricesAreSolvedAtOnce)

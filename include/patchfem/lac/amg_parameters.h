@@ -60,11 +60,10 @@ namespace PatchFEM
     /// unknowns take 39 steps with w and 87 with v. Others gain no more steps than a second visit costs (thin plates 38 for
     /// 50, 10 : 1 17 for 23), and devices wait for small levels.
     double w_limit = 1e13;
-    /// A level of so many rows at most is solved by its dense inverse, which takes 4/3 n^3 operations in each set-up and
-    /// n^2 values in each cycle. 0: 500; where nodes have at most 32 neighbours, those of lines and surfaces, up to 1000
-    /// if that takes at most 80 operations for each entry of the finest matrix. Long cells make such levels of slender
-    /// bodies, which are coarsened slowly and not well: cells of 50 : 1 with 205,275 unknowns take 43 steps with 1000 and 92
-    /// with 500. At most largest_inverse, with which two busy cores of a server take a few seconds.
+    /// A level of so many rows at most is solved by its dense inverse, which takes n^3 operations in each set-up and n^2
+    /// values in each cycle. 0: up to 1000 if that takes at most 60 operations for each entry of the finest matrix, and 500
+    /// in any case. Slender bodies are coarsened slowly and not well: cells of 50 : 1 with 205,275 unknowns take 43 steps
+    /// with 1000 and 92 with 500. At most largest_inverse, with which two busy cores of a server take a few seconds.
     int                  coarse_size     = 0;
     static constexpr int largest_inverse = 3000;
     /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.
@@ -72,11 +71,11 @@ namespace PatchFEM
     /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
     int eigenvalue_steps = 10;
 
-    /** Rows of a level of @p n_neighbours blocks a row that is inverted, for a finest matrix of @p n_nonzeros entries. */
-    int coarse_size_for(const std::int64_t n_nonzeros, const double n_neighbours) const
+    /** Rows of a level that is inverted, for a finest matrix of @p n_nonzeros entries. */
+    int coarse_size_for(const std::int64_t n_nonzeros) const
     {
       const int n = static_cast<int>(std::cbrt(60. * static_cast<double>(n_nonzeros)));
-      return coarse_size > 0 ? coarse_size : n_neighbours <= 32. ? std::clamp(n, 500, 1000) : 500;
+      return coarse_size > 0 ? coarse_size : std::clamp(n, 500, 1000);
     }
 
     /** Sweeps on the finest level, or on those below it, with what 0 stands for there. */
