@@ -96,10 +96,10 @@ SOLIDS = {
     "incompressible": ("Poisson's ratio 0.4999", 2, {"Material/Poisson's ratio": 0.4999}),
 }
 GRADED = {
-    "graded_beam": ("beam, cells 1 : 50 in length", (growing(1, 80, 50), growing(0.02, 6, 1), growing(0.03, 9, 1))),
-    "graded_plate": ("plate, layers 1 : 20 in thickness", (growing(1, 20, 1), growing(1, 20, 1), growing(0.05, 8, 20))),
-    "graded_layers": ("cube, layers 1 : 200 in thickness", (growing(1, 16, 1), growing(1, 16, 1), growing(1, 16, 200))),
-    "graded_cube": ("cube, cells 1 : 30 in each direction", (growing(1, 16, 30),) * 3),
+    "graded_beam": ("beam, cells 1 : 50 in length", (growing(1, 120, 50), growing(0.02, 8, 1), growing(0.03, 12, 1))),
+    "graded_plate": ("plate, layers 1 : 20 in thickness", (growing(1, 32, 1), growing(1, 32, 1), growing(0.05, 10, 20))),
+    "graded_layers": ("cube, layers 1 : 200 in thickness", (growing(1, 20, 1), growing(1, 20, 1), growing(1, 20, 200))),
+    "graded_cube": ("cube, cells 1 : 30 in each direction", (growing(1, 20, 30),) * 3),
 }
 SOLIDS.update({name: (text, 0, graded(name)) for name, (text, _) in GRADED.items()})
 for name, (text, level, entries) in SOLIDS.items():
