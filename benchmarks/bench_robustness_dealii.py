@@ -51,7 +51,7 @@ def beam(length):
 def graded(name):
     """A mesh of GRADED, which is clamped at x = 0 and loaded at x = 1."""
     return {"Mesh/Generator": "", "Mesh/Generator arguments": "", "Mesh/File": f"{{meshes}}/{name}.vtk",
-            "Boundary ids/Rules": "0: x < 1e-9; 1: x > 1 - 1e-9"}
+            "Boundary ids/Rules": "1: x > 1 - 1e-9; 2: x > 1e-9 && x < 1 - 1e-9"}
 
 
 def growing(length, n, ratio):
