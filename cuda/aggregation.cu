@@ -27,6 +27,7 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(ReachBody);
     PATCHFEM_INSTANTIATE_BODY(CountShortEdgesBody);
     PATCHFEM_INSTANTIATE_BODY(WriteShortEdgesBody);
+    PATCHFEM_INSTANTIATE_BODY(LineWeightBody);
     PATCHFEM_INSTANTIATE_BODY(CentroidBody);
 
     PATCHFEM_INSTANTIATE_BODY(RandomTupleBody);
@@ -46,7 +47,6 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(TouchedGroups);
     template void team_for(Cuda, std::int64_t, const GroupWeightsBody &);
     PATCHFEM_INSTANTIATE_BODY(GroupSizeBody);
-    PATCHFEM_INSTANTIATE_BODY(LineWeightBody);
     PATCHFEM_INSTANTIATE_BODY(SizeTupleBody);
 
     PATCHFEM_INSTANTIATE_BODY(RankRootBody);

@@ -20,9 +20,6 @@ namespace PatchFEM
               "The distances of the independent sets of an aggregation must be at least 1.");
       require(data.min_aggregate_size >= 1, "The smallest size of an aggregate must be at least 1, not " +
                                                 std::to_string(data.min_aggregate_size) + ".");
-      require(data.min_line_size >= 0 && data.min_line_size <= data.min_aggregate_size,
-              "The smallest size of an aggregate in a line must be at most that of others and not negative, not " +
-                  std::to_string(data.min_line_size) + ".");
       require(data.recentrings >= Aggregation::AdditionalData::automatic,
               "Aggregates cannot be grown again " + std::to_string(data.recentrings) + " times.");
       require(data.patch_bytes >= 1, "The largest size of a patch must be at least 1 byte.");
@@ -151,13 +148,16 @@ namespace PatchFEM
     reinit_matrix(matrix, data);
   }
 
-  void Aggregation::reinit(const Adjacency      &pattern,
-                           const Adjacency      &all,
-                           const Adjacency      &strong,
-                           const int             block_size,
-                           const AdditionalData &data)
+  void Aggregation::reinit(const Adjacency           &pattern,
+                           const Adjacency           &all,
+                           const Adjacency           &strong,
+                           const int                  block_size,
+                           const AdditionalData      &data,
+                           const Array<std::int64_t> &weights)
   {
     check(data, block_size);
+    require(weights.empty() || weights.size() == std::size_t(pattern.n_nodes()),
+            "Not every node of an aggregation has a weight.");
     for (const Adjacency *graph : {&all, &strong})
       require(pattern.n_nodes() == graph->n_nodes() && pattern.backend() == graph->backend(),
               "The graphs of an aggregation do not have the same nodes.");
@@ -169,13 +169,6 @@ namespace PatchFEM
     Groups     aggregates, patches;
     GroupGraph joint_graph, pattern_graph, patch_graph;
 
-    Array<std::int64_t> weights; // of nodes in the size of an aggregate
-    if (data.min_line_size > 0)
-    {
-      weights.reinit(place, n);
-      const int in_line = (data.min_aggregate_size + data.min_line_size - 1) / data.min_line_size;
-      run(place, n, kernels::LineWeightBody{strong.view(), in_line, weights.data()});
-    }
     graph_tools::partition(place, strong.view(), all.view(), data.aggregate_distance, recentrings, false,
                            {weights.empty() ? nullptr : weights.data(), 1, 0}, data.min_aggregate_size, aggregates,
                            joint_graph);

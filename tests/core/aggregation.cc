@@ -395,8 +395,16 @@ TEST_P(AggregationTest, LinesAreCutIntoShortAggregates)
   Data data;
   data.patches = false;
   EXPECT_GE(aggregate(backend(), lists, data).statistics().nodes_per_aggregate.minimum, 9);
-  data.min_line_size = 3;
-  const Result     result(aggregate(backend(), lists, data));
+  data.min_aggregate_size *= kernels::node_weight;
+  const auto cut = [&](const Backend &place) {
+    const Adjacency           graph   = cases::to_adjacency(place, lists);
+    const Array<std::int64_t> weights = cases::line_weights(graph, graph, 0, Array<double>(place, 0), 3, 9, 1.);
+    Aggregation               aggregation;
+    aggregation.reinit(graph, graph, graph, 1, data, weights);
+    EXPECT_THROW(aggregation.reinit(graph, graph, graph, 1, data, Array<std::int64_t>(place, 7)), Error);
+    return Result(aggregation);
+  };
+  const Result     result = cut(backend());
   std::vector<int> in_line(result.offsets.size() - 1, 0);
   for (int i = 81; i < 95; ++i)
     ++in_line[result.aggregate[i]];
@@ -405,7 +413,7 @@ TEST_P(AggregationTest, LinesAreCutIntoShortAggregates)
     EXPECT_LE(in_line[a], 5);
     EXPECT_GE(result.offsets[a + 1] - result.offsets[a], in_line[a] > 0 ? 3 : 9);
   }
-  EXPECT_EQ(Result(aggregate(Backend("host"), lists, data)), result);
+  EXPECT_EQ(cut(Backend("host")), result);
 }
 
 TEST_P(AggregationTest, IsTheSameEverywhere)
@@ -504,8 +512,6 @@ TEST_P(AggregationTest, ParametersOutOfRangeAreRefused)
   refused([](Data &data) { data.aggregate_distance = 0; });
   refused([](Data &data) { data.patch_distance = 0; });
   refused([](Data &data) { data.min_aggregate_size = 0; });
-  refused([](Data &data) { data.min_line_size = 10; });
-  refused([](Data &data) { data.min_line_size = -1; });
   refused([](Data &data) { data.recentrings = -2; });
   refused([](Data &data) { data.patch_bytes = 0; });
   refused([](Data &data) { data.min_patch_share = 1.5; });

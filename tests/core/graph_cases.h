@@ -2,6 +2,7 @@
 #ifndef patchfem_tests_core_graph_cases_h
 #define patchfem_tests_core_graph_cases_h
 
+#include <patchfem/kernels/distance_bodies.h>
 #include <patchfem/lac/adjacency.h>
 
 #include <omp.h>
@@ -144,6 +145,27 @@ namespace cases
     PatchFEM::Adjacency result;
     result.reinit(PatchFEM::Array<std::int64_t>(backend, offsets), PatchFEM::Array<int>(backend, neighbours));
     return result;
+  }
+
+  /** What nodes count in the sizes of aggregates (kernels::LineWeightBody). */
+  inline PatchFEM::Array<std::int64_t> line_weights(const PatchFEM::Adjacency     &all,
+                                                    const PatchFEM::Adjacency     &shorts,
+                                                    const int                      dim,
+                                                    const PatchFEM::Array<double> &points,
+                                                    const int                      least,
+                                                    const int                      most,
+                                                    const double                   share)
+  {
+    const PatchFEM::Backend      &place = all.backend();
+    PatchFEM::Array<std::int64_t> weights(place, std::vector<std::int64_t>(all.n_nodes(), -1));
+    PatchFEM::dispatch(place, [&](auto where) {
+      PatchFEM::kernels::parallel_for(
+          where, all.n_nodes(),
+          PatchFEM::kernels::LineWeightBody{
+              all.view(), shorts.view(), {points.data(), dim}, least, most, share, weights.data()});
+    });
+    place.synchronize();
+    return weights;
   }
 
   inline Lists to_lists(const PatchFEM::Adjacency &graph)

@@ -194,6 +194,43 @@ TEST_P(ShortEdgesTest, CubesKeepAll)
   EXPECT_EQ(cases::to_lists(result), Lists(120));
 }
 
+TEST_P(ShortEdgesTest, NodesOfLinesCountByEye)
+{
+  // Six nodes in a line, one apart, and nodes 6 to 9 beside the first four of them, 5, 10, 20 and 8 away: 3, 6, 12 and 4.8
+  // nodes would be enough, which 4 and 9 bound. Nodes 4 and 5 have no long edge, 6 to 9 no short one.
+  Lists               all{{1, 6}, {0, 2, 7}, {1, 3, 8}, {2, 4, 9}, {3, 5}, {4}, {0}, {1}, {2}, {3}};
+  Lists               shorts{{1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4}, {}, {}, {}, {}};
+  const Array<double> points(
+      backend(), std::vector<double>{0., 0., 0., 1., 0., 2., 0., 3., 0., 4., 0., 5., 5., 0., 10., 1., 20., 2., 8., 3.});
+  const auto weights = [&]() {
+    return cases::line_weights(cases::to_adjacency(backend(), all), cases::to_adjacency(backend(), shorts), 2, points,
+                               4, 9, 0.6)
+        .to_vector();
+  };
+  // 12 * 9 over 4, 6, 9, 5, 4, 4 nodes, rounded up.
+  EXPECT_EQ(weights(), (std::vector<std::int64_t>{27, 18, 12, 22, 27, 27, 12, 12, 12, 12}));
+  // A third short edge, and a node is not of a line.
+  shorts[1].push_back(7);
+  EXPECT_EQ(weights()[1], 12);
+}
+
+TEST_P(ShortEdgesTest, NodesOfLinesCountTheSameEverywhere)
+{
+  std::vector<double> points = positions(13, 11, 17, 3, {1., 1., 0.06});
+  for (std::size_t i = 0; i < points.size(); i += 3)
+    points[i + 2] *= 1. + 2. * points[i + 2]; // layers that grow
+  const auto weights = [&](const Backend &place) {
+    const Adjacency     all = cases::to_adjacency(place, cases::grid(13, 11, 17, 3));
+    const Array<double> at(place, points);
+    Adjacency           shorts;
+    EXPECT_TRUE(find_short_edges(all, 3, at, 2., shorts));
+    return cases::line_weights(all, shorts, 3, at, 4, 9, 0.6).to_vector();
+  };
+  const std::vector<std::int64_t> expected = weights(Backend("host"));
+  EXPECT_GT(std::set<std::int64_t>(expected.begin(), expected.end()).size(), 2u);
+  EXPECT_EQ(weights(backend()), expected);
+}
+
 TEST_P(ShortEdgesTest, TheLongerNeighbourDecides)
 {
   // Gaps of 1, 3, 9, 27: each is the least of the node after it, so all are short.
@@ -314,8 +351,8 @@ TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
         for (const int i : nodes)
           for (int d = 0; d + 1 < dim; ++d)
             ASSERT_EQ(points[i * dim + d], points[nodes[0] * dim + d]) << "an aggregate is not a line";
-        // Nodes of a line are next to each other; lines of vectors keep the size of other aggregates.
-        ASSERT_GE(nodes.size(), block_size == 1 ? 3u : 9u);
+        // Nodes of a line are next to each other; those of vectors need the more, the longer cells are.
+        ASSERT_GE(nodes.size(), block_size == 1 ? 3u : stretch < 20. ? 4u : 9u);
         ASSERT_DOUBLE_EQ(points[nodes.back() * dim + dim - 1] - points[nodes.front() * dim + dim - 1],
                          nodes.size() - 1.);
       }
@@ -365,8 +402,12 @@ TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
       };
       const bool in_lines = fewer && 2 * n_entries(kept.lists) < n_entries(coarse_graph);
       smaller(fewer ? kept.lists : coarse_graph, in_lines);
+      const int           most  = data.min_aggregate_size;
+      const Adjacency    &along = fewer ? strong : all;
+      const Array<double> at(backend(), centroids);
+      data.min_aggregate_size *= kernels::node_weight;
       Aggregation expected;
-      expected.reinit(all, all, fewer ? strong : all, block_size, data);
+      expected.reinit(all, all, along, block_size, data, cases::line_weights(all, along, dim, at, 3, most, 0.35));
       EXPECT_EQ(levels.coarse, expected.aggregate_of_node().to_vector());
     }
 }

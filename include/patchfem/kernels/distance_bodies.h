@@ -127,6 +127,53 @@ namespace PatchFEM
       }
     };
 
+    /// What a node counts in the sizes of aggregates; more where fewer are enough.
+    constexpr int node_weight = 12;
+
+    /**
+     * What nodes count in the sizes of aggregates, which are to be @p most times node_weight at least. Cells between short
+     * edges that make lines, two at most at a node and at its neighbours, are round again when a line's aggregates are as
+     * long as the shortest of the long edges, r short ones. Of such a node's aggregate @p share r nodes are enough, but
+     * @p least, and @p least where no edge is long or nothing is known of positions (dim = 0). Others count node_weight.
+     */
+    struct LineWeightBody
+    {
+      AdjacencyView all, shorts;
+      NodePoints    at;
+      int           least, most;
+      double        share;
+      std::int64_t *weights; ///< [node]
+
+      PATCHFEM_INLINE bool has_two_at_most(const std::int64_t i) const
+      {
+        return shorts.offsets[i + 1] - shorts.offsets[i] <= 2;
+      }
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        const std::int64_t begin = shorts.offsets[i], end = shorts.offsets[i + 1];
+        int                size = most;
+        if (end > begin && has_two_at_most(i) && has_two_at_most(shorts.neighbours[begin]) &&
+            has_two_at_most(shorts.neighbours[end - 1]))
+        {
+          double near = 0., far = 0.; // squared: the longer short edge, the shortest long one
+          for (std::int64_t e = all.offsets[i]; e < all.offsets[i + 1]; ++e)
+          {
+            const int    j = all.neighbours[e];
+            const double d = at.squared_distance(i, j);
+            if (j == shorts.neighbours[begin] || j == shorts.neighbours[end - 1])
+              near = d > near ? d : near;
+            else
+              far = far == 0. || d < far ? d : far;
+          }
+          size = least;
+          while (size < most && (size + 0.5) * (size + 0.5) * near < share * share * far) // rounds share r
+            ++size;
+        }
+        weights[i] = (node_weight * most + size - 1) / size;
+      }
+    };
+
     /** centroids[g] = mean of the positions of the nodes of group g, in their order. */
     struct CentroidBody
     {

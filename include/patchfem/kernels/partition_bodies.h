@@ -290,19 +290,6 @@ namespace PatchFEM
       }
     };
 
-    /** What nodes count in sizes of groups: those of lines, with two neighbours at most, @p in_line, others 1. */
-    struct LineWeightBody
-    {
-      AdjacencyView graph;
-      std::int64_t  in_line;
-      std::int64_t *weights; ///< [node]
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        weights[i] = graph.offsets[i + 1] - graph.offsets[i] <= 2 ? in_line : 1;
-      }
-    };
-
     /** The size of group @p i. */
     struct GroupSizeBody
     {

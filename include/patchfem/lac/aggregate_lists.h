@@ -46,8 +46,7 @@ namespace PatchFEM
     const Array<int> &patch_nodes() const { return nodes_of_patches; }
 
     /**
-     * The short edges of a level whose cells are so stretched that aggregates leave out most neighbours of a node: along
-     * them alone the prolongator is smoothed.
+     * The short edges of a level with stretched cells: along them alone aggregates grow and the prolongator is smoothed.
      */
     void             set_short_edges(Adjacency &&graph) { edges = std::move(graph); }
     bool             stretched() const { return !edges.offsets().empty(); }

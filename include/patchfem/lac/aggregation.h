@@ -56,8 +56,6 @@ namespace PatchFEM
       double distance_factor = 2.;
       /// Aggregates of fewer nodes are dissolved.
       int min_aggregate_size = 9;
-      /// The same of nodes in a line, each with two neighbours at most along which aggregates grow. 0: as others.
-      int min_line_size = 0;
       /// Fast memory that A_kk takes at most, in bytes, without padding. The same on every back end, so that all build the
       /// same hierarchy; with this default two or three patches share the 227 KiB of an H200's multiprocessor, vectors
       /// included (P3: 48 KiB).
@@ -110,13 +108,15 @@ namespace PatchFEM
      * From graphs of the same nodes: @p pattern says which blocks of @p block_size x @p block_size a matrix has and so
      * what patches take, @p strong along which edges aggregates grow, and @p all, which has them all, what
      * aggregate_graph() is made of; nodes isolated there have no aggregate. On coarse levels, where the pattern of A is
-     * much wider than the coarse mesh, P3 takes the graph of the aggregates of the level above for @p all.
+     * much wider than the coarse mesh, P3 takes the graph of the aggregates of the level above for @p all. In the smallest
+     * size of aggregates nodes count @p weights [node], or 1 without.
      */
-    void reinit(const Adjacency      &pattern,
-                const Adjacency      &all,
-                const Adjacency      &strong,
-                int                   block_size,
-                const AdditionalData &additional_data);
+    void reinit(const Adjacency           &pattern,
+                const Adjacency           &all,
+                const Adjacency           &strong,
+                int                        block_size,
+                const AdditionalData      &additional_data,
+                const Array<std::int64_t> &weights = {});
 
     const Backend &backend() const { return node_aggregates.backend(); }
     int            n_nodes() const { return static_cast<int>(node_aggregates.size()); }
