@@ -107,9 +107,9 @@ namespace PatchFEM
         "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
         "this, more than 1.");
     prm.declare_entry("Stretched sweeps", std::to_string(amg.stretched_sweeps), Patterns::Integer(1, 20),
-                      "Degree of the polynomial of chebyshev, at least, on levels of stretched cells.");
+                      "Degree of the polynomial of chebyshev, at least, on levels with stretched cells.");
     prm.declare_entry("Stretched range", "20", Patterns::Double(1.),
-                      "Smoothing range of chebyshev, at least, on levels of stretched cells.");
+                      "Smoothing range of chebyshev, at least, on levels with stretched cells.");
     prm.declare_entry(
         "Cycle", "auto", Patterns::Selection("auto|v|w"),
         "How often the next level is visited per visit of a level, once (v) or twice (w); auto: w where a "
@@ -142,10 +142,11 @@ namespace PatchFEM
         "(or to that of a neighbour, of nodes at the ends of lines), "
         "so that stretched cells are coarsened along their short edges until they are round; 0: all that share a cell "
         "may. Not of the finest level with a Strength threshold.");
-    prm.declare_entry("Minimum aggregate size", std::to_string(aggregation.min_aggregate_size),
-                      Patterns::Integer(1, 1000),
-                      "Aggregates of fewer nodes are dissolved into their neighbours, if they have any along short "
-                      "edges; 3 or 4 are enough on levels where nodes make a line, or of solids a surface.");
+    prm.declare_entry(
+        "Minimum aggregate size", std::to_string(aggregation.min_aggregate_size), Patterns::Integer(1, 1000),
+        "Aggregates of fewer nodes are dissolved into their neighbours, if they have any along short "
+        "edges; 3 or 4 are enough on levels where nodes make a line, or of solids a surface, and in lines "
+        "of cells that are stretched little.");
     prm.declare_entry(
         "Patch distance", std::to_string(aggregation.patch_distance), Patterns::Integer(1, 8),
         "Patches grow around aggregates that are more than so many edges of the aggregates' graph apart.");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "graph_tools.h"
 
+#include <patchfem/kernels/distance_bodies.h>
 #include <patchfem/kernels/patch_exchange_bodies.h>
 #include <patchfem/lac/aggregation.h>
 
@@ -156,7 +157,8 @@ namespace PatchFEM
                            const Array<std::int64_t> &weights)
   {
     check(data, block_size);
-    require(weights.empty() || weights.size() == std::size_t(pattern.n_nodes()),
+    require(weights.empty() ||
+                (weights.size() == std::size_t(pattern.n_nodes()) && weights.backend() == pattern.backend()),
             "Not every node of an aggregation has a weight.");
     for (const Adjacency *graph : {&all, &strong})
       require(pattern.n_nodes() == graph->n_nodes() && pattern.backend() == graph->backend(),
@@ -170,8 +172,9 @@ namespace PatchFEM
     GroupGraph joint_graph, pattern_graph, patch_graph;
 
     graph_tools::partition(place, strong.view(), all.view(), data.aggregate_distance, recentrings, false,
-                           {weights.empty() ? nullptr : weights.data(), 1, 0}, data.min_aggregate_size, aggregates,
-                           joint_graph);
+                           {weights.empty() ? nullptr : weights.data(), 1, 0},
+                           std::int64_t(data.min_aggregate_size) * (weights.empty() ? 1 : kernels::whole_node),
+                           aggregates, joint_graph);
     stats              = Statistics();
     stats.n_nodes      = n;
     stats.n_aggregates = aggregates.n_groups;

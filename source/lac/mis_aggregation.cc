@@ -83,26 +83,24 @@ namespace PatchFEM
         data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
     const bool by_distance = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
                              find_short_edges(all, n_coordinates, points, factor, strong);
-    const Adjacency &stored    = parameters.patches || !follow ? pattern : all;
-    const bool       stretched = by_distance && 2 * strong.n_edges() < all.n_edges();
+    const Adjacency &stored       = parameters.patches || !follow ? pattern : all;
+    const bool       mostly_lines = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation      next;
-    const auto       reinit = [&](const Adjacency &graph, const bool in_stretched) {
-      Aggregation::AdditionalData of_level = smaller(parameters, level, graph, in_stretched, A.block_rows());
-      const int                   most     = of_level.min_aggregate_size;
-      Array<std::int64_t>         weights(A.backend(), graph.n_nodes());
-      run(A.backend(), graph.n_nodes(),
-                kernels::LineWeightBody{all.view(),
-                                  graph.view(),
-                                  {points.data(), n_coordinates},
-                                  std::min(most, level == 0 ? 4 : 3),
-                                  most,
-                                  line_share,
-                                  weights.data()});
-      of_level.min_aggregate_size *= kernels::node_weight;
+    const auto       reinit = [&](const Adjacency &graph, const bool in_lines) {
+      const Aggregation::AdditionalData of_level = smaller(parameters, level, graph, in_lines, A.block_rows());
+      Array<std::int64_t>               weights;
+      if (by_distance || (level > 0 && A.block_rows() > 1))
+      {
+        const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, level == 0 ? 4 : 3);
+        weights.reinit(A.backend(), graph.n_nodes());
+        run(A.backend(), graph.n_nodes(),
+                  kernels::LineWeightBody{
+                all.view(), graph.view(), {points.data(), n_coordinates}, least, most, line_share, weights.data()});
+      }
       next.reinit(stored, all, graph, A.block_rows(), of_level, weights);
     };
     if (by_distance)
-      reinit(strong, stretched);
+      reinit(strong, mostly_lines);
     const bool along_short_edges = by_distance && next.n_aggregates() <= most_aggregates * all.n_nodes();
     if (!along_short_edges)
       reinit(all, false);

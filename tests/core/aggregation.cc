@@ -395,7 +395,6 @@ TEST_P(AggregationTest, LinesAreCutIntoShortAggregates)
   Data data;
   data.patches = false;
   EXPECT_GE(aggregate(backend(), lists, data).statistics().nodes_per_aggregate.minimum, 9);
-  data.min_aggregate_size *= kernels::node_weight;
   const auto cut = [&](const Backend &place) {
     const Adjacency           graph   = cases::to_adjacency(place, lists);
     const Array<std::int64_t> weights = cases::line_weights(graph, graph, 0, Array<double>(place, 0), 3, 9, 1.);

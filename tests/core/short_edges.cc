@@ -209,9 +209,9 @@ TEST_P(ShortEdgesTest, NodesOfLinesCountByEye)
   };
   // 12 * 9 over 4, 6, 9, 5, 4, 4 nodes, rounded up.
   EXPECT_EQ(weights(), (std::vector<std::int64_t>{27, 18, 12, 22, 27, 27, 12, 12, 12, 12}));
-  // A third short edge, and a node is not of a line.
+  // A third short edge, and neither a node nor its neighbours are of a line.
   shorts[1].push_back(7);
-  EXPECT_EQ(weights()[1], 12);
+  EXPECT_EQ(weights(), (std::vector<std::int64_t>{12, 12, 12, 22, 27, 27, 12, 12, 12, 12}));
 }
 
 TEST_P(ShortEdgesTest, NodesOfLinesCountTheSameEverywhere)
@@ -357,6 +357,11 @@ TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
                          nodes.size() - 1.);
       }
 
+      if (block_size > 1 && stretch < 20.)
+      {
+        EXPECT_LE(levels.fine.size(), 7u * levels.n_fine) << "lines of cells stretched little are as long as others";
+      }
+
       // The second level: the graph of all edges between aggregates, of which those between near centroids count.
       std::vector<double> centroids(std::size_t(levels.n_fine) * dim, 0.);
       Lists               coarse_graph(levels.n_fine);
@@ -405,8 +410,7 @@ TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
       const int           most  = data.min_aggregate_size;
       const Adjacency    &along = fewer ? strong : all;
       const Array<double> at(backend(), centroids);
-      data.min_aggregate_size *= kernels::node_weight;
-      Aggregation expected;
+      Aggregation         expected;
       expected.reinit(all, all, along, block_size, data, cases::line_weights(all, along, dim, at, 3, most, 0.35));
       EXPECT_EQ(levels.coarse, expected.aggregate_of_node().to_vector());
     }
@@ -436,6 +440,19 @@ TEST_P(ShortEdgesTest, CubesHaveTheAggregatesTheyHaveWithoutPoints)
     MISAggregation ignoring(data);
     ignoring.know_points(3, Array<double>(backend(), positions(14, 13, 12, 3, {10., 1., 1.})));
     EXPECT_EQ(ignoring.aggregate(0, matrix).aggregate_of_node().to_vector(), plain);
+  }
+}
+
+TEST_P(ShortEdgesTest, SizesOutOfRangeAreRefused)
+{
+  const SlicedEllpackMatrix<double> matrix(backend(), matrix_of(cases::grid(3, 9, 1, 1), 3), 3);
+  for (const int size : {0, -1})
+  {
+    Aggregation::AdditionalData data;
+    data.min_aggregate_size = size;
+    MISAggregation aggregation(data);
+    aggregation.know_points(2, Array<double>(backend(), positions(3, 9, 1, 2, {10., 1., 1.})));
+    EXPECT_THROW(aggregation.aggregate(0, matrix), Error);
   }
 }
 

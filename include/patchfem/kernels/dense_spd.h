@@ -19,10 +19,10 @@
  *     T_K = L_KK^-T,   T_i = A_iK L_KK^-T otherwise,
  *     A_ij = (0 if i or j is in K, else A_ij) + (1 if i is in K or before it, -1 behind it) T_i T_j^T,
  *
- * so that the lower half holds A^-1 as far as it is summed in rows of tiles that were, and W and what is still to be
- * factorised behind them. n^3 operations, in three dependent steps for each tile.
+ * for j <= i, with A_Ki^T for A_iK before K, so that the lower half holds A^-1 as far as it is summed in rows of tiles that
+ * were, and W and what is still to be factorised behind them. n^3 operations, in three dependent steps for each tile.
  *
- * Bodies (see parallel_for.h) handle pieces of @p rows x @p strip entries: columns of four on the device, where
+ * The body (see parallel_for.h) of the sums handles pieces of @p rows x @p strip entries: columns of four on the device, where
  * neighbouring threads take neighbouring columns; on the host strips fill vector registers, and what is read serves all
  * rows. Sums do not depend on it.
  */

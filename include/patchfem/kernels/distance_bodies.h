@@ -127,14 +127,15 @@ namespace PatchFEM
       }
     };
 
-    /// What a node counts in the sizes of aggregates; more where fewer are enough.
-    constexpr int node_weight = 12;
+    /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
+    constexpr int whole_node = 12;
 
     /**
-     * What nodes count in the sizes of aggregates, which are to be @p most times node_weight at least. Cells between short
-     * edges that make lines, two at most at a node and at its neighbours, are round again when a line's aggregates are as
-     * long as the shortest of the long edges, r short ones. Of such a node's aggregate @p share r nodes are enough, but
-     * @p least, and @p least where no edge is long or nothing is known of positions (dim = 0). Others count node_weight.
+     * What nodes count in the sizes of aggregates. A node is of a line if it and its neighbours have two short edges at
+     * most. With r = its shortest long edge over its longer short one, cells are round again when r of its nodes are one;
+     * @p share r nodes are enough for an aggregate there, rounded, at least @p least and at most @p most; @p least if no
+     * edge is long or positions are not known (dim = 0). Other nodes need @p most. Where k are enough, each counts
+     * whole_node most / k, rounded up.
      */
     struct LineWeightBody
     {
@@ -166,11 +167,12 @@ namespace PatchFEM
             else
               far = far == 0. || d < far ? d : far;
           }
-          size = least;
-          while (size < most && (size + 0.5) * (size + 0.5) * near < share * share * far) // rounds share r
+          constexpr double no_tie = 1. - 1e-6; // edges of round ratios, whose last bits differ, are not to decide
+          size                    = least;
+          while (size < most && (size + 0.5) * (size + 0.5) * near < no_tie * share * share * far)
             ++size;
         }
-        weights[i] = (node_weight * most + size - 1) / size;
+        weights[i] = (std::int64_t(whole_node) * most + size - 1) / size;
       }
     };
 

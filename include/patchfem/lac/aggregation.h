@@ -108,8 +108,8 @@ namespace PatchFEM
      * From graphs of the same nodes: @p pattern says which blocks of @p block_size x @p block_size a matrix has and so
      * what patches take, @p strong along which edges aggregates grow, and @p all, which has them all, what
      * aggregate_graph() is made of; nodes isolated there have no aggregate. On coarse levels, where the pattern of A is
-     * much wider than the coarse mesh, P3 takes the graph of the aggregates of the level above for @p all. In the smallest
-     * size of aggregates nodes count @p weights [node], or 1 without.
+     * much wider than the coarse mesh, P3 takes the graph of the aggregates of the level above for @p all. With
+     * @p weights [node] aggregates are large enough when their nodes count min_aggregate_size kernels::whole_node.
      */
     void reinit(const Adjacency           &pattern,
                 const Adjacency           &all,

@@ -44,7 +44,7 @@ namespace PatchFEM
     /// 27 nodes leave little to the smoother: with degree 2 a range of 20 takes a third more steps than one of 6. Laplace
     /// takes 2 % fewer steps with 6 than with 7, elasticity 2 % more.
     double smoothing_range = 7.;
-    /// What chebyshev has at least of both on levels of stretched cells (AggregateLists::stretched()), where aggregates are
+    /// What chebyshev has at least of both on levels with stretched cells (AggregateLists::stretched()), where aggregates are
     /// lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and 100 : 1 takes 17 and
     /// 29 steps for 26 and 36. A degree of 4 takes 14 and 26, which costs as much.
     int    stretched_sweeps = 3;
