@@ -140,6 +140,8 @@ namespace PatchFEM
           "Trilinos", matrix, solution, b, projected, [&](Trilinos::MPI::Vector &vector) { projected.project(vector); },
           solver, progress, report);
     });
+    if (report.stopped_at_rounding)
+      report.backward_error = reference::backward_error(matrix, solution, b);
     reference::restore_units(solution, exponent);
     x.assign(solution.begin(), solution.end());
 

@@ -199,6 +199,8 @@ namespace PatchFEM
         else
           run_cg(dealii::PreconditionIdentity());
       });
+      if (report.stopped_at_rounding)
+        report.backward_error = backward_error(matrix, x, rhs);
       restore_units(x, exponent);
 
       discretisation.constraints->distribute(x);
