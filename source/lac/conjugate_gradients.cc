@@ -51,6 +51,13 @@ namespace PatchFEM
      * steps (cells 50 times as long as wide: 2e-7 -> 1e-11; 1 : 1e6 in stiffness: 2e-6 -> 1e-8).
      */
     constexpr double accurate_energy = 1e-7;
+
+    /**
+     * A residual that rounding explains is an answer's if it is smaller than the load and does no more than this part of the
+     * load's work, r . x <= ... b . x. That work is about what x errs by: 1e-5 and less where bodies are held, 4e-4 for stiff
+     * parts 1e9 times as stiff as soft ones, and some 1 where nothing holds a body and the load moves it.
+     */
+    constexpr double largest_work = 1e-2;
   } // namespace
 
   std::string to_string(const SolutionUpdate update)
@@ -86,6 +93,11 @@ namespace PatchFEM
       if (rounding_limit > 0.)
         out << ", of which rounding explains no more than " << rounding_limit;
       out << ".";
+      break;
+    case Status::singular:
+      out << "Conjugate gradients find no solution: the matrix is singular to rounding, and after " << n_iterations
+          << " steps of a solution that only grows the residual is " << residual
+          << ". Where nothing holds a constant or a motion, give its NullSpace.";
       break;
     case Status::breakdown:
       out << "Conjugate gradients broke down after " << n_iterations << " steps: ";
@@ -462,20 +474,30 @@ namespace PatchFEM
       recompute_residual();
       exhausted = true;
     }
-    const auto at_rounding = [&]() {
+    // Rounding if that explains the residual, and if x then is an answer; else @p otherwise.
+    const auto at_rounding = [&](const Status otherwise) {
       result.rounding_limit = rounding_limit();
-      return result.residual <= result.rounding_limit;
+      if (!(result.residual <= result.rounding_limit))
+        return otherwise;
+      z.equ(static_cast<Number>(scale), x);
+      A.residual(q, x, b);
+      q *= static_cast<Number>(scale);
+      const double of_residual = q.dot(z);
+      q.equ(static_cast<Number>(scale), b);
+      const bool answers =
+          result.residual * scale < q.l2_norm() && std::abs(of_residual) <= largest_work * std::abs(q.dot(z));
+      return answers ? Status::rounding : Status::singular;
     };
     if (verified)
       result.status = result.residual <= result.tolerance ? Status::converged : Status::rounding;
     else if (exhausted)
-      result.status = at_rounding() ? Status::rounding : Status::stagnated;
+      result.status = at_rounding(Status::stagnated);
     else if (action != Action::iterate)
       result.status = action == Action::accept ? Status::accepted : Status::aborted;
     else if (scalars.status != CGStatus::iterating && scalars.status != CGStatus::converged)
     {
       // Directions made of rounding alone may have no positive energy.
-      result.status = at_rounding() ? Status::rounding : Status::breakdown;
+      result.status = at_rounding(Status::breakdown);
       result.cause  = scalars.status;
     }
     else
@@ -483,9 +505,10 @@ namespace PatchFEM
       // The step limit: its last residual is the true one, and may pass the test after all.
       result.history.back() = result.residual;
       report(scalars.step, result.residual);
-      result.status = result.residual <= result.tolerance ? Status::converged
-                      : action == Action::accept          ? Status::accepted
-                                                          : Status::max_iterations;
+      result.status = result.residual <= result.tolerance                       ? Status::converged
+                      : action == Action::accept                                ? Status::accepted
+                      : at_rounding(Status::max_iterations) == Status::singular ? Status::singular
+                                                                                : Status::max_iterations;
     }
     return result;
   }

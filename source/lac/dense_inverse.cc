@@ -52,13 +52,16 @@ namespace PatchFEM
       run(place, n,
           kernels::DependentRowBody<double>{n, diagonal.data(), inverse.data(), dependent_row_limit,
                                             failure.data() + 1});
-    const std::vector<int> rows = failure.to_vector();
+    const std::vector<int> rows   = failure.to_vector();
+    const char *const      remedy = std::is_same<Number, double>::value && null_vectors.empty()
+                                        ? " Where nothing holds a constant or a motion, give its NullSpace."
+                                        : "";
     if (rows[0] != INT_MAX)
       throw NotPositiveDefinite("The matrix is not positive definite: its Cholesky factorisation fails in row " +
-                                std::to_string(rows[0]) + " of " + std::to_string(n) + ".");
+                                std::to_string(rows[0]) + " of " + std::to_string(n) + "." + remedy);
     if (rows[1] != INT_MAX)
       throw NotPositiveDefinite("The matrix is singular to rounding: row " + std::to_string(rows[1]) + " of " +
-                                std::to_string(n) + " depends on the others.");
+                                std::to_string(n) + " depends on the others." + remedy);
   }
 
   template <typename Number>

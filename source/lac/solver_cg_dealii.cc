@@ -53,7 +53,7 @@ namespace PatchFEM
     result = iteration.solve(A, x, b, preconditioner, limits);
     if (result.success())
       return;
-    if (result.status == IterationResult::Status::breakdown || result.status == IterationResult::Status::stagnated)
+    if (result.status != IterationResult::Status::max_iterations && result.status != IterationResult::Status::aborted)
       throw Error(result.message(preconditioner.name()));
     AssertThrow(false, dealii::SolverControl::NoConvergence(control.last_step(), control.last_value()));
   }

@@ -245,4 +245,66 @@ TEST_P(NullSpaceTest, MultigridSaysWhatIsWrong)
   EXPECT_TRUE(text.find("not positive definite") != std::string::npos ||
               text.find("singular to rounding") != std::string::npos)
       << text;
+  EXPECT_NE(text.find("give its NullSpace"), std::string::npos) << text;
+}
+
+namespace
+{
+  /** z = r + 1e14 mean(r): what a factorisation that succeeded by rounding makes of a matrix with that null space. */
+  class LargeMean : public PreconditionBase<double>
+  {
+  public:
+    LargeMean(const Backend &backend, const int n)
+    {
+      HostCSR<double> all;
+      all.n_rows = all.n_columns = n;
+      for (int i = 0; i <= n; ++i)
+        all.row_offsets.push_back(std::int64_t(i) * n);
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+        {
+          all.columns.push_back(j);
+          all.values.push_back((i == j ? 1. : 0.) + 1e14 / n);
+        }
+      matrix.reinit(backend, all);
+    }
+
+    void        vmult(Vector<double> &dst, const Vector<double> &src) const override { matrix.vmult(dst, src); }
+    std::string name() const override { return "large mean"; }
+    std::size_t memory_consumption() const override { return matrix.memory_consumption(); }
+
+  private:
+    CSRMatrix<double> matrix;
+  };
+} // namespace
+
+TEST_P(NullSpaceTest, GrowthAlongItIsNoSolution)
+{
+  // The load moves a bar that nothing holds. x grows until rounding of A x would explain any residual.
+  const int       n = 40;
+  HostCSR<double> bar;
+  bar.n_rows = bar.n_columns = n;
+  bar.row_offsets.push_back(0);
+  for (int i = 0; i < n; ++i)
+  {
+    for (int j = std::max(i - 1, 0); j <= std::min(i + 1, n - 1); ++j)
+    {
+      bar.columns.push_back(j);
+      bar.values.push_back(i == j ? (i == 0 || i == n - 1 ? 0.7 : 1.4) : -0.7);
+    }
+    bar.row_offsets.push_back(static_cast<std::int64_t>(bar.columns.size()));
+  }
+  const CSRMatrix<double> matrix(backend(), bar);
+  std::vector<double>     load(n);
+  for (int i = 0; i < n; ++i)
+    load[i] = 1. + 0.1 * (i % 7);
+  const Vector<double>       b(backend(), load);
+  Vector<double>             x(backend(), n);
+  ConjugateGradients<double> cg;
+  IterationControl           control;
+  control.tolerance            = 1e-8 * b.l2_norm();
+  const IterationResult result = cg.solve(matrix, x, b, LargeMean(backend(), n), control);
+  EXPECT_FALSE(result.success());
+  EXPECT_EQ(result.status, IterationResult::Status::singular) << result.message("large mean") << ' ' << x.l2_norm();
+  EXPECT_NE(result.message("large mean").find("give its NullSpace"), std::string::npos);
 }

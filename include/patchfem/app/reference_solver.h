@@ -79,6 +79,13 @@ namespace PatchFEM
       return norm;
     }
 
+    /** Whether a residual that rounding explains is an answer's: smaller than the load, and a hundredth of its work at most. */
+    template <typename VectorType>
+    bool is_answer(const VectorType &x, const VectorType &b, const VectorType &r)
+    {
+      return r.l2_norm() < b.l2_norm() && std::abs(r * x) <= 1e-2 * std::abs(b * x);
+    }
+
     /** max_i |r_i| / (|A| |x| + |b|)_i over rows where that is not 0. */
     template <typename Matrix, typename VectorType>
     double componentwise_error(const Matrix &matrix, const VectorType &x, const VectorType &b, const VectorType &r)
@@ -122,7 +129,8 @@ namespace PatchFEM
     /**
      * Solves A x = b from x = 0 until |b - A x| <= Tolerance |b| holds for the residual recomputed from x. Where only the
      * residual of the recursion meets it, the iteration starts again from x, with steps that count on. The limit of the
-     * arithmetic ends it as well: a residual that a restart did not halve and that is at most 8 u |A| |x|, u = 2^-53.
+     * arithmetic ends it as well: a residual that a restart did not halve and that is at most 8 u |A| |x|, u = 2^-53, of
+     * a solution that is_answer().
      * Throws Error if it ends otherwise. Fills iterations, residual and whether it stopped at rounding of @p report.
      *
      * @param library     What messages call it.
@@ -189,8 +197,10 @@ namespace PatchFEM
           break;
         if (restarted && !falls)
         {
+          matrix.residual(r, best, b);
           report.stopped_at_rounding =
-              least <= 4. * std::numeric_limits<double>::epsilon() * spectral_norm(matrix, b) * best.l2_norm();
+              least <= 4. * std::numeric_limits<double>::epsilon() * spectral_norm(matrix, b) * best.l2_norm() &&
+              is_answer(best, b, r);
           if (report.stopped_at_rounding)
             break;
         }

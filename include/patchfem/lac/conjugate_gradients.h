@@ -63,6 +63,9 @@ namespace PatchFEM
       /// |b - A x| is above rounding_limit, or this is single precision, and after a restart neither it nor the energy of the
       /// error that it stands for falls.
       stagnated,
+      /// The residual is at most rounding_limit, but of a solution that only grew: the load moves what nothing holds, or x has
+      /// no right digits. The matrix is singular to rounding.
+      singular,
       breakdown
     };
 

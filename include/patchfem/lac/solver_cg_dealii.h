@@ -16,7 +16,7 @@ namespace PatchFEM
    * look at each step; any other control is asked after each step, which costs one wait per iteration.
    *
    * Throws SolverControl::NoConvergence when the control says that it failed, and Error when the iteration broke down
-   * (which names the matrix or the preconditioner) or stagnates. A solution that is as accurate as double precision allows
+   * (which names the matrix or the preconditioner), stagnates, or finds the matrix singular. A solution that is as accurate as double precision allows
    * is one: last_result().status then is IterationResult::Status::rounding, and the control's last value is above its
    * tolerance.
    */
