@@ -95,8 +95,10 @@ namespace PatchFEM
 #endif
         break;
       }
-      require(pointer != nullptr, "Not enough memory on back end '" + backend.name() + "': " + mebibytes(bytes) +
-                                      " were asked for, " + mebibytes(backend.free_memory()) + " are free.");
+      require(pointer != nullptr, [&] {
+        return "Not enough memory on back end '" + backend.name() + "': " + mebibytes(bytes) + " were asked for, " +
+               mebibytes(backend.free_memory()) + " are free.";
+      });
       account(backend.kind()).add(bytes);
       return pointer;
     }

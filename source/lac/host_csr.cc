@@ -18,7 +18,7 @@ namespace PatchFEM
     int bad_row = matrix.n_rows;
     for (int row = 0; row < matrix.n_rows; ++row)
       require(offsets[row] <= offsets[row + 1],
-              "The row offsets of a matrix decrease at row " + std::to_string(row) + ".");
+              [=] { return "The row offsets of a matrix decrease at row " + std::to_string(row) + "."; });
     require(matrix.columns.size() == static_cast<std::size_t>(offsets.back()) &&
                 matrix.values.size() == matrix.columns.size(),
             "The last row offset of a matrix must be the number of its columns and values.");

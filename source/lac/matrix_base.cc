@@ -7,11 +7,13 @@ namespace PatchFEM
   void MatrixBase<Number>::check_product(const Vector<Number> &dst, const Vector<Number> &src) const
   {
     require(dst.size() == static_cast<std::size_t>(n_rows()) && src.size() == static_cast<std::size_t>(n_columns()),
-            "A matrix of " + std::to_string(n_rows()) + " x " + std::to_string(n_columns()) +
-                " was multiplied with vectors of sizes " + std::to_string(dst.size()) + " and " +
-                std::to_string(src.size()) + ".");
+            [&] {
+              return "A matrix of " + std::to_string(n_rows()) + " x " + std::to_string(n_columns()) +
+                     " was multiplied with vectors of sizes " + std::to_string(dst.size()) + " and " +
+                     std::to_string(src.size()) + ".";
+            });
     require(dst.backend() == backend() && src.backend() == backend(),
-            "A matrix on " + backend().name() + " was multiplied with a vector on another back end.");
+            [&] { return "A matrix on " + backend().name() + " was multiplied with a vector on another back end."; });
   }
 
   template <typename Number>

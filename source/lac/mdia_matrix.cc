@@ -79,8 +79,10 @@ namespace PatchFEM
           if (!found)
             value = matrix.values[e];
           found = true;
-          require(matrix.values[e] == value, "The format mdia holds one constant off the diagonal, but row " +
-                                                 std::to_string(row) + " has an entry that differs from others.");
+          require(matrix.values[e] == value, [=] {
+            return "The format mdia holds one constant off the diagonal, but row " + std::to_string(row) +
+                   " has an entry that differs from others.";
+          });
         }
     const Array<std::int64_t> offsets(backend, matrix.row_offsets);
     const Array<int>          columns(backend, matrix.columns);

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace PatchFEM
 {
@@ -35,6 +36,14 @@ namespace PatchFEM
   {
     if (!condition)
       throw Error(message);
+  }
+
+  /** The same with a function that makes the message only if it is needed: for loops and what is called often. */
+  template <typename Message, typename = std::enable_if_t<std::is_invocable_v<Message>>>
+  void require(const bool condition, const Message &message)
+  {
+    if (!condition)
+      throw Error(message());
   }
 } // namespace PatchFEM
 

@@ -96,9 +96,10 @@ namespace PatchFEM
   {
     static_assert(std::is_same<typename std::decay<decltype(*vector.begin())>::type, Number>::value,
                   "matrix and vector have different number types");
-    require(backend().kind() == BackendKind::host,
-            "A product with a host vector needs the matrix on the back end host, but it is on " + backend().name() +
-                ".");
+    require(backend().kind() == BackendKind::host, [&] {
+      return "A product with a host vector needs the matrix on the back end host, but it is on " + backend().name() +
+             ".";
+    });
     require(vector.end() - vector.begin() == expected_size, "A vector does not have the size of the matrix.");
     return expected_size == 0 ? nullptr : &*vector.begin();
   }
