@@ -61,6 +61,15 @@ namespace PatchFEM
       };
 
       template <typename Number>
+      struct Add
+      {
+        Number          a, b;
+        const Number   *x, *y;
+        Number         *z;
+        __device__ void operator()(const std::int64_t i) const { z[i] += a * x[i] + b * y[i]; }
+      };
+
+      template <typename Number>
       struct Scale
       {
         const Number   *d;
@@ -76,21 +85,68 @@ namespace PatchFEM
         __device__ void operator()(const std::int64_t i) const { y[i] = static_cast<To>(x[i]); }
       };
 
-      /** One block per part of the sum. */
+      /** The term of a sum that element i gives. */
       template <typename Number>
-      __global__ void __launch_bounds__(block_size)
-          dot_kernel(const std::int64_t n, const Number *x, const Number *y, double *partials)
+      struct Product
+      {
+        const Number     *x, *y;
+        __device__ double operator()(const std::int64_t i) const
+        {
+          return static_cast<double>(x[i]) * static_cast<double>(y[i]);
+        }
+      };
+
+      /** The same, of z that is changed first. */
+      template <typename Number>
+      struct AddAndProduct
+      {
+        Number            a;
+        const Number     *x, *y;
+        Number           *z;
+        __device__ double operator()(const std::int64_t i) const
+        {
+          const Number z_i = z[i] + a * x[i];
+          z[i]             = z_i;
+          return static_cast<double>(z_i) * static_cast<double>(y == z ? z_i : y[i]);
+        }
+      };
+
+      /** body(i) for all i of a part, one block for each. */
+      template <typename Body>
+      __device__ void for_part(const std::int64_t n, const Body &body)
       {
         const std::int64_t size  = reduction::part_size(n);
         const std::int64_t begin = blockIdx.x * size;
         const std::int64_t end   = begin + size < n ? begin + size : n;
-        double             sum   = 0.;
 #pragma unroll 4
         for (std::int64_t i = begin + threadIdx.x; i < end; i += block_size)
-          sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+          body(i);
+      }
+
+      template <typename Term>
+      __global__ void __launch_bounds__(block_size)
+          parts_kernel(const std::int64_t n, const Term term, double *partials)
+      {
+        double sum = 0.;
+        for_part(n, [&](const std::int64_t i) { sum += term(i); });
         sum = reduce::block_sum<block_size>(sum);
         if (threadIdx.x == 0)
           partials[blockIdx.x] = sum;
+      }
+
+      template <typename Number>
+      __global__ void __launch_bounds__(block_size)
+          largest_kernel(const std::int64_t n, const Number *x, double *result)
+      {
+        unsigned long long largest = 0;
+        for_part(n, [&](const std::int64_t i) {
+          largest = max(largest, static_cast<unsigned long long>(magnitude_bits(static_cast<double>(x[i]))));
+        });
+#pragma unroll
+        for (int offset = 16; offset > 0; offset /= 2)
+          largest = max(largest, __shfl_down_sync(0xffffffffu, largest, offset));
+        if (threadIdx.x % 32 == 0)
+          atomicMax(reinterpret_cast<unsigned long long *>(result), largest);
       }
 
       __global__ void __launch_bounds__(block_size) sum_kernel(const int n, const double *partials, double *result)
@@ -98,6 +154,20 @@ namespace PatchFEM
         const double sum = reduce::sum_partials<block_size>(partials, n);
         if (threadIdx.x == 0)
           *result = sum;
+      }
+
+      /** result[0] = the sum of all terms. */
+      template <typename Term>
+      void sum(const Cuda &where, const std::int64_t n, const Term &term, double *partials, double *result)
+      {
+        const int n_parts = reduction::n_parts(n);
+        if (n_parts > 0)
+        {
+          parts_kernel<<<n_parts, block_size, 0, stream_of(where)>>>(n, term, partials);
+          PATCHFEM_CUDA_CHECK_LAUNCH();
+        }
+        sum_kernel<<<1, block_size, 0, stream_of(where)>>>(n_parts, partials, result);
+        PATCHFEM_CUDA_CHECK_LAUNCH();
       }
     } // namespace
 
@@ -120,6 +190,13 @@ namespace PatchFEM
     }
 
     template <typename Number>
+    void
+    add(Cuda where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
+    {
+      for_each(where, n, Add<Number>{a, b, x, y, z});
+    }
+
+    template <typename Number>
     void scale(Cuda where, const std::int64_t n, const Number *d, Number *y)
     {
       for_each(where, n, Scale<Number>{d, y});
@@ -134,22 +211,42 @@ namespace PatchFEM
     template <typename Number>
     void dot(Cuda where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
     {
-      const int n_parts = reduction::n_parts(n);
-      if (n_parts > 0)
-      {
-        dot_kernel<<<n_parts, block_size, 0, stream_of(where)>>>(n, x, y, partials);
-        PATCHFEM_CUDA_CHECK_LAUNCH();
-      }
-      sum_kernel<<<1, block_size, 0, stream_of(where)>>>(n_parts, partials, result);
+      sum(where, n, Product<Number>{x, y}, partials, result);
+    }
+
+    template <typename Number>
+    void add_and_dot(Cuda               where,
+                     const std::int64_t n,
+                     const Number       a,
+                     const Number      *x,
+                     const Number      *y,
+                     Number            *z,
+                     double            *partials,
+                     double            *result)
+    {
+      sum(where, n, AddAndProduct<Number>{a, x, y, z}, partials, result);
+    }
+
+    template <typename Number>
+    void linfty_norm(Cuda where, const std::int64_t n, const Number *x, double *result)
+    {
+      PATCHFEM_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof(double), stream_of(where)));
+      if (n == 0)
+        return;
+      largest_kernel<<<reduction::n_parts(n), block_size, 0, stream_of(where)>>>(n, x, result);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-#define INSTANTIATE(Number)                                                                 \
-  template void set<Number>(Cuda, std::int64_t, Number, Number *);                          \
-  template void equ<Number>(Cuda, std::int64_t, Number, const Number *, Number *);          \
-  template void sadd<Number>(Cuda, std::int64_t, Number, Number, const Number *, Number *); \
-  template void scale<Number>(Cuda, std::int64_t, const Number *, Number *);                \
-  template void dot<Number>(Cuda, std::int64_t, const Number *, const Number *, double *, double *);
+#define INSTANTIATE(Number)                                                                                         \
+  template void set<Number>(Cuda, std::int64_t, Number, Number *);                                                  \
+  template void equ<Number>(Cuda, std::int64_t, Number, const Number *, Number *);                                  \
+  template void sadd<Number>(Cuda, std::int64_t, Number, Number, const Number *, Number *);                         \
+  template void scale<Number>(Cuda, std::int64_t, const Number *, Number *);                                        \
+  template void add<Number>(Cuda, std::int64_t, Number, const Number *, Number, const Number *, Number *);          \
+  template void dot<Number>(Cuda, std::int64_t, const Number *, const Number *, double *, double *);                \
+  template void add_and_dot<Number>(Cuda, std::int64_t, Number, const Number *, const Number *, Number *, double *, \
+                                    double *);                                                                      \
+  template void linfty_norm<Number>(Cuda, std::int64_t, const Number *, double *);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -32,6 +32,14 @@ namespace PatchFEM
     }
 
     template <typename Number>
+    void add(Host, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
+    {
+#pragma omp parallel for simd schedule(static)
+      for (std::int64_t i = 0; i < n; ++i)
+        z[i] += a * x[i] + b * y[i];
+    }
+
+    template <typename Number>
     void scale(Host, const std::int64_t n, const Number *d, Number *y)
     {
 #pragma omp parallel for simd schedule(static)
@@ -55,12 +63,42 @@ namespace PatchFEM
       });
     }
 
-#define INSTANTIATE(Number)                                                                 \
-  template void set<Number>(Host, std::int64_t, Number, Number *);                          \
-  template void equ<Number>(Host, std::int64_t, Number, const Number *, Number *);          \
-  template void sadd<Number>(Host, std::int64_t, Number, Number, const Number *, Number *); \
-  template void scale<Number>(Host, std::int64_t, const Number *, Number *);                \
-  template void dot<Number>(Host, std::int64_t, const Number *, const Number *, double *, double *);
+    template <typename Number>
+    void add_and_dot(Host,
+                     const std::int64_t n,
+                     const Number       a,
+                     const Number      *x,
+                     const Number      *y,
+                     Number            *z,
+                     double            *partials,
+                     double            *result)
+    {
+      sum_parts<1>(n, partials, result, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
+        sums[0] = y == z ? add_and_dot_of_range<true>(a, x, y, z, begin, end)
+                         : add_and_dot_of_range<false>(a, x, y, z, begin, end);
+      });
+    }
+
+    template <typename Number>
+    void linfty_norm(Host, const std::int64_t n, const Number *x, double *result)
+    {
+      std::uint64_t largest = 0;
+#pragma omp parallel for simd schedule(static) reduction(max : largest)
+      for (std::int64_t i = 0; i < n; ++i)
+        largest = std::max(largest, magnitude_bits(static_cast<double>(x[i])));
+      std::memcpy(result, &largest, sizeof(largest));
+    }
+
+#define INSTANTIATE(Number)                                                                                         \
+  template void set<Number>(Host, std::int64_t, Number, Number *);                                                  \
+  template void equ<Number>(Host, std::int64_t, Number, const Number *, Number *);                                  \
+  template void sadd<Number>(Host, std::int64_t, Number, Number, const Number *, Number *);                         \
+  template void scale<Number>(Host, std::int64_t, const Number *, Number *);                                        \
+  template void add<Number>(Host, std::int64_t, Number, const Number *, Number, const Number *, Number *);          \
+  template void dot<Number>(Host, std::int64_t, const Number *, const Number *, double *, double *);                \
+  template void add_and_dot<Number>(Host, std::int64_t, Number, const Number *, const Number *, Number *, double *, \
+                                    double *);                                                                      \
+  template void linfty_norm<Number>(Host, std::int64_t, const Number *, double *);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

@@ -18,6 +18,17 @@ namespace PatchFEM
   {}
 
   template <typename Number>
+  Vector<Number> &Vector<Number>::operator=(const Vector &other)
+  {
+    if (this != &other)
+    {
+      reinit(other, true);
+      elements.copy_from(other.backend(), other.elements);
+    }
+    return *this;
+  }
+
+  template <typename Number>
   void Vector<Number>::reinit(const Backend &backend, const std::size_t n, const bool omit_zeroing_entries)
   {
     elements.reinit(backend, n);
@@ -82,6 +93,28 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void Vector<Number>::add(const Number a, const Vector &x, const Number b, const Vector &y)
+  {
+    check_compatible(x);
+    check_compatible(y);
+    dispatch(backend(), [&](auto where) { kernels::add(where, size(), a, x.data(), b, y.data(), data()); });
+  }
+
+  template <typename Number>
+  Vector<Number> &Vector<Number>::operator+=(const Vector &x)
+  {
+    add(Number(1), x);
+    return *this;
+  }
+
+  template <typename Number>
+  Vector<Number> &Vector<Number>::operator-=(const Vector &x)
+  {
+    add(Number(-1), x);
+    return *this;
+  }
+
+  template <typename Number>
   void Vector<Number>::sadd(const Number s, const Number a, const Vector &x)
   {
     check_compatible(x);
@@ -110,14 +143,39 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  template <typename Kernel>
+  double Vector<Number>::reduce(const Kernel &kernel) const
+  {
+    constexpr int n = kernels::reduction::max_parts;
+    if (sums.empty())
+      sums.reinit(backend(), n + 1);
+    dispatch(backend(), [&](auto where) { kernel(where, sums.data(), sums.data() + n); });
+    return sums.read(n);
+  }
+
+  template <typename Number>
   double Vector<Number>::dot(const Vector &other) const
   {
     check_compatible(other);
-    if (sums.empty())
-      sums.reinit(backend(), kernels::reduction::max_parts + 1);
-    double *result = sums.data() + kernels::reduction::max_parts;
-    dispatch(backend(), [&](auto where) { kernels::dot(where, size(), data(), other.data(), sums.data(), result); });
-    return sums.read(kernels::reduction::max_parts);
+    return reduce([&](auto where, double *partials, double *result) {
+      kernels::dot(where, size(), data(), other.data(), partials, result);
+    });
+  }
+
+  template <typename Number>
+  double Vector<Number>::add_and_dot(const Number a, const Vector &x, const Vector &y)
+  {
+    check_compatible(x);
+    check_compatible(y);
+    return reduce([&](auto where, double *partials, double *result) {
+      kernels::add_and_dot(where, size(), a, x.data(), y.data(), data(), partials, result);
+    });
+  }
+
+  template <typename Number>
+  double Vector<Number>::linfty_norm() const
+  {
+    return reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
   }
 
   template <typename Number>

@@ -140,3 +140,90 @@ TEST_P(VectorTest, RefusesWhatDoesNotFit)
   EXPECT_THROW(x.dot(y), Error);
   EXPECT_THROW(x.copy_from_host({1., 2.}), Error);
 }
+
+TEST_P(VectorTest, CopiesLiveWhereTheirOriginalDoes)
+{
+  const Vector<double> x(backend(), {1., 2., 3.});
+  Vector<double>       copy(x), assigned(Backend("host"), 7);
+  assigned.l2_norm(); // has a workspace on the host
+  assigned = x;
+  copy *= 2.;
+  for (const Vector<double> *v : {&copy, &assigned})
+    EXPECT_EQ(v->backend(), backend());
+  EXPECT_EQ(copy.copy_to_host(), (std::vector<double>{2., 4., 6.}));
+  EXPECT_EQ(assigned.norm_sqr(), 14.);
+  copy = *&copy;
+  EXPECT_EQ(copy.size(), 3u);
+  copy.reinit(2);
+  EXPECT_EQ(copy.backend(), backend());
+  EXPECT_EQ(copy.copy_to_host(), (std::vector<double>{0., 0.}));
+  EXPECT_EQ(Vector<double>(Vector<double>()).size(), 0u);
+}
+
+TEST_P(VectorTest, TinyOperationsOfSolvers)
+{
+  const Backend        where = backend();
+  const Vector<double> x(where, {1., 2., 3.}), y(where, {1., 0., -1.});
+  Vector<double>       z(where, {10., 20., 30.});
+  z.add(2., x, -3., y);
+  EXPECT_EQ(z.copy_to_host(), (std::vector<double>{9., 24., 39.}));
+  z += y;
+  EXPECT_EQ(z.copy_to_host(), (std::vector<double>{10., 24., 38.}));
+  z -= x;
+  z /= 2.;
+  EXPECT_EQ(z.copy_to_host(), (std::vector<double>{4.5, 11., 17.5}));
+  EXPECT_EQ(z.add_and_dot(-0.5, x, y), -12.);
+  EXPECT_EQ(z.copy_to_host(), (std::vector<double>{4., 10., 16.}));
+  EXPECT_EQ(z.add_and_dot(-4., x, z), 20.); // of the new z: 0, 2, 4
+  EXPECT_EQ(z.add_and_dot(1., z, z), 80.);
+  EXPECT_EQ(y.linfty_norm(), 1.);
+  EXPECT_FALSE(y.all_zero());
+  EXPECT_TRUE(Vector<double>(where, {0., -0.}).all_zero());
+  EXPECT_TRUE(Vector<double>(where).all_zero());
+}
+
+TEST_P(VectorTest, AddAndDotIsTheTwoAfterEachOther)
+{
+  const auto check = [&](auto number) {
+    using Number = decltype(number);
+    for (const int n : {1, 31, 33, 255, 257, 4095, 4097, 100003})
+    {
+      const Vector<Number> x(backend(), cases::to<Number>(cases::random_values(n, 6)));
+      const Vector<Number> y(backend(), cases::to<Number>(cases::random_values(n, 7)));
+      Vector<Number>       fused(y), plain(y);
+      const double         sum = fused.add_and_dot(Number(0.3), x, y);
+      plain.add(Number(0.3), x);
+      // One rounding or two in each element, as the compiler contracts.
+      const double unit = std::numeric_limits<Number>::epsilon();
+      EXPECT_NEAR(sum, plain.dot(y), 4. * unit * n) << n;
+      EXPECT_NEAR(fused.add_and_dot(Number(-0.3), x, fused), y.norm_sqr(), 8. * unit * n) << n;
+      fused -= y;
+      EXPECT_LE(fused.linfty_norm(), 4. * unit) << n;
+    }
+  };
+  check(0.f);
+  check(0.);
+}
+
+TEST_P(VectorTest, LargestElement)
+{
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  for (const int n : {1, 33, 4097, 100003})
+  {
+    std::vector<double> values = cases::random_values(n, 8);
+    values[n / 2]              = -2.5;
+    EXPECT_EQ(Vector<double>(backend(), values).linfty_norm(), 2.5) << n;
+    EXPECT_EQ(Vector<float>(backend(), cases::to<float>(values)).linfty_norm(), 2.5) << n;
+    for (const int place : {0, n / 2, n - 1})
+    {
+      std::vector<double> bad = values;
+      bad[place]              = -infinity;
+      EXPECT_EQ(Vector<double>(backend(), bad).linfty_norm(), infinity) << n << " " << place;
+      bad[place] = -nan; // above what is infinite elsewhere
+      bad[n / 3] = n / 3 == place ? bad[place] : infinity;
+      EXPECT_TRUE(std::isnan(Vector<double>(backend(), bad).linfty_norm())) << n << " " << place;
+      EXPECT_TRUE(std::isnan(Vector<float>(backend(), cases::to<float>(bad)).linfty_norm())) << n << " " << place;
+      EXPECT_FALSE(Vector<double>(backend(), bad).all_zero());
+    }
+  }
+}

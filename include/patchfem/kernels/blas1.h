@@ -3,9 +3,11 @@
 #define patchfem_kernels_blas1_h
 
 #include <patchfem/base/backend.h>
+#include <patchfem/base/host_device.h>
 #include <patchfem/kernels/reduction.h>
 
 #include <cstdint>
+#include <cstring>
 
 /**
  * @file
@@ -33,6 +35,12 @@ namespace PatchFEM
     template <typename Number>
     void sadd(Cuda, std::int64_t n, Number s, Number a, const Number *x, Number *y);
 
+    /** z += a x + b y */
+    template <typename Number>
+    void add(Host, std::int64_t n, Number a, const Number *x, Number b, const Number *y, Number *z);
+    template <typename Number>
+    void add(Cuda, std::int64_t n, Number a, const Number *x, Number b, const Number *y, Number *z);
+
     /** y_i = d_i y_i */
     template <typename Number>
     void scale(Host, std::int64_t n, const Number *d, Number *y);
@@ -50,6 +58,31 @@ namespace PatchFEM
     void dot(Host, std::int64_t n, const Number *x, const Number *y, double *partials, double *result);
     template <typename Number>
     void dot(Cuda, std::int64_t n, const Number *x, const Number *y, double *partials, double *result);
+
+    /** z += a x, and of the new z as dot() does, result[0] = sum_i z_i y_i; y may be z. Four vectors move, not five. */
+    template <typename Number>
+    void add_and_dot(
+        Host, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
+    template <typename Number>
+    void add_and_dot(
+        Cuda, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
+
+    /**
+     * The bits of |x|. Read as integers those of finite numbers are ordered as the numbers are, and not a number is above
+     * them all, so that a largest value found among them is exact in any order and tells of it.
+     */
+    PATCHFEM_INLINE std::uint64_t magnitude_bits(const double x)
+    {
+      std::uint64_t bits;
+      memcpy(&bits, &x, sizeof(bits));
+      return bits & ~(std::uint64_t(1) << 63);
+    }
+
+    /** result[0], in memory of the back end, = max_i |x_i|, or not a number. */
+    template <typename Number>
+    void linfty_norm(Host, std::int64_t n, const Number *x, double *result);
+    template <typename Number>
+    void linfty_norm(Cuda, std::int64_t n, const Number *x, double *result);
   } // namespace kernels
 } // namespace PatchFEM
 

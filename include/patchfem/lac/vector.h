@@ -9,14 +9,19 @@
 namespace PatchFEM
 {
   /**
-   * A vector on one back end, with the names of deal.II's. Sums are formed in double and in a fixed order: the same
-   * bits for any number of threads and in every run. Instantiated for float and double.
+   * A vector on one back end, with the names of deal.II's, whose solvers it serves (vector_dealii.h). Sums are formed in
+   * double and in a fixed order: the same bits for any number of threads and in every run. Instantiated for float and
+   * double.
+   *
+   * What two vectors are combined in must have one size and one back end, else Error. An object is used by one thread at
+   * a time, also where its functions are const: sums and norms share a workspace.
    */
   template <typename Number>
   class Vector
   {
   public:
     using value_type = Number;
+    using real_type  = Number;
     using size_type  = std::size_t;
 
     /** An empty vector on the host. */
@@ -28,11 +33,21 @@ namespace PatchFEM
     /** The content of @p values, on @p backend. */
     Vector(const Backend &backend, const std::vector<Number> &values);
 
+    /** A copy on the back end of @p other, whichever this vector had before; see copy_from() for one that stays. */
+    Vector(const Vector &other) { *this = other; }
+    Vector &operator=(const Vector &other);
+
     Vector(Vector &&)            = default;
     Vector &operator=(Vector &&) = default;
 
     /** @p n elements on @p backend, zero unless @p omit_zeroing_entries. Keeps its memory where it can. */
     void reinit(const Backend &backend, std::size_t n, bool omit_zeroing_entries = false);
+
+    /** @p n elements where it is. */
+    void reinit(const std::size_t n, const bool omit_zeroing_entries = false)
+    {
+      reinit(backend(), n, omit_zeroing_entries);
+    }
 
     /** The size and the back end of @p other. */
     void reinit(const Vector &other, bool omit_zeroing_entries = false);
@@ -55,6 +70,12 @@ namespace PatchFEM
     /** *this += a x */
     void add(Number a, const Vector &x);
 
+    /** *this += a x + b y */
+    void add(Number a, const Vector &x, Number b, const Vector &y);
+
+    Vector &operator+=(const Vector &x);
+    Vector &operator-=(const Vector &x);
+
     /** *this = s *this + a x */
     void sadd(Number s, Number a, const Vector &x);
 
@@ -65,14 +86,27 @@ namespace PatchFEM
     void scale(const Vector &factors);
 
     Vector &operator*=(Number factor);
+    Vector &operator/=(const Number divisor) { return *this *= Number(1) / divisor; }
 
     /** The inner product; waits for the back end. */
     double dot(const Vector &other) const;
 
     double operator*(const Vector &other) const { return dot(other); }
 
+    /** *this += a x, and then the inner product with @p y, which may be *this; one pass. Waits for the back end. */
+    double add_and_dot(Number a, const Vector &x, const Vector &y);
+
+    /** The square of the Euclidean norm; waits for the back end. */
+    double norm_sqr() const { return dot(*this); }
+
     /** The Euclidean norm, also where its square would overflow or vanish; waits for the back end. */
     double l2_norm() const;
+
+    /** The largest absolute value, 0 of none, and not a number if one element is; waits for the back end. */
+    double linfty_norm() const;
+
+    /** Whether no element differs from 0; waits for the back end. */
+    bool all_zero() const { return linfty_norm() == 0.; }
 
     void swap(Vector &other) noexcept;
 
@@ -90,7 +124,17 @@ namespace PatchFEM
     mutable Array<double> sums; ///< partial sums and, behind them, the result; allocated by the first reduction
 
     void check_compatible(const Vector &other) const;
+
+    /** What @p kernel(where, partials, result) leaves in result[0]. */
+    template <typename Kernel>
+    double reduce(const Kernel &kernel) const;
   };
+
+  template <typename Number>
+  void swap(Vector<Number> &a, Vector<Number> &b) noexcept
+  {
+    a.swap(b);
+  }
 } // namespace PatchFEM
 
 #endif
