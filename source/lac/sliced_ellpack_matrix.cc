@@ -127,14 +127,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  SlicedEllpackMatrix<Number> &SlicedEllpackMatrix<Number>::operator=(const Number zero)
-  {
-    require(zero == Number(0), "A sliced ELLPACK matrix can only be set to 0.");
-    dispatch(backend(), [&](auto where) { kernels::set<Number>(where, values.size(), zero, values.data()); });
-    return *this;
-  }
-
-  template <typename Number>
   SlicedEllpackView<Number> SlicedEllpackMatrix<Number>::view() const
   {
     return {n_row_blocks,

@@ -86,6 +86,8 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class CSRMatrix;
 
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}}; }
+
     int                   rows            = 0;
     int                   cols            = 0;
     int                   n_block_rows    = 1;

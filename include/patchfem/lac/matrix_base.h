@@ -8,6 +8,7 @@
 #include <patchfem/lac/vector.h>
 
 #include <string>
+#include <vector>
 
 namespace PatchFEM
 {
@@ -73,6 +74,15 @@ namespace PatchFEM
      */
     virtual void extract_block_diagonal(int block_size, Array<Number> &blocks) const = 0;
 
+    /**
+     * A = 0, A *= factor, A += factor B and A = B entry by entry; B has the format and the pattern of A, else Error, as far
+     * as their sizes tell. What was made of A before, such as a preconditioner, needs its initialize() or update().
+     */
+    void        set_zero();
+    MatrixBase &operator*=(Number factor);
+    void        add(Number factor, const MatrixBase &B);
+    void        copy_from(const MatrixBase &B);
+
     /** The diagonal, on the matrix's back end. */
     void extract_diagonal(Vector<Number> &diagonal) const;
 
@@ -80,6 +90,18 @@ namespace PatchFEM
     virtual HostCSR<Number> to_csr_host() const = 0;
 
   protected:
+    /** All that depends on the values and not on the pattern, padding included. */
+    struct Values
+    {
+      std::vector<Array<Number> *> arrays;             ///< none: there is no algebra for this format
+      Number                      *constant = nullptr; ///< of all entries that have no place in the arrays
+      int                          layout   = 0;       ///< matrices of equal sizes that differ in it do not match
+    };
+    virtual Values values_over_pattern() { return {}; }
+
+    /** For operator=(0) of derived classes. */
+    void set_to_zero(Number zero);
+
     /** Throws Error unless the vectors fit a product. */
     void check_product(const Vector<Number> &dst, const Vector<Number> &src) const;
 
@@ -88,6 +110,10 @@ namespace PatchFEM
     const Number *host_pointer(const VectorType &vector, const int expected_size) const;
     template <typename VectorType>
     Number *host_pointer(VectorType &vector, const int expected_size) const;
+
+  private:
+    template <typename Kernel>
+    void combine(const MatrixBase &B, const Kernel &kernel);
   };
 
   template <typename Number>

@@ -60,6 +60,13 @@ namespace PatchFEM
     /** The same matrix in compressed rows, made on its back end. */
     void copy_to(CSRMatrix<Number> &matrix) const;
 
+    /** A = 0; any other number is refused. */
+    MDIAMatrix &operator=(const Number zero)
+    {
+      this->set_to_zero(zero);
+      return *this;
+    }
+
     const Backend  &backend() const override { return diagonal.backend(); }
     int             n_rows() const override { return static_cast<int>(diagonal.size()); }
     int             n_columns() const override { return n_rows(); }
@@ -91,6 +98,8 @@ namespace PatchFEM
   private:
     template <typename OtherNumber>
     friend class MDIAMatrix;
+
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&diagonal}, &constant}; }
 
     Number                constant       = Number(0);
     std::int64_t          n_off_diagonal = 0;

@@ -80,7 +80,11 @@ namespace PatchFEM
     void copy_values_from(const SlicedEllpackMatrix<OtherNumber> &other);
 
     /** All values become 0; padding must stay 0, so that is the only value there is. */
-    SlicedEllpackMatrix &operator=(Number zero);
+    SlicedEllpackMatrix &operator=(const Number zero)
+    {
+      this->set_to_zero(zero);
+      return *this;
+    }
 
     const Backend &backend() const override { return values.backend(); }
     int            n_rows() const override { return n_row_blocks * n_block_rows; }
@@ -121,6 +125,8 @@ namespace PatchFEM
   private:
     template <typename OtherNumber>
     friend class SlicedEllpackMatrix;
+
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}, nullptr, height}; }
 
     int                   n_row_blocks    = 0;
     int                   n_column_blocks = 0;

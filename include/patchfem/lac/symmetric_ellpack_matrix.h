@@ -53,6 +53,13 @@ namespace PatchFEM
     template <typename OtherNumber>
     void copy_from(const SymmetricEllpackMatrix<OtherNumber> &other);
 
+    /** A = 0; any other number is refused. */
+    SymmetricEllpackMatrix &operator=(const Number zero)
+    {
+      this->set_to_zero(zero);
+      return *this;
+    }
+
     const Backend  &backend() const override { return diagonal.backend(); }
     int             n_rows() const override { return n_row_blocks * size_of_blocks; }
     int             n_columns() const override { return n_rows(); }
@@ -84,6 +91,8 @@ namespace PatchFEM
   private:
     template <typename OtherNumber>
     friend class SymmetricEllpackMatrix;
+
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&diagonal, &values}}; }
 
     int           n_row_blocks   = 0;
     int           size_of_blocks = 1;
