@@ -2,11 +2,13 @@
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/coarsening.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -38,27 +40,26 @@ namespace PatchFEM
         std::size_t length  = 0;
       };
       std::vector<Sample> samples(n);
+      std::mutex          one_at_a_time;
       for (const CellTable &batch : tables.batches)
       {
         const int n_shape = batch.reference.n_shape;
-#pragma omp parallel
-        {
+        for_shares(batch.n_cells, [&](const std::int64_t begin, const std::int64_t end) {
           std::vector<std::pair<int, const int *>> found; // (sampled row, nodes of a cell that has it)
-#pragma omp for schedule(static) nowait
-          for (int cell = 0; cell < batch.n_cells; ++cell)
+          for (std::int64_t cell = begin; cell < end; ++cell)
           {
-            const int *nodes = &batch.nodes[std::size_t(cell) * n_shape];
+            const int *nodes = &batch.nodes[cell * n_shape];
             for (int i = 0; i < n_shape; ++i)
               if (nodes[i] % stride == 0)
                 found.emplace_back(nodes[i] / stride, nodes);
           }
-#pragma omp critical(patchfem_memory_forecast)
+          const std::lock_guard<std::mutex> lock(one_at_a_time);
           for (const auto &[row, nodes] : found)
           {
             rows[row].insert(rows[row].end(), nodes, nodes + n_shape);
             ++samples[row].n_cells;
           }
-        }
+        });
       }
       const bool by_length = tables.batches.size() > 1 || !tables.constraints.masters.empty();
       RowLengths result;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/assembly/element_batches.h>
-
-#include <omp.h>
+#include <patchfem/base/threads.h>
 
 #include <algorithm>
+#include <mutex>
 
 namespace PatchFEM
 {
@@ -48,15 +48,14 @@ namespace PatchFEM
         for (std::int64_t m = lines.offsets[l]; m < lines.offsets[l + 1]; ++m)
           require(line_of[lines.masters[m]] == -1,
                   "The constraints are not closed: a master of a constrained unknown is constrained itself.");
+      std::mutex one_at_a_time;
       for (std::size_t b = 0; b < batches.size(); ++b)
       {
         const CellTable &table   = tables.batches[b];
         const int        n_shape = table.reference.n_shape;
-#pragma omp parallel
-        {
+        for_shares(table.n_cells, [&](const std::int64_t begin, const std::int64_t end) {
           std::vector<Cell> mine;
-#pragma omp for schedule(static) nowait
-          for (int c = 0; c < table.n_cells; ++c)
+          for (int c = static_cast<int>(begin); c < end; ++c)
           {
             const int *nodes = table.nodes.data() + std::int64_t(c) * n_shape;
             bool       any   = false;
@@ -66,18 +65,15 @@ namespace PatchFEM
             if (any)
               mine.push_back({cell_permutation[batches[b].first_cell + c], static_cast<int>(b), c});
           }
-#pragma omp critical
+          const std::lock_guard<std::mutex> lock(one_at_a_time);
           append(cells, mine);
-        }
+        });
       }
       std::sort(cells.begin(), cells.end());
     }
 
-    const int          n_shares = omp_get_max_threads();
-    std::vector<Share> shares(n_shares);
-#pragma omp parallel for schedule(static, 1)
-    for (int s = 0; s < n_shares; ++s)
-    {
+    std::vector<Share> shares(max_threads());
+    on_all_threads([&](const int s, const int n_shares) {
       Share                                           &share = shares[s];
       std::vector<int>                                 free, fixed;
       std::vector<std::vector<std::pair<int, double>>> columns;
@@ -157,7 +153,7 @@ namespace PatchFEM
         if (inhomogeneous)
           append(share.inhomogeneity, k_local);
       }
-    }
+    });
 
     Share                     all;
     std::vector<std::int64_t> node_offsets{0}, column_offsets{0};

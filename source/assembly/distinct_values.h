@@ -3,6 +3,7 @@
 #define patchfem_source_assembly_distinct_values_h
 
 #include <patchfem/base/backend.h>
+#include <patchfem/base/threads.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -104,34 +105,30 @@ namespace PatchFEM
   template <typename Lists>
   void count_distinct(Host, const int n, const Lists &lists, int *counts)
   {
-#pragma omp parallel
-    {
+    for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
       DistinctValues values;
-#pragma omp for schedule(static)
-      for (int i = 0; i < n; ++i)
+      for (std::int64_t i = begin; i < end; ++i)
       {
         values.start();
-        lists.visit(i, 0, 1, [&](const int value) { values.insert(value); });
+        lists.visit(static_cast<int>(i), 0, 1, [&](const int value) { values.insert(value); });
         counts[i] = values.size();
       }
-    }
+    });
   }
 
   /** out[offsets[i]...] = the distinct values of list i, ascending. */
   template <typename Lists>
   void write_distinct(Host, const int n, const Lists &lists, const std::int64_t *offsets, int *out)
   {
-#pragma omp parallel
-    {
+    for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
       DistinctValues values;
-#pragma omp for schedule(static)
-      for (int i = 0; i < n; ++i)
+      for (std::int64_t i = begin; i < end; ++i)
       {
         values.start();
-        lists.visit(i, 0, 1, [&](const int value) { values.insert(value); });
+        lists.visit(static_cast<int>(i), 0, 1, [&](const int value) { values.insert(value); });
         values.write(out + offsets[i]);
       }
-    }
+    });
   }
 } // namespace PatchFEM
 

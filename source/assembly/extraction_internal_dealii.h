@@ -3,6 +3,7 @@
 #define patchfem_source_assembly_extraction_internal_dealii_h
 
 #include <patchfem/assembly/extraction_dealii.h>
+#include <patchfem/base/threads.h>
 
 #include <deal.II/base/quadrature.h>
 #include <deal.II/fe/fe.h>
@@ -11,7 +12,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -89,35 +89,6 @@ namespace PatchFEM
     private:
       static constexpr std::size_t       page_size = 4096;
       std::vector<std::function<void()>> tasks;
-    };
-
-    /** Keeps the first exception thrown inside a parallel region, to throw it again outside. */
-    class ExceptionKeeper
-    {
-    public:
-      template <typename Function>
-      void run(Function &&function) noexcept
-      {
-        try
-        {
-          function();
-        }
-        catch (...)
-        {
-#pragma omp critical(patchfem_exception_keeper)
-          if (!exception)
-            exception = std::current_exception();
-        }
-      }
-
-      void rethrow() const
-      {
-        if (exception)
-          std::rethrow_exception(exception);
-      }
-
-    private:
-      std::exception_ptr exception;
     };
 
     /** Calls @p function(begin, end, block) for equal shares of [0, n), one per thread. */

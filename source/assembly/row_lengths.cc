@@ -2,6 +2,7 @@
 #include "row_lengths.h"
 
 #include <patchfem/assembly/element_batches.h>
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/ordering.h>
 
 #include <algorithm>
@@ -32,13 +33,11 @@ namespace PatchFEM
     for (const CellTable &batch : tables.batches)
     {
       const int n_shape = batch.reference.n_shape;
-#pragma omp parallel
-      {
+      for_shares(batch.n_cells, [&](const std::int64_t begin, const std::int64_t end) {
         std::vector<int> nodes; // of the cell's matrix
-#pragma omp for schedule(static)
-        for (int cell = 0; cell < batch.n_cells; ++cell)
+        for (std::int64_t cell = begin; cell < end; ++cell)
         {
-          const int *own = batch.nodes.data() + std::int64_t(cell) * n_shape;
+          const int *own = batch.nodes.data() + cell * n_shape;
           nodes.clear();
           bool any_masters = false;
           for (int i = 0; i < n_shape; ++i)
@@ -69,7 +68,7 @@ namespace PatchFEM
             result[node] += n;
           }
         }
-      }
+      });
     }
     return result;
   }

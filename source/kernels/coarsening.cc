@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/coarsening.h>
 
 #include <algorithm>
@@ -48,11 +49,9 @@ namespace PatchFEM
         const auto &A  = view.A;
         const auto &P  = view.P;
         const int   nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
-#pragma omp parallel
-        {
+        for_shares(P.n_rows, [&](const std::int64_t begin_row, const std::int64_t end_row) {
           Workspace work(P.n_columns, view.P_width, nc * nm);
-#pragma omp for schedule(static)
-          for (int i = 0; i < P.n_rows; ++i)
+          for (int i = int(begin_row); i < int(end_row); ++i)
           {
             const std::int64_t begin   = P.row_offsets[i];
             const int         *columns = P.columns + begin;
@@ -99,7 +98,7 @@ namespace PatchFEM
                 }
             }
           }
-        }
+        });
       }
 
       template <int static_nc, int static_nm, typename Number>
@@ -109,11 +108,9 @@ namespace PatchFEM
         const auto &A  = view.A;
         const auto &P  = view.P;
         const int   nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
-#pragma omp parallel
-        {
+        for_shares(last - first, [&](const std::int64_t begin, const std::int64_t end) {
           Workspace work(P.n_columns, view.AP_width, nc * nm);
-#pragma omp for schedule(static)
-          for (int i = first; i < last; ++i)
+          for (int i = first + int(begin); i < first + int(end); ++i)
           {
             if (P.row_offsets[i] == P.row_offsets[i + 1])
               continue;
@@ -152,7 +149,7 @@ namespace PatchFEM
                 for (int m = 0; m < nm; ++m)
                   out[(a * length + p) * nm + m] = static_cast<Number>(sums[(p * nc + a) * nm + m]);
           }
-        }
+        });
       }
 
       template <int static_nc, int static_nm, typename Number>
@@ -166,18 +163,15 @@ namespace PatchFEM
         const auto &AP = view.AP;
         const auto &P  = view.P;
         const int   nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
-#pragma omp parallel
-        {
+        for_pieces(C.n_rows, 16, [&](const auto &next) {
           Workspace work(C.n_columns, view.C_width, nm * nm);
-#pragma omp for schedule(dynamic, 16)
-          for (int i = 0; i < C.n_rows; ++i)
-          {
-            const int n_rows = view.R.length(i);
-            int       k      = 0;
+          next([&](const std::int64_t row) {
+            const int i = static_cast<int>(row), n_rows = view.R.length(i);
+            int       k = 0;
             while (k < n_rows && view.R.column(i, k) < first)
               ++k;
             if (k == n_rows || view.R.column(i, k) >= last)
-              continue;
+              return;
             const int *columns = view.C_pattern.columns + view.C_pattern.row_offsets[i];
             const int  length  = static_cast<int>(view.C_pattern.row_offsets[i + 1] - view.C_pattern.row_offsets[i]);
             const int  start   = static_cast<int>(std::lower_bound(columns, columns + length, i) - columns);
@@ -220,8 +214,8 @@ namespace PatchFEM
                 entry         = static_cast<Number>(static_cast<double>(entry) + work.sums[p * nm * nm + e]);
               }
             }
-          }
-        }
+          });
+        });
       }
     } // namespace
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/patch_relaxation.h>
 
@@ -277,16 +278,13 @@ namespace PatchFEM
       void for_each_patch(const PatchMatrixView<Number> &A, const Work &work)
       {
         with_block_size(A.block_size, [&](auto size) {
-#pragma omp parallel
-          {
+          for_pieces(A.n_patches, 1, [&](const auto &next) {
             PatchWork<decltype(size)::value, Number> patch(A);
-#pragma omp for schedule(dynamic)
-            for (int p = 0; p < A.n_patches; ++p)
-            {
-              patch.start(p);
+            next([&](const std::int64_t p) {
+              patch.start(static_cast<int>(p));
               work(patch);
-            }
-          }
+            });
+          });
         });
       }
     } // namespace

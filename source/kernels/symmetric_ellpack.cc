@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/symmetric_ellpack.h>
 
 #include "reduce_host.h"
@@ -98,13 +99,11 @@ namespace PatchFEM
       {
         const int n_patches = A.n_patches();
         with_symmetric_block_size(A.block_size, [&](auto b) {
-#pragma omp parallel
-          {
+          for_shares(n_patches, [&](const std::int64_t begin, const std::int64_t end) {
             std::vector<Sum> y(std::size_t(A.patch_rows) * b);
-#pragma omp for schedule(static)
-            for (int p = 0; p < n_patches; ++p)
-              patch_product<b>(A, p, x, y.data(), use);
-          }
+            for (std::int64_t p = begin; p < end; ++p)
+              patch_product<b>(A, static_cast<int>(p), x, y.data(), use);
+          });
         });
       }
     } // namespace

@@ -2,15 +2,15 @@
 #ifndef patchfem_kernels_unique_rows_h
 #define patchfem_kernels_unique_rows_h
 
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/team.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <vector>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /**
  * @file
@@ -259,28 +259,26 @@ namespace PatchFEM
     std::vector<std::vector<int>>
     count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts, int *)
     {
-      std::vector<std::vector<int>> found; // by thread, each of which has consecutive rows
-#ifdef _OPENMP
-#pragma omp parallel
-#endif
-      {
-        std::vector<int> last_row(n_values, -1), values;
-        int              n_threads = 1, thread = 0;
-#ifdef _OPENMP
-        n_threads = omp_get_num_threads();
-        thread    = omp_get_thread_num();
-#pragma omp single
-#endif
-        found.resize(n_threads);
-        const int begin = static_cast<int>(std::int64_t(n_rows) * thread / n_threads);
-        const int end   = static_cast<int>(std::int64_t(n_rows) * (thread + 1) / n_threads);
+      std::vector<std::vector<int>> found(max_threads()); // by thread, each of which has consecutive rows
+      on_all_threads([&](const int thread, const int n_threads) {
+        // [value]: number of the last row that has it, from 1. A page of zeros takes no memory until it is written, so
+        // that threads together need one entry for each value, not each of them, where rows have values near each other.
+        const std::unique_ptr<int[], decltype(&std::free)> memory(
+            static_cast<int *>(std::calloc(std::max(n_values, 1), sizeof(int))), &std::free);
+        if (memory == nullptr)
+          throw std::bad_alloc();
+        int *const       last_row = memory.get();
+        const Rows       lists    = rows; // of this thread, so that no store can change it
+        std::vector<int> values;
+        const int        begin = static_cast<int>(std::int64_t(n_rows) * thread / n_threads);
+        const int        end   = static_cast<int>(std::int64_t(n_rows) * (thread + 1) / n_threads);
         for (int i = begin; i < end; ++i)
         {
           const std::size_t first = values.size();
-          rows.visit(i, 0, 1, [&](const int value) {
-            if (value >= 0 && last_row[value] != i)
+          lists.visit(i, 0, 1, [&](const int value) {
+            if (value >= 0 && last_row[value] != i + 1)
             {
-              last_row[value] = i;
+              last_row[value] = i + 1;
               values.push_back(value);
             }
           });
@@ -288,7 +286,7 @@ namespace PatchFEM
           counts[i] = static_cast<int>(values.size() - first);
         }
         found[thread].swap(values);
-      }
+      });
       return found;
     }
 

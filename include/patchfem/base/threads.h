@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_base_threads_h
+#define patchfem_base_threads_h
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/**
+ * @file
+ * OpenMP's threads for work that may throw, as all that allocates may: an exception that leaves a parallel region ends the
+ * program. Without OpenMP there is one thread.
+ */
+namespace PatchFEM
+{
+  namespace internal
+  {
+    /** Keeps the first exception thrown inside a parallel region, to throw it again outside. */
+    class ExceptionKeeper
+    {
+    public:
+      template <typename Function>
+      void run(Function &&function) noexcept
+      {
+        try
+        {
+          function();
+        }
+        catch (...)
+        {
+          if (!taken.test_and_set())
+            exception = std::current_exception();
+        }
+      }
+
+      void rethrow() const
+      {
+        if (exception)
+          std::rethrow_exception(exception);
+      }
+
+    private:
+      std::atomic_flag   taken = ATOMIC_FLAG_INIT;
+      std::exception_ptr exception;
+    };
+  } // namespace internal
+
+  /** The threads that the next parallel region has at most. */
+  inline int max_threads()
+  {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+  }
+
+  /** Calls @p function(thread, n_threads) on every thread; what one of them throws is thrown after all have ended. */
+  template <typename Function>
+  void on_all_threads(const Function &function)
+  {
+    internal::ExceptionKeeper keeper;
+#ifdef _OPENMP
+#pragma omp parallel
+    keeper.run([&] { function(omp_get_thread_num(), omp_get_num_threads()); });
+#else
+    keeper.run([&] { function(0, 1); });
+#endif
+    keeper.rethrow();
+  }
+
+  /** Calls @p function(begin, end) for equal shares of [0, n), one for each thread, which may allocate there. */
+  template <typename Function>
+  void for_shares(const std::int64_t n, const Function &function)
+  {
+    on_all_threads(
+        [&](const int thread, const int n_threads) { function(n * thread / n_threads, n * (thread + 1) / n_threads); });
+  }
+
+  /**
+   * The same where parts of [0, n) cost very different times: calls @p function(next) on every thread, and next(body)
+   * calls body(i) for pieces of @p piece that no other thread has taken until none is left.
+   */
+  template <typename Function>
+  void for_pieces(const std::int64_t n, const std::int64_t piece, const Function &function)
+  {
+    std::atomic<std::int64_t> begin{0};
+    on_all_threads([&](int, int) {
+      function([&](const auto &body) {
+        for (std::int64_t first; (first = begin.fetch_add(piece)) < n;)
+          for (std::int64_t i = first; i < n && i < first + piece; ++i)
+            body(i);
+      });
+    });
+  }
+} // namespace PatchFEM
+
+#endif
