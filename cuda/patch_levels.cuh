@@ -14,7 +14,7 @@ namespace PatchFEM
       static constexpr int          size = 32;
       static constexpr unsigned int all  = 0xffffffffu;
 
-      __device__ int  lane() const { return threadIdx.x % 32; }
+      __device__ int  rank() const { return threadIdx.x % 32; }
       __device__ void sync() const { __syncwarp(); }
     };
 

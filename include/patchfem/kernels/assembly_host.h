@@ -2,9 +2,11 @@
 #ifndef patchfem_kernels_assembly_host_h
 #define patchfem_kernels_assembly_host_h
 
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/assembly_extents.h>
 #include <patchfem/kernels/element_bodies.h>
 #include <patchfem/kernels/patch_bodies.h>
+#include <patchfem/kernels/team.h>
 
 #include <vector>
 
@@ -17,14 +19,6 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** The workers that share a row: on the host one. */
-    struct SerialTeam
-    {
-      static constexpr int size = 1;
-      int                  lane() const { return 0; }
-      void                 sync() const {}
-    };
-
     template <typename Form, typename Number>
     PatchRoom
     patch_room(Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
@@ -37,19 +31,17 @@ namespace PatchFEM
     void element_matrices(Host, const AssemblyArguments<Number> &arguments)
     {
       const ElementBody<Form, Number> body{arguments};
-#pragma omp parallel
-      {
+      for_shares(body.n_cells(), [&](const std::int64_t begin, const std::int64_t end) {
         std::vector<Number> scratch(body.scratch_size(arguments.batches));
-#pragma omp for schedule(static)
-        for (int k = 0; k < body.n_cells(); ++k)
+        for (std::int64_t k = begin; k < end; ++k)
         {
-          const BufferedCell cell = body.cell(k);
+          const BufferedCell cell = body.cell(static_cast<int>(k));
           body.geometry(cell, 0, 1, scratch.data());
           body.integrate(cell, 0, 1, scratch.data());
           body.boundary(cell, 0, 1);
           body.resolve(cell, 0, 1);
         }
-      }
+      });
     }
 
     /** Adds computed cell number @p position of a patch to the patch's rows. */
@@ -102,12 +94,10 @@ namespace PatchFEM
         const PatchesView                                 &p = arguments.patches;
         const std::size_t                                  bytes =
             body.row_bytes() + patch_room<Form, Number>(Host(), cells.batch().reference, false, 0, 0).worker_bytes;
-#pragma omp parallel
-        {
+        for_shares(arguments.end_patch - arguments.first_patch, [&](const std::int64_t begin, const std::int64_t end) {
           std::vector<double> memory(bytes / sizeof(double) + 1);
           const auto          scratch = body.scratch(memory.data());
-#pragma omp for schedule(static)
-          for (int patch = arguments.first_patch; patch < arguments.end_patch; ++patch)
+          for (int patch = arguments.first_patch + int(begin); patch < arguments.first_patch + int(end); ++patch)
           {
             body.clear(patch, 0, 1, scratch);
             for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
@@ -122,7 +112,7 @@ namespace PatchFEM
                 body.add_buffered(patch, fed, SerialTeam(), scratch);
             body.write(patch, 0, 1, scratch);
           }
-        }
+        });
       });
     }
   } // namespace kernels

@@ -138,12 +138,12 @@ namespace PatchFEM
           {
             const int     i    = static_cast<int>(pair % n_shape);
             const Number *from = a.buffer_matrix + a.staged_matrix + pair * n_shape * n_block;
-            for (int e = team.lane(); e < n_shape * n_block; e += Team::size)
+            for (int e = team.rank(); e < n_shape * n_block; e += Team::size)
               s.blocks[(s.start[row] + p.places(k, n_shape, global, i, e / n_block)) * n_block + e % n_block] +=
                   from[e];
           }
           if (loaded())
-            for (int c = team.lane(); c < n_comp; c += Team::size)
+            for (int c = team.rank(); c < n_comp; c += Team::size)
               s.rhs[row * n_comp + c] += a.buffer_vector[a.staged_vector + pair * n_comp + c];
           team.sync(); // the next cell may add to the same entries through other workers
         }
@@ -169,11 +169,11 @@ namespace PatchFEM
             const std::int64_t row_of_cell =
                 couples ? std::int64_t(i) * cell.n_free : std::int64_t(cell.n_free) * cell.n_free + i - cell.n_free;
             const Number *from = a.buffer_matrix + cell.matrix_offset + row_of_cell * n_block;
-            for (int e = team.lane(); e < n_places * n_block; e += Team::size)
+            for (int e = team.rank(); e < n_places * n_block; e += Team::size)
               sums[p.fed_places[place + e / n_block] * n_block + e % n_block] += from[e];
           }
           if (a.rhs != nullptr)
-            for (int c = team.lane(); c < n_comp; c += Team::size)
+            for (int c = team.rank(); c < n_comp; c += Team::size)
               s.rhs[row * n_comp + c] += a.buffer_vector[cell.vector_offset + i * n_comp + c];
           place += n_places;
           team.sync(); // the next cell may add to the same entries through other workers
