@@ -36,8 +36,9 @@ namespace PatchFEM
   void CSRMatrix<Number>::reinit(const Backend &backend, const HostCSR<Number> &matrix, const int block_size)
   {
     check_host_csr(matrix);
-    require(block_size >= 1 && block_size <= kernels::max_block_size && matrix.n_rows % block_size == 0,
-            "The rows of a matrix are not a multiple of its block size " + std::to_string(block_size) + ".");
+    require(block_size >= 1 && block_size <= kernels::max_block_size && matrix.n_rows % block_size == 0 &&
+                matrix.n_columns % block_size == 0,
+            "The rows and columns of a matrix are not multiples of its block size " + std::to_string(block_size) + ".");
     n_block_rows    = block_size;
     n_block_columns = block_size;
     rows            = matrix.n_rows;

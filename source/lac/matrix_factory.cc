@@ -38,16 +38,16 @@ namespace PatchFEM
     {
       const Backend        &place = matrix.backend();
       const CSRView<Number> rows  = matrix.view();
-      const int             b     = format.kind == Kind::sliced_scalar ? 1 : matrix.block_rows();
-      auto                  made  = std::make_unique<SlicedEllpackMatrix<Number>>();
-      if (b == 1)
+      const bool            cut   = format.kind != Kind::sliced_scalar;
+      const int             b = cut ? matrix.block_rows() : 1, c = cut ? matrix.block_columns() : 1;
+      auto                  made = std::make_unique<SlicedEllpackMatrix<Number>>();
+      if (b == 1 && c == 1)
         made->reinit(place, {rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns}, 1, 1,
                      slices_of<Number>(format));
       else
       {
-        const CompressedPattern pattern = compress(place, rows.n_rows / b, rows.n_columns / b,
-                                                   kernels::BlockedRows{rows.row_offsets, rows.columns, b});
-        made->reinit(place, pattern.view(), b, b, slices_of<Number>(format));
+        const CompressedPattern pattern = block_pattern(place, rows, b, c);
+        made->reinit(place, pattern.view(), b, c, slices_of<Number>(format));
       }
       dispatch(place, [&](auto where) { kernels::fill_values(where, rows, made->row_lengths(), made->view()); });
       return made;

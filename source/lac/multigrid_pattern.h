@@ -4,6 +4,7 @@
 
 #include "../assembly/structure_tools.h"
 
+#include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/multigrid_pattern_bodies.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/lac/compressed_pattern.h>
@@ -36,6 +37,21 @@ namespace PatchFEM
       kernels::write_unique(where, n_rows, rows, found, kept.data(), result.offsets.data(), result.columns.data());
     });
     return result;
+  }
+
+  /** The pattern of the blocks into which @p A is cut; Error if its rows or columns are no multiples of them. */
+  template <typename Number>
+  CompressedPattern
+  block_pattern(const Backend &place, const CSRView<Number> &A, const int block_rows, const int block_columns)
+  {
+    require(block_rows >= 1 && block_columns >= 1 && A.n_rows % block_rows == 0 && A.n_columns % block_columns == 0,
+            [&] {
+              return "A matrix of " + std::to_string(A.n_rows) + " x " + std::to_string(A.n_columns) +
+                     " cannot be cut into blocks of " + std::to_string(block_rows) + " x " +
+                     std::to_string(block_columns) + ".";
+            });
+    return compress(place, A.n_rows / block_rows, A.n_columns / block_columns,
+                    kernels::BlockedRows{A.row_offsets, A.columns, block_rows, block_columns});
   }
 
   inline CompressedPattern transpose(const Backend &place, const CompressedPattern &pattern)

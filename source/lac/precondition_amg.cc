@@ -58,10 +58,8 @@ namespace PatchFEM
     const int             b     = matrix.block_rows();
     if (new_pattern)
     {
-      require(matrix.n_rows() % b == 0 && matrix.n_rows() == matrix.n_columns(),
-              "A multigrid hierarchy needs a square matrix whose rows are a multiple of its block size.");
-      const int               n       = matrix.n_rows() / b;
-      const CompressedPattern pattern = compress(place, n, n, kernels::BlockedRows{view.row_offsets, view.columns, b});
+      require(matrix.n_rows() == matrix.n_columns(), "A multigrid hierarchy needs a square matrix.");
+      const CompressedPattern pattern = block_pattern(place, view, b, b);
       blocked.reinit(place, pattern.view(), b, b);
     }
     dispatch(place, [&](auto where) { kernels::fill_values(where, view, blocked.row_lengths(), blocked.view()); });

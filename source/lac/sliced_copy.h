@@ -55,9 +55,7 @@ namespace PatchFEM
       copy.reinit(place, SparsityView{view.n_rows, view.n_columns, view.row_offsets, view.columns});
     else
     {
-      const int               n = matrix.n_rows() / block_size;
-      const CompressedPattern pattern =
-          compress(place, n, n, kernels::BlockedRows{view.row_offsets, view.columns, block_size});
+      const CompressedPattern pattern = block_pattern(place, view, block_size, block_size);
       copy.reinit(place, pattern.view(), block_size, block_size);
     }
     dispatch(place, [&](auto where) { kernels::fill_values(where, view, copy.row_lengths(), copy.view()); });

@@ -202,3 +202,34 @@ TEST_P(MatrixFactoryTest, RefusesWhatItCannotMake)
   const HostCSR<double> other{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1., 2., 3., 4.}};
   EXPECT_THROW(convert<double>(CSRMatrix<double>(backend(), other), {Kind::symmetric}), Error);
 }
+
+TEST_P(MatrixFactoryTest, KeepsRectangularBlocksAndGhostColumns)
+{
+  // Rows of 2 x 3 blocks past a slice, and a matrix whose columns outnumber its rows.
+  const HostCSR<double> wide = cases::random_pattern(45, 31, 6, 3), blocks = cases::expand<double>(wide, 2, 3, 4);
+  const BlockPattern    pattern(backend(), wide);
+  CSRMatrix<double>     csr;
+  csr.reinit(backend(), pattern.view, 2, 3);
+  const Array<double> values(backend(), blocks.values);
+  dispatch(backend(),
+           [&](auto where) { kernels::convert(where, std::int64_t(values.size()), values.data(), csr.view().values); });
+  const auto sliced = convert<double>(csr, {Kind::sliced_ellpack});
+  EXPECT_EQ(sliced->block_rows(), 2);
+  EXPECT_EQ(sliced->block_columns(), 3);
+  const HostCSR<double> result = sliced->to_csr_host();
+  EXPECT_EQ(result.columns, blocks.columns);
+  EXPECT_EQ(result.values, blocks.values);
+}
+
+TEST_P(MatrixFactoryTest, RefusesBlocksThatDoNotDivideColumns)
+{
+  // 4 x 5 with an entry in the last column, which is in no block of 2.
+  HostCSR<double> host;
+  host.n_rows      = 4;
+  host.n_columns   = 5;
+  host.row_offsets = {0, 1, 2, 3, 5};
+  host.columns     = {0, 1, 2, 3, 4};
+  host.values      = {1., 2., 3., 4., 5.};
+  EXPECT_THROW(CSRMatrix<double>(backend(), host, 2), Error);
+  EXPECT_THROW(SlicedEllpackMatrix<double>(backend(), host, 2), Error);
+}

@@ -102,21 +102,21 @@ namespace PatchFEM
       static constexpr int team_size = 32, table_size = 512, n_kept = 64;
     };
 
-    /** The block columns of b scalar rows of compressed columns: how a scalar matrix is cut into blocks. */
+    /** The block columns of the scalar rows of a block row: how a scalar matrix is cut into blocks. */
     struct BlockedRows
     {
       static constexpr int team_size = 32, table_size = 128, n_kept = 32;
 
       const std::int64_t *row_offsets; ///< [scalar row + 1]
       const int          *columns;
-      int                 block_size;
+      int                 block_rows, block_columns;
 
       template <typename Emit>
       PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
       {
-        const std::int64_t first = std::int64_t(i) * block_size;
-        for (std::int64_t e = row_offsets[first] + rank; e < row_offsets[first + block_size]; e += size)
-          emit(columns[e] / block_size);
+        const std::int64_t first = std::int64_t(i) * block_rows;
+        for (std::int64_t e = row_offsets[first] + rank; e < row_offsets[first + block_rows]; e += size)
+          emit(columns[e] / block_columns);
       }
     };
 
