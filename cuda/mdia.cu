@@ -113,7 +113,8 @@ namespace PatchFEM
   template void cg_product<Number>(Cuda, const MDIAView<Number> &, const Number *, Number *, const CGView &); \
   template void parallel_for(Cuda, std::int64_t, const OffDiagonalValueBody<Number> &);                       \
   template void parallel_for(Cuda, std::int64_t, const ConstantEntriesBody<Number> &);                        \
-  template void parallel_for(Cuda, std::int64_t, const MDIAToCSRBody<Number> &);
+  template void parallel_for(Cuda, std::int64_t, const MDIAToCSRBody<Number> &);                              \
+  template void parallel_for(Cuda, std::int64_t, const MDIAToSlicedBody<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

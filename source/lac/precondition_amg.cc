@@ -45,24 +45,32 @@ namespace PatchFEM
   {
     if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix))
       return *sliced;
-    CSRMatrix<Number> scalar;
-    const auto       *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
-    if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
-    {
-      mdia->copy_to(scalar);
-      csr = &scalar;
-    }
-    require(csr != nullptr, "Multigrid is not available for matrices of the format " + matrix.format() + ".");
-    const Backend        &place = matrix.backend();
-    const CSRView<Number> view  = csr->view();
-    const int             b     = matrix.block_rows();
+    const auto *csr  = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+    const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix);
+    require(csr != nullptr || mdia != nullptr,
+            "Multigrid is not available for matrices of the format " + matrix.format() + ".");
+    const Backend &place = matrix.backend();
     if (new_pattern)
     {
       require(matrix.n_rows() == matrix.n_columns(), "A multigrid hierarchy needs a square matrix.");
-      const CompressedPattern pattern = block_pattern(place, view, b, b);
+      CSRMatrix<Number> scalar;
+      if (mdia != nullptr)
+        mdia->copy_to(scalar);
+      const int               b       = matrix.block_rows();
+      const CompressedPattern pattern = block_pattern(place, (csr != nullptr ? *csr : scalar).view(), b, b);
       blocked.reinit(place, pattern.view(), b, b);
     }
-    dispatch(place, [&](auto where) { kernels::fill_values(where, view, blocked.row_lengths(), blocked.view()); });
+    if constexpr (std::is_same<Number, double>::value)
+      if (blocked.n_rows() == 0)
+        blocked.copy_from(single_matrix); // for its pattern
+    require(blocked.n_rows() == matrix.n_rows(),
+            "A multigrid preconditioner is updated with a matrix of the size and the format that it was made of.");
+    if (csr != nullptr)
+      dispatch(place,
+               [&](auto where) { kernels::fill_values(where, csr->view(), blocked.row_lengths(), blocked.view()); });
+    else
+      run(place, matrix.n_rows(),
+          kernels::MDIAToSlicedBody<Number>{mdia->view(), blocked.view(), blocked.row_lengths()});
     return blocked;
   }
 
@@ -103,7 +111,7 @@ namespace PatchFEM
           single          = Single::all;
           single_src.reinit(matrix.backend(), matrix.n_rows(), true);
           single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
-          blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: made again where they want it
+          blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of single_matrix
           norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
           try
           {
@@ -119,7 +127,7 @@ namespace PatchFEM
           return;
         single_levels = AMGHierarchy<float>();
       }
-    levels.initialize(blocked.n_rows() == 0 ? in_blocks(matrix, true) : blocked, near_null, aggregation,
+    levels.initialize(blocked.n_rows() == 0 ? in_blocks(matrix, false) : blocked, near_null, aggregation,
                       additional_data, std::move(null_vectors));
     condition_estimate = levels.condition();
     smooth_finest_in_single();
@@ -176,7 +184,7 @@ namespace PatchFEM
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
     require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
-    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, single == Single::all);
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
     if constexpr (std::is_same<Number, double>::value)
     {
       if (single != Single::none)

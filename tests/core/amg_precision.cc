@@ -4,6 +4,7 @@
 
 #include <patchfem/lac/conjugate_gradients.h>
 #include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/mdia_matrix.h>
 #include <patchfem/lac/mis_aggregation.h>
 
 #include <array>
@@ -414,4 +415,43 @@ TEST_P(AMGPrecisionTest, AutomaticCyclesAreWWhereItIsHard)
       EXPECT_NE(result[at(AMGCycle::v)], result[at(AMGCycle::w)]);
       EXPECT_EQ(result[at(AMGCycle::automatic)], result[at(is_hard ? AMGCycle::w : AMGCycle::v)]);
     }
+}
+
+TEST_P(AMGPrecisionTest, UpdatesOfOtherFormatsMakeNoPattern)
+{
+  const auto                        host = cases::laplacian<double>(150, 150);
+  const SlicedEllpackMatrix<double> sliced(backend(), host);
+  const CSRMatrix<double>           csr(backend(), host);
+  const MDIAMatrix<double>          mdia(backend(), host);
+  const std::vector<double>         v = cases::random_values(host.n_rows, 8);
+
+  // Bytes that an update needs for a while, and the result of the preconditioner after it.
+  std::vector<double> result;
+  const auto          bytes = [&](const MatrixBase<double> &matrix) {
+    PreconditionAMG<double> amg;
+    amg.initialize(matrix, NearNullSpace::constants(backend(), host.n_rows, 1), Data());
+    EXPECT_EQ(n_single(amg), int(amg.n_levels()));
+    const std::vector<double> before = apply(backend(), amg, v);
+    memory::reset_peak(backend().kind());
+    const std::size_t in_use = memory::in_use(backend().kind());
+    amg.update(matrix);
+    const std::size_t most = memory::peak(backend().kind()) - in_use;
+    EXPECT_EQ(memory::in_use(backend().kind()), in_use);
+    result = apply(backend(), amg, v);
+    EXPECT_EQ(result, before);
+    return most;
+  };
+  const std::size_t         in_place = bytes(sliced), values = sliced.n_stored_elements() * sizeof(double);
+  const std::vector<double> expected = result;
+  for (const MatrixBase<double> *matrix :
+       {static_cast<const MatrixBase<double> *>(&csr), static_cast<const MatrixBase<double> *>(&mdia)})
+  {
+    EXPECT_LE(bytes(*matrix), in_place + values) << matrix->format();
+    EXPECT_EQ(result, expected) << matrix->format();
+  }
+
+  // And what does not fit is refused.
+  PreconditionAMG<double> amg;
+  amg.initialize(csr, NearNullSpace::constants(backend(), host.n_rows, 1), Data());
+  EXPECT_THROW(amg.update(CSRMatrix<double>(backend(), cases::laplacian<double>(10, 10))), Error);
 }

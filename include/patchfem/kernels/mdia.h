@@ -205,6 +205,23 @@ namespace PatchFEM
           counts[row] = n;
       }
     };
+
+    /** The values of an mDIA matrix on its pattern in slices of scalars, with the diagonal. */
+    template <typename Number>
+    struct MDIAToSlicedBody
+    {
+      MDIAView<Number>          A;
+      SlicedEllpackView<Number> sliced;
+      const int                *row_lengths;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        const int i = static_cast<int>(row);
+        for (int k = 0; k < row_lengths[i]; ++k)
+          sliced.values[sliced.value_index(i, k, 0, 0)] =
+              sliced.columns[sliced.block_index(i, k)] == i ? A.diagonal[i] : A.constant;
+      }
+    };
   } // namespace kernels
 } // namespace PatchFEM
 
