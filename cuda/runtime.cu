@@ -11,14 +11,6 @@ namespace PatchFEM
   {
     namespace
     {
-      /** The calling thread's device, which streams are created on and memory is allocated on. */
-      int current_device()
-      {
-        int device = 0;
-        PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
-        return device;
-      }
-
       /** The pool that cudaMallocAsync() takes from. */
       cudaMemPool_t pool()
       {
@@ -34,6 +26,27 @@ namespace PatchFEM
         return value;
       }
     } // namespace
+
+    int n_devices()
+    {
+      int n = 0;
+      PATCHFEM_CUDA_CHECK(cudaGetDeviceCount(&n));
+      return n;
+    }
+
+    int current_device()
+    {
+      int device = 0;
+      PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
+      return device;
+    }
+
+    void use_device(const int device) noexcept
+    {
+      int now = -1;
+      if (cudaGetDevice(&now) != cudaSuccess || now != device)
+        cudaSetDevice(device);
+    }
 
     bool device_works()
     {

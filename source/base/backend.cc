@@ -14,13 +14,17 @@ namespace PatchFEM
   struct Backend::State
   {
     BackendKind kind;
+    int         device = 0; ///< on CUDA
     void       *stream = nullptr;
 
     explicit State(const BackendKind kind) : kind(kind)
     {
 #ifdef PATCHFEM_WITH_CUDA
       if (kind == BackendKind::cuda)
+      {
+        device = cuda_runtime::current_device();
         stream = cuda_runtime::create_stream();
+      }
 #endif
     }
 
@@ -94,7 +98,7 @@ namespace PatchFEM
   std::string Backend::device_name() const
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (state->kind == BackendKind::cuda)
+    if (stream() != nullptr)
       return cuda_runtime::device_name();
 #endif
     const std::string model = system_entry("/proc/cpuinfo", "model name");
@@ -112,7 +116,7 @@ namespace PatchFEM
   std::size_t Backend::free_memory() const
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (state->kind == BackendKind::cuda)
+    if (stream() != nullptr)
       return cuda_runtime::free_memory();
 #endif
     return free_host_memory();
@@ -121,7 +125,7 @@ namespace PatchFEM
   std::size_t Backend::patch_memory() const
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (state->kind == BackendKind::cuda)
+    if (stream() != nullptr)
       return cuda_runtime::shared_memory_per_block();
 #endif
     // Half of the second-level cache, which other data passes through as well.
@@ -141,6 +145,10 @@ namespace PatchFEM
 
   void *Backend::stream() const
   {
+#ifdef PATCHFEM_WITH_CUDA
+    if (state->kind == BackendKind::cuda)
+      cuda_runtime::use_device(state->device);
+#endif
     return state->stream;
   }
 

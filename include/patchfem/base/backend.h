@@ -43,7 +43,13 @@ namespace PatchFEM
 
   /**
    * A handle to one place where arrays live and kernels run. Handles of one kind are equal and denote the same
-   * place; on CUDA that is the current device and one stream of this process.
+   * place; on CUDA that is one stream of this process on the device that was current when the first handle was made. Work
+   * given to it from any thread runs there, and its device becomes the current one of that thread.
+   *
+   * Threads may share a Backend and what is only looked at: arrays, patterns, views, sizes. Vectors, matrices,
+   * preconditioners and solvers have workspaces behind their const products and sums: each is used by one thread at a
+   * time, a matrix also where a preconditioner multiplies with it. On CUDA what threads give to the one stream runs in the
+   * order in which they gave it.
    */
   class Backend
   {
@@ -80,7 +86,7 @@ namespace PatchFEM
     bool operator==(const Backend &other) const;
     bool operator!=(const Backend &other) const;
 
-    /** The opaque stream; nullptr unless kind() is cuda. */
+    /** The opaque stream, for work that the calling thread gives to it next; nullptr unless kind() is cuda. */
     void *stream() const;
 
     /** Whether this build has CUDA, and this machine a device that works. */

@@ -9,13 +9,18 @@
  * @file
  * What the classes need of the CUDA run time, without its header. Defined in cuda/runtime.cu; only used where
  * PATCHFEM_WITH_CUDA is defined. Failures throw Error with CUDA's own description. All of it is about the current device
- * of the calling thread, which cudaSetDevice() or CUDA_VISIBLE_DEVICES chooses before the first Backend on CUDA is made.
+ * of the calling thread. That of the first Backend on CUDA, which cudaSetDevice() or CUDA_VISIBLE_DEVICES has chosen, is
+ * the device of all of them; they make it current in threads from which they are used.
  */
 namespace PatchFEM
 {
   namespace cuda_runtime
   {
-    bool        device_works();
+    bool device_works();
+    int  n_devices();
+    int  current_device();
+    /** Does not throw, so that memory can be given back: what is asked of the device next reports a failure. */
+    void        use_device(int device) noexcept;
     std::string device_name();
     std::size_t shared_memory_per_block();
     std::size_t free_memory();
