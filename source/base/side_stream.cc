@@ -7,7 +7,7 @@ namespace PatchFEM
   SideStream::SideStream(const Backend &backend) : place(backend)
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (backend.kind() == BackendKind::cuda)
+    if (backend.stream() != nullptr)
     {
       event  = cuda_runtime::create_event();
       stream = cuda_runtime::create_stream();
@@ -26,19 +26,31 @@ namespace PatchFEM
 #endif
   }
 
-  void SideStream::fork() const
+  SideStream::Branch::Branch(const SideStream &side) : side(side)
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (stream != nullptr)
-      cuda_runtime::wait(stream, place.stream(), event);
+    if (side.stream != nullptr)
+      cuda_runtime::wait(side.stream, side.place.stream(), side.event);
 #endif
   }
 
-  void SideStream::join() const
+  void SideStream::Branch::join()
   {
+    joined = true;
 #ifdef PATCHFEM_WITH_CUDA
-    if (stream != nullptr)
-      cuda_runtime::wait(place.stream(), stream, event);
+    if (side.stream != nullptr)
+      cuda_runtime::wait(side.place.stream(), side.stream, side.event);
 #endif
+  }
+
+  SideStream::Branch::~Branch()
+  {
+    try
+    {
+      if (!joined)
+        join();
+    }
+    catch (...)
+    {} // an exception is on its way already
   }
 } // namespace PatchFEM

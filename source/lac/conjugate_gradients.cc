@@ -184,7 +184,10 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void ConjugateGradients<Number>::residual_and_direction(const System &system, const CGResidual mode, Number *x)
+  void ConjugateGradients<Number>::residual_and_direction(const System       &system,
+                                                          const CGResidual    mode,
+                                                          Number             *x,
+                                                          SideStream::Branch *solution)
   {
     const Backend     &backend  = system.A.backend();
     const CGView       cg       = view();
@@ -204,8 +207,8 @@ namespace PatchFEM
       system.preconditioner.vmult(z, r);
       dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, n, r.data(), z.data(), cg); });
     }
-    if (side != nullptr)
-      side->join();
+    if (solution != nullptr)
+      solution->join();
     const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();
     dispatch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
   }
@@ -268,10 +271,10 @@ namespace PatchFEM
     }
     else if (side != nullptr)
     {
-      side->fork();
-      side->run(
+      SideStream::Branch solution(*side);
+      solution.run(
           [&](auto where) { kernels::cg_direction<Number>(where, r.size(), nullptr, system.x.data(), p.data(), cg); });
-      residual_and_direction(system, CGResidual::update, nullptr);
+      residual_and_direction(system, CGResidual::update, nullptr, &solution);
     }
     else
       residual_and_direction(system, CGResidual::update, system.x.data());

@@ -9,13 +9,13 @@
 namespace PatchFEM
 {
   /**
-   * A second line of work on a back end: on CUDA a stream of its own, elsewhere what it is given is done at once. Both
-   * verbs can be recorded into a Graph, in which they become branches.
+   * A second line of work on a back end: on CUDA a stream of its own, elsewhere what it is given is done at once. It can
+   * be recorded into a Graph, in which it becomes a branch.
    *
    * @code
-   *   side.fork();                                                  // after all that the back end was given
-   *   side.run([&](auto where) { kernels::f(where, ...); });          // beside what the back end is given now
-   *   side.join();                                                  // before all that it is given from here on
+   *   SideStream::Branch branch(side);                              // after all that the back end was given
+   *   branch.run([&](auto where) { kernels::f(where, ...); });        // beside what the back end is given now
+   *   branch.join();                                                // before all that it is given from here on
    * @endcode
    */
   class SideStream
@@ -28,25 +28,36 @@ namespace PatchFEM
 
     const Backend &backend() const { return place; }
 
-    void fork() const;
-    void join() const;
-
-    /** Calls @p function with the tag of this line of work. */
-    template <typename Function>
-    void run(Function &&function) const
+    /**
+     * Some work on the side. It is joined where it ends at the latest, also when that is an exception: memory that it reads
+     * may be given back then.
+     */
+    class Branch
     {
-      if (stream != nullptr)
+    public:
+      explicit Branch(const SideStream &side);
+      ~Branch();
+      Branch(const Branch &)            = delete;
+      Branch &operator=(const Branch &) = delete;
+
+      void join();
+
+      /** Calls @p function with the tag of this line of work. */
+      template <typename Function>
+      void run(Function &&function) const
       {
-#ifdef PATCHFEM_WITH_CUDA
-        function(Cuda{stream});
-#endif
-      }
-      else
-        dispatch(place, [&](auto where) {
+        dispatch(side.place, [&](auto where) {
           if constexpr (std::is_same<decltype(where), Host>::value)
             function(where);
+          else
+            function(Cuda{side.stream});
         });
-    }
+      }
+
+    private:
+      const SideStream &side;
+      bool              joined = false;
+    };
 
   private:
     Backend place;

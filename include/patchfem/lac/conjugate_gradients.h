@@ -156,7 +156,10 @@ namespace PatchFEM
     double scale_of_residual(const System &system);
     double largest_eigenvalue(const MatrixBase<Number> &A);
     void   iterate(const System &system, bool recompute_residual);
-    void   residual_and_direction(const System &system, kernels::CGResidual mode, Number *x);
+    void   residual_and_direction(const System       &system,
+                                  kernels::CGResidual mode,
+                                  Number             *x,
+                                  SideStream::Branch *solution = nullptr);
   };
 } // namespace PatchFEM
 
