@@ -20,8 +20,9 @@ namespace PatchFEM
    * product. In exact arithmetic an order of m saves at most the factor m + 1 of Jacobi's iterations; Chebyshev comes
    * closest, and least squares do without a lower bound.
    *
-   * Where @p Value is Number the matrix must outlive the preconditioner, which sees new values of it; else there is a copy
-   * of the values, which shares the pattern, and new ones need initialize().
+   * Where @p Value is Number the matrix must outlive the preconditioner, which multiplies with it; else there is a copy of
+   * the values, which shares the pattern. New values of the matrix need initialize() in either case: diagonal and interval
+   * are those of the old ones, outside of which the polynomial may be indefinite.
    */
   template <typename Number, typename Value = Number>
   class PreconditionPolynomial : public PreconditionBase<Number>
