@@ -5,11 +5,11 @@
   ./patchfem bench papers [--json FILE] [--part P0|P1|P2] [--meshes DIR] [--system FILE] [--no-large] [--shrink N]
 
 Gmsh makes the unstructured meshes, unless DIR holds triangles.msh and tetrahedra.msh, made by it elsewhere. The system of
-P1 on an hp space comes from the application hp_laplace, unless FILE is one that `Export system` wrote; in a build without
+P1 on an hp space comes from the application laplace, unless FILE is one that `Export system` wrote; in a build without
 deal.II and without FILE it is left out. With a GPU the examples also run at sizes that fill it. A run that is stopped, or
 that fails, leaves what it has in the file; papers/keep.py keeps it."""
 # applications: papers
-# with deal.II: hp_laplace
+# with deal.II: laplace
 # packages: gmsh
 import argparse
 import json
@@ -44,11 +44,11 @@ def make_meshes(folder):
 
 def make_system(program, folder):
     settings = {"Export system": "system.bin", "Refinement/Cycles": HP_CYCLES, "Output/Pictures": "none", "Backend": "host"}
-    command = [program, ROOT / "parameter_files/hp_laplace/square_hole.prm", "--output", folder / "hp_laplace"]
+    command = [program, ROOT / "parameter_files/laplace/hp_square_hole.prm", "--output", folder / "hp_square_hole"]
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     call(command)
-    return folder / "hp_laplace" / "system.bin"
+    return folder / "hp_square_hole" / "system.bin"
 
 
 def write_merged(runs, path):
@@ -77,10 +77,10 @@ def main():
     folder.mkdir(exist_ok=True)
     wanted = lambda part: arguments.part in (None, part)
     meshes = arguments.meshes or (make_meshes(folder) if wanted("P0") else folder)
-    hp_laplace = arguments.build / "applications/hp_laplace"
+    laplace = arguments.build / "applications/laplace"
     system = arguments.system
-    if system is None and wanted("P1") and hp_laplace.exists():
-        system = make_system(hp_laplace, folder)
+    if system is None and wanted("P1") and laplace.exists():
+        system = make_system(laplace, folder)
     if system is None and wanted("P1"):
         print("The system of P1 on an hp space is left out: making it needs deal.II; --system names a file.")
 

@@ -4,8 +4,9 @@
 
   python3 benchmarks/papers/keep.py FILE...
 
-FILE may also be the report.json of hp_laplace with its large.prm. Files are named from the oldest to the newest. What the kept file of the same device and day has beside them stays, so
-that one part can be measured again; of a result that is there twice the newer counts."""
+FILE may also be the report.json of laplace with hp_large.prm. Files are named from the oldest to the newest. What the
+kept file of the same device and day has beside them stays, so that one part can be measured again; of a result that is
+there twice the newer counts."""
 import argparse
 import datetime
 import importlib.util
@@ -17,12 +18,12 @@ import sys
 from results import ROOT, fail
 
 FOLDER = ROOT / "benchmarks/results"
-HP_TOLERANCE = 1e-8  # of large.prm
+HP_TOLERANCE = 1e-8  # of hp_large.prm
 
 
 def read(path):
     content = json.loads(path.read_text(encoding="utf-8"))
-    if isinstance(content, dict) and content.get("application") == "hp_laplace":
+    if isinstance(content, dict) and content.get("application") == "laplace":
         return [results_of(content, datetime.date.fromtimestamp(path.stat().st_mtime).isoformat())]
     return content if isinstance(content, list) else [content]
 

@@ -193,7 +193,7 @@ endfunction()
 patchfem_says(usage.without_arguments "^Usage: laplace FILE.prm" $<TARGET_FILE:laplace>)
 patchfem_says(usage.help "laplace --help.*set Dimension" $<TARGET_FILE:laplace> ${laplace} --help)
 patchfem_says(usage.step "^Usage: step-6 .auto . host . cuda" $<TARGET_FILE:step-6> --help)
-patchfem_says(usage.no_application "lies in the folder broken, which names no application; choose one with --application: elasticity helmholtz hp_laplace laplace pressure_poisson"
+patchfem_says(usage.no_application "lies in the folder broken, which names no application; choose one with --application: elasticity helmholtz laplace pressure_poisson"
               bash ${PROJECT_SOURCE_DIR}/patchfem run ${broken}/choice.prm)
 patchfem_says(usage.no_such_application "there is no application step-6 that reads parameter files" bash ${PROJECT_SOURCE_DIR}/patchfem run ${laplace} --application step-6)
 

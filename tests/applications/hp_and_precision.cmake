@@ -2,11 +2,11 @@
 # hp spaces and single precision, on all back ends, beside deal.II's loop and Trilinos.
 
 # Where the lower degree of two covers a fixed part of the domain, it decides on the order.
-set(hp_laplace "Finite element/Degrees=2, 3" "Finite element/Cell degree=x+y < 1 ? 2 : 3")
+set(two_degrees "Finite element/Degrees=2, 3" "Finite element/Cell degree=x+y < 1 ? 2 : 3")
 patchfem_run_case(laplace.convergence_2d.hp laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS 2.95 1.95 degrees=2,3
-                  SET ${hp_laplace} CONTAINS "solution-3.vtu:Name=.degree.")
+                  SET ${two_degrees} CONTAINS "solution-3.vtu:Name=.degree.")
 patchfem_run_case(laplace.convergence_3d.hp laplace ${parameter_files}/laplace/convergence_3d.prm CHECKS 2.8 1.85 degrees=2,3
-                  SET ${hp_laplace})
+                  SET ${two_degrees})
 patchfem_run_case(elasticity.convergence_2d.hp elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS 2.95 1.95 degrees=2,3
                   SET "Finite element/Degrees=3, 2" "Finite element/Degree=3" "Finite element/Cell degree=0: x < 0.5 ? 2 : 3")
 # A list of one degree is the space of that degree, and Degree is the default of Cell degree.

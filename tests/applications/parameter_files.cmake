@@ -11,10 +11,10 @@ set(checks_elasticity.convergence_3d_tetrahedra 1.8 0.95)
 set(checks_laplace.l_shape_hp max_H1=2.4e-3 degrees=1,2,3 sorting_window=1024)
 set(checks_laplace.l_shape_hp_adaptive max_H1=1e-3 max_dofs=6000 degrees=2,3,4)
 set(checks_elasticity.l_bracket_hp degrees=2,3,4)
-set(checks_hp_laplace.square_hole degrees=2,3,4 solver_error=2e-8)
+set(checks_laplace.hp_square_hole degrees=2,3,4 solver_error=2e-8)
 # Tens of millions of unknowns are for a GPU.
-set(set_hp_laplace.large "Refinement/Cycles=3" "Mesh/Global refinements=3")
-set(checks_hp_laplace.large degrees=2,3,4 solver_error=2e-6 max_iterations=50)
+set(set_laplace.hp_large "Refinement/Cycles=3" "Mesh/Global refinements=3")
+set(checks_laplace.hp_large degrees=2,3,4 solver_error=2e-6 max_iterations=50)
 set(checks_helmholtz.convergence_3d_tetrahedra 1.85 0.93 max_iterations=21)
 # Two levels coarser than P3's mesh, which takes as long as all of the others.
 set(set_helmholtz.regular "Mesh/Global refinements=1" "Baseline=petsc_boomeramg" "Output/Aggregates=true")
@@ -129,7 +129,7 @@ foreach(format csr sliced_ellpack auto)
   patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
                     SET "Backend=emulated_device" "Matrix/Format=${format}")
 endforeach()
-patchfem_run_case(memory.hp_adaptive hp_laplace ${parameter_files}/hp_laplace/square_hole.prm CHECKS degrees=2,3,4
+patchfem_run_case(memory.hp_adaptive laplace ${parameter_files}/laplace/hp_square_hole.prm CHECKS degrees=2,3,4
                   SET "Backend=emulated_device" "Output/Pictures=none")
 patchfem_run_case(memory.q2 elasticity ${parameter_files}/elasticity/cantilever.prm
                   SET "Backend=emulated_device" "Finite element/Degree=2" "Mesh/Global refinements=1")
