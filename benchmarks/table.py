@@ -17,34 +17,18 @@ import sys
 BEGIN = "<!-- performance: made by benchmarks/table.py -->"
 END = "<!-- end of performance -->"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What a reader wants first: words for it, benchmark, patterns that the whole of case and metric match, and that of the
-# cases it is compared with, which must be of the same run. Of several the best counts.
+# What a reader wants first, at most ten rows: words for it, benchmark, patterns that the whole of case and metric match, and
+# that of the cases it is compared with, which must be of the same run; of several the best counts.
 HEADLINES = [
+    ("from unknowns to solution by multigrid", "multigrid", r"(cantilever|cube with a face held, P1|cube, Q1 Laplace.* on 16 threads).*",
+     r"all, from DoFs to solution: ML / PatchFEM", None),
+    ("assembly, set-up and solution", "multigrid", r"cantilever.*", r"assembly, set-up and solution: ML / PatchFEM", None),
+    ("conjugate gradients", "pcg", r"(?!.*cuSPARSE).* Jacobi, .*", "time", r".*cuSPARSE.*"),
     ("product", "spmv", r"Q1 elasticity 3D, (?!cuSPARSE).*, fp64, .*", "rate",
      r"Q1 elasticity 3D, .*cuSPARSE.*, fp64, .*"),
-    ("product", "spmv", r"Q1 elasticity 3D, (?!cuSPARSE).*, fp32, .*", "rate",
-     r"Q1 elasticity 3D, .*cuSPARSE.*, fp32, .*"),
-    ("product", "spmv", r"Q1 Laplace 3D, (?!cuSPARSE).*, fp64, .*", "rate",
-     r"Q1 Laplace 3D, .*cuSPARSE.*, fp64, .*"),
-    ("product", "spmv", r"pressure on voxels, (?!cuSPARSE).*", "rate", r"pressure on voxels, cuSPARSE.*"),
     ("product", "tetrahedra", r"(?!.*cuSPARSE).*", "rate", r".*cuSPARSE.*"),
-    ("conjugate gradients", "pcg", r"(?!.*cuSPARSE).* Jacobi, .*", "time", r".*cuSPARSE.*"),
+    ("product", "spmv", r"pressure on voxels, (?!cuSPARSE).*", "rate", r"pressure on voxels, cuSPARSE.*"),
     ("assembly", "assembly", r"Q1 elasticity, .*fp64.*", "rate", None),
-    ("assembly", "assembly", r"Q1 Laplace, .*fp64.*", "rate", None),
-    ("assembly", "assembly", r"P1 Laplace, .*fp64.*", "rate", None),
-    ("multigrid: set-up", "amg", r".*AMG in fp32, (9|10)\..*", "set-up", None),
-    ("multigrid: set-up for new values", "amg", r".*AMG in fp32, (9|10)\..*", "set-up again", None),
-    ("multigrid: solution to 1e-8", "amg", r".*AMG in fp32, (9|10)\..*", "solution", None),
-    ("multigrid: memory at the peak of set-up, matrix included", "amg", r".*AMG in fp32, (9|10)\..*",
-     "memory at the peak of set-up, matrix included", None),
-    ("P3's Helmholtz problem: iterations to 1e-8", "helmholtz", r"Regular, 0\.275 M nodes, (none|chebyshev|patch, [12] x 3)",
-     "iterations", None),
-    ("P3's Helmholtz problem: iterations to 1e-8", "helmholtz", r"two materials, 1 : 100?, .*, patch, 1 x 3", "iterations", None),
-    ("multigrid: assembly, set-up and solution", "multigrid", "cantilever.*", r"assembly, set-up and solution: ML / PatchFEM", None),
-    ("multigrid: set-up and solution", "multigrid", "cube.*", r"set-up and solution: ML / PatchFEM", None),
-    ("from unknowns to solution by multigrid", "multigrid", ".*", r"all, from DoFs to solution: ML / PatchFEM", None),
-    ("pressure", "pressure", r"numbering.*, 14\.6 M cells", "time", None),
-    ("host", "cpu", ".*", r".*, \d\d+ processes / PatchFEM", None),
 ]
 PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p")]
 
@@ -64,16 +48,6 @@ def number(value, unit):
             digits = f"{value / scale:.3g}"
             return f"{digits} {prefix}{unit}"
     return f"{value:.3g} {unit}"
-
-
-def further(result):
-    """What belongs to a time: without the number of iterations it says little about a preconditioner."""
-    texts = []
-    if "iterations" in result:
-        texts.append(f"{result['iterations']} iterations")
-    if "operator complexity" in result:
-        texts.append(f"operator complexity {result['operator complexity']:.3g}")
-    return "".join(f", {text}" for text in texts)
 
 
 def read_runs(folder):
@@ -124,15 +98,13 @@ def headlines(found):
                 better = max if metric == "rate" else min
                 picked = [better(matching.items(), key=lambda item: item[1][1]["value"])] if matching else []
             for (_, _, case, found_metric), (run, result) in picked:
-                value, unit, beside, ratio = result["value"], result["unit"], "", ""
-                more = further(result) if benchmark in ("amg", "helmholtz", "multigrid") else ""
+                value, unit, more, beside, ratio = result["value"], result["unit"], "", "", ""
                 if found_metric.endswith("/ PatchFEM"):
                     stage, who = found_metric.rpartition(": ")[::2]
                     beside, ratio = who.removesuffix(" / PatchFEM"), f"{value:.3g}"
-                    names = (f"{stage}: PatchFEM", f"PatchFEM, {run.get('threads')} threads")
-                    own = next(other for other in run["results"] if other["case"] == case and other["metric"] in names)
+                    own = next(other for other in run["results"] if (other["case"], other["metric"]) == (case, f"{stage}: PatchFEM"))
                     value, unit = own["value"], own["unit"]
-                    more = further(own) if benchmark == "multigrid" else ""
+                    more = f", {own['iterations']} iterations" if "iterations" in own else ""
                     beside += "".join(f", {other['value']} iterations" for other in run["results"]
                                       if other["case"] == case and other["metric"] == f"iterations of {beside}")
                 elif theirs is not None:
