@@ -6,15 +6,13 @@
 #include "voxel_memory.h"
 #include "voxel_output.h"
 
+#include <patchfem/app/linear_solver.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/output.h>
 #include <patchfem/app/powers_of_two.h>
-#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/report.h>
-#include <patchfem/app/system_solution.h>
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/matrix_io.h>
 
 #include <deal.II/base/utilities.h>
 
@@ -28,27 +26,6 @@ namespace PatchFEM
 {
   namespace
   {
-    std::vector<double> widened(const std::vector<float> &values)
-    {
-      return {values.begin(), values.end()};
-    }
-
-    std::vector<double> widened(std::vector<double> values)
-    {
-      return values;
-    }
-
-    HostCSR<double> widened(HostCSR<float> matrix)
-    {
-      return {matrix.n_rows, matrix.n_columns, std::move(matrix.row_offsets), std::move(matrix.columns),
-              widened(matrix.values)};
-    }
-
-    HostCSR<double> widened(HostCSR<double> matrix)
-    {
-      return matrix;
-    }
-
     double largest_of(const std::vector<double> &values)
     {
       double result = 0.;
@@ -67,14 +44,11 @@ namespace PatchFEM
                   const Backend            &backend,
                   const std::string        &precision,
                   RunReport                &report)
-          : parameters(parameters), backend(backend), precision(precision), fields(parameters, directory),
-            progress(true), report(report), pictures(parameters.output.folder),
-            cg(iteration_data<Number>(parameters.solver))
-      {
-        this->parameters.solver.preconditioner =
-            choose_preconditioner(parameters.solver, AssemblyParameters(), precision, 1, fields.grid().n_cells());
-        this->precision = choose_precision(precision, this->parameters.solver.preconditioner);
-      }
+          : parameters(parameters), backend(backend), fields(parameters, directory), progress(true), report(report),
+            pictures(parameters.output.folder),
+            choice(choose_solver(parameters.solver, AssemblyParameters(), precision, 1, fields.grid().n_cells())),
+            linear_solver(backend, choice, false, progress)
+      {}
 
       void run()
       {
@@ -90,7 +64,8 @@ namespace PatchFEM
           result.cells_by_degree = {{0u, result.n_cells}};
           set_up(step, result);
           solve(step, result);
-          result.path.seconds.output = stage("output", [&] { write_output(step, *result.projection); });
+          result.path.seconds.output =
+              timed(backend, progress, "output", [&] { write_output(step, *result.projection); });
 
           dealii::Utilities::System::MemoryStats memory;
           dealii::Utilities::System::get_memory_stats(memory);
@@ -105,30 +80,21 @@ namespace PatchFEM
       }
 
     private:
-      PressureParameters         parameters; ///< without auto
-      const Backend              backend;
-      std::string                precision; ///< the same
-      VoxelFields<dim>           fields;
-      Progress                   progress;
-      RunReport                 &report;
-      PictureSeries              pictures;
-      Array<unsigned char>       labels;
-      FaceVelocities             velocities;
-      Array<double>              divergence, pressure; ///< of cells; pressure of the step before
-      FluidCells                 cells;
-      VoxelPoisson<Number>       system;
-      Vector<Number>             rhs;
-      ConjugateGradients<Number> cg;
-      double                     flow_size = 0.; ///< the largest velocity, or divergence times the size of a cell
-
-      template <typename Work>
-      double stage(const std::string &name, const Work &work)
-      {
-        return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
-          work();
-          backend.synchronize();
-        });
-      }
+      const PressureParameters parameters;
+      const Backend            backend;
+      VoxelFields<dim>         fields;
+      Progress                 progress;
+      RunReport               &report;
+      PictureSeries            pictures;
+      Array<unsigned char>     labels;
+      FaceVelocities           velocities;
+      Array<double>            divergence, pressure; ///< of cells; pressure of the step before
+      FluidCells               cells;
+      VoxelPoisson<Number>     system;
+      Vector<Number>           rhs;
+      const SolverChoice       choice;
+      LinearSolver<Number>     linear_solver;
+      double                   flow_size = 0.; ///< the largest velocity, or divergence times the size of a cell
 
       /** rho h / dt, the factor of the right-hand side. Throws Error if it or its reciprocal are out of range. */
       double grid_scale() const
@@ -147,7 +113,7 @@ namespace PatchFEM
         ProjectionReport &projection = *result.projection;
         StageSeconds     &seconds    = result.path.seconds;
         projection.time              = time;
-        seconds.mesh                 = stage("cells and velocities", [&] {
+        seconds.mesh                 = timed(backend, progress, "cells and velocities", [&] {
           fields.set_time(time);
           for (const unsigned char label : fields.labels())
           {
@@ -161,7 +127,7 @@ namespace PatchFEM
         require(projection.n_fluid > 0, "There is no fluid at the time " + when.str() +
                                             "; correct Domain/Fluid, or end before it with Time/Steps.");
         check_memory(projection.n_fluid, result.path);
-        seconds.extraction = stage("copies", [&] {
+        seconds.extraction = timed(backend, progress, "copies", [&] {
           labels.copy_from(backend, fields.labels());
           // The step before has changed the velocities.
           for (int d = 0; d < 3; ++d)
@@ -169,7 +135,7 @@ namespace PatchFEM
           if (fields.flow_changed())
             divergence.copy_from(backend, fields.divergence());
         });
-        seconds.dofs       = stage("unknowns", [&] {
+        seconds.dofs       = timed(backend, progress, "unknowns", [&] {
           cells.reinit(backend, fields.grid(), labels);
           projection.n_closed_parts = cells.find_closed_parts();
         });
@@ -179,8 +145,8 @@ namespace PatchFEM
             "At the time " + when.str() + " the fluid has " + std::to_string(projection.n_closed_parts) +
                 " part(s) that touch no air, whose pressure is determined up to a constant; choose Solver/Null space "
                 "= project, or give it air.");
-        seconds.sparsity = stage("matrix", [&] { system.reinit(cells); });
-        seconds.assembly = stage("right-hand side", [&] {
+        seconds.sparsity = timed(backend, progress, "matrix", [&] { system.reinit(cells); });
+        seconds.assembly = timed(backend, progress, "right-hand side", [&] {
           assemble(grid_scale(), rhs);
           check_load();
         });
@@ -209,7 +175,7 @@ namespace PatchFEM
       /** Throws Error if the step does not fit, before anything is allocated for it. */
       void check_memory(const std::size_t n_fluid, PathReport &path) const
       {
-        const std::size_t forecast  = forecast_voxel_memory(fields.grid(), n_fluid, parameters, precision,
+        const std::size_t forecast  = forecast_voxel_memory(fields.grid(), n_fluid, parameters, choice,
                                                             !fields.divergence().empty(), fields.has_exact_pressure());
         const std::size_t available = backend.free_memory() + in_use();
         if (forecast > available)
@@ -246,7 +212,7 @@ namespace PatchFEM
       {
         return labels.memory_consumption() + velocities.memory_consumption() + divergence.memory_consumption() +
                pressure.memory_consumption() + cells.memory_consumption() + system.memory_consumption() +
-               rhs.memory_consumption() + cg.memory_consumption();
+               rhs.memory_consumption() + linear_solver.memory_consumption();
       }
 
       void assemble(const double scale, Vector<Number> &result) const
@@ -258,53 +224,21 @@ namespace PatchFEM
       {
         const MDIAMatrix<Number> &matrix = system.matrix();
         PathReport               &path   = result.path;
-        path.backend                     = backend.name();
-        path.device                      = backend.device_name();
-        path.precision                   = precision;
-        path.preconditioner              = parameters.solver.preconditioner;
-        path.nnz                         = matrix.n_nonzero_elements();
-        path.stored                      = path.nnz; // a column or a diagonal entry each
-        path.format                      = matrix.format();
         if (!parameters.general.export_system.empty() && step + 1 == parameters.n_steps)
           export_system();
 
-        NullSpace<Number>                         null_space;
-        std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
-        path.seconds.preconditioner = stage("preconditioner", [&] {
-          null_space = cells.null_space<Number>();
-          if (null_space.n_vectors() > 0)
-            path.null_space = NullSpaceReport{null_space.n_vectors(), project_load(null_space, rhs)};
-          preconditioner = make_preconditioner<Number>(
-              parameters.solver, precision == "mixed", matrix, null_space,
-              [&] { return NearNullSpace::constants(backend, matrix.n_rows(), 1); }, false, path);
-          if (null_space.n_vectors() > 0)
-            projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, null_space);
-        });
-
-        const double     rhs_norm = rhs.l2_norm();
-        IterationControl control;
-        control.tolerance      = parameters.solver.tolerance * rhs_norm;
-        control.max_iterations = parameters.solver.max_iterations;
-        control.monitor        = [&](const unsigned int iteration, const double residual) {
-          progress.iteration(iteration, residual / rhs_norm);
-          return IterationControl::Action::iterate;
-        };
-        Vector<Number>  x(backend, matrix.n_rows());
-        IterationResult solved;
-        path.seconds.solve = stage("solve", [&] {
-          if (parameters.warm_start && step > 0 && rhs_norm > 0.)
-            cells.from_cells(pressure, x);
-          solved = cg.solve(matrix, x, rhs, projected ? *projected : *preconditioner, control);
-          if (!solved.success())
-            throw Error(solved.message(path.preconditioner) + remedy(solved, std::is_same_v<Number, float>));
-          null_space.project(x);
-        });
-        report_solution(solved, matrix, x, rhs, path);
+        Vector<Number> x;
+        if (parameters.warm_start && step > 0)
+          cells.from_cells(pressure, x);
+        linear_solver.solve(
+            matrix, x, rhs, [&] { return cells.null_space<Number>(); },
+            [&] { return NearNullSpace::constants(backend, matrix.n_rows(), 1); }, path);
+        path.stored = path.nnz; // a column or a diagonal entry each
         require(std::isfinite(x.l2_norm()), "The pressure is not finite; choose other units for Liquid/Density.");
         if (fields.has_exact_pressure())
-          compute_errors(x, null_space, result.errors);
+          compute_errors(x, result.errors);
         if (parameters.general.baseline != "none")
-          solve_baseline(x, null_space, result);
+          solve_baseline(x, result);
         take_step(x, *result.projection);
         cells.to_cells(x, pressure);
       }
@@ -326,15 +260,14 @@ namespace PatchFEM
       }
 
       /** |p - p_exact| in L2, and in H1 by differences of neighbouring fluid cells. */
-      void
-      compute_errors(const Vector<Number> &x, const NullSpace<Number> &null_space, std::optional<Errors> &errors) const
+      void compute_errors(const Vector<Number> &x, std::optional<Errors> &errors) const
       {
         const VoxelGrid    &grid = fields.grid();
         const Array<double> exact(backend, fields.exact_pressure());
         Vector<Number>      difference;
         cells.from_cells(exact, difference);
         difference.add(Number(-1), x);
-        null_space.project(difference);
+        linear_solver.null_space().project(difference);
         const double  volume = std::pow(grid.h, dim);
         Array<double> on_cells(backend);
         cells.to_cells(difference, on_cells);
@@ -355,17 +288,17 @@ namespace PatchFEM
                         std::ldexp(std::sqrt(volume) / grid.h * std::sqrt(sum), unit)};
       }
 
-      void solve_baseline(const Vector<Number> &x, const NullSpace<Number> &null_space, CycleReport &result)
+      void solve_baseline(const Vector<Number> &x, CycleReport &result)
       {
         SolverParameters solver = parameters.solver;
         solver.preconditioner   = parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi";
         std::vector<std::vector<double>> parts;
-        for (const Vector<Number> &part : null_space.vectors())
-          parts.push_back(widened(part.copy_to_host()));
+        for (const Vector<Number> &part : linear_solver.null_space().vectors())
+          parts.push_back(to_double(part));
         std::vector<double> other;
-        result.baseline = solve_with_trilinos(fields.grid(), fields.labels(), widened(rhs.copy_to_host()), parts,
-                                              solver, progress, other);
-        const std::vector<double> own     = widened(x.copy_to_host());
+        result.baseline =
+            solve_with_trilinos(fields.grid(), fields.labels(), to_double(rhs), parts, solver, progress, other);
+        const std::vector<double> own     = to_double(x);
         double                    largest = 0.;
         for (std::size_t i = 0; i < own.size(); ++i)
         {
@@ -378,11 +311,8 @@ namespace PatchFEM
       void export_system()
       {
         report.begin();
-        LinearSystem exported;
-        exported.matrix      = widened(system.matrix().to_csr_host());
-        exported.rhs         = widened(rhs.copy_to_host());
-        exported.block_size  = 1;
-        exported.n_near_null = 1;
+        LinearSystem exported = to_linear_system<Number>(system.matrix(), rhs);
+        exported.n_near_null  = 1;
         exported.near_null.assign(exported.rhs.size(), 1.);
         write_linear_system(exported, parameters.general.export_file(parameters.output.folder));
       }

@@ -8,13 +8,13 @@ namespace PatchFEM
   std::size_t forecast_voxel_memory(const VoxelGrid          &grid,
                                     const std::size_t         n_fluid,
                                     const PressureParameters &parameters,
-                                    const std::string        &precision,
+                                    const SolverChoice       &choice,
                                     const bool                with_divergence,
                                     const bool                with_errors)
   {
     const std::size_t n_cells = grid.n_cells();
     const std::size_t n_words = grid.n_words();
-    const std::size_t number = precision == "single" ? 4 : 8, inner = precision == "double" ? 8 : 4;
+    const std::size_t number = choice.precision == "single" ? 4 : 8, inner = choice.precision == "double" ? 8 : 4;
 
     // Labels, velocities, pressure and what else cells have, for errors the exact pressure and the difference to it; words
     // with their numbers and entries.
@@ -28,7 +28,7 @@ namespace PatchFEM
     const std::size_t n_columns = 2 * static_cast<std::size_t>(parameters.general.dimension);
     std::size_t       row       = 8 + 4 * n_columns + number + 1 + 9 * number;
 
-    const std::string &name    = parameters.solver.preconditioner;
+    const std::string &name    = choice.parameters.preconditioner;
     const std::size_t  entries = n_columns + 1;
     if (name == "jacobi" || name == "block_jacobi")
       row += number;
@@ -40,6 +40,8 @@ namespace PatchFEM
       row += 210 + 30 * inner;
     if (parameters.solver.project_null_space) // one closed part: its constant, what finds it, and a projected vector
       row += 28;
+    if (parameters.solver.check) // the known solution, its right-hand side, and what is found
+      row += 3 * number;
     return cells + n_fluid * row + (std::size_t(1) << 20);
   }
 } // namespace PatchFEM

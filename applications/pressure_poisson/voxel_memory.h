@@ -4,6 +4,7 @@
 
 #include "voxel_parameters.h"
 
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/assembly/voxel_poisson.h>
 
 namespace PatchFEM
@@ -17,7 +18,7 @@ namespace PatchFEM
   std::size_t forecast_voxel_memory(const VoxelGrid          &grid,
                                     std::size_t               n_fluid,
                                     const PressureParameters &parameters,
-                                    const std::string        &precision,
+                                    const SolverChoice       &choice,
                                     bool                      with_divergence,
                                     bool                      with_errors);
 } // namespace PatchFEM

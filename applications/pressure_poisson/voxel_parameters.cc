@@ -130,6 +130,5 @@ namespace PatchFEM
     require(general.baseline != "petsc_boomeramg" && general.baseline != "umfpack",
             "Baseline = " + general.baseline + " does not know voxels; choose trilinos_jacobi, trilinos_ml or none.");
     require(!output.aggregates, "Output/Aggregates is for finite elements; pictures of voxels do not show them.");
-    require(!solver.check, "Solver/Check is for finite elements; here every step says what divergence it leaves.");
   }
 } // namespace PatchFEM

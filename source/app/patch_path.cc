@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/linear_solver.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/patch_path.h>
-#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/system_export.h>
 #include <patchfem/app/system_matrix.h>
-#include <patchfem/app/system_solution.h>
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/conjugate_gradients.h>
 
 #include <algorithm>
 #include <cmath>
@@ -82,43 +80,17 @@ namespace PatchFEM
       return NullSpace<Number>(backend, vectors);
     }
 
-    /** Numbers between -1/2 and 1/2 without a pattern, the fractions of multiples of the golden ratio. */
-    template <typename Number>
-    std::vector<Number> known_solution(const std::size_t n)
+    /** The modes of no energy at the nodes of @p batches. */
+    template <int dim>
+    NearNullSpace modes_at_nodes(const ElementBatches &batches, const Physics<dim> &physics)
     {
-      std::vector<Number> result(n);
-      for (std::size_t i = 0; i < n; ++i)
-      {
-        const double multiple = 0.6180339887498949 * static_cast<double>(i + 1);
-        result[i]             = static_cast<Number>(multiple - std::floor(multiple) - 0.5);
-      }
-      return result;
-    }
-
-    std::vector<double> to_double(std::vector<double> values)
-    {
-      return values;
-    }
-
-    std::vector<double> to_double(const std::vector<float> &values)
-    {
-      return {values.begin(), values.end()};
-    }
-
-    HostCSR<double> to_double(HostCSR<double> matrix)
-    {
-      return matrix;
-    }
-
-    HostCSR<double> to_double(HostCSR<float> matrix)
-    {
-      HostCSR<double> result;
-      result.n_rows      = matrix.n_rows;
-      result.n_columns   = matrix.n_columns;
-      result.row_offsets = std::move(matrix.row_offsets);
-      result.columns     = std::move(matrix.columns);
-      result.values      = to_double(matrix.values);
-      return result;
+      const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
+      if (n_modes == n_components)
+        return NearNullSpace::constants(n_components, dim, batches.node_points());
+      require(n_components == dim && n_modes == dim * (dim + 1) / 2,
+              "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
+                  " modes of this equation; choose block_jacobi.");
+      return NearNullSpace::rigid_body_modes(dim, batches.node_points());
     }
 
     PreconditionerForecast::Kind memory_kind(const std::string &preconditioner)
@@ -154,88 +126,45 @@ namespace PatchFEM
                                   const double               load,
                                   PathReport                &report)
   {
-    const auto stage = [&](const std::string &name, const auto &work) {
-      return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
-        work();
-        backend.synchronize();
-      });
-    };
+    SystemMatrix<Number> system_matrix(system, format);
+    Vector<Number>       rhs, x;
 
-    SystemMatrix<Number>                      system_matrix(system, format);
-    Vector<Number>                            rhs, x;
-    std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
-    NullSpace<Number>                         null_space;
-
-    report.seconds.sparsity  = report.seconds.sparsity.value() + stage("matrix", [&] {
+    report.seconds.sparsity  = report.seconds.sparsity.value() + timed(backend, progress, "matrix", [&] {
                                 system_matrix.reinit();
                                 system.assembler().release_sparsity_columns();
                               });
-    report.seconds.assembly  = stage("assembly", [&] { system_matrix.assemble(rhs); });
+    report.seconds.assembly  = timed(backend, progress, "assembly", [&] { system_matrix.assemble(rhs); });
     report.repeated_assembly = timed_repetitions(assembly.n_repetitions, MPI_COMM_SELF, progress, [&] {
       system_matrix.assemble(rhs);
       backend.synchronize();
     });
     system_matrix.release_assembled();
-    const MatrixBase<Number> &matrix = system_matrix.matrix();
+    const MatrixBase<Number> &matrix  = system_matrix.matrix();
+    const ElementBatches     &batches = system.assembler().batches();
     if (physics.has_unit_rhs())
       rhs = Number(1);
     check_rhs<Number>(rhs.l2_norm(), load);
-
+    dof_indices = batches.dof_indices().to_vector();
     if (export_file)
-      export_system(export_file(), to_double(matrix.to_csr_host()), to_double(rhs.copy_to_host()),
-                    system.assembler().batches().dof_indices().to_vector(), discretisation, physics);
+      export_system(export_file(), to_linear_system(matrix, rhs), dof_indices, discretisation, physics);
 
-    report.seconds.preconditioner = stage("preconditioner", [&] {
-      if (!discretisation.free_modes.empty())
-      {
-        null_space =
-            make_null_space<Number>(discretisation, backend, system.assembler().batches().dof_indices().to_vector());
-        null_space.check(matrix);
-        report.null_space = NullSpaceReport{null_space.n_vectors(), project_load(null_space, rhs)};
-      }
-      preconditioner = make_preconditioner<dim, Number>(solver, precision == "mixed", matrix, null_space,
-                                                        system.assembler().batches(), physics, aggregates, report);
-      if (null_space.n_vectors() > 0)
-        projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, null_space);
-    });
-
-    x.reinit(backend, rhs.size());
-    const double     rhs_norm = rhs.l2_norm();
-    IterationControl control;
-    control.tolerance      = solver.tolerance * rhs_norm;
-    control.max_iterations = solver.max_iterations;
-    control.monitor        = [&](const unsigned int step, const double residual) {
-      progress.iteration(step, residual / rhs_norm);
-      return IterationControl::Action::iterate;
-    };
-    ConjugateGradients<Number> cg(iteration_data<Number>(solver));
-    const auto                 solve = [&](Vector<Number> &solution, const Vector<Number> &b, const std::string &of) {
-      const IterationResult result = cg.solve(matrix, solution, b, projected ? *projected : *preconditioner, control);
-      null_space.project(solution);
-      if (!result.success())
-        throw Error(of + result.message(solver.preconditioner) + remedy(result, std::is_same_v<Number, float>));
-      return result;
-    };
-    IterationResult result;
-    report.seconds.solve = stage("solve", [&] { result = solve(x, rhs, ""); });
-    if (solver.check)
-    {
-      Vector<Number> known(backend, known_solution<Number>(rhs.size())), b(backend, rhs.size()), y(backend, rhs.size());
-      null_space.project(known);
-      matrix.vmult(b, known);
-      const double norm         = known.l2_norm();
-      control.tolerance         = solver.tolerance * b.l2_norm();
-      control.monitor           = nullptr;
-      const unsigned int needed = solve(y, b, "Solver/Check, the system with a known solution: ").n_iterations;
-      y.add(Number(-1), known);
-      report.solver_check = SolverCheck{needed, y.l2_norm() / norm};
-    }
-
-    report_solution(result, matrix, x, rhs, report);
-    report.nnz    = matrix.n_nonzero_elements();
-    report.stored = matrix.n_stored_elements();
-    report.format = matrix.format();
-    values        = to_double(x.copy_to_host());
+    LinearSolver<Number> linear_solver(backend, choice, aggregates, progress);
+    linear_solver.solve(
+        matrix, x, rhs,
+        [&] {
+          NullSpace<Number> result;
+          if (!discretisation.free_modes.empty())
+          {
+            result = make_null_space<Number>(discretisation, backend, dof_indices);
+            result.check(matrix);
+          }
+          return result;
+        },
+        [&] { return modes_at_nodes(batches, physics); }, report);
+    if (report.amg && aggregates)
+      for (std::size_t i = 0; i < dof_indices.size(); i += physics.n_components())
+        report.amg->node_dofs.push_back(dof_indices[i]);
+    values = to_double(x);
   }
 
   template <int dim>
@@ -245,8 +174,10 @@ namespace PatchFEM
     using Kind = PreconditionerForecast::Kind;
     PathReport report;
     memory::reset_peak(backend.kind());
-    const Kind kind       = memory_kind(solver.preconditioner);
-    bool       conversion = true; // there is memory for a matrix and what it is made of
+    const SolverParameters &solver     = choice.parameters;
+    const bool              mixed      = choice.precision == "mixed";
+    const Kind              kind       = memory_kind(solver.preconditioner);
+    bool                    conversion = true; // there is memory for a matrix and what it is made of
 
     ElementTables tables;
     SystemFields  fields;
@@ -267,7 +198,7 @@ namespace PatchFEM
       };
       PreconditionerForecast preconditioner;
       preconditioner.kind        = kind;
-      preconditioner.number_size = precision == "mixed" ? sizeof(float) : sizeof(Number);
+      preconditioner.number_size = mixed ? sizeof(float) : sizeof(Number);
       preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
       preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
       preconditioner.many_coarse = solver.aggregation.aggregate_distance == 1;
@@ -290,7 +221,7 @@ namespace PatchFEM
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
-      if (kind == Kind::multigrid && precision == "mixed")
+      if (kind == Kind::multigrid && mixed)
         in_double = forecast_with(conversion || assembly.format != "auto", true).peak();
       batches->reinit(backend, tables,
                       ElementBatches::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
@@ -332,11 +263,6 @@ namespace PatchFEM
     if (report.device_forecast && report.amg && !report.amg->fallback.empty())
       report.device_forecast = in_double;
 
-    dof_indices           = batches->dof_indices().to_vector();
-    report.backend        = backend.name();
-    report.device         = backend.device_name();
-    report.precision      = precision;
-    report.preconditioner = solver.preconditioner;
     if (backend.kind() != BackendKind::host)
       report.device_peak = memory::peak(backend.kind());
     return report;
@@ -346,15 +272,13 @@ namespace PatchFEM
   PathReport
   PatchPath<dim>::run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution)
   {
-    solver                = asked_solver;
-    solver.preconditioner = choose_preconditioner(asked_solver, assembly, asked_precision, physics.n_components(),
-                                                  discretisation.dof_handler->n_dofs());
-    precision             = choose_precision(asked_precision, solver.preconditioner);
-    require(!aggregates || solver.preconditioner == "amg",
-            "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + solver.preconditioner +
-                " here.");
-    const PathReport report =
-        precision == "single" ? run_with<float>(discretisation, physics) : run_with<double>(discretisation, physics);
+    choice                    = choose_solver(asked_solver, assembly, asked_precision, physics.n_components(),
+                                              discretisation.dof_handler->n_dofs());
+    const std::string &chosen = choice.parameters.preconditioner;
+    require(!aggregates || chosen == "amg",
+            "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + chosen + " here.");
+    const PathReport report = choice.precision == "single" ? run_with<float>(discretisation, physics)
+                                                           : run_with<double>(discretisation, physics);
 
     // Ours is [node][component] along the curve; deal.II's index of each unknown is in the table.
     solution.reinit(discretisation.dof_handler->n_dofs());

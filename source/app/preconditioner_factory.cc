@@ -14,19 +14,6 @@ namespace PatchFEM
 {
   namespace
   {
-    /** The modes of no energy at the nodes of @p batches. */
-    template <int dim>
-    NearNullSpace modes_at_nodes(const ElementBatches &batches, const Physics<dim> &physics)
-    {
-      const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
-      if (n_modes == n_components)
-        return NearNullSpace::constants(n_components, dim, batches.node_points());
-      require(n_components == dim && n_modes == dim * (dim + 1) / 2,
-              "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
-                  " modes of this equation; choose block_jacobi.");
-      return NearNullSpace::rigid_body_modes(dim, batches.node_points());
-    }
-
     /** Where each node of the mesh is on every level: level by level, an aggregate is a node of the next. */
     std::vector<AMGReport::Groups> groups_of_nodes(const MISAggregation &aggregation)
     {
@@ -116,30 +103,29 @@ namespace PatchFEM
     return preconditioner != "none";
   }
 
-  std::string choose_preconditioner(const SolverParameters   &solver,
-                                    const AssemblyParameters &assembly,
-                                    const std::string        &precision,
-                                    const unsigned int        n_components,
-                                    const std::uint64_t       n_unknowns)
+  SolverChoice choose_solver(const SolverParameters   &solver,
+                             const AssemblyParameters &assembly,
+                             const std::string        &precision,
+                             const unsigned int        n_components,
+                             const std::uint64_t       n_unknowns)
   {
     constexpr std::uint64_t worth_levels = 100;
     using Kind                           = MatrixFormat::Kind;
-    if (solver.preconditioner != "auto")
-      return solver.preconditioner;
-    if (assembly.format != "auto")
+    SolverChoice result{solver, precision};
+    std::string &name = result.parameters.preconditioner;
+    if (name == "auto")
     {
-      const Kind kind   = assembly.matrix_format().kind;
+      const Kind kind   = assembly.format == "auto" ? Kind::csr : assembly.matrix_format().kind;
       const bool copied = kind != Kind::coordinate && kind != Kind::hybrid;
       const bool rows   = copied && kind != Kind::symmetric;
       if (!rows || (n_components > 1 && (kind == Kind::sliced_scalar || kind == Kind::mdia)))
-        return precision != "mixed" || copied ? "least_squares" : "jacobi";
+        name = precision != "mixed" || copied ? "least_squares" : "jacobi";
+      else
+        name = n_unknowns < worth_levels ? "block_jacobi" : "amg";
     }
-    return n_unknowns < worth_levels ? "block_jacobi" : "amg";
-  }
-
-  std::string choose_precision(const std::string &precision, const std::string &preconditioner)
-  {
-    return precision != "auto" ? precision : preconditioner == "amg" ? "mixed" : "double";
+    if (precision == "auto")
+      result.precision = name == "amg" ? "mixed" : "double";
+    return result;
   }
 
   Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision)
@@ -213,36 +199,6 @@ namespace PatchFEM
     return std::make_unique<PreconditionIdentity<Number>>();
   }
 
-  template <int dim, typename Number>
-  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
-                                                                const bool                mixed,
-                                                                const MatrixBase<Number> &matrix,
-                                                                const NullSpace<Number>  &null_space,
-                                                                const ElementBatches     &batches,
-                                                                const Physics<dim>       &physics,
-                                                                const bool                keep_aggregates,
-                                                                PathReport               &report)
-  {
-    auto result = make_preconditioner<Number>(
-        solver, mixed, matrix, null_space, [&] { return modes_at_nodes(batches, physics); }, keep_aggregates, report);
-    if (report.amg && keep_aggregates)
-    {
-      const std::vector<unsigned int> dofs = batches.dof_indices().to_vector();
-      for (std::size_t i = 0; i < dofs.size(); i += physics.n_components())
-        report.amg->node_dofs.push_back(dofs[i]);
-    }
-    return result;
-  }
-
-#define PATCHFEM_INSTANTIATE(dim, Number)                                                                            \
-  template std::unique_ptr<PreconditionBase<Number>> make_preconditioner(                                            \
-      const SolverParameters &, bool, const MatrixBase<Number> &, const NullSpace<Number> &, const ElementBatches &, \
-      const Physics<dim> &, bool, PathReport &)
-  PATCHFEM_INSTANTIATE(2, double);
-  PATCHFEM_INSTANTIATE(3, double);
-  PATCHFEM_INSTANTIATE(2, float);
-  PATCHFEM_INSTANTIATE(3, float);
-#undef PATCHFEM_INSTANTIATE
 #define PATCHFEM_INSTANTIATE(Number)                                                         \
   template std::unique_ptr<PreconditionBase<Number>> make_preconditioner(                    \
       const SolverParameters &, bool, const MatrixBase<Number> &, const NullSpace<Number> &, \

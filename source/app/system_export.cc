@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/system_export.h>
-#include <patchfem/lac/matrix_io.h>
 
 namespace PatchFEM
 {
   template <int dim>
   void export_system(const std::string               &file_name,
-                     HostCSR<double>                  matrix,
-                     std::vector<double>              rhs,
+                     LinearSystem                     system,
                      const std::vector<unsigned int> &dof_indices,
                      const Discretisation<dim>       &discretisation,
                      const Physics<dim>              &physics)
   {
-    LinearSystem system;
-    system.matrix      = std::move(matrix);
-    system.rhs         = std::move(rhs);
     system.block_size  = physics.n_components();
     system.n_near_null = physics.mode_names().size();
 
@@ -30,14 +25,12 @@ namespace PatchFEM
   }
 
   template void export_system(const std::string &,
-                              HostCSR<double>,
-                              std::vector<double>,
+                              LinearSystem,
                               const std::vector<unsigned int> &,
                               const Discretisation<2> &,
                               const Physics<2> &);
   template void export_system(const std::string &,
-                              HostCSR<double>,
-                              std::vector<double>,
+                              LinearSystem,
                               const std::vector<unsigned int> &,
                               const Discretisation<3> &,
                               const Physics<3> &);

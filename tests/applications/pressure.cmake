@@ -74,6 +74,10 @@ patchfem_run_case(pressure.memory.errors pressure_poisson ${pressure}/closed_box
 patchfem_run_case(pressure.image_and_formula pressure_poisson ${pressure}/pores.prm CHECKS max_divergence=2e-8
                   SET "Backend=host" "Domain/Fluid=z < 0.3+0.1*t" "Domain/Solid=x < 0.1" "Time/Steps=3" "Solver/Preconditioner=jacobi")
 
+# A second system, whose solution is known, on memory that was forecast, and of a singular matrix.
+patchfem_run_case(pressure.check pressure_poisson ${pressure}/pores.prm CHECKS max_divergence=2e-8 null_space=1 solver_error=1e-6
+                  SET "Backend=emulated_device" "Solver/Check=true")
+
 # Bad input
 function(patchfem_bad_pressure name file error)
   patchfem_run_case(bad.pressure_${name} pressure_poisson ${pressure}/${file}.prm ERROR ${error} SET ${ARGN})

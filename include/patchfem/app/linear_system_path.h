@@ -161,6 +161,16 @@ namespace PatchFEM
     return MPI_Wtime() - start;
   }
 
+  /** The same of one process, which goes on when @p backend has finished. */
+  template <typename Function>
+  double timed(const Backend &backend, Progress &progress, const std::string &name, const Function &stage)
+  {
+    return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
+      stage();
+      backend.synchronize();
+    });
+  }
+
   /** The median time of @p n calls of @p assemble; empty for none. */
   template <typename Function>
   std::optional<double>

@@ -3,6 +3,7 @@
 #define patchfem_app_patch_path_h
 
 #include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/system_assembler.h>
 #include <patchfem/lac/format_model.h>
 
@@ -58,8 +59,7 @@ namespace PatchFEM
     const bool               aggregates;
     Progress                &progress;
 
-    std::string               precision;   ///< of the system that is solved, without auto
-    SolverParameters          solver;      ///< the same
+    SolverChoice              choice;      ///< of the system that is solved
     std::vector<double>       values;      ///< the solution in the numbering of the back end
     std::vector<unsigned int> dof_indices; ///< deal.II's index of each of them
   };

@@ -3,8 +3,6 @@
 #define patchfem_app_preconditioner_factory_h
 
 #include <patchfem/app/linear_system_path.h>
-#include <patchfem/app/physics.h>
-#include <patchfem/assembly/element_batches.h>
 #include <patchfem/lac/near_null_space.h>
 #include <patchfem/lac/null_space.h>
 #include <patchfem/lac/precondition_base.h>
@@ -24,22 +22,28 @@ namespace PatchFEM
    */
   Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision);
 
+  /** What a parameter file asks for, without `auto`. */
+  struct SolverChoice
+  {
+    SolverParameters parameters;
+    std::string      precision; ///< double, single or mixed
+  };
+
   /**
    * What Solver/Preconditioner stands for if it is `auto`, for @p n_unknowns with @p n_components at a node:
    *  - block_jacobi below 100 unknowns, whose steps cost less than levels do;
    *  - amg, whose steps hardly depend on the mesh and on the shape of a body, if the format of the matrix keeps the rows of
    *    nodes, which coordinates, hybrid, symmetric, and scalar entries of vector problems do not;
    *  - least_squares else, or jacobi for formats of which there is no copy in single precision when @p precision asks for
-   *    one.
+   *    one;
+   *
+   * and what @p precision does if it is: mixed with amg, else double.
    */
-  std::string choose_preconditioner(const SolverParameters   &solver,
-                                    const AssemblyParameters &assembly,
-                                    const std::string        &precision,
-                                    unsigned int              n_components,
-                                    std::uint64_t             n_unknowns);
-
-  /** What Precision stands for if it is `auto`: mixed with amg, else double. */
-  std::string choose_precision(const std::string &precision, const std::string &preconditioner);
+  SolverChoice choose_solver(const SolverParameters   &solver,
+                             const AssemblyParameters &assembly,
+                             const std::string        &precision,
+                             unsigned int              n_components,
+                             std::uint64_t             n_unknowns);
 
   /**
    * The preconditioner that @p solver names, ready to be applied. @p mixed: with values in single precision, for a matrix in
@@ -54,17 +58,6 @@ namespace PatchFEM
                                                                 const std::function<NearNullSpace()> &near_null_space,
                                                                 bool                                  keep_aggregates,
                                                                 PathReport                           &report);
-
-  /** The same for the modes of @p physics at the nodes of @p batches. */
-  template <int dim, typename Number>
-  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters   &solver,
-                                                                bool                      mixed,
-                                                                const MatrixBase<Number> &matrix,
-                                                                const NullSpace<Number>  &null_space,
-                                                                const ElementBatches     &batches,
-                                                                const Physics<dim>       &physics,
-                                                                bool                      keep_aggregates,
-                                                                PathReport               &report);
 } // namespace PatchFEM
 
 #endif

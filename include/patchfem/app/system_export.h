@@ -3,20 +3,18 @@
 #define patchfem_app_system_export_h
 
 #include <patchfem/app/linear_system_path.h>
-#include <patchfem/lac/host_csr.h>
+#include <patchfem/lac/matrix_io.h>
 
 namespace PatchFEM
 {
   /**
-   * Writes a system with the near-null space of the physics for other solvers, see write_linear_system(). One process.
+   * Writes @p system with the near-null space of the physics for other solvers, see write_linear_system(). One process.
    *
-   * @param rhs [unknown of the matrix]
    * @param dof_indices deal.II's index of each unknown of the matrix.
    */
   template <int dim>
   void export_system(const std::string               &file_name,
-                     HostCSR<double>                  matrix,
-                     std::vector<double>              rhs,
+                     LinearSystem                     system,
                      const std::vector<unsigned int> &dof_indices,
                      const Discretisation<dim>       &discretisation,
                      const Physics<dim>              &physics);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/linear_solver.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/lac/backward_error.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    template <typename Number>
+    typename ConjugateGradients<Number>::AdditionalData iteration_data(const SolverParameters &solver)
+    {
+      typename ConjugateGradients<Number>::AdditionalData data;
+      data.residual_interval = solver.residual_interval;
+      data.update            = solver.update_on_a_stream ? SolutionUpdate::streams : SolutionUpdate::fused;
+      return data;
+    }
+
+    /** b = P b; one that is rounding beside what was removed becomes 0. Returns |b - P b| / |b|. */
+    template <typename Number>
+    double project_load(const NullSpace<Number> &null_space, Vector<Number> &b)
+    {
+      Vector<Number> removed(b.backend());
+      removed.copy_from(b);
+      null_space.project(b);
+      const double before = removed.l2_norm();
+      removed.add(Number(-1), b);
+      if (b.l2_norm() <= 100. * std::numeric_limits<Number>::epsilon() * before)
+        b = Number(0);
+      return before > 0. ? removed.l2_norm() / before : 0.;
+    }
+
+    /** What a user may do about a solve that failed, in @p single precision. */
+    std::string remedy(const IterationResult &result, const bool single)
+    {
+      using Status = IterationResult::Status;
+      if (single)
+        return " This may be out of reach of single precision: choose Precision = double, or raise Solver/Tolerance.";
+      if (result.status == Status::max_iterations)
+        return " Raise Solver/Maximum iterations or choose another preconditioner.";
+      return result.status == Status::stagnated ? " Choose another preconditioner, or raise Solver/Tolerance." : "";
+    }
+
+    /** Numbers between -1/2 and 1/2 without a pattern, the fractions of multiples of the golden ratio. */
+    template <typename Number>
+    std::vector<Number> known_solution(const std::size_t n)
+    {
+      std::vector<Number> result(n);
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        const double multiple = 0.6180339887498949 * static_cast<double>(i + 1);
+        result[i]             = static_cast<Number>(multiple - std::floor(multiple) - 0.5);
+      }
+      return result;
+    }
+
+    std::vector<double> widened(std::vector<double> values)
+    {
+      return values;
+    }
+
+    std::vector<double> widened(const std::vector<float> &values)
+    {
+      return {values.begin(), values.end()};
+    }
+  } // namespace
+
+  template <typename Number>
+  LinearSolver<Number>::LinearSolver(const Backend      &backend,
+                                     const SolverChoice &choice,
+                                     const bool          keep_aggregates,
+                                     Progress           &progress)
+      : backend(backend), choice(choice), keep_aggregates(keep_aggregates), progress(progress),
+        cg(iteration_data<Number>(choice.parameters))
+  {}
+
+  template <typename Number>
+  IterationResult LinearSolver<Number>::iterate(const MatrixBase<Number>       &A,
+                                                Vector<Number>                 &x,
+                                                const Vector<Number>           &b,
+                                                const PreconditionBase<Number> &preconditioner,
+                                                const bool                      show,
+                                                const std::string              &of)
+  {
+    const double     norm = b.l2_norm();
+    IterationControl control;
+    control.tolerance      = choice.parameters.tolerance * norm;
+    control.max_iterations = choice.parameters.max_iterations;
+    if (show)
+      control.monitor = [&](const unsigned int step, const double residual) {
+        progress.iteration(step, residual / norm);
+        return IterationControl::Action::iterate;
+      };
+    const IterationResult result = cg.solve(A, x, b, preconditioner, control);
+    kernel.project(x);
+    if (!result.success())
+      throw Error(of + result.message(choice.parameters.preconditioner) +
+                  remedy(result, std::is_same_v<Number, float>));
+    return result;
+  }
+
+  template <typename Number>
+  SolverCheck LinearSolver<Number>::check(const MatrixBase<Number> &A, const PreconditionBase<Number> &preconditioner)
+  {
+    const std::size_t n = A.n_rows();
+    Vector<Number>    known(backend, known_solution<Number>(n)), b(backend, n), y(backend, n);
+    kernel.project(known);
+    A.vmult(b, known);
+    const double       norm = known.l2_norm();
+    const unsigned int n_iterations =
+        iterate(A, y, b, preconditioner, false, "Solver/Check, the system with a known solution: ").n_iterations;
+    y.add(Number(-1), known);
+    return {n_iterations, y.l2_norm() / norm};
+  }
+
+  template <typename Number>
+  void LinearSolver<Number>::solve(const MatrixBase<Number>                 &A,
+                                   Vector<Number>                           &x,
+                                   Vector<Number>                           &b,
+                                   const std::function<NullSpace<Number>()> &make_null_space,
+                                   const std::function<NearNullSpace()>     &make_near_null_space,
+                                   PathReport                               &report)
+  {
+    report.backend        = backend.name();
+    report.device         = backend.device_name();
+    report.precision      = choice.precision;
+    report.preconditioner = choice.parameters.preconditioner;
+    report.nnz            = A.n_nonzero_elements();
+    report.stored         = A.n_stored_elements();
+    report.format         = A.format();
+
+    kernel = NullSpace<Number>(); // before there are two
+    std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
+    report.seconds.preconditioner           = timed(backend, progress, "preconditioner", [&] {
+      kernel = make_null_space();
+      if (kernel.n_vectors() > 0)
+        report.null_space = NullSpaceReport{kernel.n_vectors(), project_load(kernel, b)};
+      preconditioner = make_preconditioner<Number>(choice.parameters, choice.precision == "mixed", A, kernel,
+                                                   make_near_null_space, keep_aggregates, report);
+      if (kernel.n_vectors() > 0)
+        projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, kernel);
+    });
+    const PreconditionBase<Number> &applied = projected ? *projected : *preconditioner;
+
+    // No guess is nearer to the solution of a system without a load.
+    const double norm = b.l2_norm();
+    if (norm == 0. || x.size() == 0)
+      x.reinit(backend, b.size());
+    IterationResult result;
+    report.seconds.solve = timed(backend, progress, "solve", [&] { result = iterate(A, x, b, applied, true, ""); });
+    if (choice.parameters.check)
+      report.solver_check = check(A, applied);
+
+    Vector<Number> residual(backend, b.size());
+    A.residual(residual, x, b);
+    report.relative_residual = norm > 0. ? residual.l2_norm() / norm : residual.l2_norm();
+    report.n_iterations      = result.n_iterations;
+    report.solution_update   = to_string(result.update);
+    if (result.status == IterationResult::Status::rounding)
+    {
+      report.stopped_at_rounding = true;
+      const double norm_of_A_x   = result.rounding_limit / (4. * std::numeric_limits<double>::epsilon());
+      report.backward_error =
+          BackwardError{result.residual / (norm_of_A_x + norm), componentwise_backward_error(A, x, b)};
+    }
+  }
+
+  template <typename Number>
+  std::vector<double> to_double(const Vector<Number> &x)
+  {
+    return widened(x.copy_to_host());
+  }
+
+  template <typename Number>
+  LinearSystem to_linear_system(const MatrixBase<Number> &A, const Vector<Number> &b)
+  {
+    HostCSR<Number> matrix = A.to_csr_host();
+    LinearSystem    result;
+    result.matrix = {matrix.n_rows, matrix.n_columns, std::move(matrix.row_offsets), std::move(matrix.columns),
+                     widened(std::move(matrix.values))};
+    result.rhs    = to_double(b);
+    return result;
+  }
+
+#define PATCHFEM_INSTANTIATE(Number)                              \
+  template class LinearSolver<Number>;                            \
+  template std::vector<double> to_double(const Vector<Number> &); \
+  template LinearSystem        to_linear_system(const MatrixBase<Number> &, const Vector<Number> &)
+  PATCHFEM_INSTANTIATE(double);
+  PATCHFEM_INSTANTIATE(float);
+#undef PATCHFEM_INSTANTIATE
+} // namespace PatchFEM
