@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "voxel_fields.h"
 
+#include <patchfem/app/input_file.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/base/voxel_image.h>
 
 #include <deal.II/base/parallel.h>
 #include <deal.II/base/utilities.h>
+
+#include <boost/iostreams/device/array.hpp>
+#include <boost/iostreams/stream.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -69,7 +73,11 @@ namespace PatchFEM
     }
     else
     {
-      VoxelImage image = read_voxel_image((std::filesystem::path(directory) / parameters.image).string());
+      namespace io                         = boost::iostreams;
+      const std::string            name    = (std::filesystem::path(directory) / parameters.image).string();
+      const std::string            content = read_input_file(name, "The image " + printable(name, 400));
+      io::stream<io::array_source> in(content.data(), content.size());
+      VoxelImage                   image = read_voxel_image(in, name);
       require(dim == 3 || image.n[2] == 1,
               "The image " + printable(parameters.image, 400) + " has several layers of cells; choose Dimension = 3.");
       box.n = image.n;

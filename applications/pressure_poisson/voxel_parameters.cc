@@ -37,8 +37,8 @@ namespace PatchFEM
         "says.");
     prm.declare_entry(
         "Image", "", Patterns::Anything(),
-        "A VTK legacy file (STRUCTURED_POINTS, one array of scalars) with the cells' labels, 0 for solid, 1 "
-        "for fluid and 2 for air, relative to the folder of the parameter file.");
+        "A VTK legacy file (STRUCTURED_POINTS, one array of scalars; compressed, if its name ends in .gz) with the "
+        "cells' labels, 0 for solid, 1 for fluid and 2 for air, relative to the folder of the parameter file.");
     prm.declare_entry(
         "Fluid", "", Patterns::Anything(),
         "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. With an "

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
+#include <patchfem/app/input_file.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -59,18 +58,9 @@ namespace PatchFEM
     return names[static_cast<int>(shape)];
   }
 
-  MeshScanner::MeshScanner(const std::string &file_name) : name(file_name)
+  MeshScanner::MeshScanner(const std::string &file_name)
+      : name(file_name), text(read_input_file(file_name, "The mesh file " + quote_file(file_name)))
   {
-    std::ifstream file(file_name, std::ios::binary);
-    if (!file)
-      throw Error("The mesh file " + quote_file(file_name) +
-                  " cannot be opened; check its name, which is relative to the "
-                  "folder of the parameter file.");
-    std::ostringstream content;
-    content << file.rdbuf();
-    if (file.fail() || file.bad() || content.str().empty())
-      throw Error("The mesh file " + quote_file(file_name) + " is empty or not a file.");
-    text = content.str();
     // A byte order mark says that the text is what it is taken for.
     if (text.compare(0, 3, "\xef\xbb\xbf") == 0)
       position = 3;

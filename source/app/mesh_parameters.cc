@@ -58,8 +58,10 @@ namespace PatchFEM
                       "exactly one of Generator and File is to be set.");
     prm.declare_entry("Generator arguments", "", Patterns::Anything(),
                       "Its arguments after the triangulation, all of them, separated by colons: 0 : 1 : false.");
-    prm.declare_entry("File", "", Patterns::Anything(),
-                      "A mesh file (.msh, .vtk, .ucd, .inp), relative to the folder of the parameter file.");
+    prm.declare_entry(
+        "File", "", Patterns::Anything(),
+        "A mesh file (.msh, .vtk, .ucd, .inp, or one of these with .gz behind it), relative to the folder of "
+        "the parameter file.");
     prm.declare_entry("Coarse refinements", "0", Patterns::Integer(0, 20),
                       "Refinements that give the coarse mesh: new vertices lie on the domain's manifolds.");
     prm.declare_entry("Simplices", "none", Patterns::Selection("none|kuhn|dealii"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
+#include <patchfem/app/input_file.h>
 #include <patchfem/app/mesh_reader.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -100,13 +101,14 @@ namespace PatchFEM
 
   MeshLists read_mesh(const std::string &file_name, const unsigned int dim)
   {
-    const std::size_t dot    = file_name.find_last_of("./");
-    std::string       suffix = dot == std::string::npos || file_name[dot] != '.' ? "" : file_name.substr(dot);
+    const std::string name   = is_compressed(file_name) ? file_name.substr(0, file_name.size() - 3) : file_name;
+    const std::size_t dot    = name.find_last_of("./");
+    std::string       suffix = dot == std::string::npos || name[dot] != '.' ? "" : name.substr(dot);
     std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](const unsigned char c) { return std::tolower(c); });
     if (suffix != ".msh" && suffix != ".vtk" && suffix != ".ucd" && suffix != ".inp")
       throw Error("The mesh file " + quote_file(file_name) +
                   " is of no known format; convert it to .msh (Gmsh 2.2 or 4.1), .vtk, .ucd or .inp, for example with "
-                  "gmsh or meshio.");
+                  "gmsh or meshio; each may be compressed, with .gz behind its name.");
 
     MeshScanner   scanner(file_name);
     MeshCollector mesh(scanner, dim);

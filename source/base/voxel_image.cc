@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -29,11 +28,10 @@ namespace PatchFEM
     class Reader
     {
     public:
-      explicit Reader(const std::string &file_name) : name(file_name), file(file_name, std::ios::binary) {}
+      Reader(std::istream &in, const std::string &name) : file(in), name(name) {}
 
       VoxelImage read()
       {
-        check(file.good(), "cannot be opened");
         std::string line;
         std::getline(file, line);
         check(line.rfind("# vtk DataFile", 0) == 0, "does not start with '# vtk DataFile' as VTK's legacy files do");
@@ -126,8 +124,8 @@ namespace PatchFEM
       }
 
     private:
+      std::istream     &file;
       const std::string name;
-      std::ifstream     file;
 
       [[noreturn]] void fail(const std::string &what) const
       {
@@ -173,7 +171,6 @@ namespace PatchFEM
         file.seekg(0, std::ios::end);
         const std::streamoff end = file.tellg();
         file.seekg(here);
-        check(file.good() && here >= 0, "is not a file with an end");
         return end - here;
       }
 
@@ -205,8 +202,8 @@ namespace PatchFEM
     };
   } // namespace
 
-  VoxelImage read_voxel_image(const std::string &file_name)
+  VoxelImage read_voxel_image(std::istream &in, const std::string &name)
   {
-    return Reader(file_name).read();
+    return Reader(in, name).read();
   }
 } // namespace PatchFEM

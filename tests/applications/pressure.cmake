@@ -78,6 +78,11 @@ patchfem_run_case(pressure.image_and_formula pressure_poisson ${pressure}/pores.
 patchfem_run_case(pressure.check pressure_poisson ${pressure}/pores.prm CHECKS max_divergence=2e-8 null_space=1 solver_error=1e-6
                   SET "Backend=emulated_device" "Solver/Check=true")
 
+# A compressed image, and one that is not whole.
+file(ARCHIVE_CREATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/pores.vtk.gz PATHS ${parameter_files}/meshes/pores.vtk FORMAT raw COMPRESSION GZip)
+patchfem_run_case(pressure.compressed_image pressure_poisson ${pressure}/pores.prm CHECKS max_divergence=2e-8 null_space=1 max_iterations=19
+                  SET "Domain/Image=${CMAKE_CURRENT_BINARY_DIR}/pores.vtk.gz")
+
 # Bad input
 function(patchfem_bad_pressure name file error)
   patchfem_run_case(bad.pressure_${name} pressure_poisson ${pressure}/${file}.prm ERROR ${error} SET ${ARGN})
@@ -102,6 +107,8 @@ patchfem_bad_pressure(image_and_cells pores "leave Cells, Cell size and Lower co
 patchfem_bad_pressure(image_and_cell_size pores "leave Cells, Cell size and Lower corner empty" "Domain/Cell size=0.5")
 patchfem_bad_pressure(image_and_corner pores "leave Cells, Cell size and Lower corner empty" "Domain/Lower corner=0, 0, 1")
 patchfem_bad_pressure(no_image pores "nowhere.vtk cannot be opened" "Domain/Image=nowhere.vtk")
+configure_file(${parameter_files}/meshes/pores.vtk ${CMAKE_CURRENT_BINARY_DIR}/plain.vtk.gz COPYONLY)
+patchfem_bad_pressure(no_gzip pores "The image .*plain.vtk.gz is no gzip file, or not a whole one" "Domain/Image=${CMAKE_CURRENT_BINARY_DIR}/plain.vtk.gz")
 patchfem_bad_pressure(no_vtk pores "does not start with" "Domain/Image=../meshes/bridge.msh")
 patchfem_bad_pressure(trilinos closed_box "Backend = trilinos does not know voxels" "Backend=trilinos")
 patchfem_bad_pressure(petsc closed_box "petsc_boomeramg does not know voxels" "Baseline=petsc_boomeramg")

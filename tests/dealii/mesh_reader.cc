@@ -7,6 +7,9 @@
 #include <deal.II/grid/grid_generator.h>
 #include <deal.II/grid/grid_out.h>
 
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_stream.hpp>
+
 #include <sstream>
 
 namespace
@@ -77,6 +80,18 @@ namespace
     return out.str();
   }
 
+  std::string compressed(const std::string &content)
+  {
+    namespace io = boost::iostreams;
+    std::ostringstream    out;
+    io::filtering_ostream filter;
+    filter.push(io::gzip_compressor());
+    filter.push(out);
+    filter << content;
+    filter.reset();
+    return out.str();
+  }
+
   template <int dim>
   void expect_round_trip(const Format format, const bool simplices)
   {
@@ -93,13 +108,16 @@ namespace
     else
       grid_out.write_ucd(written, content);
     const std::string   suffix = format == Format::msh ? ".msh" : format == Format::vtk ? ".vtk" : ".inp";
-    const TemporaryFile file(suffix, format == Format::msh ? gmsh_2(content.str()) : content.str());
-
-    Triangulation<dim> read;
-    make_triangulation(read, from_file(file.name));
-    EXPECT_EQ(ids_of(read).materials, ids_of(written).materials);
-    EXPECT_EQ(ids_of(read).boundaries, ids_of(written).boundaries);
-    EXPECT_NEAR(measure(read), std::pow(3., dim), 1e-12);
+    const std::string   text   = format == Format::msh ? gmsh_2(content.str()) : content.str();
+    const TemporaryFile plain(suffix, text), packed(suffix + ".gz", compressed(text));
+    for (const TemporaryFile *file : {&plain, &packed})
+    {
+      Triangulation<dim> read;
+      make_triangulation(read, from_file(file->name));
+      EXPECT_EQ(ids_of(read).materials, ids_of(written).materials);
+      EXPECT_EQ(ids_of(read).boundaries, ids_of(written).boundaries);
+      EXPECT_NEAR(measure(read), std::pow(3., dim), 1e-12);
+    }
   }
 
   const std::string triangles_2 = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
@@ -375,4 +393,25 @@ TEST(MeshReader, what_cannot_be_read_is_refused_with_file_and_line)
     expect_error([&] { read_mesh(file.name, cases[i].dim); }, parts);
   }
   expect_error([] { read_mesh("missing.msh", 2); }, {"missing.msh", "cannot be opened"});
+}
+
+TEST(MeshReader, compressed_files_are_whole_or_refused)
+{
+  const std::string whole = compressed(triangles_ucd), refusal = "is no gzip file, or not a whole one";
+  const auto        read = [](const std::string &content) {
+    const TemporaryFile file(".ucd.GZ", content);
+    return read_mesh(file.name, 2).vertices.size();
+  };
+  EXPECT_EQ(read(whole), 4U);
+  for (std::size_t n = 1; n < whole.size(); ++n)
+    expect_error([&] { read(whole.substr(0, n)); }, {refusal});
+  for (const std::size_t damaged : {std::size_t(0), whole.size() / 2, whole.size() - 6})
+  {
+    std::string content = whole;
+    content[damaged] ^= 1;
+    expect_error([&] { read(content); }, {refusal});
+  }
+  expect_error([&] { read(triangles_ucd); }, {refusal, "take .gz from the name"});
+  expect_error([&] { read(""); }, {"is empty or not a file"});
+  expect_error([&] { read(compressed("")); }, {"is empty"});
 }

@@ -10,7 +10,7 @@ namespace PatchFEM
 {
   /**
    * Reads a mesh of linear triangles, quadrilaterals, tetrahedra or hexahedra, one kind per file, whose cells have
-   * dimension @p dim. The suffix decides about the format, text in each case:
+   * dimension @p dim. The suffix decides about the format, text in each case, which may be compressed, with `.gz` behind it:
    * - `.msh`: Gmsh 2.2 and 4.1. The first physical group of a cell is its material id, that of a face its boundary id.
    * - `.vtk`: legacy VTK, unstructured grid, to version 5.1. Cell data `MaterialID`, as dealii::GridOut writes
    *   it, holds material ids of cells and boundary ids of faces; other data are passed over.

@@ -3,6 +3,7 @@
 #define patchfem_base_voxel_image_h
 
 #include <array>
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,11 @@ namespace PatchFEM
   };
 
   /**
-   * Reads a VTK legacy file with a DATASET STRUCTURED_POINTS of equal spacing, ASCII or BINARY, whose one array of scalars
+   * Reads from @p in, which can be searched, a VTK legacy file with a DATASET STRUCTURED_POINTS of equal spacing, ASCII or BINARY, whose one array of scalars
    * has the labels. CELL_DATA belongs to the cells between the points of DIMENSIONS, and POINT_DATA to cells around them.
-   * Throws Error that names the file and what is wrong with it.
+   * Throws Error that names the file, @p name, and what is wrong with it.
    */
-  VoxelImage read_voxel_image(const std::string &file_name);
+  VoxelImage read_voxel_image(std::istream &in, const std::string &name);
 } // namespace PatchFEM
 
 #endif
