@@ -28,16 +28,22 @@ namespace PatchFEM
     const std::size_t n_columns = 2 * static_cast<std::size_t>(parameters.general.dimension);
     std::size_t       row       = 8 + 4 * n_columns + number + 1 + 9 * number;
 
-    const std::string &name    = choice.parameters.preconditioner;
-    const std::size_t  entries = n_columns + 1;
-    if (name == "jacobi" || name == "block_jacobi")
+    const std::size_t entries = n_columns + 1;
+    switch (preconditioner_row(choice.parameters.preconditioner).memory)
+    {
+    case PreconditionerForecast::Kind::diagonal:
       row += number;
-    else if (name == "neumann" || name == "least_squares" || name == "chebyshev")
+      break;
+    case PreconditionerForecast::Kind::polynomial:
       row += 6 * number + (inner < number ? inner : 0);
-    else if (name == "ssor" || name == "incomplete_cholesky") // made of a copy in slices
+      break;
+    case PreconditionerForecast::Kind::ssor:
+    case PreconditionerForecast::Kind::cholesky: // made of a copy in slices
       row += entries * (number + 4) + 2 * entries * (inner + 4) + 64;
-    else if (name == "amg")
+      break;
+    case PreconditionerForecast::Kind::multigrid:
       row += 210 + 30 * inner;
+    }
     if (parameters.solver.project_null_space) // one closed part: its constant, what finds it, and a projected vector
       row += 28;
     if (parameters.solver.check) // the known solution, its right-hand side, and what is found

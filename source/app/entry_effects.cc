@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/entry_effects.h>
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/problem.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -91,26 +92,42 @@ namespace PatchFEM
   std::vector<EntryCondition>
   solver_conditions(const SolverParameters &solver, const bool own_back_end, const bool pictures)
   {
-    const std::string &chosen  = solver.preconditioner;
-    const bool         is_auto = chosen == "auto" && own_back_end; // amg, block_jacobi or least_squares
-    const bool polynomial      = is_auto || chosen == "neumann" || chosen == "least_squares" || chosen == "chebyshev";
-    const bool chebyshev       = solver.amg.smoother == AMGSmoother::chebyshev,
-               patches         = solver.amg.smoother == AMGSmoother::patch;
-    const std::string asked = "Solver/Preconditioner = ", given = ", not " + chosen, amg = "Solver/AMG/";
-    return {{{"Solver/Residual interval", "Solver/Solution update", "Solver/Check"}, own_back_end, own_back_ends},
-            {{"Solver/Polynomial/"}, polynomial, asked + "neumann, least_squares or chebyshev" + given},
-            {{"Solver/SSOR/"}, chosen == "ssor", asked + "ssor" + given},
-            {{"Solver/Incomplete Cholesky/"}, chosen == "incomplete_cholesky", asked + "incomplete_cholesky" + given},
-            {{"Solver/Incomplete Cholesky/Sweeps"},
-             solver.incomplete_cholesky.n_sweeps > 0,
-             "Solver/Incomplete Cholesky/Solution = sweeps, not exact"},
-            {{amg}, is_auto || chosen == "amg", asked + "amg" + given},
-            {{amg + "Inner sweeps", amg + "Patch storage"}, patches, amg + "Smoother = patch"},
-            {{amg + "Patch distance", amg + "Patch bytes"},
-             patches || pictures,
-             amg + "Smoother = patch or Output/Aggregates = true"},
-            {{amg + "Stretched sweeps", amg + "Stretched range"}, chebyshev, amg + "Smoother = chebyshev"},
-            {{amg + "Smoothing range"}, chebyshev || patches, amg + "Smoother = chebyshev or patch"}};
+    const std::string          &chosen  = solver.preconditioner;
+    const bool                  is_auto = chosen == "auto" && own_back_end;
+    const std::string           amg     = "Solver/AMG/";
+    std::vector<EntryCondition> result{
+        {{"Solver/Residual interval", "Solver/Solution update", "Solver/Check"}, own_back_end, own_back_ends}};
+    for (const PreconditionerRow &row : preconditioners())
+      if (!row.section.empty())
+      {
+        const auto in_section = [&](const PreconditionerRow &other) { return other.section == row.section; };
+        const auto has_effect = [&](const PreconditionerRow &other) {
+          return in_section(other) && (other.name == chosen || (is_auto && other.is(PreconditionerRow::automatic)));
+        };
+        result.push_back(
+            {{"Solver/" + row.section + "/"},
+             std::any_of(preconditioners().begin(), preconditioners().end(), has_effect),
+             "Solver/Preconditioner = " + names_of_preconditioners(in_section, ", ", " or ") + ", not " + chosen});
+      }
+    result.insert(result.end(), {{{"Solver/Incomplete Cholesky/Sweeps"},
+                                  solver.incomplete_cholesky.n_sweeps > 0,
+                                  "Solver/Incomplete Cholesky/Solution = sweeps, not exact"},
+                                 {{amg + "Patch distance", amg + "Patch bytes"},
+                                  pictures || solver.amg.smoother == AMGSmoother::patch,
+                                  amg + "Smoother = patch or Output/Aggregates = true"}});
+    for (const SmootherRow &row : smoothers())
+      for (const std::string &entry : row.entries)
+      {
+        EntryCondition condition{{amg + entry}, false, ""};
+        for (const SmootherRow &other : smoothers())
+          if (std::count(other.entries.begin(), other.entries.end(), entry) > 0)
+          {
+            condition.holds = condition.holds || other.smoother == solver.amg.smoother;
+            condition.needs += (condition.needs.empty() ? amg + "Smoother = " : " or ") + other.name;
+          }
+        result.push_back(condition);
+      }
+    return result;
   }
 
   std::vector<EntryCondition> problem_conditions(const ProblemParameters &parameters)
@@ -136,7 +153,8 @@ namespace PatchFEM
           format == "auto" || format == "sell" || format == "sliced_ellpack",
           "Matrix/Format = auto, sell or sliced_ellpack, not " + format},
          {{"Output/Aggregates"},
-          chosen == "amg" || (chosen == "auto" && own_back_end),
+          chosen == "auto" ? own_back_end
+                           : preconditioner_row(chosen).memory == PreconditionerForecast::Kind::multigrid,
           "Solver/Preconditioner = amg, not " + chosen},
          {{"Output/Aggregates"}, pictures, "Output/Pictures = last or all, not none"}});
     return result;

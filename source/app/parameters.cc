@@ -2,6 +2,7 @@
 #include "exception_text.h"
 
 #include <patchfem/app/parameters.h>
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -279,16 +280,17 @@ namespace PatchFEM
     require(!vector_valued || column_indices != "16 bit" || kind == Kind::sliced_scalar,
             "Matrix/Column indices = 16 bit is for scalar entries, but " + given +
                 " has blocks of a node's unknowns here; choose sell.");
-    const bool triangles = preconditioner == "ssor" || preconditioner == "incomplete_cholesky";
-    require((!triangles && preconditioner != "amg") ||
-                (kind != Kind::coordinate && kind != Kind::hybrid && kind != Kind::symmetric),
+    using Row         = PreconditionerRow;
+    const auto chosen = [&](const Row::Trait trait) {
+      return preconditioner != "auto" && preconditioner_row(preconditioner).is(trait);
+    };
+    require(!chosen(Row::rows) || (kind != Kind::coordinate && kind != Kind::hybrid && kind != Kind::symmetric),
             asked + " works on the rows of a matrix, which " + given + " does not have; choose sliced_ellpack or csr.");
-    const bool blocks = preconditioner == "ssor" || preconditioner == "amg" || preconditioner == "block_jacobi";
-    require(!vector_valued || !blocks || (kind != Kind::sliced_scalar && kind != Kind::hybrid && kind != Kind::mdia),
+    require(!vector_valued || !chosen(Row::blocks) ||
+                (kind != Kind::sliced_scalar && kind != Kind::hybrid && kind != Kind::mdia),
             asked + " works on the blocks of a node's unknowns, which " + given +
                 " does not keep; choose sliced_ellpack, bell or csr.");
-    const bool diagonal = preconditioner == "jacobi" || preconditioner == "block_jacobi" || preconditioner == "auto";
-    require(precision != "mixed" || diagonal || (kind != Kind::coordinate && kind != Kind::hybrid),
+    require(precision != "mixed" || !chosen(Row::copy) || (kind != Kind::coordinate && kind != Kind::hybrid),
             "Precision = mixed needs a copy of the matrix in single precision, which there is not of " + given +
                 "; choose double, or sliced_ellpack or csr.");
   }

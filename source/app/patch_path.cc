@@ -92,17 +92,6 @@ namespace PatchFEM
                   " modes of this equation; choose block_jacobi.");
       return NearNullSpace::rigid_body_modes(dim, batches.node_points());
     }
-
-    PreconditionerForecast::Kind memory_kind(const std::string &preconditioner)
-    {
-      using Kind = PreconditionerForecast::Kind;
-      if (preconditioner == "neumann" || preconditioner == "least_squares" || preconditioner == "chebyshev")
-        return Kind::polynomial;
-      return preconditioner == "ssor"                  ? Kind::ssor
-             : preconditioner == "incomplete_cholesky" ? Kind::cholesky
-             : preconditioner == "amg"                 ? Kind::multigrid
-                                                       : Kind::diagonal;
-    }
   } // namespace
 
   template <int dim>
@@ -171,13 +160,12 @@ namespace PatchFEM
   template <typename Number>
   PathReport PatchPath<dim>::run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics)
   {
-    using Kind = PreconditionerForecast::Kind;
     PathReport report;
     memory::reset_peak(backend.kind());
-    const SolverParameters &solver     = choice.parameters;
-    const bool              mixed      = choice.precision == "mixed";
-    const Kind              kind       = memory_kind(solver.preconditioner);
-    bool                    conversion = true; // there is memory for a matrix and what it is made of
+    const SolverParameters  &solver     = choice.parameters;
+    const bool               mixed      = choice.precision == "mixed";
+    const PreconditionerRow &row        = preconditioner_row(solver.preconditioner);
+    bool                     conversion = true; // there is memory for a matrix and what it is made of
 
     ElementTables tables;
     SystemFields  fields;
@@ -197,7 +185,7 @@ namespace PatchFEM
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
       PreconditionerForecast preconditioner;
-      preconditioner.kind        = kind;
+      preconditioner.kind        = row.memory;
       preconditioner.number_size = mixed ? sizeof(float) : sizeof(Number);
       preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
       preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
@@ -221,7 +209,7 @@ namespace PatchFEM
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
-      if (kind == Kind::multigrid && mixed)
+      if (row.memory == PreconditionerForecast::Kind::multigrid && mixed)
         in_double = forecast_with(conversion || assembly.format != "auto", true).peak();
       batches->reinit(backend, tables,
                       ElementBatches::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
@@ -248,7 +236,7 @@ namespace PatchFEM
     report.cell_patches        = patch_of_cells(tables, *batches, system->assembler().patches());
 
     FormatNeeds needs;
-    needs.rows       = kind != Kind::diagonal && kind != Kind::polynomial;
+    needs.rows       = row.is(PreconditionerRow::rows);
     needs.conversion = conversion;
     FormatPrediction choice;
     *report.seconds.plan += timed(MPI_COMM_SELF, progress, "format of the matrix", [&] {
@@ -275,7 +263,7 @@ namespace PatchFEM
     choice                    = choose_solver(asked_solver, assembly, asked_precision, physics.n_components(),
                                               discretisation.dof_handler->n_dofs());
     const std::string &chosen = choice.parameters.preconditioner;
-    require(!aggregates || chosen == "amg",
+    require(!aggregates || preconditioner_row(chosen).memory == PreconditionerForecast::Kind::multigrid,
             "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + chosen + " here.");
     const PathReport report = choice.precision == "single" ? run_with<float>(discretisation, physics)
                                                            : run_with<double>(discretisation, physics);

@@ -36,25 +36,19 @@ namespace PatchFEM
     }
 
     template <typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_multigrid(const SolverParameters   &solver,
-                                                             const bool                mixed,
-                                                             const MatrixBase<Number> &matrix,
-                                                             const NullSpace<Number>  &null_space,
-                                                             const NearNullSpace      &near_null_space,
-                                                             const bool                keep_aggregates,
-                                                             PathReport               &report)
+    std::unique_ptr<PreconditionBase<Number>> make_multigrid(const PreconditionerInput<Number> &input)
     {
       typename PreconditionAMG<Number>::AdditionalData data;
-      static_cast<AMGParameters &>(data)     = solver.amg;
-      data.single_precision                  = mixed;
-      Aggregation::AdditionalData aggregates = solver.aggregation;
-      aggregates.patches                     = keep_aggregates; // a smoother on patches asks for them itself
+      static_cast<AMGParameters &>(data)     = input.solver.amg;
+      data.single_precision                  = input.mixed;
+      Aggregation::AdditionalData aggregates = input.solver.aggregation;
+      aggregates.patches                     = input.keep_aggregates; // a smoother on patches asks for them itself
       MISAggregation aggregation(aggregates);
-      report.amg.emplace();
-      auto result = std::make_unique<PreconditionAMG<Number>>();
+      AMGReport     &report = input.report.amg.emplace();
+      auto           result = std::make_unique<PreconditionAMG<Number>>();
       try
       {
-        result->initialize(matrix, near_null_space, aggregation, data, null_space);
+        result->initialize(input.matrix, input.near_null_space(), aggregation, data, input.null_space);
       }
       catch (const NotPositiveDefinite &error)
       {
@@ -64,43 +58,144 @@ namespace PatchFEM
             std::string(error.what()) +
             " The levels are in single precision, which may be too little: choose Precision = double.");
       }
-      report.amg->condition           = result->condition();
-      report.amg->fallback            = result->fallback();
-      report.amg->levels              = result->statistics();
-      report.amg->operator_complexity = result->operator_complexity();
-      report.amg->grid_complexity     = result->grid_complexity();
+      report.condition           = result->condition();
+      report.fallback            = result->fallback();
+      report.levels              = result->statistics();
+      report.operator_complexity = result->operator_complexity();
+      report.grid_complexity     = result->grid_complexity();
       for (const Aggregation &level : aggregation.levels())
-        report.amg->aggregation.push_back(level.statistics());
-      if (keep_aggregates)
-        report.amg->groups = groups_of_nodes(aggregation);
+        report.aggregation.push_back(level.statistics());
+      if (input.keep_aggregates)
+        report.groups = groups_of_nodes(aggregation);
       return result;
     }
 
-    /**
-     * One whose AdditionalData @p set fills, with values in single precision if it is to be @p mixed; @p look sees it when
-     * it is made.
-     */
+    /** One whose AdditionalData @p set fills; @p look sees it when it is made. */
     template <template <typename, typename> class Precondition, typename Number, typename Set, typename Look>
     std::unique_ptr<PreconditionBase<Number>>
-    make(const MatrixBase<Number> &matrix, const bool mixed, const Set &set, const Look &look)
+    make(const PreconditionerInput<Number> &input, const Set &set, const Look &look)
     {
       const auto initialize = [&](auto result) -> std::unique_ptr<PreconditionBase<Number>> {
         typename std::decay_t<decltype(*result)>::AdditionalData data;
         set(data);
-        result->initialize(matrix, data);
+        result->initialize(input.matrix, data);
         look(*result);
         return result;
       };
       if constexpr (std::is_same_v<Number, double>)
-        if (mixed)
+        if (input.mixed)
           return initialize(std::make_unique<Precondition<double, float>>());
       return initialize(std::make_unique<Precondition<Number, Number>>());
     }
+
+    const auto nothing = [](const auto &) {};
+
+    template <PolynomialKind kind, typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_polynomial(const PreconditionerInput<Number> &input)
+    {
+      return make<PreconditionPolynomial>(
+          input,
+          [&](auto &data) {
+            data.kind             = kind;
+            data.order            = input.solver.polynomial.order;
+            data.lanczos_steps    = input.solver.polynomial.lanczos_steps;
+            data.eigenvalue_ratio = input.solver.polynomial.eigenvalue_ratio;
+          },
+          nothing);
+    }
+
+    template <typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_ssor(const PreconditionerInput<Number> &input)
+    {
+      return make<PreconditionSSOR>(
+          input,
+          [&](auto &data) {
+            using Ordering  = decltype(data.ordering);
+            data.ordering   = input.solver.ssor.multicolour ? Ordering::multicolour : Ordering::natural;
+            data.relaxation = input.solver.ssor.relaxation;
+          },
+          nothing);
+    }
+
+    template <typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_incomplete_cholesky(const PreconditionerInput<Number> &input)
+    {
+      return make<PreconditionIC>(
+          input,
+          [&](auto &data) {
+            data.n_sweeps = input.solver.incomplete_cholesky.n_sweeps;
+            data.shift    = input.solver.incomplete_cholesky.shift;
+          },
+          [&](const auto &factors) { input.report.factorisation_shift = factors.shift(); });
+    }
+
+    template <template <typename, typename> class Precondition, typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_plain(const PreconditionerInput<Number> &input)
+    {
+      return make<Precondition>(input, nothing, nothing);
+    }
+
+    template <typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_identity(const PreconditionerInput<Number> &)
+    {
+      return std::make_unique<PreconditionIdentity<Number>>();
+    }
+
+    std::vector<PreconditionerRow> make_table()
+    {
+      using Kind       = PreconditionerForecast::Kind;
+      using Polynomial = PolynomialKind;
+      using Row        = PreconditionerRow;
+      return {
+          {"none", "", "", Row::reference, Kind::diagonal, make_identity, make_identity},
+          {"jacobi", "", "", Row::values | Row::automatic | Row::reference, Kind::diagonal,
+           make_plain<PreconditionJacobi>, make_plain<PreconditionJacobi>},
+          {"block_jacobi", "blocks of a node's unknowns", "", Row::values | Row::blocks | Row::automatic,
+           Kind::diagonal, make_plain<PreconditionBlockJacobi>, make_plain<PreconditionBlockJacobi>},
+          {"neumann", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy, Kind::polynomial,
+           make_polynomial<Polynomial::neumann>, make_polynomial<Polynomial::neumann>},
+          {"least_squares", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy | Row::automatic,
+           Kind::polynomial, make_polynomial<Polynomial::least_squares>, make_polynomial<Polynomial::least_squares>},
+          {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy, Kind::polynomial,
+           make_polynomial<Polynomial::chebyshev>, make_polynomial<Polynomial::chebyshev>},
+          {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, Kind::ssor, make_ssor, make_ssor},
+          {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy, Kind::cholesky,
+           make_incomplete_cholesky, make_incomplete_cholesky},
+          {"amg", "multigrid by smoothed aggregation, whose number of iterations hardly depends on the mesh", "AMG",
+           Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic, Kind::multigrid, make_multigrid,
+           make_multigrid},
+          {"ml", "smoothed aggregation of Trilinos, of the back end trilinos alone", "", Row::reference, Kind::diagonal,
+           nullptr, nullptr},
+      };
+    }
   } // namespace
 
-  bool has_mixed_form(const std::string &preconditioner)
+  const std::vector<PreconditionerRow> &preconditioners()
   {
-    return preconditioner != "none";
+    static const std::vector<PreconditionerRow> table = make_table();
+    return table;
+  }
+
+  const PreconditionerRow &preconditioner_row(const std::string &name)
+  {
+    for (const PreconditionerRow &row : preconditioners())
+      if (row.name == name)
+        return row;
+    throw Error("There is no Solver/Preconditioner " + name + ".");
+  }
+
+  std::string names_of_preconditioners(const std::function<bool(const PreconditionerRow &)> &chosen,
+                                       const std::string                                    &separator,
+                                       const std::string                                    &last_separator)
+  {
+    std::vector<std::string> names;
+    for (const PreconditionerRow &row : preconditioners())
+      if (chosen(row))
+        names.push_back(row.name);
+    std::string result;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      result += (i == 0 ? "" : i + 1 == names.size() ? last_separator : separator) + names[i];
+    return result;
   }
 
   SolverChoice choose_solver(const SolverParameters   &solver,
@@ -130,80 +225,27 @@ namespace PatchFEM
 
   Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision)
   {
-    const std::string &preconditioner = solver.preconditioner;
-    require(preconditioner != "ml",
-            "Solver/Preconditioner ml is Trilinos'; choose another, such as amg, or Backend = trilinos.");
-    require(precision != "mixed" || has_mixed_form(preconditioner),
-            "Precision = mixed keeps values of the preconditioner in single precision, which there are not of " +
-                preconditioner + "; choose double or single.");
-    const bool natural = preconditioner == "ssor" && !solver.ssor.multicolour;
-    const auto refuse  = [&](const bool on_a_device) {
+    const std::string &chosen  = solver.preconditioner;
+    bool               natural = false;
+    if (chosen != "auto")
+    {
+      const PreconditionerRow &row = preconditioner_row(chosen);
+      require(row.make_double != nullptr,
+              "Solver/Preconditioner " + chosen + " is Trilinos'; choose another, such as amg, or Backend = trilinos.");
+      require(precision != "mixed" || row.is(PreconditionerRow::values),
+              "Precision = mixed keeps values of the preconditioner in single precision, which there are not of " +
+                  chosen + "; choose double or single.");
+      natural = row.section == "SSOR" && !solver.ssor.multicolour;
+    }
+    const auto refuse = [&](const bool on_a_device) {
       require(
-           !natural || !on_a_device,
-           "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
-            "= host.");
+          !natural || !on_a_device,
+          "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
+          "= host.");
     };
     refuse(name == "cuda"); // also where there is no device
     const Backend place(name);
     refuse(place.kind() == BackendKind::cuda);
     return place;
   }
-
-  template <typename Number>
-  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters               &solver,
-                                                                const bool                            mixed,
-                                                                const MatrixBase<Number>             &matrix,
-                                                                const NullSpace<Number>              &null_space,
-                                                                const std::function<NearNullSpace()> &near_null_space,
-                                                                const bool                            keep_aggregates,
-                                                                PathReport                           &report)
-  {
-    const std::string &name = solver.preconditioner;
-    if (name == "amg")
-      return make_multigrid<Number>(solver, mixed, matrix, null_space, near_null_space(), keep_aggregates, report);
-    const auto nothing = [](const auto &) {};
-    if (name == "neumann" || name == "least_squares" || name == "chebyshev")
-      return make<PreconditionPolynomial>(
-          matrix, mixed,
-          [&](auto &data) {
-            data.kind             = name == "neumann"         ? PolynomialKind::neumann
-                                    : name == "least_squares" ? PolynomialKind::least_squares
-                                                              : PolynomialKind::chebyshev;
-            data.order            = solver.polynomial.order;
-            data.lanczos_steps    = solver.polynomial.lanczos_steps;
-            data.eigenvalue_ratio = solver.polynomial.eigenvalue_ratio;
-          },
-          nothing);
-    if (name == "ssor")
-      return make<PreconditionSSOR>(
-          matrix, mixed,
-          [&](auto &data) {
-            using Ordering  = decltype(data.ordering);
-            data.ordering   = solver.ssor.multicolour ? Ordering::multicolour : Ordering::natural;
-            data.relaxation = solver.ssor.relaxation;
-          },
-          nothing);
-    if (name == "incomplete_cholesky")
-      return make<PreconditionIC>(
-          matrix, mixed,
-          [&](auto &data) {
-            data.n_sweeps = solver.incomplete_cholesky.n_sweeps;
-            data.shift    = solver.incomplete_cholesky.shift;
-          },
-          [&](const auto &factors) { report.factorisation_shift = factors.shift(); });
-    const auto defaults = [](auto &) {};
-    if (name == "block_jacobi")
-      return make<PreconditionBlockJacobi>(matrix, mixed, defaults, nothing);
-    if (name == "jacobi")
-      return make<PreconditionJacobi>(matrix, mixed, defaults, nothing);
-    return std::make_unique<PreconditionIdentity<Number>>();
-  }
-
-#define PATCHFEM_INSTANTIATE(Number)                                                         \
-  template std::unique_ptr<PreconditionBase<Number>> make_preconditioner(                    \
-      const SolverParameters &, bool, const MatrixBase<Number> &, const NullSpace<Number> &, \
-      const std::function<NearNullSpace()> &, bool, PathReport &)
-  PATCHFEM_INSTANTIATE(double);
-  PATCHFEM_INSTANTIATE(float);
-#undef PATCHFEM_INSTANTIATE
 } // namespace PatchFEM

@@ -161,9 +161,10 @@ namespace PatchFEM
     {
       if (preconditioner == "auto")
         solver.preconditioner = "ml";
-      require(solver.preconditioner == "none" || solver.preconditioner == "jacobi" || solver.preconditioner == "ml",
-              "Solver/Preconditioner " + preconditioner +
-                  " does not exist with Backend = trilinos; choose none, jacobi or ml.");
+      const auto exists = [](const PreconditionerRow &row) { return row.is(PreconditionerRow::reference); };
+      require(exists(preconditioner_row(solver.preconditioner)),
+              "Solver/Preconditioner " + preconditioner + " does not exist with Backend = trilinos; choose " +
+                  names_of_preconditioners(exists, ", ", " or ") + ".");
       return std::make_unique<TrilinosPath<dim>>(solver, parameters.assembly.n_repetitions, progress);
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,

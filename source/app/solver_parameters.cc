@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/parameters.h>
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/kernels/smoother_bodies.h>
@@ -9,6 +10,23 @@ namespace PatchFEM
   using dealii::ParameterHandler;
   namespace Patterns = dealii::Patterns;
 
+  const std::vector<SmootherRow> &smoothers()
+  {
+    static const std::vector<SmootherRow> table{
+        {"chebyshev",
+         "Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns",
+         AMGSmoother::chebyshev,
+         {"Smoothing range", "Stretched sweeps", "Stretched range"}},
+        {"block_jacobi", "damped Jacobi with D", AMGSmoother::block_jacobi, {}},
+        {"l1_jacobi", "Jacobi with D and the sums of the rest of each row", AMGSmoother::l1_jacobi, {}},
+        {"patch",
+         "block Jacobi on patches of some hundred nodes, inexact by a few sweeps of Jacobi inside of them, which needs "
+         "another copy of the matrix",
+         AMGSmoother::patch,
+         {"Smoothing range", "Inner sweeps", "Patch storage"}}};
+    return table;
+  }
+
   void SolverParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Solver");
@@ -16,17 +34,15 @@ namespace PatchFEM
                       "Stop when |b - A x| is at most this times |b|.");
     prm.declare_entry("Maximum iterations", "10000", Patterns::Integer(1),
                       "Give up with an error after so many steps.");
+    std::string rows;
+    for (const PreconditionerRow &row : preconditioners())
+      rows += (rows.empty() ? "" : ", ") + row.name + (row.words.empty() ? "" : " (" + row.words + ")");
+    const auto all = [](const PreconditionerRow &) { return true; };
     prm.declare_entry(
-        "Preconditioner", "auto",
-        Patterns::Selection(
-            "auto|none|jacobi|block_jacobi|neumann|least_squares|chebyshev|ssor|incomplete_cholesky|amg|ml"),
-        "Of the conjugate gradient method. auto is amg, or ml with Backend = trilinos; block_jacobi where there are "
-        "fewer than 100 unknowns, and least_squares with a Matrix/Format whose rows multigrid cannot read. PatchFEM's "
-        "own "
-        "back ends have block_jacobi (blocks of a node's unknowns), "
-        "polynomials of the matrix (neumann, least_squares, chebyshev), ssor, incomplete_cholesky, and amg (multigrid "
-        "by smoothed aggregation, whose number of iterations hardly depends on the mesh); the back end trilinos has ml "
-        "(smoothed aggregation of Trilinos).");
+        "Preconditioner", "auto", Patterns::Selection("auto|" + names_of_preconditioners(all, "|", "|")),
+        "Of the conjugate gradient method: " + rows +
+            ". auto is amg, or ml with Backend = trilinos; block_jacobi where there are fewer than 100 unknowns, and "
+            "least_squares with a Matrix/Format whose rows multigrid cannot read.");
     prm.declare_entry(
         "Residual interval", std::to_string(SolverParameters().residual_interval), Patterns::Integer(0),
         "Recompute the residual as b - A x every so many steps, so that rounding does not let it drift, as long as it "
@@ -82,12 +98,14 @@ namespace PatchFEM
     // One sentence each; what an entry means for the method is with AMGParameters.
     prm.enter_subsection("AMG");
     const AMGParameters amg;
-    prm.declare_entry(
-        "Smoother", "chebyshev", Patterns::Selection("chebyshev|block_jacobi|l1_jacobi|patch"),
-        "On all levels but the coarsest: Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, "
-        "damped Jacobi with D, Jacobi with D and the sums of the rest of each row, or block Jacobi on patches of "
-        "some hundred nodes, inexact by a few sweeps of Jacobi inside of them, which needs another copy of the "
-        "matrix.");
+    std::string         names, words;
+    for (const SmootherRow &row : smoothers())
+    {
+      names += (names.empty() ? "" : "|") + row.name;
+      words += (words.empty() ? "" : "; ") + row.name + ": " + row.words;
+    }
+    prm.declare_entry("Smoother", "chebyshev", Patterns::Selection(names),
+                      "On all levels but the coarsest. " + words + ".");
     prm.declare_entry("Sweeps", std::to_string(amg.smoother_sweeps), Patterns::Integer(1, 20),
                       "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
                       "correction.");
@@ -195,23 +213,21 @@ namespace PatchFEM
     prm.leave_subsection();
 
     prm.enter_subsection("AMG");
-    const std::string smoother = prm.get("Smoother");
-    amg.smoother               = smoother == "chebyshev"      ? AMGSmoother::chebyshev
-                                 : smoother == "block_jacobi" ? AMGSmoother::block_jacobi
-                                 : smoother == "patch"        ? AMGSmoother::patch
-                                                              : AMGSmoother::l1_jacobi;
-    amg.smoother_sweeps        = prm.get_integer("Sweeps");
-    amg.coarse_sweeps          = prm.get_integer("Coarse sweeps");
-    amg.inner_sweeps           = prm.get_integer("Inner sweeps");
-    amg.patch_storage          = patch_storage(prm.get("Patch storage"));
-    amg.smoothing_range        = prm.get_double("Smoothing range");
-    amg.stretched_sweeps       = prm.get_integer("Stretched sweeps");
-    amg.stretched_range        = prm.get_double("Stretched range");
-    const std::string cycle    = prm.get("Cycle");
-    amg.cycle                  = cycle == "w" ? AMGCycle::w : cycle == "v" ? AMGCycle::v : AMGCycle::automatic;
-    amg.coarse_size            = prm.get_integer("Coarse size");
-    amg.max_levels             = prm.get_integer("Maximum levels");
-    amg.eigenvalue_steps       = prm.get_integer("Eigenvalue steps");
+    for (const SmootherRow &row : smoothers())
+      if (row.name == prm.get("Smoother"))
+        amg.smoother = row.smoother;
+    amg.smoother_sweeps     = prm.get_integer("Sweeps");
+    amg.coarse_sweeps       = prm.get_integer("Coarse sweeps");
+    amg.inner_sweeps        = prm.get_integer("Inner sweeps");
+    amg.patch_storage       = patch_storage(prm.get("Patch storage"));
+    amg.smoothing_range     = prm.get_double("Smoothing range");
+    amg.stretched_sweeps    = prm.get_integer("Stretched sweeps");
+    amg.stretched_range     = prm.get_double("Stretched range");
+    const std::string cycle = prm.get("Cycle");
+    amg.cycle               = cycle == "w" ? AMGCycle::w : cycle == "v" ? AMGCycle::v : AMGCycle::automatic;
+    amg.coarse_size         = prm.get_integer("Coarse size");
+    amg.max_levels          = prm.get_integer("Maximum levels");
+    amg.eigenvalue_steps    = prm.get_integer("Eigenvalue steps");
 
     aggregation.strength_threshold = prm.get_double("Strength threshold");
     aggregation.aggregate_distance = prm.get_integer("Aggregate distance");

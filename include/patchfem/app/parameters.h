@@ -69,6 +69,17 @@ namespace PatchFEM
     void        parse_parameters(dealii::ParameterHandler &prm);
   };
 
+  /** All that the application layer knows of a smoother of multigrid: to add one is to add its row in solver_parameters.cc. */
+  struct SmootherRow
+  {
+    std::string              name, words; ///< in a parameter file, and what it is
+    AMGSmoother              smoother;
+    std::vector<std::string> entries; ///< of the section `Solver/AMG` that not all smoothers have
+  };
+
+  /** In the order in which users see them. */
+  const std::vector<SmootherRow> &smoothers();
+
   /** Section `Solver`. */
   struct SolverParameters
   {

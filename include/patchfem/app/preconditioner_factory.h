@@ -3,6 +3,7 @@
 #define patchfem_app_preconditioner_factory_h
 
 #include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/memory_forecast.h>
 #include <patchfem/lac/near_null_space.h>
 #include <patchfem/lac/null_space.h>
 #include <patchfem/lac/precondition_base.h>
@@ -13,8 +14,67 @@
 
 namespace PatchFEM
 {
-  /** Whether the preconditioner of that name in a parameter file can keep values in single precision under double. */
-  bool has_mixed_form(const std::string &preconditioner);
+  /** What a preconditioner is made of. */
+  template <typename Number>
+  struct PreconditionerInput
+  {
+    const SolverParameters               &solver;
+    bool                                  mixed; ///< with values in single precision, for a matrix in double
+    const MatrixBase<Number>             &matrix;
+    const NullSpace<Number>              &null_space;
+    const std::function<NearNullSpace()> &near_null_space; ///< the modes of no energy at the nodes of the matrix
+    bool                                  keep_aggregates; ///< in the report
+    PathReport                           &report;          ///< is told what there is to say
+  };
+
+  /**
+   * All that the application layer knows of a preconditioner that a parameter file can name: to add one is to add its row to
+   * the table in preconditioner_factory.cc, and a section of entries to SolverParameters if it has any.
+   */
+  struct PreconditionerRow
+  {
+    enum Trait : unsigned int
+    {
+      values    = 1,  ///< it has some, which can be in single precision under double
+      rows      = 2,  ///< it reads rows of the matrix, which some formats do not keep
+      blocks    = 4,  ///< it reads blocks of a node's unknowns, which some formats do not keep
+      copy      = 8,  ///< values in single precision are a copy of the matrix'
+      automatic = 16, ///< `auto` may stand for it
+      reference = 32  ///< the back end trilinos has it
+    };
+
+    std::string                  name;
+    std::string                  words;   ///< for a user: what it is; may be empty
+    std::string                  section; ///< of its entries in `Solver`; empty for none
+    unsigned int                 traits;
+    PreconditionerForecast::Kind memory;
+
+    bool is(const Trait trait) const { return (traits & trait) != 0; }
+
+    /// Ready to be applied; throws Error with the cause where the matrix does not allow it. Null: of trilinos alone.
+    std::unique_ptr<PreconditionBase<double>> (*make_double)(const PreconditionerInput<double> &);
+    std::unique_ptr<PreconditionBase<float>> (*make_single)(const PreconditionerInput<float> &);
+
+    template <typename Number>
+    auto make(const PreconditionerInput<Number> &input) const
+    {
+      if constexpr (std::is_same_v<Number, float>)
+        return make_single(input);
+      else
+        return make_double(input);
+    }
+  };
+
+  /** The table, in the order in which users see it. */
+  const std::vector<PreconditionerRow> &preconditioners();
+
+  /** The row of that name, which is not `auto`. */
+  const PreconditionerRow &preconditioner_row(const std::string &name);
+
+  /** The names of rows that @p chosen holds for, with @p separator between them, and @p last_separator in front of the last. */
+  std::string names_of_preconditioners(const std::function<bool(const PreconditionerRow &)> &chosen,
+                                       const std::string                                    &separator,
+                                       const std::string                                    &last_separator);
 
   /**
    * The back end of that name, which is not `trilinos`, for systems that @p solver describes. Throws Error for what goes
@@ -44,20 +104,6 @@ namespace PatchFEM
                              const std::string        &precision,
                              unsigned int              n_components,
                              std::uint64_t             n_unknowns);
-
-  /**
-   * The preconditioner that @p solver names, ready to be applied. @p mixed: with values in single precision, for a matrix in
-   * double. @p null_space, @p near_null_space (the modes of no energy at the nodes of the matrix) and @p keep_aggregates are for
-   * multigrid, whose levels go to @p report. Throws Error with the cause where @p matrix does not allow it.
-   */
-  template <typename Number>
-  std::unique_ptr<PreconditionBase<Number>> make_preconditioner(const SolverParameters               &solver,
-                                                                bool                                  mixed,
-                                                                const MatrixBase<Number>             &matrix,
-                                                                const NullSpace<Number>              &null_space,
-                                                                const std::function<NearNullSpace()> &near_null_space,
-                                                                bool                                  keep_aggregates,
-                                                                PathReport                           &report);
 } // namespace PatchFEM
 
 #endif
