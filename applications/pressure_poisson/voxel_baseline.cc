@@ -4,7 +4,6 @@
 #include <patchfem/app/reference_solver.h>
 
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
-#include <deal.II/lac/precondition.h>
 #include <deal.II/lac/trilinos_precondition.h>
 #include <deal.II/lac/trilinos_sparse_matrix.h>
 #include <deal.II/lac/trilinos_vector.h>
@@ -45,27 +44,6 @@ namespace PatchFEM
         visit(static_cast<dealii::types::global_dof_index>(row[cell]), open > 0 ? open : 1, columns);
       }
     }
-
-    /** A preconditioner between projections. */
-    struct Projected
-    {
-      const Trilinos::PreconditionBase         &inner;
-      const std::vector<Trilinos::MPI::Vector> &basis;
-
-      void project(Trilinos::MPI::Vector &x) const
-      {
-        for (const Trilinos::MPI::Vector &v : basis)
-          x.add(-(v * x), v);
-      }
-
-      void vmult(Trilinos::MPI::Vector &dst, const Trilinos::MPI::Vector &src) const
-      {
-        Trilinos::MPI::Vector projected(src);
-        project(projected);
-        inner.vmult(dst, projected);
-        project(dst);
-      }
-    };
   } // namespace
 
   PathReport solve_with_trilinos(const VoxelGrid                        &grid,
@@ -103,10 +81,14 @@ namespace PatchFEM
 
     Trilinos::MPI::Vector b(rows, MPI_COMM_SELF), solution(rows, MPI_COMM_SELF);
     std::copy(rhs.begin(), rhs.end(), b.begin());
-    const int exponent = reference::remove_units(matrix, b);
-
-    std::unique_ptr<Trilinos::PreconditionBase> preconditioner;
-    report.seconds.preconditioner = timed(MPI_COMM_SELF, progress, "preconditioner (Trilinos)", [&] {
+    std::vector<Trilinos::MPI::Vector> basis;
+    for (const std::vector<double> &part : closed_parts)
+    {
+      basis.emplace_back(rows, MPI_COMM_SELF);
+      std::copy(part.begin(), part.end(), basis.back().begin());
+    }
+    const auto make_preconditioner =
+        [&](const Trilinos::SparseMatrix &) -> std::unique_ptr<Trilinos::PreconditionBase> {
       if (solver.preconditioner == "ml")
       {
         Trilinos::PreconditionAMG::AdditionalData data;
@@ -118,40 +100,17 @@ namespace PatchFEM
           data.coarse_type = "symmetric Gauss-Seidel";
         auto ml = std::make_unique<Trilinos::PreconditionAMG>();
         ml->initialize(matrix, data);
-        preconditioner = std::move(ml);
+        return ml;
       }
-      else
-      {
-        auto jacobi = std::make_unique<Trilinos::PreconditionJacobi>();
-        jacobi->initialize(matrix);
-        preconditioner = std::move(jacobi);
-      }
-    });
-
-    std::vector<Trilinos::MPI::Vector> basis;
-    for (const std::vector<double> &part : closed_parts)
-    {
-      basis.emplace_back(rows, MPI_COMM_SELF);
-      std::copy(part.begin(), part.end(), basis.back().begin());
-    }
-    const Projected projected{*preconditioner, basis};
-    report.seconds.solve = timed(MPI_COMM_SELF, progress, "solve (Trilinos)", [&] {
-      reference::solve(
-          "Trilinos", matrix, solution, b, projected, [&](Trilinos::MPI::Vector &vector) { projected.project(vector); },
-          solver, progress, report);
-    });
-    if (report.stopped_at_rounding)
-      report.backward_error = reference::backward_error(matrix, solution, b);
-    reference::restore_units(solution, exponent);
+      auto jacobi = std::make_unique<Trilinos::PreconditionJacobi>();
+      jacobi->initialize(matrix);
+      return jacobi;
+    };
+    reference::solve_system<Trilinos::SparseMatrix, Trilinos::MPI::Vector, Trilinos::PreconditionBase>(
+        "Trilinos", matrix, solution, b, basis, solver, MPI_COMM_SELF, progress, make_preconditioner, report);
     x.assign(solution.begin(), solution.end());
 
-    report.backend        = "trilinos";
-    report.device         = Backend("host").device_name();
-    report.nnz            = matrix.n_nonzero_elements();
-    report.stored         = report.nnz;
-    report.format         = "csr";
-    report.precision      = "double";
-    report.preconditioner = solver.preconditioner;
+    report.backend = "trilinos";
     return report;
   }
 } // namespace PatchFEM

@@ -105,13 +105,8 @@ namespace PatchFEM
         solution.reinit(n);
         std::copy(x.begin(), x.end(), solution.begin());
 
-        report.backend        = "umfpack";
-        report.device         = Backend("host").device_name();
-        report.nnz            = matrix.n_nonzero_elements();
-        report.stored         = report.nnz;
-        report.format         = "csr";
-        report.precision      = "double";
-        report.preconditioner = "lu";
+        report.backend = "umfpack";
+        reference::describe(matrix, "lu", report);
         return report;
       }
 

@@ -3,12 +3,10 @@
 #define patchfem_source_app_reference_path_h
 
 #include <patchfem/app/reference_solver.h>
-#include <patchfem/base/backend.h>
 
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/hp/fe_values.h>
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
-#include <deal.II/lac/precondition.h>
 #include <deal.II/lac/sparsity_tools.h>
 
 #include <cmath>
@@ -77,53 +75,27 @@ namespace PatchFEM
       rhs.compress(VectorOperation::add);
     }
 
-    /** The orthogonal projection that takes the null space of a singular matrix away, and a preconditioner inside it. */
-    template <typename VectorType, typename Preconditioner>
-    class Projection
+    /** An orthonormal basis of the null space of a singular matrix. */
+    template <typename VectorType, int dim>
+    std::vector<VectorType> null_space_basis(const Discretisation<dim> &discretisation)
     {
-    public:
-      /** @p preconditioner may be null, for none. */
-      template <int dim>
-      Projection(const Discretisation<dim> &discretisation, const Preconditioner *preconditioner)
-          : preconditioner(preconditioner)
-      {
-        const dealii::IndexSet &owned = discretisation.dof_handler->locally_owned_dofs();
-        for (const std::vector<double> &mode : discretisation.free_modes)
-        {
-          VectorType v;
-          v.reinit(owned, discretisation.communicator);
-          for (const dealii::types::global_dof_index i : owned)
-            v(i) = discretisation.constraints->is_constrained(i) ? 0. : mode[owned.index_within_set(i)];
-          v.compress(dealii::VectorOperation::insert);
-          for (int pass = 0; pass < 2; ++pass)
-            for (const VectorType &w : basis)
-              v.add(-(w * v), w);
-          v /= v.l2_norm();
-          basis.push_back(v);
-        }
-      }
-
-      void project(VectorType &x) const
-      {
-        for (const VectorType &v : basis)
-          x.add(-(v * x), v);
-      }
-
-      void vmult(VectorType &dst, const VectorType &src) const
-      {
-        VectorType projected(src);
-        project(projected);
-        if (preconditioner != nullptr)
-          preconditioner->vmult(dst, projected);
-        else
-          dst = projected;
-        project(dst);
-      }
-
-    private:
       std::vector<VectorType> basis;
-      const Preconditioner   *preconditioner;
-    };
+      const dealii::IndexSet &owned = discretisation.dof_handler->locally_owned_dofs();
+      for (const std::vector<double> &mode : discretisation.free_modes)
+      {
+        VectorType v;
+        v.reinit(owned, discretisation.communicator);
+        for (const dealii::types::global_dof_index i : owned)
+          v(i) = discretisation.constraints->is_constrained(i) ? 0. : mode[owned.index_within_set(i)];
+        v.compress(dealii::VectorOperation::insert);
+        for (int pass = 0; pass < 2; ++pass)
+          for (const VectorType &w : basis)
+            v.add(-(w * v), w);
+        v /= v.l2_norm();
+        basis.push_back(v);
+      }
+      return basis;
+    }
 
     /**
      * All stages of LinearSystemPath::run() with another library's matrix and vectors, and a preconditioner that
@@ -145,10 +117,9 @@ namespace PatchFEM
       dealii::IndexSet               relevant;
       dealii::DoFTools::extract_locally_relevant_dofs(dof_handler, relevant);
 
-      Matrix                          matrix;
-      VectorType                      rhs, x;
-      std::unique_ptr<Preconditioner> preconditioner;
-      PathReport                      report;
+      Matrix     matrix;
+      VectorType rhs, x;
+      PathReport report;
 
       report.seconds.sparsity = timed(communicator, progress, "sparsity (" + library + ")", [&] {
         dealii::DynamicSparsityPattern pattern(relevant);
@@ -169,52 +140,14 @@ namespace PatchFEM
       if (physics.has_unit_rhs())
         rhs = 1.;
 
-      const int exponent = remove_units(matrix, rhs);
-
-      report.seconds.preconditioner = timed(communicator, progress, "preconditioner (" + library + ")",
-                                            [&] { preconditioner = make_preconditioner(matrix); });
-
-      const Projection<VectorType, Preconditioner> projection(discretisation, preconditioner.get());
-      if (!discretisation.free_modes.empty())
-      {
-        VectorType   removed(rhs);
-        const double before = rhs.l2_norm();
-        projection.project(rhs);
-        removed.add(-1., rhs);
-        if (rhs.l2_norm() <= 100. * std::numeric_limits<double>::epsilon() * before)
-          rhs = 0.;
-        report.null_space = NullSpaceReport{static_cast<unsigned int>(discretisation.free_modes.size()),
-                                            before > 0. ? removed.l2_norm() / before : 0.};
-      }
-
-      report.seconds.solve = timed(communicator, progress, "solve (" + library + ")", [&] {
-        const auto project = [&](VectorType &vector) { projection.project(vector); };
-        const auto run_cg  = [&](const auto &applied) {
-          solve(library, matrix, x, rhs, applied, project, parameters, progress, report);
-        };
-        if (report.null_space)
-          run_cg(projection);
-        else if (preconditioner)
-          run_cg(*preconditioner);
-        else
-          run_cg(dealii::PreconditionIdentity());
-      });
-      if (report.stopped_at_rounding)
-        report.backward_error = backward_error(matrix, x, rhs);
-      restore_units(x, exponent);
+      solve_system(library, matrix, x, rhs, null_space_basis<VectorType>(discretisation), parameters, communicator,
+                   progress, make_preconditioner, report);
 
       discretisation.constraints->distribute(x);
       solution.reinit(owned, relevant, communicator);
       for (const dealii::types::global_dof_index i : owned)
         solution(i) = x(i);
       solution.update_ghost_values();
-
-      report.device         = Backend("host").device_name();
-      report.nnz            = matrix.n_nonzero_elements();
-      report.stored         = report.nnz;
-      report.format         = "csr";
-      report.precision      = "double";
-      report.preconditioner = parameters.preconditioner;
       return report;
     }
   } // namespace reference

@@ -4,11 +4,15 @@
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/powers_of_two.h>
+#include <patchfem/base/backend.h>
 #include <patchfem/base/exceptions.h>
 
+#include <deal.II/lac/precondition.h>
 #include <deal.II/lac/solver_cg.h>
 
+#include <functional>
 #include <limits>
+#include <memory>
 #include <sstream>
 
 namespace PatchFEM
@@ -212,6 +216,97 @@ namespace PatchFEM
         x = best;
       }
       x = best;
+    }
+
+    /** The orthogonal projection that takes the null space of a singular matrix away, and a preconditioner inside it. */
+    template <typename VectorType, typename Preconditioner>
+    struct Projection
+    {
+      const std::vector<VectorType> &basis;          ///< orthonormal
+      const Preconditioner          *preconditioner; ///< null for none
+
+      void project(VectorType &x) const
+      {
+        for (const VectorType &v : basis)
+          x.add(-(v * x), v);
+      }
+
+      void vmult(VectorType &dst, const VectorType &src) const
+      {
+        VectorType projected(src);
+        project(projected);
+        if (preconditioner != nullptr)
+          preconditioner->vmult(dst, projected);
+        else
+          dst = projected;
+        project(dst);
+      }
+    };
+
+    /** What is to be said about @p matrix and about what solves with it. */
+    template <typename Matrix>
+    void describe(const Matrix &matrix, const std::string &preconditioner, PathReport &report)
+    {
+      report.device         = Backend("host").device_name();
+      report.nnz            = matrix.n_nonzero_elements();
+      report.stored         = report.nnz;
+      report.format         = "csr";
+      report.precision      = "double";
+      report.preconditioner = preconditioner;
+    }
+
+    /**
+     * From an assembled system to its solution, by solve(). Fills @p report, but for the stages before and the back end.
+     *
+     * @param basis An orthonormal one of the null space, which is taken out of @p rhs; empty for a regular matrix.
+     * @param make_preconditioner Makes one of the matrix, or null for none.
+     */
+    template <typename Matrix, typename VectorType, typename Preconditioner>
+    void solve_system(const std::string                                                    &library,
+                      Matrix                                                               &matrix,
+                      VectorType                                                           &x,
+                      VectorType                                                           &rhs,
+                      const std::vector<VectorType>                                        &basis,
+                      const SolverParameters                                               &parameters,
+                      const MPI_Comm                                                        communicator,
+                      Progress                                                             &progress,
+                      const std::function<std::unique_ptr<Preconditioner>(const Matrix &)> &make_preconditioner,
+                      PathReport                                                           &report)
+    {
+      const int                       exponent = remove_units(matrix, rhs);
+      std::unique_ptr<Preconditioner> preconditioner;
+      report.seconds.preconditioner = timed(communicator, progress, "preconditioner (" + library + ")",
+                                            [&] { preconditioner = make_preconditioner(matrix); });
+
+      const Projection<VectorType, Preconditioner> projection{basis, preconditioner.get()};
+      if (!basis.empty())
+      {
+        VectorType   removed(rhs);
+        const double before = rhs.l2_norm();
+        projection.project(rhs);
+        removed.add(-1., rhs);
+        if (rhs.l2_norm() <= 100. * std::numeric_limits<double>::epsilon() * before)
+          rhs = 0.;
+        report.null_space =
+            NullSpaceReport{static_cast<unsigned int>(basis.size()), before > 0. ? removed.l2_norm() / before : 0.};
+      }
+
+      report.seconds.solve = timed(communicator, progress, "solve (" + library + ")", [&] {
+        const auto project = [&](VectorType &vector) { projection.project(vector); };
+        const auto run_cg  = [&](const auto &applied) {
+          solve(library, matrix, x, rhs, applied, project, parameters, progress, report);
+        };
+        if (report.null_space)
+          run_cg(projection);
+        else if (preconditioner)
+          run_cg(*preconditioner);
+        else
+          run_cg(dealii::PreconditionIdentity());
+      });
+      if (report.stopped_at_rounding)
+        report.backward_error = backward_error(matrix, x, rhs);
+      restore_units(x, exponent);
+      describe(matrix, parameters.preconditioner, report);
     }
   } // namespace reference
 } // namespace PatchFEM
