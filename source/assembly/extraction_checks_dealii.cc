@@ -8,7 +8,7 @@
 #include <deal.II/fe/fe_simplex_p.h>
 #include <deal.II/fe/fe_system.h>
 #include <deal.II/fe/mapping_fe.h>
-#include <deal.II/fe/mapping_q1.h>
+#include <deal.II/fe/mapping_q_cache.h>
 #include <deal.II/grid/tria.h>
 
 #include <algorithm>
@@ -94,7 +94,9 @@ namespace PatchFEM
         const auto                 &elements = dof_handler.get_fe_collection();
         const dealii::ReferenceCell cell     = dof_handler.get_triangulation().get_reference_cells()[0];
         require(elements.size() > 0 && dof_handler.has_active_dofs(),
-                "The DoFHandler has no degrees of freedom: call distribute_dofs() before the extraction.");
+                "The DoFHandler has no degrees of freedom: call distribute_dofs() before the extraction, with another "
+                "element than FE_Nothing on some cells.");
+        unsigned int n_supported = 0;
         for (unsigned int i = 0; i < elements.size(); ++i)
         {
           const std::string place =
@@ -102,10 +104,14 @@ namespace PatchFEM
           require(elements[i].reference_cell() == cell, "The element " + elements[i].get_name() + place +
                                                             " does not fit the mesh, whose cells are of kind " +
                                                             cell.to_string() + ": choose an element of that kind.");
-          check_element(elements[i], place);
+          if (elements[i].n_dofs_per_cell() > 0) // not FE_Nothing, or a system of it
+          {
+            check_element(elements[i], place);
+            ++n_supported;
+          }
         }
-        require(!cell.is_simplex() || elements.size() == 1,
-                "The DoFHandler has a collection of " + std::to_string(elements.size()) +
+        require(!cell.is_simplex() || n_supported <= 1,
+                "The DoFHandler has a collection of " + std::to_string(n_supported) +
                     " elements on a simplex mesh, where only one is supported: use one FE_SimplexP" +
                     dim_string<dim>() + " on all cells.");
         require(dof_handler.n_dofs() < static_cast<unsigned long long>(std::numeric_limits<int>::max()),
@@ -116,11 +122,10 @@ namespace PatchFEM
       template <int dim>
       void check_mapping(const dealii::Mapping<dim> &mapping, const bool simplex)
       {
-        const std::type_info &type = typeid(mapping);
         if (simplex)
         {
           const auto *mapping_fe = dynamic_cast<const dealii::MappingFE<dim> *>(&mapping);
-          require(mapping_fe != nullptr && type == typeid(dealii::MappingFE<dim>) &&
+          require(mapping_fe != nullptr && typeid(mapping) == typeid(dealii::MappingFE<dim>) &&
                       mapping.is_compatible_with(dim == 2 ? dealii::ReferenceCells::Triangle
                                                           : dealii::ReferenceCells::Tetrahedron),
                   "The mapping of a simplex mesh is not a MappingFE of simplices: use MappingFE" + dim_string<dim>() +
@@ -133,13 +138,17 @@ namespace PatchFEM
         else
         {
           const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping);
-          require(
-              mapping_q != nullptr && (type == typeid(dealii::MappingQ<dim>) || type == typeid(dealii::MappingQ1<dim>)),
-              "The mapping of a mesh of quadrilaterals or hexahedra is neither MappingQ nor MappingQ1: use MappingQ" +
-                  dim_string<dim>() + " of degree 1 to " + std::to_string(max_mapping_degree) + ".");
+          require(mapping_q != nullptr,
+                  "The mapping of a mesh of quadrilaterals or hexahedra is neither MappingQ nor made of one, as "
+                  "MappingQEulerian and MappingQCache are: use MappingQ" +
+                      dim_string<dim>() + " of degree 1 to " + std::to_string(max_mapping_degree) + ".");
           require(mapping_q->get_degree() <= max_mapping_degree,
                   "The mapping MappingQ" + dim_string<dim>() + "(" + std::to_string(mapping_q->get_degree()) +
                       ") is not supported: use degree 1 to " + std::to_string(max_mapping_degree) + ".");
+          const auto *cache = dynamic_cast<const dealii::MappingQCache<dim> *>(&mapping);
+          require(
+              cache == nullptr || cache->memory_consumption() > sizeof(*cache),
+              "The MappingQCache holds no points of this mesh: call its initialize() after each change of the mesh.");
         }
       }
 

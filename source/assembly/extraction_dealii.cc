@@ -85,12 +85,12 @@ namespace PatchFEM
         ElementTables      tables;
         std::vector<Chunk> chunks;
 
-        /// For each active FE index: its batch (-1 if no cell has it), and deal.II's local index of [shape][component].
+        /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local index of [shape][component].
         std::vector<int>                       batch_of_fe;
         std::vector<std::vector<unsigned int>> local_dofs;
 
-        /// Non-null if geometry nodes belong to cells; null if they are the vertices.
-        const dealii::MappingQ<dim> *curved_mapping = nullptr;
+        /// Non-null if geometry nodes belong to cells, curved or moved; null if they are the vertices of the mesh.
+        const dealii::MappingQ<dim> *mapping_of_cells = nullptr;
         std::vector<std::size_t>     first_point_of_batch;
         std::vector<int>             point_of_vertex; ///< empty: the same
 
@@ -149,7 +149,7 @@ namespace PatchFEM
 
         batch_of_fe.assign(n_elements, -1);
         for (unsigned int i = 0; i < n_elements; ++i)
-          if (n_cells[i] > 0)
+          if (n_cells[i] > 0 && dof_handler.get_fe(i).n_dofs_per_cell() > 0)
           {
             batch_of_fe[i] = tables.batches.size();
             tables.batches.emplace_back();
@@ -168,8 +168,8 @@ namespace PatchFEM
         if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
         {
           mapping_degree = mapping_q->get_degree();
-          if (mapping_degree > 1)
-            curved_mapping = mapping_q;
+          if (mapping_degree > 1 || !mapping.preserves_vertex_locations())
+            mapping_of_cells = mapping_q;
         }
 
         local_dofs.resize(batch_of_fe.size());
@@ -194,7 +194,7 @@ namespace PatchFEM
             first_point_of_batch.push_back(n_points);
             n_points += n * batch.reference.n_geometry;
           }
-        if (curved_mapping == nullptr)
+        if (mapping_of_cells == nullptr)
           n_points = triangulation.n_used_vertices();
         require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()),
                 "The mesh has " + std::to_string(n_points) +
@@ -208,7 +208,7 @@ namespace PatchFEM
       template <int dim>
       void Extraction<dim>::make_points()
       {
-        if (curved_mapping != nullptr)
+        if (mapping_of_cells != nullptr)
           return;
         const std::vector<dealii::Point<dim>> &vertices = triangulation.get_vertices();
         if (tables.points.size() != vertices.size() * dim)
@@ -272,9 +272,11 @@ namespace PatchFEM
             continue;
           const unsigned int fe_index = cell.active_fe_index();
           const int          b        = batch_of_fe[fe_index];
-          const int          position = chunk.first_cell[fe_index]++;
-          CellTable         &batch    = tables.batches[b];
-          const int          n_shape  = batch.reference.n_shape;
+          if (b < 0)
+            continue;
+          const int  position = chunk.first_cell[fe_index]++;
+          CellTable &batch    = tables.batches[b];
+          const int  n_shape  = batch.reference.n_shape;
 
           cell.get_dof_indices(dofs[fe_index]);
           const Index        *cell_dofs = dofs[fe_index].data();
@@ -305,7 +307,7 @@ namespace PatchFEM
         CellTable        &batch = tables.batches[b];
         const int         n     = batch.reference.n_geometry;
         const std::size_t begin = std::size_t(position) * n;
-        if (curved_mapping == nullptr)
+        if (mapping_of_cells == nullptr)
         {
           for (int g = 0; g < n; ++g)
           {
@@ -317,7 +319,7 @@ namespace PatchFEM
 
         using CellIterator = typename dealii::Triangulation<dim>::cell_iterator;
         const std::vector<dealii::Point<dim>> points =
-            SupportPoints<dim>::compute(*curved_mapping, CellIterator(&triangulation, cell.level(), cell.index()));
+            SupportPoints<dim>::compute(*mapping_of_cells, CellIterator(&triangulation, cell.level(), cell.index()));
         for (int g = 0; g < n; ++g)
         {
           const std::size_t point   = first_point_of_batch[b] + begin + g;
@@ -359,7 +361,7 @@ namespace PatchFEM
         std::string present;
         for (const dealii::types::boundary_id id : triangulation.get_boundary_ids())
           present += (present.empty() ? "" : ", ") + std::to_string(id);
-        throw Error("No face of the boundary has the boundary id " + std::to_string(*missing.begin()) +
+        throw Error("No boundary face of a cell with unknowns has the boundary id " + std::to_string(*missing.begin()) +
                     ": the mesh has the ids " + present + ".");
       }
 

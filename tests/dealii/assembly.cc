@@ -124,6 +124,9 @@ namespace
         }
         runs.push_back({{form, dim, "cube", 2, 2, "periodic", "random", "cell"}});
         runs.push_back({{form, dim, "adaptive_cube", 0, 1, "one_component", "random", "points", true}});
+        runs.push_back({{form, dim, "adaptive_cube", -1, 1, "dirichlet", "random", "cell", true}});
+        runs.push_back({{form, dim, "adaptive_cube", 1, -1, "dirichlet", "natural", "points", true}});
+        runs.push_back({{form, dim, "adaptive_cube", 0, -2, "one_component", "random", "material", true}});
         runs.push_back({{form, dim, "ball", 1, 1, "dirichlet", "natural", "points"}});
         for (const char *numbering : {"natural", "component_wise", "random"})
           for (const bool csr : {false, true})
@@ -156,6 +159,8 @@ namespace
           runs.push_back({{form, dim, "simplices", 2, 1, "dirichlet"}, backend, AssemblyStrategy::automatic, true});
           runs.push_back({{form, dim, "shell", 2, 2, "dirichlet"}, backend});
           runs.push_back({{form, dim, "adaptive_cube", 0, 1, "dirichlet", "random", "points", true}, backend});
+          runs.push_back({{form, dim, "adaptive_cube", -1, 1, "dirichlet", "random", "cell", true}, backend});
+          runs.push_back({{form, dim, "adaptive_cube", 1, -1, "dirichlet", "natural", "points", true}, backend});
         }
     return runs;
   }

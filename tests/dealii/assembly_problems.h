@@ -24,9 +24,9 @@ namespace AssemblyProblems
   {
     const char *form; ///< laplace, diffusion, elasticity
     int         dim;
-    const char *mesh;   ///< see Cases::make_mesh()
-    int         degree; ///< 0: hp with degrees 1 to 3
-    int         mapping      = 0;
+    const char *mesh;                  ///< see Cases::make_mesh()
+    int         degree;                ///< 0: hp with degrees 1 to 3, -1: FE_Nothing beside them
+    int         mapping      = 0;      ///< degree; 0: MappingQ1, -k: moved by MappingQEulerian(k)
     const char *constraints  = "none"; ///< none, dirichlet, one_component, normal_flux, periodic; hanging nodes always
     const char *numbering    = "natural";
     const char *coefficients = "constant"; ///< constant, material, cell, points
@@ -35,8 +35,11 @@ namespace AssemblyProblems
     std::string name() const
     {
       return std::string(form) + std::to_string(dim) + "d_" + mesh + "_" +
-             (degree == 0 ? "hp" : "q" + std::to_string(degree)) + "_m" + std::to_string(mapping) + "_" + constraints +
-             "_" + numbering + "_" + coefficients + (boundary_terms ? "_boundary" : "");
+             (degree < 0    ? "hp_nothing"
+              : degree == 0 ? "hp"
+                            : "q" + std::to_string(degree)) +
+             (mapping < 0 ? "_moved" : "_m") + std::to_string(std::abs(mapping)) + "_" + constraints + "_" + numbering +
+             "_" + coefficients + (boundary_terms ? "_boundary" : "");
     }
   };
 
@@ -44,11 +47,12 @@ namespace AssemblyProblems
   template <int dim>
   struct Setup
   {
-    dealii::Triangulation<dim>            triangulation;
-    dealii::hp::FECollection<dim>         elements;
-    std::unique_ptr<dealii::Mapping<dim>> mapping;
-    dealii::DoFHandler<dim>               dof_handler;
-    dealii::AffineConstraints<double>     constraints;
+    dealii::Triangulation<dim>                triangulation;
+    dealii::hp::FECollection<dim>             elements;
+    std::unique_ptr<Cases::Displacement<dim>> displacement;
+    std::unique_ptr<dealii::Mapping<dim>>     mapping;
+    dealii::DoFHandler<dim>                   dof_handler;
+    dealii::AffineConstraints<double>         constraints;
 
     explicit Setup(const Problem &problem)
     {
@@ -56,25 +60,27 @@ namespace AssemblyProblems
       const bool         simplex = Cases::is_simplex_mesh(problem.mesh);
       const unsigned int n_comp  = std::string(problem.form) == "elasticity" ? dim : 1;
       Cases::make_mesh(problem.mesh, triangulation);
-      mapping = Cases::make_mapping<dim>(simplex, problem.mapping);
+      if (problem.mapping < 0)
+        displacement = std::make_unique<Cases::Displacement<dim>>(triangulation, -problem.mapping);
+      mapping =
+          displacement ? displacement->make_mapping("q_eulerian") : Cases::make_mapping<dim>(simplex, problem.mapping);
       if (std::string(problem.constraints) == "periodic")
       {
         std::vector<GridTools::PeriodicFacePair<typename Triangulation<dim>::cell_iterator>> pairs;
         GridTools::collect_periodic_faces(triangulation, 0, 1, 0, pairs);
         triangulation.add_periodicity(pairs);
       }
-      if (problem.degree == 0)
+      if (problem.degree <= 0)
         for (unsigned int degree = 1; degree <= 3; ++degree)
           elements.push_back(*Cases::make_element<dim>(simplex, degree, n_comp));
       else
         elements.push_back(*Cases::make_element<dim>(simplex, problem.degree, n_comp));
+      if (problem.degree < 0)
+        elements.push_back(*Cases::make_nothing<dim>(simplex, n_comp));
       dof_handler.reinit(triangulation);
-      if (problem.degree == 0)
-      {
-        unsigned int n = 0;
-        for (const auto &cell : dof_handler.active_cell_iterators())
-          cell->set_active_fe_index(n++ % 3);
-      }
+      unsigned int n = 0;
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        cell->set_active_fe_index(n++ % elements.size());
       dof_handler.distribute_dofs(elements);
       Cases::renumber(problem.numbering, dof_handler);
 

@@ -50,7 +50,10 @@ namespace
       ASSERT_FALSE(met[dof]) << "degree of freedom " << dof << " belongs to two unknowns";
       met[dof] = true;
     }
-    ASSERT_EQ(tables.n_cells(), dof_handler.get_triangulation().n_active_cells());
+    std::size_t n_cells = 0;
+    for (const auto &cell : dof_handler.active_cell_iterators())
+      n_cells += cell->get_fe().n_dofs_per_cell() > 0;
+    ASSERT_EQ(tables.n_cells(), n_cells);
   }
 
   /** All that FEValues gives, recomputed from the tables. */
@@ -68,6 +71,8 @@ namespace
     std::vector<types::global_dof_index> dofs;
     for (const auto &cell : dof_handler.active_cell_iterators())
     {
+      if (cell->get_fe().n_dofs_per_cell() == 0)
+        continue;
       const int               b         = batch_of_element[cell->active_fe_index()];
       const CellTable        &batch     = tables.batches[b];
       const ReferenceElement &reference = batch.reference;
@@ -143,7 +148,7 @@ namespace
     {
       cells.push_back(cell);
       for (const auto &face : cell->face_iterators())
-        n_boundary_faces += face->at_boundary();
+        n_boundary_faces += cell->get_fe().n_dofs_per_cell() > 0 && face->at_boundary();
     }
     ASSERT_EQ(tables.faces.size(), n_boundary_faces);
     for (std::size_t f = 0; f < tables.faces.size(); ++f)
@@ -195,7 +200,7 @@ namespace
 
     std::vector<int> n_cells(dof_handler.get_fe_collection().size(), 0), batch_of_element;
     for (const auto &cell : dof_handler.active_cell_iterators())
-      ++n_cells[cell->active_fe_index()];
+      n_cells[cell->active_fe_index()] += cell->get_fe().n_dofs_per_cell() > 0;
     int n_batches = 0;
     for (const int n : n_cells)
       batch_of_element.push_back(n > 0 ? n_batches++ : -1);
@@ -268,6 +273,70 @@ namespace
                              return info.param.mesh + "_" + std::to_string(info.param.n_components) + "_" +
                                     info.param.numbering;
                            });
+
+  template <int dim>
+  void check_moved_mesh(const unsigned int n_components)
+  {
+    Triangulation<dim> triangulation;
+    Cases::make_mesh("adaptive_cube", triangulation);
+    for (unsigned int mapping_degree = 1; mapping_degree <= 3; ++mapping_degree)
+    {
+      const Cases::Displacement<dim> displacement(triangulation, mapping_degree);
+      for (const std::string kind : {"q_eulerian", "q_cache", "q1_eulerian"})
+        for (unsigned int degree = 1; degree <= (kind == "q1_eulerian" && mapping_degree > 1 ? 0 : 2); ++degree)
+        {
+          SCOPED_TRACE(kind + " " + std::to_string(mapping_degree) + ", degree " + std::to_string(degree));
+          DoFHandler<dim> dof_handler(triangulation);
+          dof_handler.distribute_dofs(*Cases::make_element<dim>(false, degree, n_components));
+          check_all(*displacement.make_mapping(kind), dof_handler);
+        }
+    }
+  }
+
+  TEST(ExtractionMappings, MoveCellsIn2D)
+  {
+    check_moved_mesh<2>(2);
+  }
+
+  TEST(ExtractionMappings, MoveCellsIn3D)
+  {
+    check_moved_mesh<3>(1);
+  }
+
+  /** Cells without unknowns are left out, in every position of the collection. */
+  template <int dim>
+  void check_nothing(const std::string &mesh, const unsigned int n_components)
+  {
+    Triangulation<dim> triangulation;
+    Cases::make_mesh(mesh, triangulation);
+    const bool simplex = Cases::is_simplex_mesh(mesh);
+    const auto nothing = Cases::make_nothing<dim>(simplex, n_components);
+    const auto q1      = Cases::make_element<dim>(simplex, 1, n_components);
+    const auto q2      = Cases::make_element<dim>(simplex, 2, n_components);
+    using Elements     = hp::FECollection<dim>;
+    for (const Elements &elements : simplex ? std::vector<Elements>{Elements(*nothing, *q2), Elements(*q1, *nothing)}
+                                            : std::vector<Elements>{Elements(*nothing, *q1, *q2)})
+    {
+      DoFHandler<dim> dof_handler(triangulation);
+      unsigned int    n = 0;
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        cell->set_active_fe_index(n++ % elements.size());
+      dof_handler.distribute_dofs(elements);
+      check_all(*Cases::make_mapping<dim>(simplex, 1), dof_handler);
+    }
+  }
+
+  TEST(ExtractionNothing, LeavesCellsOutIn2D)
+  {
+    check_nothing<2>("adaptive_cube", 2);
+    check_nothing<2>("simplices", 1);
+  }
+
+  TEST(ExtractionNothing, LeavesCellsOutIn3D)
+  {
+    check_nothing<3>("adaptive_cube", 1);
+    check_nothing<3>("simplices", 3);
+  }
 
   /** Neighbours of different degree share the unknowns that deal.II identifies. */
   template <int dim>

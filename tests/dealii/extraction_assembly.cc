@@ -296,32 +296,63 @@ namespace
   }
 
   template <int dim>
-  void check_hp()
+  void check_hp(const unsigned int n_components, const bool with_nothing)
   {
     Triangulation<dim> triangulation;
     Cases::make_mesh("adaptive_cube", triangulation);
     hp::FECollection<dim> elements;
     for (unsigned int degree = 1; degree <= 3; ++degree)
-      elements.push_back(FE_Q<dim>(degree));
+      elements.push_back(*Cases::make_element<dim>(false, degree, n_components));
+    if (with_nothing)
+      elements.push_back(*Cases::make_nothing<dim>(false, n_components));
     DoFHandler<dim> dof_handler(triangulation);
     unsigned int    n = 0;
     for (const auto &cell : dof_handler.active_cell_iterators())
-      cell->set_active_fe_index(n++ % 3);
+      cell->set_active_fe_index(n++ % elements.size());
     dof_handler.distribute_dofs(elements);
     AffineConstraints<double> constraints;
     DoFTools::make_hanging_node_constraints(dof_handler, constraints);
     constraints.close();
-    check_assembly<dim>(MappingQ<dim>(1), dof_handler, constraints, false, {0, 3});
+    check_assembly<dim>(MappingQ<dim>(1), dof_handler, constraints, n_components == dim, {0, 3});
   }
 
   TEST(ExtractionAssembly, HpIn2D)
   {
-    check_hp<2>();
+    check_hp<2>(1, false);
+    check_hp<2>(2, true);
   }
 
   TEST(ExtractionAssembly, HpIn3D)
   {
-    check_hp<3>();
+    check_hp<3>(1, false);
+    check_hp<3>(1, true);
+  }
+
+  template <int dim>
+  void check_moved_mesh()
+  {
+    Triangulation<dim> triangulation;
+    Cases::make_mesh("adaptive_cube", triangulation);
+    DoFHandler<dim> dof_handler(triangulation);
+    dof_handler.distribute_dofs(FESystem<dim>(FE_Q<dim>(4 - dim), dim));
+    AffineConstraints<double> constraints;
+    DoFTools::make_hanging_node_constraints(dof_handler, constraints);
+    constraints.close();
+    for (const std::string kind : {"q_eulerian", "q_cache", "q1_eulerian"})
+    {
+      const Cases::Displacement<dim> displacement(triangulation, kind == "q1_eulerian" ? 1 : 2);
+      check_assembly<dim>(*displacement.make_mapping(kind), dof_handler, constraints, true, {0, 1});
+    }
+  }
+
+  TEST(ExtractionAssembly, MovedMeshIn2D)
+  {
+    check_moved_mesh<2>();
+  }
+
+  TEST(ExtractionAssembly, MovedMeshIn3D)
+  {
+    check_moved_mesh<3>();
   }
 
   template <int dim>

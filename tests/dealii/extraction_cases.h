@@ -5,15 +5,21 @@
 #include <deal.II/base/utilities.h>
 #include <deal.II/dofs/dof_handler.h>
 #include <deal.II/dofs/dof_renumbering.h>
+#include <deal.II/fe/fe_nothing.h>
 #include <deal.II/fe/fe_q.h>
 #include <deal.II/fe/fe_simplex_p.h>
 #include <deal.II/fe/fe_system.h>
 #include <deal.II/fe/mapping_fe.h>
 #include <deal.II/fe/mapping_q.h>
 #include <deal.II/fe/mapping_q1.h>
+#include <deal.II/fe/mapping_q1_eulerian.h>
+#include <deal.II/fe/mapping_q_cache.h>
+#include <deal.II/fe/mapping_q_eulerian.h>
 #include <deal.II/grid/grid_generator.h>
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/grid/tria.h>
+#include <deal.II/lac/vector.h>
+#include <deal.II/numerics/vector_tools_interpolate.h>
 
 #include <cmath>
 #include <memory>
@@ -108,6 +114,58 @@ namespace Cases
     const auto scalar = make_scalar_element<dim>(simplex, degree);
     return n_components == 1 ? scalar->clone() : std::make_unique<dealii::FESystem<dim>>(*scalar, n_components);
   }
+
+  /** For cells that are left out: FE_Nothing, or a system of it. */
+  template <int dim>
+  std::unique_ptr<dealii::FiniteElement<dim>> make_nothing(const bool simplex, const unsigned int n_components)
+  {
+    const dealii::FE_Nothing<dim> scalar(simplex ? dealii::ReferenceCells::get_simplex<dim>()
+                                                 : dealii::ReferenceCells::get_hypercube<dim>());
+    return n_components == 1 ? scalar.clone() : std::make_unique<dealii::FESystem<dim>>(scalar, n_components);
+  }
+
+  /** A displacement of the cells of a mesh, and the mappings that move them by it. */
+  template <int dim>
+  class Displacement
+  {
+  public:
+    Displacement(const dealii::Triangulation<dim> &triangulation, const unsigned int degree)
+        : degree(degree), dof_handler(triangulation)
+    {
+      dof_handler.distribute_dofs(dealii::FESystem<dim>(dealii::FE_Q<dim>(degree), dim));
+      values.reinit(dof_handler.n_dofs());
+      dealii::VectorTools::interpolate(dof_handler, Field(), values);
+    }
+
+    /** @p kind is q_eulerian, q1_eulerian or q_cache. */
+    std::unique_ptr<dealii::Mapping<dim>> make_mapping(const std::string &kind) const
+    {
+      using Vector = dealii::Vector<double>;
+      if (kind == "q1_eulerian")
+        return std::make_unique<dealii::MappingQ1Eulerian<dim, Vector>>(dof_handler, values);
+      if (kind == "q_eulerian")
+        return std::make_unique<dealii::MappingQEulerian<dim, Vector>>(degree, dof_handler, values);
+      AssertThrow(kind == "q_cache", dealii::ExcMessage("no mapping " + kind));
+      auto cache = std::make_unique<dealii::MappingQCache<dim>>(degree);
+      cache->initialize(dealii::MappingQ<dim>(degree), dof_handler, values, true);
+      return cache;
+    }
+
+  private:
+    struct Field : public dealii::Function<dim>
+    {
+      Field() : dealii::Function<dim>(dim) {}
+
+      double value(const dealii::Point<dim> &x, const unsigned int d) const override
+      {
+        return 0.3 * x[d] + 0.05 * std::sin(3 * x[(d + 1) % dim]);
+      }
+    };
+
+    const unsigned int      degree;
+    dealii::DoFHandler<dim> dof_handler;
+    dealii::Vector<double>  values;
+  };
 
   /** Degree 0 stands for MappingQ1. */
   template <int dim>

@@ -9,11 +9,9 @@
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/distributed/shared_tria.h>
 #include <deal.II/fe/fe_dgq.h>
-#include <deal.II/fe/fe_nothing.h>
 #include <deal.II/fe/fe_q_bubbles.h>
 #include <deal.II/fe/fe_simplex_p_bubbles.h>
 #include <deal.II/fe/mapping_cartesian.h>
-#include <deal.II/fe/mapping_q_cache.h>
 #include <deal.II/grid/tria_description.h>
 
 #include <gtest/gtest.h>
@@ -100,8 +98,14 @@ namespace
     Triangulation<2> triangulation;
     Cases::make_mesh("cube", triangulation);
     DoFHandler<2> dof_handler(triangulation);
-    dof_handler.distribute_dofs(hp::FECollection<2>(FE_Q<2>(1), FE_Nothing<2>()));
-    expect_refusal<2>(MappingQ<2>(1), dof_handler, {"FE_Nothing<2>", "number 1 of the collection", "FE_Q<2>(1)"});
+    dof_handler.distribute_dofs(hp::FECollection<2>(FE_Q<2>(1), FE_DGQ<2>(1)));
+    expect_refusal<2>(MappingQ<2>(1), dof_handler, {"FE_DGQ<2>", "number 1 of the collection", "FE_Q<2>(1)"});
+  }
+
+  TEST(ExtractionRefuses, NothingAlone)
+  {
+    refuse_element<2>(FE_Nothing<2>(), {"FE_Nothing", "degrees of freedom"});
+    refuse_element<3>(FESystem<3>(FE_Nothing<3>(), 3), {"FE_Nothing", "degrees of freedom"});
   }
 
   TEST(ExtractionRefuses, MissingDegreesOfFreedom)
@@ -132,9 +136,9 @@ namespace
   TEST(ExtractionRefuses, MappingsOfCubes)
   {
     refuse_mapping<3>("cube", MappingQ<3>(4), {"MappingQ<3>(4)", "degree 1 to 3"});
-    refuse_mapping<2>("cube", MappingCartesian<2>(), {"neither MappingQ nor MappingQ1", "degree 1 to 3"});
-    refuse_mapping<2>("cube", MappingQCache<2>(2), {"neither MappingQ nor MappingQ1", "degree 1 to 3"});
-    refuse_mapping<2>("cube", MappingFE<2>(FE_Q<2>(1)), {"neither MappingQ nor MappingQ1"});
+    refuse_mapping<2>("cube", MappingCartesian<2>(), {"neither MappingQ nor made of one", "degree 1 to 3"});
+    refuse_mapping<2>("cube", MappingQCache<2>(2), {"MappingQCache", "initialize()"});
+    refuse_mapping<2>("cube", MappingFE<2>(FE_Q<2>(1)), {"neither MappingQ nor made of one"});
   }
 
   TEST(ExtractionRefuses, MappingsOfSimplices)

@@ -186,6 +186,8 @@ namespace Reference
     {
       const dealii::FiniteElement<dim> &fe = cell->get_fe();
       const unsigned int                n  = fe.n_dofs_per_cell();
+      if (n == 0)
+        continue; // FE_Nothing
       cell_matrix.reinit(n, n);
       cell_rhs.reinit(n);
       dofs.resize(n);

@@ -18,9 +18,12 @@
  *
  * Supported are, in 2D and 3D,
  * - quadrilaterals and hexahedra: FE_Q(1..4), an FESystem of one of them with up to 6 components, hp::FECollection of
- *   these, MappingQ(1..3) and MappingQ1, and every closed AffineConstraints;
+ *   these, MappingQ of degree 1 to 3 and what is made of it (MappingQ1, MappingQEulerian, MappingQ1Eulerian,
+ *   MappingQCache), and every closed AffineConstraints;
  * - triangles and tetrahedra: FE_SimplexP(1..2) and an FESystem of one of them, MappingFE(FE_SimplexP(1)), conforming
- *   meshes, one element, constraints that prescribe values.
+ *   meshes, one element, constraints that prescribe values;
+ * - FE_Nothing, or an FESystem of it, beside these: its cells are left out, with their boundary faces. Faces between them
+ *   and others are no boundary, as in deal.II.
  * Everything else is refused by an Error.
  */
 namespace PatchFEM
@@ -51,8 +54,8 @@ namespace PatchFEM
    * the unknowns of a node are those that component_to_system_index() assigns to one support point, so any renumbering
    * of @p dof_handler is allowed.
    *
-   * Geometry nodes are the vertices of the mesh, shared between cells, for mappings of degree 1, and
-   * (degree+1)^dim points per cell for higher ones.
+   * Geometry nodes are the vertices of the mesh, shared between cells, for mappings of degree 1 that leave them where
+   * they are, and (degree+1)^dim points per cell, as the mapping gives them, for all others.
    *
    * Throws Error if anything is not supported; see the top of this file.
    */
