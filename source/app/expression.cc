@@ -3,6 +3,7 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 
+#include <deal.II/base/function_parser.h>
 #include <deal.II/base/numbers.h>
 #include <deal.II/base/utilities.h>
 
@@ -11,6 +12,7 @@
 #include <climits>
 #include <cmath>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 
 namespace PatchFEM
@@ -129,6 +131,37 @@ namespace PatchFEM
     return constants;
   }
 
+  /**
+   * What a parser is made of. Each thread has parsers of its own: to find what a thread has compiled, deal.II's takes a lock
+   * in every evaluation, and many threads that share a parser wait for its cache line most of the time.
+   */
+  template <int dim>
+  struct Expression<dim>::Function
+  {
+    std::string formula;
+    Constants   constants;
+    bool        with_time;
+    double      time = 0.;
+
+    static double value(const std::shared_ptr<Function> &function, const dealii::Point<dim> &point)
+    {
+      // Keys of formulas that are gone keep their address from being used again.
+      thread_local std::map<std::weak_ptr<Function>, dealii::FunctionParser<dim>, std::owner_less<>> parsers;
+      auto found = parsers.find(function);
+      if (found == parsers.end())
+      {
+        for (auto item = parsers.begin(); item != parsers.end();)
+          item = item->first.expired() ? parsers.erase(item) : std::next(item);
+        found = parsers.try_emplace(function, 1u).first;
+        found->second.initialize(function->names(), function->formula, function->constants, function->with_time);
+      }
+      found->second.set_time(function->time);
+      return found->second.value(point);
+    }
+
+    std::string names() const { return std::string(coordinate_names<dim>()) + (with_time ? ",t" : ""); }
+  };
+
   template <int dim>
   Expression<dim>::Expression() : formula("0")
   {}
@@ -141,24 +174,22 @@ namespace PatchFEM
       : formula(formula), entry(entry)
   {
     require(!formula.empty(), "The entry " + entry + " has an empty formula; write 0 for nothing.");
-    function                = std::make_shared<dealii::FunctionParser<dim>>(1);
-    const std::string names = std::string(coordinate_names<dim>()) + (with_time ? ",t" : "");
-    timed                   = with_time && any_identifier(formula, [](const std::string &word) { return word == "t"; });
+    function = std::make_shared<Function>(Function{formula, constants, with_time});
+    timed    = with_time && any_identifier(formula, [](const std::string &word) { return word == "t"; });
     const CapturedStandardError parser_output;
     try
     {
-      function->initialize(names, formula, constants, with_time);
       // deal.II compiles a formula when it is first evaluated. No point is safe for every formula, and only
       // syntax is tested here, so the value does not matter yet.
       dealii::Point<dim> point;
       for (unsigned int d = 0; d < dim; ++d)
         point[d] = 0.3 + 0.1 * d;
-      constant = function->value(point);
+      constant = Function::value(function, point);
     }
     catch (const dealii::ExceptionBase &)
     {
       throw Error("The entry " + entry + " has a formula that cannot be read: " + quote(formula) +
-                  parser_output.message() + "; it may use " + names + ", pi and the names in Constants.");
+                  parser_output.message() + "; it may use " + function->names() + ", pi and the names in Constants.");
     }
     if (!depends_on_coordinates(formula) && !timed)
     {
@@ -171,7 +202,7 @@ namespace PatchFEM
   void Expression<dim>::set_time(const double time)
   {
     if (function)
-      function->set_time(time);
+      function->time = time;
   }
 
   template <int dim>
@@ -179,7 +210,7 @@ namespace PatchFEM
   {
     if (!function)
       return constant;
-    const double result = function->value(point);
+    const double result = Function::value(function, point);
     if (!std::isfinite(result))
     {
       std::ostringstream place;

@@ -67,6 +67,27 @@ TEST(AppExpression, MayDependOnTime)
             std::string::npos);
 }
 
+/** Each thread's parser belongs to the formula that is there now, at its present time. */
+TEST(AppExpression, IsEvaluatedOnManyThreads)
+{
+  for (int k = 0; k < 20; ++k)
+  {
+    Expression<2> first("k*x + t", {{"k", double(k)}}, "E", true);
+    const auto    copy   = first;
+    const auto    second = Expression<2>("k - y", {{"k", double(k)}}, "E");
+    for (const double time : {1., 5.})
+    {
+      first.set_time(time);
+      int n_wrong = 0;
+#pragma omp parallel for num_threads(4) reduction(+ : n_wrong)
+      for (int i = 0; i < 100; ++i)
+        n_wrong += first.value({double(i), 0.}) != k * i + time || copy.value({double(i), 0.}) != k * i + time ||
+                   second.value({0., double(i)}) != k - i;
+      EXPECT_EQ(n_wrong, 0) << k;
+    }
+  }
+}
+
 TEST(AppExpression, SplitsAtCommasOutsideParentheses)
 {
   const auto items = split_keyed_formulas("0 3: max(x, y); free, all: x > 0 ? 1 : 2; 0", false, "E");

@@ -2,7 +2,7 @@
 #ifndef patchfem_app_expression_h
 #define patchfem_app_expression_h
 
-#include <deal.II/base/function_parser.h>
+#include <deal.II/base/point.h>
 
 #include <map>
 #include <memory>
@@ -18,7 +18,10 @@ namespace PatchFEM
   /** Reads "a = 1, b = 2*pi"; later ones may use earlier ones. */
   Constants parse_constants(const std::string &text);
 
-  /** One muParser formula in the coordinates x, y (and z), and the time t if it may. Copies share the compiled formula. */
+  /**
+   * One muParser formula in the coordinates x, y (and z), and the time t if it may, which threads evaluate side by side.
+   * Copies share the formula and its time.
+   */
   template <int dim>
   class Expression
   {
@@ -50,11 +53,13 @@ namespace PatchFEM
     const std::string &text() const { return formula; }
 
   private:
-    std::string                                  formula;
-    std::string                                  entry;
-    bool                                         timed    = false;
-    double                                       constant = 0.0;
-    std::shared_ptr<dealii::FunctionParser<dim>> function; // empty if constant
+    struct Function;
+
+    std::string               formula;
+    std::string               entry;
+    bool                      timed    = false;
+    double                    constant = 0.0;
+    std::shared_ptr<Function> function; // empty if constant
   };
 
   /**
