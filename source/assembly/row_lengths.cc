@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "row_lengths.h"
 
+#include "resolved_cell.h"
+
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/ordering.h>
@@ -21,55 +23,21 @@ namespace PatchFEM
            });
   }
 
-  std::vector<int> expected_row_lengths(const ElementTables &tables, const bool keep_entries)
+  Array<int> expected_row_lengths(const ElementTables &tables, const bool keep_entries)
   {
-    const ConstraintTable &lines   = tables.constraints;
-    const int              n_lines = static_cast<int>(lines.n_lines()), n_comp = tables.n_components;
-    std::vector<int>       line_of(std::size_t(tables.n_nodes) * n_comp, -1), result(tables.n_nodes, 0);
-#pragma omp parallel for schedule(static)
-    for (int l = 0; l < n_lines; ++l)
-      line_of[lines.constrained[l]] = l;
-
+    const Array<int> line_of = lines_of_unknowns(tables);
+    Array<int>       result(Backend(), tables.n_nodes);
+    result.set_zero();
     for (const CellTable &batch : tables.batches)
-    {
-      const int n_shape = batch.reference.n_shape;
       for_shares(batch.n_cells, [&](const std::int64_t begin, const std::int64_t end) {
-        std::vector<int> nodes; // of the cell's matrix
+        ResolvedCell resolved(tables.constraints, line_of, tables.n_components, keep_entries);
         for (std::int64_t cell = begin; cell < end; ++cell)
         {
-          const int *own = batch.nodes.data() + cell * n_shape;
-          nodes.clear();
-          bool any_masters = false;
-          for (int i = 0; i < n_shape; ++i)
-          {
-            bool any_free = keep_entries;
-            for (int c = 0; c < n_comp; ++c)
-            {
-              const int line = line_of[std::int64_t(own[i]) * n_comp + c];
-              any_free |= line < 0;
-              if (line < 0)
-                continue;
-              any_masters |= lines.offsets[line] < lines.offsets[line + 1];
-              for (std::int64_t m = lines.offsets[line]; m < lines.offsets[line + 1]; ++m)
-                nodes.push_back(lines.masters[m] / n_comp);
-            }
-            if (any_free)
-              nodes.push_back(own[i]);
-          }
-          if (any_masters)
-          {
-            std::sort(nodes.begin(), nodes.end());
-            nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-          }
-          const int n = static_cast<int>(nodes.size());
-          for (const int node : nodes)
-          {
-#pragma omp atomic
-            result[node] += n;
-          }
+          resolved.reinit(batch.nodes.data() + cell * batch.reference.n_shape, batch.reference.n_shape);
+          for (int i = 0; i < resolved.n_free; ++i)
+            kernels::atomic_add(result.data() + resolved.nodes[i], resolved.n_free);
         }
       });
-    }
     return result;
   }
 

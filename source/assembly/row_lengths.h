@@ -3,6 +3,7 @@
 #define patchfem_source_assembly_row_lengths_h
 
 #include <patchfem/assembly/element_tables.h>
+#include <patchfem/base/array.h>
 
 #include <vector>
 
@@ -12,11 +13,11 @@ namespace PatchFEM
   bool cells_differ(const ElementTables &tables);
 
   /**
-   * About how many nodes each node couples with, [node of the tables]: the sum over its cells of the nodes that their
+   * About how many nodes each node couples with, [node of the tables] on the host: the sum over its cells of the nodes that their
    * matrices have once constraints are resolved. A cell with a hanging node counts to the masters, too; a node that is
    * constrained in all components has 0, unless @p keep_entries.
    */
-  std::vector<int> expected_row_lengths(const ElementTables &tables, bool keep_entries);
+  Array<int> expected_row_lengths(const ElementTables &tables, bool keep_entries);
 
   /**
    * How many nodes a row has whose length is known in another unit, factor * (length + further): lengths count a node once

@@ -361,7 +361,7 @@ namespace
 TEST_P(FormatModelTest, SortingWindowOfMixedRowsPadsLeast)
 {
   const ElementTables    tables  = cube_with_long_rows(25, 4);
-  const std::vector<int> of_node = expected_row_lengths(tables, false);
+  const std::vector<int> of_node = expected_row_lengths(tables, false).to_vector();
   ElementBatches         along_curve;
   along_curve.reinit(backend(), tables, ElementBatches::AdditionalData(1));
   const std::vector<int> &rank = along_curve.new_of_old();
