@@ -269,21 +269,19 @@ namespace
                           const AMGParameters               &parameters,
                           const Aggregation::AdditionalData &aggregates)
   {
-    const ElementTables         tables  = synthetic::cube_of_tetrahedra(n - 1, 1, true);
-    auto                        batches = std::make_shared<ElementBatches>();
+    const ElementTables         tables = synthetic::cube_of_tetrahedra(n - 1, 1, true);
+    const Space                 space(backend, tables);
     SlicedEllpackMatrix<double> matrix;
     {
-      batches->reinit(backend, tables);
-      Assembler<Diffusion<3>, double> assembler;
-      assembler.reinit(batches);
+      Assembler<Diffusion<3>, double> assembler(space);
       assembler.set_coefficients(CoefficientField::constant({1., 0., 0., 1., 0., 1., 1.}));
       assembler.set_body_load(CoefficientField::constant({0.}));
       Vector<double> rhs;
-      matrix.reinit(backend, assembler.sparsity().view());
+      space.initialize_matrix(matrix);
       assembler.assemble(matrix, rhs);
     }
-    const NearNullSpace     modes    = NearNullSpace::constants(1, 3, batches->node_points());
-    const std::vector<int> &position = batches->new_of_old();
+    const NearNullSpace     modes    = space.constants();
+    const std::vector<int> &position = space.batches().new_of_old();
     const auto              product  = [&](const std::vector<double> &x) {
       std::vector<double> in_tables(x.size()), result(x.size());
       for (std::size_t i = 0; i < x.size(); ++i)

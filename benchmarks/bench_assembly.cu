@@ -120,9 +120,12 @@ namespace
         backend.synchronize();
       })[0];
     };
-    auto         batches = std::make_shared<ElementBatches>();
-    const double upload  = seconds([&]() { batches->reinit(backend, tables); });
-    const double again   = seconds([&]() { batches->reinit(backend, tables); });
+    double upload = 0., again = 0.;
+    {
+      ElementBatches batches;
+      upload = seconds([&]() { batches.reinit(backend, tables); });
+      again  = seconds([&]() { batches.reinit(backend, tables); });
+    }
     for (const int rows : patch_sizes)
     {
       Assembler<Form, Number>                          assembler;
@@ -133,23 +136,29 @@ namespace
         data.buffer_share = buffer_share;
       if (rows > 0)
         data.strategy = AssemblyStrategy::patches;
-      memory::reset_peak(backend.kind());
-      double       plan      = seconds([&]() { assembler.reinit(batches, data); });
-      const double plan_cold = plan;
-      plan                   = seconds([&]() { assembler.reinit(batches, data); });
+      Space  space;
+      double plan_cold = 0., plan = 0.;
+      for (double *time : {&plan_cold, &plan})
+      {
+        assembler = Assembler<Form, Number>();
+        space     = Space(); // gives memory back first
+        space     = Space(backend, tables);
+        memory::reset_peak(backend.kind());
+        *time = seconds([&]() { assembler.reinit(space, data); });
+      }
       assembler.set_coefficients(CoefficientField::constant(coefficients));
       assembler.set_body_load(CoefficientField::constant(std::vector<double>(n_comp, 1.)));
       SlicedEllpackMatrix<Number> matrix;
       Vector<Number>              rhs;
-      matrix.reinit(backend, assembler.sparsity().view(), n_comp, n_comp);
+      space.initialize_matrix(matrix);
       const std::string label = name + (rows > 0 ? ", " + std::to_string(rows) + " rows a patch" : "");
-      assembler.release_sparsity_columns();
+      space.release_sparsity_columns();
 
       DeviceTimer               timer(backend);
       const std::vector<double> cold    = timer.cold(3, [&]() { assembler.assemble(matrix, rhs); });
       const std::vector<double> warm    = timer.warm(10, [&]() { assembler.assemble(matrix, rhs); });
-      const bool                correct = verified(tables, *batches, matrix, sizeof(Number) == 8 ? 1e-12 : 1e-4);
-      const double              bytes   = double(assembler.sparsity().n_blocks()) * n_comp * n_comp * sizeof(Number) +
+      const bool                correct = verified(tables, space.batches(), matrix, sizeof(Number) == 8 ? 1e-12 : 1e-4);
+      const double              bytes   = double(space.sparsity().n_blocks()) * n_comp * n_comp * sizeof(Number) +
                            double(tables.points.size()) * 8. + double(tables.batches[0].nodes.size()) * 4.;
       const double n_cells = tables.batches[0].n_cells;
       // What made the matrix is as right as the matrix.

@@ -38,16 +38,14 @@ namespace
                           const ElementTables       &tables,
                           const std::vector<double> &coefficients)
   {
-    auto batches = std::make_shared<ElementBatches>();
-    batches->reinit(backend, tables);
-    Assembler<Form, double> assembler;
-    assembler.reinit(batches);
+    const Space             space(backend, tables);
+    Assembler<Form, double> assembler(space);
     assembler.set_coefficients(CoefficientField::constant(coefficients));
     assembler.set_body_load(CoefficientField::constant(std::vector<double>(tables.n_components, 0.)));
-    const Sparsity   &sparsity = assembler.sparsity();
+    const Sparsity   &sparsity = space.sparsity();
     CSRMatrix<double> matrix;
     Vector<double>    rhs;
-    matrix.reinit(backend, sparsity.view(), tables.n_components, tables.n_components);
+    space.initialize_matrix(matrix);
     assembler.assemble(matrix, rhs);
     System result{name, tables.n_components, matrix.to_csr_host(), sparsity.row_offsets().to_vector(),
                   std::vector<int>(sparsity.n_blocks())};

@@ -80,14 +80,12 @@ namespace
     /** With @p given also cuSPARSE, on both numberings; without it only our formats, as details of the report. */
     void run(const int window, const bool given)
     {
-      detail       = !given;
-      auto batches = std::make_shared<ElementBatches>();
-      batches->reinit(backend, tables, ElementBatches::AdditionalData(window));
-      Assembler<Diffusion<3>, double> assembler;
-      assembler.reinit(batches);
+      detail = !given;
+      const Space                     space(backend, tables, ElementBatches::AdditionalData(window));
+      Assembler<Diffusion<3>, double> assembler(space);
       assembler.set_coefficients(CoefficientField::constant({1., 0., 0., 1., 0., 1., 1.}));
       assembler.set_body_load(CoefficientField::constant({0.}));
-      const SparsityView pattern = assembler.sparsity().view();
+      const SparsityView pattern = space.sparsity().view();
       statistics                 = pattern_statistics(backend, pattern);
       CSRMatrix<double> csr;
       Vector<double>    rhs;
@@ -95,7 +93,7 @@ namespace
       assembler.assemble(csr, rhs);
 
       // From now on vectors are in the numbering of the matrices.
-      position = batches->new_of_old();
+      position = space.batches().new_of_old();
       if (given)
       {
         std::vector<int> identity(position.size());

@@ -2,6 +2,7 @@
 #include "parallel_for.cuh"
 
 #include <patchfem/kernels/block_diagonal.h>
+#include <patchfem/kernels/constraint_bodies.h>
 #include <patchfem/kernels/ordering.h>
 #include <patchfem/kernels/patch_plan_bodies.h>
 #include <patchfem/kernels/structure_bodies.h>
@@ -37,6 +38,16 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<double>);
     PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<float>);
     PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<double>);
+
+    PATCHFEM_INSTANTIATE_BODY(ScatterInhomogeneitiesBody);
+    PATCHFEM_INSTANTIATE_BODY(CountInhomogeneitiesBody);
+    PATCHFEM_INSTANTIATE_BODY(WriteInhomogeneitiesBody);
+    PATCHFEM_INSTANTIATE_BODY(DistributeBody<float>);
+    PATCHFEM_INSTANTIATE_BODY(DistributeBody<double>);
+    PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<float>);
+    PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<double>);
+    PATCHFEM_INSTANTIATE_BODY(CondenseBody<float>);
+    PATCHFEM_INSTANTIATE_BODY(CondenseBody<double>);
 
     PATCHFEM_INSTANTIATE_BODY(IndexOfBody);
     PATCHFEM_INSTANTIATE_BODY(MarkBody);

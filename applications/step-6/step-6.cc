@@ -14,11 +14,7 @@
 #include <deal.II/numerics/error_estimator.h>
 #include <deal.II/numerics/vector_tools.h>
 
-#include <patchfem/assembly/assembler.h>
-#include <patchfem/assembly/extraction_dealii.h>
-#include <patchfem/lac/dealii_interface_dealii.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/solver_cg_dealii.h>
+#include <patchfem/patchfem.h>
 
 #include <fstream>
 #include <iostream>
@@ -41,7 +37,7 @@ private:
   void refine_grid();
   void output_results(unsigned int cycle) const;
 
-  const PatchFEM::Backend backend; // (*) where matrices and vectors live: host, cuda, or auto
+  const PatchFEM::Backend backend; // where matrices and vectors live: host, cuda, or auto
 
   Triangulation<dim>        triangulation;
   const MappingQ<dim>       mapping;
@@ -50,10 +46,9 @@ private:
   AffineConstraints<double> constraints;
   Vector<double>            solution;
 
-  std::shared_ptr<PatchFEM::ElementBatches>   batches;   // (*) the mesh and its constraints there
-  PatchFEM::Assembler<PatchFEM::Laplace<dim>> assembler; // (*) the weak form
-  PatchFEM::SlicedEllpackMatrix<double>       system_matrix;
-  PatchFEM::Vector<double>                    system_rhs;
+  PatchFEM::FESpace<dim>                space; // (*) DoFHandler and constraints there, instead of a SparsityPattern
+  PatchFEM::SlicedEllpackMatrix<double> system_matrix;
+  PatchFEM::Vector<double>              system_rhs;
 };
 
 template <int dim>
@@ -67,19 +62,14 @@ void Step6<dim>::setup_system()
   VectorTools::interpolate_boundary_values(mapping, dof_handler, 0, Functions::ZeroFunction<dim>(), constraints);
   constraints.close();
 
-  // (*) Instead of DynamicSparsityPattern, make_sparsity_pattern() and SparsityPattern: cells and constraints go to
-  // the back end, where the pattern and the plan of assembly are made.
-  batches = std::make_shared<PatchFEM::ElementBatches>();
-  batches->reinit(backend, PatchFEM::extract_element_tables(mapping, dof_handler, constraints));
-  assembler.reinit(batches);
-  system_matrix.reinit(backend, assembler.sparsity().view());
+  space.reinit(backend, mapping, dof_handler, constraints); // (*) instead of make_sparsity_pattern()
+  space.initialize_matrix(system_matrix);                   // (*)
 }
 
 template <int dim>
 void Step6<dim>::assemble_system()
 {
-  // (*) Instead of the loop over cells with FEValues and distribute_local_to_global(). The material id of a cell says
-  // which coefficient it has.
+  PatchFEM::Assembler<PatchFEM::Laplace<dim>> assembler(space); // (*) instead of the loop over cells
   assembler.set_coefficients(PatchFEM::CoefficientField::by_material({{0, {1.}}, {1, {20.}}}));
   assembler.set_body_load(PatchFEM::CoefficientField::constant({1.}));
   assembler.assemble(system_matrix, system_rhs);
@@ -89,16 +79,10 @@ template <int dim>
 void Step6<dim>::solve()
 {
   SolverControl      solver_control(1000, 1e-10 * system_rhs.l2_norm());
-  PatchFEM::SolverCG solver(solver_control); // (*) the same names in another namespace
+  PatchFEM::SolverCG solver(solver_control);
 
-  PatchFEM::PreconditionJacobi<double> preconditioner;
-  preconditioner.initialize(system_matrix);
-
-  PatchFEM::Vector<double> x(backend, system_rhs.size());
-  solver.solve(system_matrix, x, system_rhs, preconditioner);
-
-  // (*) Back to deal.II, in deal.II's numbering.
-  PatchFEM::copy_to_dealii(x, solution, batches->dof_indices().to_vector());
+  const PatchFEM::PreconditionJacobi<double> preconditioner(system_matrix);         // (*) names of deal.II
+  space.copy_to(solver.solve(system_matrix, system_rhs, preconditioner), solution); // (*) in deal.II's numbering
   constraints.distribute(solution);
   std::cout << "   " << solver_control.last_step() << " iterations" << std::endl;
 }

@@ -15,13 +15,7 @@
 #include <deal.II/numerics/error_estimator.h>
 #include <deal.II/numerics/vector_tools.h>
 
-#include <patchfem/assembly/assembler.h>
-#include <patchfem/assembly/evaluation_dealii.h>
-#include <patchfem/assembly/extraction_dealii.h>
-#include <patchfem/lac/dealii_interface_dealii.h>
-#include <patchfem/lac/near_null_space.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/solver_cg_dealii.h>
+#include <patchfem/patchfem.h>
 
 #include <fstream>
 #include <iostream>
@@ -71,7 +65,7 @@ private:
   void refine_grid();
   void output_results(unsigned int cycle) const;
 
-  const PatchFEM::Backend backend; // (*) where matrices and vectors live: host, cuda, or auto
+  const PatchFEM::Backend backend; // where matrices and vectors live: host, cuda, or auto
 
   Triangulation<dim>        triangulation;
   const MappingQ1<dim>      mapping;
@@ -80,11 +74,9 @@ private:
   AffineConstraints<double> constraints;
   Vector<double>            solution;
 
-  PatchFEM::ElementTables                        tables; // (*) the mesh as plain tables, and on the back end
-  std::shared_ptr<PatchFEM::ElementBatches>      batches;
-  PatchFEM::Assembler<PatchFEM::Elasticity<dim>> assembler; // (*) the weak form
-  PatchFEM::SlicedEllpackMatrix<double>          system_matrix;
-  PatchFEM::Vector<double>                       system_rhs;
+  PatchFEM::FESpace<dim>                space; // (*) DoFHandler and constraints there, instead of a SparsityPattern
+  PatchFEM::SlicedEllpackMatrix<double> system_matrix;
+  PatchFEM::Vector<double>              system_rhs;
 };
 
 template <int dim>
@@ -98,12 +90,8 @@ void Step8<dim>::setup_system()
   VectorTools::interpolate_boundary_values(mapping, dof_handler, 0, Functions::ZeroFunction<dim>(dim), constraints);
   constraints.close();
 
-  // (*) Instead of sparsity patterns. The matrix consists of dim x dim blocks, one for each pair of nodes.
-  tables  = PatchFEM::extract_element_tables(mapping, dof_handler, constraints);
-  batches = std::make_shared<PatchFEM::ElementBatches>();
-  batches->reinit(backend, tables);
-  assembler.reinit(batches);
-  system_matrix.reinit(backend, assembler.sparsity().view(), dim, dim);
+  space.reinit(backend, mapping, dof_handler, constraints); // (*) instead of make_sparsity_pattern()
+  space.initialize_matrix(system_matrix);                   // (*) of dim x dim blocks, one for each pair of nodes
 }
 
 template <int dim>
@@ -111,10 +99,9 @@ void Step8<dim>::assemble_system()
 {
   const double lambda = 1., mu = 1.;
 
-  // (*) Instead of the loop over cells. Any deal.II function may be a load.
+  PatchFEM::Assembler<PatchFEM::Elasticity<dim>> assembler(space); // (*) instead of the loop over cells
   assembler.set_coefficients(PatchFEM::CoefficientField::constant({lambda, mu}));
-  assembler.set_body_load(PatchFEM::CoefficientField::at_quadrature_points(
-      dim, PatchFEM::evaluate_at_quadrature_points(BodyForce<dim>(), tables)));
+  assembler.set_body_load(space.evaluate(BodyForce<dim>())); // (*) any deal.II function
   assembler.assemble(system_matrix, system_rhs);
 }
 
@@ -122,17 +109,11 @@ template <int dim>
 void Step8<dim>::solve()
 {
   SolverControl      solver_control(2000, 1e-10 * system_rhs.l2_norm());
-  PatchFEM::SolverCG solver(solver_control); // (*) the same names in another namespace
+  PatchFEM::SolverCG solver(solver_control);
 
   // (*) Multigrid, whose coarse levels represent translations and rotations: the near-null space of elasticity.
-  PatchFEM::PreconditionAMG<double> preconditioner;
-  preconditioner.initialize(system_matrix, PatchFEM::NearNullSpace::rigid_body_modes(dim, batches->node_points()));
-
-  PatchFEM::Vector<double> x(backend, system_rhs.size());
-  solver.solve(system_matrix, x, system_rhs, preconditioner);
-
-  // (*) Back to deal.II, in deal.II's numbering.
-  PatchFEM::copy_to_dealii(x, solution, batches->dof_indices().to_vector());
+  const PatchFEM::PreconditionAMG<double> preconditioner(system_matrix, space.rigid_body_modes());
+  space.copy_to(solver.solve(system_matrix, system_rhs, preconditioner), solution); // (*) in deal.II's numbering
   constraints.distribute(solution);
   std::cout << "   " << solver_control.last_step() << " iterations" << std::endl;
 }

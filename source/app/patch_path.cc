@@ -48,15 +48,14 @@ namespace PatchFEM
     }
 
     /** The patch that owns the first node of each active cell. */
-    std::vector<unsigned int>
-    patch_of_cells(const ElementTables &tables, const ElementBatches &batches, const Patches &patches)
+    std::vector<unsigned int> patch_of_cells(const Space &space, const Patches &patches)
     {
-      std::vector<unsigned int> result(tables.n_cells());
-      const std::vector<int>   &node = batches.new_of_old();
-      for (const CellTable &batch : tables.batches)
+      std::vector<unsigned int> result(space.tables().n_cells());
+      const std::vector<int>   &node = space.batches().new_of_old();
+      for (const CellTable &batch : space.tables().batches)
         for (int cell = 0; cell < batch.n_cells; ++cell)
         {
-          int first = batches.n_nodes();
+          int first = space.batches().n_nodes();
           for (int i = 0; i < batch.reference.n_shape; ++i)
             first = std::min(first, node[batch.nodes[std::size_t(cell) * batch.reference.n_shape + i]]);
           result[batch.active_index[cell]] = first / patches.rows_per_patch();
@@ -120,7 +119,7 @@ namespace PatchFEM
 
     report.seconds.sparsity  = report.seconds.sparsity.value() + timed(backend, progress, "matrix", [&] {
                                 system_matrix.reinit();
-                                system.assembler().release_sparsity_columns();
+                                system.assembler().space().release_sparsity_columns();
                               });
     report.seconds.assembly  = timed(backend, progress, "assembly", [&] { system_matrix.assemble(rhs); });
     report.repeated_assembly = timed_repetitions(assembly.n_repetitions, MPI_COMM_SELF, progress, [&] {
@@ -129,7 +128,7 @@ namespace PatchFEM
     });
     system_matrix.release_assembled();
     const MatrixBase<Number> &matrix  = system_matrix.matrix();
-    const ElementBatches     &batches = system.assembler().batches();
+    const ElementBatches     &batches = system.assembler().space().batches();
     if (physics.has_unit_rhs())
       rhs = Number(1);
     check_rhs<Number>(rhs.l2_norm(), load);
@@ -169,9 +168,9 @@ namespace PatchFEM
 
     ElementTables tables;
     SystemFields  fields;
-    double        load        = 0.;
-    std::size_t   in_double   = 0; // memory if levels turn out to be too hard for single precision
-    auto          batches     = std::make_shared<ElementBatches>();
+    double        load      = 0.;
+    std::size_t   in_double = 0; // memory if levels turn out to be too hard for single precision
+    Space         space;
     report.seconds.extraction = timed(MPI_COMM_SELF, progress, "extraction from deal.II", [&] {
       ExtractionData<dim> data;
       data.quadrature      = discretisation.quadrature;
@@ -211,8 +210,8 @@ namespace PatchFEM
         report.device_forecast = forecast.peak();
       if (row.memory == PreconditionerForecast::Kind::multigrid && mixed)
         in_double = forecast_with(conversion || assembly.format != "auto", true).peak();
-      batches->reinit(backend, tables,
-                      ElementBatches::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
+      space = Space(backend, std::move(tables),
+                    Space::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
       backend.synchronize();
     });
 
@@ -223,7 +222,7 @@ namespace PatchFEM
                           : assembly.strategy == "gather" ? AssemblyStrategy::gather
                                                           : AssemblyStrategy::automatic;
     progress.stage("sparsity and patches (" + backend.name() + ")");
-    system->reinit(batches, data);
+    system->reinit(space, data);
     report.seconds.sparsity = system->assembler().structure_seconds().sparsity;
     report.seconds.plan     = system->assembler().structure_seconds().plan;
     *report.seconds.plan += timed(MPI_COMM_SELF, progress, "coefficients", [&] {
@@ -233,20 +232,19 @@ namespace PatchFEM
       backend.synchronize();
     });
     report.assembly_redundancy = system->assembler().patches().redundancy();
-    report.cell_patches        = patch_of_cells(tables, *batches, system->assembler().patches());
+    report.cell_patches        = patch_of_cells(space, system->assembler().patches());
 
     FormatNeeds needs;
     needs.rows       = row.is(PreconditionerRow::rows);
     needs.conversion = conversion;
     FormatPrediction choice;
     *report.seconds.plan += timed(MPI_COMM_SELF, progress, "format of the matrix", [&] {
-      choice = choose_format<Number>(backend, assembly, system->assembler().sparsity().view(), physics.n_components(),
-                                     needs);
+      choice = choose_format<Number>(backend, assembly, space.sparsity().view(), physics.n_components(), needs);
       backend.synchronize();
     });
     report.format_choice  = choice.format.name();
     report.product_bytes  = choice.bytes;
-    report.sorting_window = batches->sorting_window();
+    report.sorting_window = space.batches().sorting_window();
     solve_with<Number>(choice.format, *system, discretisation, physics, load, report);
     if (report.device_forecast && report.amg && !report.amg->fallback.empty())
       report.device_forecast = in_double;

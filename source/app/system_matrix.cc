@@ -47,15 +47,15 @@ namespace PatchFEM
 
   template <typename Number>
   SystemMatrix<Number>::SystemMatrix(SystemAssembler<Number> &system, const MatrixFormat &format)
-      : system(system), format(format), block_size(system.assembler().batches().n_components()),
+      : system(system), format(format), block_size(system.assembler().space().batches().n_components()),
         converts(is_converted(format, block_size))
   {}
 
   template <typename Number>
   void SystemMatrix<Number>::reinit()
   {
-    assembled = make_matrix<Number>(system.assembler().backend(), system.assembler().sparsity().view(), block_size,
-                                    block_size, assembled_format(format, block_size));
+    assembled = make_matrix<Number>(system.assembler().space().backend(), system.assembler().space().sparsity().view(),
+                                    block_size, block_size, assembled_format(format, block_size));
   }
 
   template <typename Number>

@@ -8,47 +8,46 @@
 namespace PatchFEM
 {
   template <typename Number>
-  void AssemblerBase<Number>::make_plan(std::shared_ptr<const ElementBatches> batches,
-                                        const FindPatchRoom                  &patch_room,
-                                        const bool                            one_point,
-                                        const int                             n_coefficients,
-                                        const AdditionalData                 &data)
+  void AssemblerBase<Number>::make_plan(const Space          &space,
+                                        const FindPatchRoom  &patch_room,
+                                        const bool            one_point,
+                                        const int             n_coefficients,
+                                        const AdditionalData &data)
   {
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
-    elements                         = std::move(batches);
+    domain                           = space;
     one_point_suffices               = one_point;
-    const ReferenceElement &computed = elements->reference(Patches::computed_batch(*elements));
+    const ElementBatches   &elements = space.batches();
+    const Backend          &backend  = space.backend();
+    const ReferenceElement &computed = elements.reference(Patches::computed_batch(elements));
     is_isoparametric =
         computed.n_geometry == computed.n_shape && computed.geometry_gradients == computed.shape_gradients;
     // Who names the size of the patches may need all of the memory.
     const int                concurrent = data.concurrent > 0 || data.rows_per_patch == 0 ? data.concurrent : 1;
-    const std::size_t        total      = backend().patch_memory();
+    const std::size_t        total      = backend.patch_memory();
     const kernels::PatchRoom room       = patch_room(total, concurrent);
     fast_memory                         = room.available;
     const auto now                      = [&] {
-      backend().synchronize();
+      backend.synchronize();
       return std::chrono::steady_clock::now();
     };
     const auto start = now();
-    RowCells   row_cells;
-    row_cells.reinit(*elements);
-    pattern.reinit(*elements, row_cells);
+    space.sparsity();
     const auto middle = now();
-    plan.reinit(*elements, row_cells, pattern,
-                {room.worker_bytes, sizeof(Number), room.available, total, room.most_redundant, room.bytes_per_row,
-                 room.bytes_per_level, room.symmetric, room.buffer_share},
-                data);
+    plan              = space.plan({room.worker_bytes, sizeof(Number), room.available, total, room.most_redundant,
+                                    room.bytes_per_row, room.bytes_per_level, room.symmetric, room.buffer_share},
+                                   data);
 
-    const int    n_comp   = elements->n_components();
+    const int    n_comp   = elements.n_components();
     std::int64_t n_matrix = 0, n_vector = 0;
-    for (const Patches::Chunk &chunk : plan.chunks())
+    for (const Patches::Chunk &chunk : plan->chunks())
     {
       const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * computed.n_shape * n_comp;
       n_matrix                  = std::max(n_matrix, chunk.n_matrix_entries + n_rows * computed.n_shape * n_comp);
       n_vector                  = std::max(n_vector, chunk.n_vector_entries + n_rows);
     }
-    buffer_matrix.reinit(backend(), n_matrix);
-    buffer_vector.reinit(backend(), n_vector);
+    buffer_matrix.reinit(backend, n_matrix);
+    buffer_vector.reinit(backend, n_vector);
     needs_coefficients = n_coefficients > 0;
     coefficients       = DeviceCoefficients<Number>();
     body_load          = DeviceCoefficients<Number>();
@@ -61,21 +60,22 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::upload_coefficients(const CoefficientField &field, const int n_coefficients)
   {
-    coefficients.reinit(*elements, field, n_coefficients, "The weak form");
+    coefficients.reinit(domain.batches(), field, n_coefficients, "The weak form");
   }
 
   template <typename Number>
   void AssemblerBase<Number>::set_body_load(const CoefficientField &field)
   {
-    body_load.reinit(*elements, field, elements->n_components(), "The body load");
+    body_load.reinit(domain.batches(), field, domain.batches().n_components(), "The body load");
   }
 
   template <typename Number>
   void AssemblerBase<Number>::set_face_terms(const FaceTerms &terms)
   {
+    const ElementBatches     &elements = domain.batches();
     std::vector<std::int64_t> offsets{0};
-    for (const FaceEntry &face : elements->faces())
-      offsets.push_back(offsets.back() + elements->reference(face.batch).n_face_quadrature);
+    for (const FaceEntry &face : elements.faces())
+      offsets.push_back(offsets.back() + elements.reference(face.batch).n_face_quadrature);
     const auto n_points = static_cast<std::size_t>(offsets.back());
     const auto check    = [&](const std::vector<double> &values, const std::size_t n) {
       require(values.empty() || values.size() == n,
@@ -83,17 +83,17 @@ namespace PatchFEM
       for (const double value : values)
         require(std::isfinite(value), "A boundary term is not finite; correct its expression.");
     };
-    check(terms.load, n_points * elements->n_components());
+    check(terms.load, n_points * elements.n_components());
     check(terms.robin, n_points);
-    face_load.copy_from(backend(), std::vector<Number>(terms.load.begin(), terms.load.end()));
-    face_robin.copy_from(backend(), std::vector<Number>(terms.robin.begin(), terms.robin.end()));
-    face_points.copy_from(backend(), offsets);
+    face_load.copy_from(elements.backend(), std::vector<Number>(terms.load.begin(), terms.load.end()));
+    face_robin.copy_from(elements.backend(), std::vector<Number>(terms.robin.begin(), terms.robin.end()));
+    face_points.copy_from(elements.backend(), offsets);
   }
 
   template <typename Number>
   std::size_t AssemblerBase<Number>::memory_consumption() const
   {
-    return plan.memory_consumption() + coefficients.memory_consumption() + body_load.memory_consumption() +
+    return plan->memory_consumption() + coefficients.memory_consumption() + body_load.memory_consumption() +
            face_load.memory_consumption() + face_robin.memory_consumption() + face_points.memory_consumption() +
            buffer_matrix.memory_consumption() + buffer_vector.memory_consumption();
   }
@@ -119,33 +119,37 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::check_matrix(const MatrixBase<Number> &matrix, const int n_components) const
   {
-    const std::int64_t entries = pattern.n_blocks() * n_components * n_components;
-    require(matrix.backend() == backend(), "The matrix lives on another back end than the assembler.");
-    require(matrix.n_rows() == elements->n_dofs() && matrix.block_rows() == n_components &&
-                matrix.block_columns() == n_components && matrix.n_nonzero_elements() == entries,
-            "The matrix was not made from the assembler's sparsity.");
+    const std::int64_t entries = domain.sparsity().n_blocks() * n_components * n_components;
+    require(matrix.backend() == domain.backend(), "The matrix lives on another back end than the assembler.");
+    require(matrix.block_rows() == n_components && matrix.block_columns() == n_components,
+            "The matrix has blocks of " + std::to_string(matrix.block_rows()) + " x " +
+                std::to_string(matrix.block_columns()) + ", but the weak form has " + std::to_string(n_components) +
+                " components; Space::initialize_matrix() makes the blocks that fit.");
+    require(matrix.n_rows() == domain.n_dofs() && matrix.n_nonzero_elements() == entries,
+            "The matrix was not made from the sparsity of the assembler's space.");
   }
 
   template <typename Number>
   AssemblyArguments<Number> AssemblerBase<Number>::common_arguments(const MatrixTarget<Number> &target, Number *rhs)
   {
     AssemblyArguments<Number> a{};
-    a.batches      = elements->view();
-    a.constrained  = elements->constrained_cells();
-    a.faces        = elements->faces_view();
-    a.patches      = plan.view(pattern);
-    a.coefficients = coefficients.view();
-    a.load         = body_load.view();
-    a.face_terms   = {face_load.empty() && face_robin.empty() ? nullptr : face_points.data(),
+    const ElementBatches     &elements = domain.batches();
+    a.batches                          = elements.view();
+    a.constrained                      = elements.constrained_cells();
+    a.faces                            = elements.faces_view();
+    a.patches                          = plan->view(domain.sparsity());
+    a.coefficients                     = coefficients.view();
+    a.load                             = body_load.view();
+    a.face_terms                       = {face_load.empty() && face_robin.empty() ? nullptr : face_points.data(),
                     face_load.empty() ? nullptr : face_load.data(), face_robin.empty() ? nullptr : face_robin.data()};
     a.matrix         = target;
     a.rhs            = rhs;
     a.buffer_matrix  = buffer_matrix.data();
     a.buffer_vector  = buffer_vector.data();
     a.fast_memory    = fast_memory;
-    a.most_blocks    = plan.most_blocks();
-    a.most_levels    = plan.most_levels();
-    a.computed_batch = Patches::computed_batch(*elements);
+    a.most_blocks    = plan->most_blocks();
+    a.most_levels    = plan->most_levels();
+    a.computed_batch = Patches::computed_batch(elements);
     a.isoparametric  = is_isoparametric;
     // A load that varies inside cells, and coefficients that do, need all points.
     a.one_point = one_point_suffices && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();

@@ -3,6 +3,7 @@
 
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/threads.h>
+#include <patchfem/kernels/constraint_bodies.h>
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
@@ -68,37 +69,30 @@ namespace PatchFEM
         }
       });
     };
-    Array<int>          n_nodes(host, n), n_entries(host, n), n_values(host, n);
-    Array<std::int64_t> entry_offsets(host, std::size_t(n) + 1), value_offsets(host, std::size_t(n) + 1);
+    Array<int>          n_nodes(host, n), n_entries(host, n);
+    Array<std::int64_t> entry_offsets(host, std::size_t(n) + 1);
     all.n_free.reinit(host, n);
     for_cells([&](const int k, const ResolvedCell &cell) {
       all.n_free.data()[k] = cell.n_free;
       n_nodes.data()[k]    = static_cast<int>(cell.nodes.size());
       n_entries.data()[k]  = cell.n_entries;
-      n_values.data()[k]   = cell.n_inhomogeneous;
     });
     all.node_offsets.reinit(host, std::size_t(n) + 1);
     kernels::exclusive_scan(Host(), n, n_nodes.data(), all.node_offsets.data());
     kernels::exclusive_scan(Host(), n, n_entries.data(), entry_offsets.data());
-    kernels::exclusive_scan(Host(), n, n_values.data(), value_offsets.data());
     const std::int64_t n_resolved = all.node_offsets.data()[n] * n_comp, n_all_entries = entry_offsets.data()[n];
     all.nodes.reinit(host, all.node_offsets.data()[n]);
     all.column_offsets.reinit(host, n_resolved + 1);
     all.diagonal_local.reinit(host, n_resolved);
     all.column_local.reinit(host, n_all_entries);
     all.column_weight.reinit(host, n_all_entries);
-    all.inhomogeneity_offset.reinit(host, n);
-    all.inhomogeneity.reinit(host, value_offsets.data()[n]);
     all.column_offsets.data()[n_resolved] = n_all_entries;
     for_cells([&](const int k, ResolvedCell &cell) {
-      const std::int64_t node = all.node_offsets.data()[k], value = value_offsets.data()[k];
+      const std::int64_t node = all.node_offsets.data()[k];
       std::transform(cell.nodes.begin(), cell.nodes.end(), all.nodes.data() + node,
                      [&](const int old) { return node_permutation[old]; });
       cell.write_columns(entry_offsets.data()[k], all.column_offsets.data() + node * n_comp, all.column_local.data(),
                          all.column_weight.data(), all.diagonal_local.data() + node * n_comp);
-      all.inhomogeneity_offset.data()[k] = cell.n_inhomogeneous > 0 ? value : -1;
-      if (cell.n_inhomogeneous > 0)
-        cell.write_inhomogeneity(all.inhomogeneity.data() + value);
     });
 
     const auto bring = [&](auto &from, auto &to) {
@@ -115,7 +109,32 @@ namespace PatchFEM
     bring(all.column_local, constrained.column_local);
     bring(all.column_weight, constrained.column_weight);
     bring(all.diagonal_local, constrained.diagonal_local);
-    bring(all.inhomogeneity_offset, constrained.inhomogeneity_offset);
-    bring(all.inhomogeneity, constrained.inhomogeneity);
+
+    std::vector<int> unknowns(lines.n_lines());
+#pragma omp parallel for schedule(static)
+    for (std::size_t l = 0; l < unknowns.size(); ++l)
+      unknowns[l] = node_permutation[lines.constrained[l] / n_comp] * n_comp + lines.constrained[l] % n_comp;
+    set_inhomogeneities(Array<int>(place, unknowns), Array<double>(place, lines.inhomogeneity));
+  }
+
+  void ElementBatches::set_inhomogeneities(const Array<int> &lines, const Array<double> &values)
+  {
+    const int n = static_cast<int>(constrained.cells.size());
+    if (n == 0)
+      return;
+    Array<double> dense(place, n_dofs()); // as long as this function takes
+    dense.set_zero();
+    run(place, lines.size(), kernels::ScatterInhomogeneitiesBody{lines.data(), values.data(), dense.data()});
+    const kernels::CellInhomogeneities source{view(), n_comp, constrained.cells.data(), dense.data()};
+    Array<int>                         counts(place, n);
+    Array<std::int64_t>                offsets(place, n + 1);
+    run(place, n, kernels::CountInhomogeneitiesBody{source, counts.data()});
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
+    constrained.inhomogeneity_offset.reinit(place, n);
+    constrained.inhomogeneity.reinit(place, offsets.read(n));
+    run(place, n,
+        kernels::WriteInhomogeneitiesBody{source, offsets.data(), constrained.inhomogeneity_offset.data(),
+                                          constrained.inhomogeneity.data()});
+    place.synchronize();
   }
 } // namespace PatchFEM

@@ -129,13 +129,7 @@ namespace PatchFEM
             "More than " + std::to_string(BatchesView::max_batches) + " different finite elements in one problem.");
     require(tables.n_cells() > 0, "The mesh has no cells.");
     require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
-    place  = backend;
-    dim    = tables.dim;
-    n_comp = tables.n_components;
-    n_node = tables.n_nodes;
-    n_cell = static_cast<int>(tables.n_cells());
-
-    upload(tables);
+    upload(backend, tables);
     check_jacobians();
     order_nodes(tables, data);
     number_points_as_nodes();
@@ -144,8 +138,26 @@ namespace PatchFEM
     sort_faces(tables);
   }
 
-  void ElementBatches::upload(const ElementTables &tables)
+  void ElementBatches::reinit_unconstrained(const ElementBatches &other, const ElementTables &tables)
   {
+    upload(other.place, tables);
+    window = other.window;
+    Array<int> new_of_old(place, other.node_permutation), order(place, n_node);
+    run(place, n_node, kernels::InvertBody{new_of_old.data(), order.data()});
+    number_nodes(tables, order, new_of_old);
+    number_points_as_nodes();
+    order_cells();
+    constrained = Constrained();
+    sort_faces(tables);
+  }
+
+  void ElementBatches::upload(const Backend &backend, const ElementTables &tables)
+  {
+    place  = backend;
+    dim    = tables.dim;
+    n_comp = tables.n_components;
+    n_node = tables.n_nodes;
+    n_cell = static_cast<int>(tables.n_cells());
     material_ids.clear();
     for (const CellTable &table : tables.batches)
     {
@@ -280,6 +292,11 @@ namespace PatchFEM
 
     Array<int> new_of_old(place, n_node);
     run(place, n_node, kernels::InvertBody{order.data(), new_of_old.data()});
+    number_nodes(tables, order, new_of_old);
+  }
+
+  void ElementBatches::number_nodes(const ElementTables &tables, const Array<int> &order, const Array<int> &new_of_old)
+  {
     for (Batch &batch : batches)
       run(place, batch.nodes.size(), kernels::RenumberBody{new_of_old.data(), batch.nodes.data()});
     node_permutation = new_of_old.to_vector();

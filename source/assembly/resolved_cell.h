@@ -34,7 +34,6 @@ namespace PatchFEM
 
     std::vector<int> nodes; ///< of the tables: @p n_free free ones, with the masters', then the others
     int              n_free, n_entries;
-    int              n_inhomogeneous; ///< local unknowns if a value other than 0 is prescribed for one, or 0
 
     void reinit(const int *own, const int n_shape)
     {
@@ -43,8 +42,7 @@ namespace PatchFEM
       masters.clear();
       own_lines.clear();
       places.clear();
-      n_entries          = 0;
-      bool inhomogeneous = false;
+      n_entries = 0;
       for (int i = 0; i < n_shape; ++i)
       {
         bool any_free = keep_entries;
@@ -61,7 +59,6 @@ namespace PatchFEM
       for (const int line : own_lines)
       {
         n_entries += line < 0;
-        inhomogeneous |= line >= 0 && lines.inhomogeneity[line] != 0.;
         if (line < 0 || lines.offsets[line] == lines.offsets[line + 1])
           continue;
         const std::size_t begin = masters.size();
@@ -79,8 +76,7 @@ namespace PatchFEM
         end   = masters.size();
         n_entries += static_cast<int>(end - begin);
       }
-      n_inhomogeneous = inhomogeneous ? static_cast<int>(own_lines.size()) : 0;
-      n_free          = static_cast<int>(nodes.size());
+      n_free = static_cast<int>(nodes.size());
       for (int &place : places)
         if (place < 0)
           place = n_free - 1 - place;
@@ -113,13 +109,6 @@ namespace PatchFEM
       for (int i = 0; i < static_cast<int>(own_lines.size()); ++i)
         if (own_lines[i] >= 0)
           diagonal_local[places[i / n_comp] * n_comp + i % n_comp] = i;
-    }
-
-    /** Writes what is prescribed for each local unknown. */
-    void write_inhomogeneity(double *values) const
-    {
-      for (const int line : own_lines)
-        *values++ = line >= 0 ? lines.inhomogeneity[line] : 0.;
     }
 
   private:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/lac/dealii_interface_dealii.h>
 #include <patchfem/lac/solver_cg_dealii.h>
 
 #include <typeinfo>
@@ -56,27 +55,6 @@ namespace PatchFEM
     if (result.status != IterationResult::Status::max_iterations && result.status != IterationResult::Status::aborted)
       throw Error(result.message(preconditioner.name()));
     AssertThrow(false, dealii::SolverControl::NoConvergence(control.last_step(), control.last_value()));
-  }
-
-  void SolverCG::solve(const MatrixBase<double>       &A,
-                       dealii::Vector<double>         &x,
-                       const dealii::Vector<double>   &b,
-                       const PreconditionBase<double> &preconditioner)
-  {
-    Vector<double> x_there(A.backend()), b_there(A.backend());
-    copy_from_dealii(x, x_there);
-    copy_from_dealii(b, b_there);
-    const auto copy_back = [&]() { copy_to_dealii(x_there, x); };
-    try
-    {
-      solve<double>(A, x_there, b_there, preconditioner);
-    }
-    catch (const dealii::SolverControl::NoConvergence &)
-    {
-      copy_back(); // as deal.II's solvers do: the caller may make use of what there is
-      throw;
-    }
-    copy_back();
   }
 
   template void SolverCG::solve<float>(const MatrixBase<float> &,

@@ -52,18 +52,17 @@ namespace
                   const AssemblyStrategy     strategy     = AssemblyStrategy::patches,
                   const bool                 keep_entries = false)
   {
-    auto batches = std::make_shared<ElementBatches>();
-    batches->reinit(backend, tables, ElementBatches::AdditionalData(32, keep_entries));
+    const Space                              space(backend, tables, Space::AdditionalData(32, keep_entries));
     Assembler<Form>                          assembler;
     typename Assembler<Form>::AdditionalData data;
     data.rows_per_patch = rows_per_patch;
     data.strategy       = strategy;
-    assembler.reinit(batches, data);
+    assembler.reinit(space, data);
     assembler.set_coefficients(CoefficientField::constant(coefficients));
     assembler.set_body_load(CoefficientField::constant(std::vector<double>(Form::n_components, 2.)));
     SlicedEllpackMatrix<double> matrix;
     Vector<double>              rhs;
-    matrix.reinit(backend, assembler.sparsity().view(), Form::n_components, Form::n_components);
+    space.initialize_matrix(matrix);
     assembler.assemble(matrix, rhs);
     const System first{matrix.to_csr_host(), rhs.copy_to_host()};
     assembler.assemble(matrix, rhs);
@@ -244,12 +243,11 @@ TEST_P(AssemblyTest, StagedCellsStartAtAMultipleOf16Bytes)
   tables.constraints.weights       = {0.5};
   tables.constraints.offsets       = {0, 1};
   tables.constraints.inhomogeneity = {0.1};
-  auto batches                     = std::make_shared<ElementBatches>();
-  batches->reinit(backend(), tables, ElementBatches::AdditionalData(32));
+  const Space                           space(backend(), tables, Space::AdditionalData(32));
   Assembler<Laplace<3>>                 assembler;
   Assembler<Laplace<3>>::AdditionalData data;
   data.strategy = AssemblyStrategy::gather;
-  assembler.reinit(batches, data);
+  assembler.reinit(space, data);
   const std::vector<Patches::Chunk> &chunks = assembler.patches().chunks();
   ASSERT_EQ(chunks.size(), 1u);
   EXPECT_EQ(chunks[0].end_buffered - chunks[0].first_buffered, 1);
@@ -283,16 +281,15 @@ TEST_P(AssemblyTest, GatherFromHexahedraThatDiffer)
       const auto field = [&](const std::vector<double> &values) {
         return inside ? CoefficientField::at_quadrature_points(1, {values}) : CoefficientField::by_cell(1, {values});
       };
-      auto batches = std::make_shared<ElementBatches>();
-      batches->reinit(backend(), tables, ElementBatches::AdditionalData(32));
-      const auto run = [&](const AssemblyStrategy strategy, auto matrix, std::vector<double> &rhs) {
+      const Space space(backend(), tables, Space::AdditionalData(32));
+      const auto  run = [&](const AssemblyStrategy strategy, auto matrix, std::vector<double> &rhs) {
         Assembler<Laplace<3>>                 assembler;
         Assembler<Laplace<3>>::AdditionalData data;
         data.strategy = strategy;
-        assembler.reinit(batches, data);
+        assembler.reinit(space, data);
         assembler.set_coefficients(field(k));
         assembler.set_body_load(field(f));
-        matrix.reinit(backend(), assembler.sparsity().view());
+        space.initialize_matrix(matrix);
         Vector<double> both, alone;
         assembler.assemble(matrix, both);
         const HostCSR<double> result = matrix.to_csr_host();
@@ -349,20 +346,19 @@ namespace
   System assemble_elasticity(const Backend &backend, const ElasticityCase &from, const int rows_per_patch)
   {
     using Number = typename Matrix::value_type;
-    auto batches = std::make_shared<ElementBatches>();
-    batches->reinit(backend, from.tables, ElementBatches::AdditionalData(32));
+    const Space                                               space(backend, from.tables, Space::AdditionalData(32));
     Assembler<Elasticity<3>, Number>                          assembler;
     typename Assembler<Elasticity<3>, Number>::AdditionalData data;
     data.strategy       = AssemblyStrategy::patches;
     data.rows_per_patch = rows_per_patch;
-    assembler.reinit(batches, data);
+    assembler.reinit(space, data);
     assembler.set_coefficients(from.moduli);
     assembler.set_body_load(from.load);
     const std::vector<Number> unknown(3 * from.tables.n_nodes, std::numeric_limits<Number>::quiet_NaN());
     Vector<Number>            rhs(backend, unknown), rhs_alone(backend, unknown);
     Matrix                    matrix, matrix_alone;
-    matrix.reinit(backend, assembler.sparsity().view(), 3, 3);
-    matrix_alone.reinit(backend, assembler.sparsity().view(), 3, 3);
+    space.initialize_matrix(matrix);
+    space.initialize_matrix(matrix_alone);
     assembler.assemble(matrix, rhs);
     assembler.assemble_matrix(matrix_alone);
     assembler.assemble_rhs(rhs_alone);
@@ -439,17 +435,16 @@ TEST_P(AssemblyTest, PairsOfNodesSummedOnce)
         const auto field = [&](const std::vector<double> &values) {
           return inside ? CoefficientField::at_quadrature_points(1, {values}) : CoefficientField::by_cell(1, {values});
         };
-        auto batches = std::make_shared<ElementBatches>();
-        batches->reinit(backend(), tables, ElementBatches::AdditionalData(32));
-        const auto run = [&](const AssemblyStrategy strategy, const int rows, auto matrix, Vector<double> &rhs) {
+        const Space space(backend(), tables, Space::AdditionalData(32));
+        const auto  run = [&](const AssemblyStrategy strategy, const int rows, auto matrix, Vector<double> &rhs) {
           Assembler<Laplace<3>>                 assembler;
           Assembler<Laplace<3>>::AdditionalData data;
           data.strategy       = strategy;
           data.rows_per_patch = rows;
-          assembler.reinit(batches, data);
+          assembler.reinit(space, data);
           assembler.set_coefficients(field(k));
           assembler.set_body_load(field(f));
-          matrix.reinit(backend(), assembler.sparsity().view());
+          space.initialize_matrix(matrix);
           assembler.assemble(matrix, rhs);
           return matrix.to_csr_host();
         };
@@ -492,14 +487,13 @@ TEST(Assembly, SameBitsForEveryNumberOfThreads)
 
 TEST(Assembly, RigidBodyModesAreInTheKernel)
 {
-  const ElementTables tables  = synthetic::cube_of_hexahedra(5, 3);
-  auto                batches = std::make_shared<ElementBatches>();
-  batches->reinit(Backend("host"), tables);
+  const ElementTables      tables = synthetic::cube_of_hexahedra(5, 3);
+  const Space              space(Backend("host"), tables);
   Assembler<Elasticity<3>> assembler;
-  assembler.reinit(batches);
+  assembler.reinit(space);
   assembler.set_coefficients(CoefficientField::constant({1.5, 0.8}));
   CSRMatrix<double> matrix;
-  matrix.reinit(batches->backend(), assembler.sparsity().view(), 3, 3);
+  space.initialize_matrix(matrix);
   assembler.assemble_matrix(matrix);
   const int n = tables.n_nodes;
   for (int mode = 0; mode < 6; ++mode)
@@ -507,7 +501,7 @@ TEST(Assembly, RigidBodyModesAreInTheKernel)
     std::vector<double> x(3 * n, 0.);
     for (int v = 0; v < n; ++v)
     {
-      double   *u = &x[3 * batches->new_of_old()[v]];
+      double   *u = &x[3 * space.batches().new_of_old()[v]];
       const int a = (mode + 1) % 3, b = (mode + 2) % 3;
       if (mode < 3)
         u[mode] = 1.;
@@ -517,7 +511,7 @@ TEST(Assembly, RigidBodyModesAreInTheKernel)
         u[b] = tables.points[3 * v + a];
       }
     }
-    Vector<double> source(batches->backend(), x), product(batches->backend(), 3 * n);
+    Vector<double> source(space.backend(), x), product(space.backend(), 3 * n);
     matrix.vmult(product, source);
     EXPECT_LE(product.l2_norm(), 1e-13) << "mode " << mode;
   }
@@ -526,15 +520,14 @@ TEST(Assembly, RigidBodyModesAreInTheKernel)
 /** Refused coefficients and loads leave those that were set: the unit cube by eye, entries of K = 3 and f = 2. */
 TEST_P(AssemblyTest, RefusedFieldsChangeNothing)
 {
-  auto batches = std::make_shared<ElementBatches>();
-  batches->reinit(backend(), synthetic::cube_of_hexahedra(1, 1));
+  const Space           space(backend(), synthetic::cube_of_hexahedra(1, 1));
   Assembler<Laplace<3>> assembler;
-  assembler.reinit(batches);
+  assembler.reinit(space);
   assembler.set_coefficients(CoefficientField::by_cell(1, {{3.}}));
   assembler.set_body_load(CoefficientField::at_quadrature_points(1, {std::vector<double>(8, 2.)}));
   SlicedEllpackMatrix<double> matrix;
   Vector<double>              rhs;
-  matrix.reinit(backend(), assembler.sparsity().view());
+  space.initialize_matrix(matrix);
   const std::vector<CoefficientField> refused = {
       CoefficientField::constant({5., 6.}), CoefficientField::by_material({{7, {5.}}}),
       CoefficientField::by_cell(1, {{5., 6.}}), CoefficientField::by_cell(1, {{5.}, {6.}}),
@@ -561,18 +554,17 @@ TEST_P(AssemblyTest, RefusedFieldsChangeNothing)
 
 TEST(Assembly, RefusesWhatDoesNotFit)
 {
-  auto batches = std::make_shared<ElementBatches>();
-  batches->reinit(Backend("host"), synthetic::cube_of_hexahedra(2, 1));
+  const Space              space(Backend("host"), synthetic::cube_of_hexahedra(2, 1));
   Assembler<Elasticity<3>> wrong_components;
-  EXPECT_THROW(wrong_components.reinit(batches), Error);
+  EXPECT_THROW(wrong_components.reinit(space), Error);
   Assembler<Laplace<2>> wrong_dimension;
-  EXPECT_THROW(wrong_dimension.reinit(batches), Error);
+  EXPECT_THROW(wrong_dimension.reinit(space), Error);
 
   Assembler<Laplace<3>> assembler;
-  assembler.reinit(batches);
+  assembler.reinit(space);
   SlicedEllpackMatrix<double> matrix;
   Vector<double>              rhs;
-  matrix.reinit(batches->backend(), assembler.sparsity().view());
+  space.initialize_matrix(matrix);
   EXPECT_THROW(assembler.assemble(matrix, rhs), Error) << "no coefficients";
   EXPECT_THROW(assembler.set_coefficients(CoefficientField::constant({1., 2.})), Error);
   EXPECT_THROW(assembler.set_coefficients(CoefficientField::by_material({{7, {1.}}})), Error);
@@ -590,10 +582,8 @@ TEST(Assembly, RefusesWhatDoesNotFit)
   lines.constrained   = {0};
   lines.inhomogeneity = {0.};
   lines.offsets       = {0, static_cast<std::int64_t>(lines.masters.size())};
-  batches             = std::make_shared<ElementBatches>();
-  batches->reinit(Backend("host"), mean);
-  RowCells row_cells;
-  EXPECT_THROW(row_cells.reinit(*batches), Error);
+  const Space too_many(Backend("host"), mean);
+  EXPECT_THROW(too_many.sparsity(), Error);
 
   ElementTables flat = synthetic::cube_of_hexahedra(2, 1);
   for (std::size_t i = 2; i < flat.points.size(); i += 3)

@@ -74,15 +74,14 @@ namespace
 {
   HostCSR<double> assemble(const ElementTables &tables, const AssemblyStrategy strategy)
   {
-    auto batches = std::make_shared<ElementBatches>();
-    batches->reinit(Backend("host"), tables);
+    const Space                          space(Backend("host"), tables);
     Assembler<Advection>                 assembler;
     Assembler<Advection>::AdditionalData data;
     data.strategy = strategy;
-    assembler.reinit(batches, data);
+    assembler.reinit(space, data);
     assembler.set_coefficients(CoefficientField::constant({1.5}));
     CSRMatrix<double> matrix;
-    matrix.reinit(batches->backend(), assembler.sparsity().view());
+    space.initialize_matrix(matrix);
     assembler.assemble_matrix(matrix);
     return matrix.to_csr_host();
   }

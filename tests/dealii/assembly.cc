@@ -36,13 +36,12 @@ namespace
       extraction.boundary_ids = {setup.triangulation.get_boundary_ids().front()};
     const ElementTables tables =
         extract_element_tables<dim>(*setup.mapping, setup.dof_handler, setup.constraints, extraction);
-    auto batches = std::make_shared<ElementBatches>();
-    batches->reinit(Backend(variant.backend), tables, ElementBatches::AdditionalData(64));
+    const Space space(Backend(variant.backend), tables, Space::AdditionalData(64));
 
     Assembler<Form>                          assembler;
     typename Assembler<Form>::AdditionalData data;
     data.strategy = variant.strategy;
-    assembler.reinit(batches, data);
+    assembler.reinit(space, data);
     assembler.set_coefficients(coefficient_field<dim>(problem, tables));
     assembler.set_body_load(load_field<dim>(tables));
     if (problem.boundary_terms)
@@ -61,22 +60,22 @@ namespace
     constexpr int               n_comp = Form::n_components;
     if (variant.csr)
     {
-      csr.reinit(assembler.backend(), assembler.sparsity().view(), n_comp, n_comp);
+      space.initialize_matrix(csr);
       csr = std::nan("");
       assembler.assemble(csr, rhs);
     }
     else
     {
-      sliced.reinit(assembler.backend(), assembler.sparsity().view(), n_comp, n_comp);
+      space.initialize_matrix(sliced);
       assembler.assemble(sliced, rhs);
     }
     const MatrixBase<double> &matrix = variant.csr ? static_cast<const MatrixBase<double> &>(csr) : sliced;
-    const auto [worst, worst_rhs]    = differences(*batches, matrix, rhs, reference);
+    const auto [worst, worst_rhs]    = differences(space.batches(), matrix, rhs, reference);
     EXPECT_LE(worst, 1e-12);
     EXPECT_LE(worst_rhs, 1e-12);
 
     assembler.assemble_rhs(rhs_alone);
-    EXPECT_LE(differences(*batches, matrix, rhs_alone, reference).second, 1e-12);
+    EXPECT_LE(differences(space.batches(), matrix, rhs_alone, reference).second, 1e-12);
   }
 } // namespace
 

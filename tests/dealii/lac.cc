@@ -12,7 +12,7 @@
 #include <deal.II/lac/solver_cg.h>
 #include <deal.II/numerics/matrix_tools.h>
 #include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/dealii_interface_dealii.h>
+#include <patchfem/lac/dof_numbering_dealii.h>
 #include <patchfem/lac/mis_aggregation.h>
 #include <patchfem/lac/precondition_amg.h>
 #include <patchfem/lac/precondition_jacobi.h>
@@ -34,6 +34,7 @@ namespace
     dealii::SparseMatrix<double> matrix, mass;
     dealii::Vector<double>       rhs;
     std::vector<unsigned int>    permutation;
+    DoFNumbering                 plain, shuffled;
 
     System()
     {
@@ -58,6 +59,8 @@ namespace
       permutation.resize(rhs.size());
       std::iota(permutation.begin(), permutation.end(), 0u);
       std::shuffle(permutation.begin(), permutation.end(), std::mt19937(5));
+      plain    = DoFNumbering(rhs.size());
+      shuffled = DoFNumbering(permutation);
     }
   };
 
@@ -65,6 +68,39 @@ namespace
   {
     static const System system;
     return system;
+  }
+
+  /** Solves with deal.II's vectors, numbered as the matrix; x is the initial guess. */
+  void solve(SolverCG                       &solver,
+             const MatrixBase<double>       &matrix,
+             dealii::Vector<double>         &x,
+             const dealii::Vector<double>   &b,
+             const PreconditionBase<double> &preconditioner)
+  {
+    const DoFNumbering numbering(b.size());
+    Vector<double>     x_there(matrix.backend()), b_there(matrix.backend());
+    numbering.copy_from(x, x_there);
+    numbering.copy_from(b, b_there);
+    try
+    {
+      solver.solve(matrix, x_there, b_there, preconditioner);
+    }
+    catch (const dealii::SolverControl::NoConvergence &)
+    {
+      numbering.copy_to(x_there, x);
+      throw;
+    }
+    numbering.copy_to(x_there, x);
+  }
+
+  void solve_under(dealii::SolverControl          &control,
+                   const MatrixBase<double>       &matrix,
+                   dealii::Vector<double>         &x,
+                   const dealii::Vector<double>   &b,
+                   const PreconditionBase<double> &preconditioner)
+  {
+    SolverCG solver(control);
+    solve(solver, matrix, x, b, preconditioner);
   }
 } // namespace
 
@@ -75,7 +111,7 @@ PATCHFEM_INSTANTIATE_BACKENDS(DealIISolver);
 TEST_P(DealIISolver, ServesAMatrixFromDealII)
 {
   const System           &system = the_system();
-  const CSRMatrix<double> csr(backend(), to_host_csr(system.matrix));
+  const CSRMatrix<double> csr(backend(), system.plain.import_matrix(system.matrix));
   EXPECT_EQ(csr.n_nonzero_elements(), std::int64_t(system.matrix.n_nonzero_elements()));
   PreconditionJacobi<double> jacobi;
   jacobi.initialize(csr);
@@ -87,7 +123,7 @@ TEST_P(DealIISolver, ServesAMatrixFromDealII)
   their_jacobi.initialize(system.matrix);
   our_control.enable_history_data();
   SolverCG solver(our_control);
-  solver.solve(csr, ours, system.rhs, jacobi);
+  solve(solver, csr, ours, system.rhs, jacobi);
   dealii::SolverCG<>(their_control).solve(system.matrix, theirs, system.rhs, their_jacobi);
   EXPECT_EQ(our_control.last_step(), their_control.last_step());
   EXPECT_LE(our_control.last_value(), 1e-10);
@@ -99,14 +135,14 @@ TEST_P(DealIISolver, ServesAMatrixFromDealII)
 TEST_P(DealIISolver, PermutesThere)
 {
   const System                     &system = the_system();
-  const HostCSR<double>             host   = to_host_csr(system.matrix, system.permutation);
+  const HostCSR<double>             host   = system.shuffled.import_matrix(system.matrix);
   const SlicedEllpackMatrix<double> matrix(backend(), host);
   Vector<double>                    x(backend()), b(backend());
-  copy_from_dealii(system.rhs, b, system.permutation);
+  system.shuffled.copy_from(system.rhs, b);
   x.reinit(b);
   matrix.vmult(x, b);
   dealii::Vector<double> result, expected(system.rhs.size());
-  copy_to_dealii(x, result, system.permutation);
+  system.shuffled.copy_to(x, result);
   system.matrix.vmult(expected, system.rhs);
   result -= expected;
   EXPECT_LE(result.linfty_norm(), 1e-13 * expected.linfty_norm());
@@ -115,12 +151,12 @@ TEST_P(DealIISolver, PermutesThere)
 TEST_P(DealIISolver, ExportsAreTheOriginal)
 {
   const System                          &system = the_system();
-  const SlicedEllpackMatrix<double>      matrix(backend(), to_host_csr(system.matrix, system.permutation));
+  const SlicedEllpackMatrix<double>      matrix(backend(), system.shuffled.import_matrix(system.matrix));
   dealii::SparsityPattern                pattern;
   dealii::SparseMatrix<double>           copy;
   dealii::TrilinosWrappers::SparseMatrix trilinos;
-  export_matrix(matrix, pattern, copy, system.permutation);
-  export_matrix(matrix, trilinos, system.permutation);
+  system.shuffled.export_matrix(matrix, pattern, copy);
+  system.shuffled.export_matrix(matrix, trilinos);
   ASSERT_EQ(copy.n_nonzero_elements(), system.matrix.n_nonzero_elements());
   ASSERT_EQ(trilinos.n_nonzero_elements(), system.matrix.n_nonzero_elements());
   for (const auto &entry : system.matrix)
@@ -129,7 +165,7 @@ TEST_P(DealIISolver, ExportsAreTheOriginal)
     EXPECT_EQ(trilinos.el(entry.row(), entry.column()), entry.value());
   }
   // And back from Trilinos.
-  const HostCSR<double> a = to_host_csr(trilinos), b = to_host_csr(system.matrix);
+  const HostCSR<double> a = system.plain.import_matrix(trilinos), b = system.plain.import_matrix(system.matrix);
   EXPECT_EQ(a.row_offsets, b.row_offsets);
   EXPECT_EQ(a.columns, b.columns);
   EXPECT_EQ(a.values, b.values);
@@ -138,18 +174,18 @@ TEST_P(DealIISolver, ExportsAreTheOriginal)
 TEST_P(DealIISolver, ControlsOfAllKinds)
 {
   const System                      &system = the_system();
-  const SlicedEllpackMatrix<double>  matrix(backend(), to_host_csr(system.matrix));
+  const SlicedEllpackMatrix<double>  matrix(backend(), system.plain.import_matrix(system.matrix));
   const PreconditionIdentity<double> identity;
   dealii::Vector<double>             x(system.rhs.size()), expected(system.rhs.size());
 
   dealii::ReductionControl reduction(500, 1e-300, 1e-6), their_reduction(500, 1e-300, 1e-6);
-  SolverCG(reduction).solve(matrix, x, system.rhs, identity);
+  solve_under(reduction, matrix, x, system.rhs, identity);
   dealii::SolverCG<>(their_reduction).solve(system.matrix, expected, system.rhs, dealii::PreconditionIdentity());
   EXPECT_EQ(reduction.last_step(), their_reduction.last_step());
 
   dealii::IterationNumberControl number(17, 1e-300);
   x = 0.;
-  SolverCG(number).solve(matrix, x, system.rhs, identity);
+  solve_under(number, matrix, x, system.rhs, identity);
   EXPECT_EQ(number.last_step(), 17u);
 
   // Two steps in a row below the tolerance: a rule of its own, asked at each step.
@@ -157,7 +193,7 @@ TEST_P(DealIISolver, ControlsOfAllKinds)
   x        = 0.;
   expected = 0.;
   consecutive.enable_history_data();
-  SolverCG(consecutive).solve(matrix, x, system.rhs, identity);
+  solve_under(consecutive, matrix, x, system.rhs, identity);
   dealii::SolverCG<>(their_consecutive).solve(system.matrix, expected, system.rhs, dealii::PreconditionIdentity());
   const std::vector<double> &history = consecutive.get_history_data();
   const unsigned int         last    = consecutive.last_step();
@@ -168,7 +204,7 @@ TEST_P(DealIISolver, ControlsOfAllKinds)
 
   dealii::SolverControl few(5, 1e-10);
   x = 0.;
-  EXPECT_THROW(SolverCG(few).solve(matrix, x, system.rhs, identity), dealii::SolverControl::NoConvergence);
+  EXPECT_THROW(solve_under(few, matrix, x, system.rhs, identity), dealii::SolverControl::NoConvergence);
   EXPECT_EQ(few.last_step(), 5u);
   EXPECT_GT(x.l2_norm(), 0.);
 }
@@ -186,7 +222,7 @@ TEST_P(DealIISolver, MultigridWithModesFromDealII)
     modes[0](i) = 1. / weight(i);
   for (const auto &entry : system.matrix)
     scaled.set(entry.row(), entry.column(), weight(entry.row()) * entry.value() * weight(entry.column()));
-  const SlicedEllpackMatrix<double> matrix(backend(), to_host_csr(scaled, system.permutation));
+  const SlicedEllpackMatrix<double> matrix(backend(), system.shuffled.import_matrix(scaled));
 
   PreconditionAMG<double>::AdditionalData data;
   data.coarse_size   = 20;
@@ -197,22 +233,23 @@ TEST_P(DealIISolver, MultigridWithModesFromDealII)
     EXPECT_GE(amg.n_levels(), 2u);
     dealii::SolverControl control(200, 1e-8 * system.rhs.l2_norm());
     Vector<double>        there(backend()), rhs(backend());
-    copy_from_dealii(system.rhs, rhs, system.permutation);
+    system.shuffled.copy_from(system.rhs, rhs);
     there.reinit(rhs);
     SolverCG(control).solve(matrix, there, rhs, amg);
-    copy_to_dealii(there, x, system.permutation);
+    system.shuffled.copy_to(there, x);
     EXPECT_LE(scaled.residual(residual, x, system.rhs), 1.01e-8 * system.rhs.l2_norm());
     return control.last_step();
   };
-  const unsigned int with_modes = n_steps(to_near_null_space(modes, backend(), system.permutation));
+  const unsigned int with_modes = n_steps(system.shuffled.near_null_space(modes, backend()));
   EXPECT_LE(with_modes, 25u);
   EXPECT_LT(with_modes, n_steps(NearNullSpace::constants(backend(), static_cast<int>(n), 1)));
-  EXPECT_THROW(to_near_null_space({dealii::Vector<double>(n), dealii::Vector<double>(n + 1)}, backend()), Error);
+  EXPECT_THROW(system.plain.near_null_space({dealii::Vector<double>(n), dealii::Vector<double>(n + 1)}, backend()),
+               Error);
 }
 
 TEST_P(DealIISolver, BreakdownNamesItsCause)
 {
-  HostCSR<double> indefinite = to_host_csr(the_system().matrix);
+  HostCSR<double> indefinite = the_system().plain.import_matrix(the_system().matrix);
   for (double &value : indefinite.values)
     value = -value;
   const CSRMatrix<double> matrix(backend(), indefinite);
@@ -220,7 +257,7 @@ TEST_P(DealIISolver, BreakdownNamesItsCause)
   dealii::Vector<double>  x(the_system().rhs.size());
   try
   {
-    SolverCG(control).solve(matrix, x, the_system().rhs, PreconditionIdentity<double>());
+    solve_under(control, matrix, x, the_system().rhs, PreconditionIdentity<double>());
     FAIL();
   }
   catch (const Error &error)
@@ -232,8 +269,8 @@ TEST_P(DealIISolver, BreakdownNamesItsCause)
 TEST(DealIIInterface, OursInsideTheirSolver)
 {
   const System                     &system = the_system();
-  const SlicedEllpackMatrix<double> sell(Backend("host"), to_host_csr(system.matrix));
-  const CSRMatrix<double>           csr(Backend("host"), to_host_csr(system.matrix));
+  const SlicedEllpackMatrix<double> sell(Backend("host"), system.plain.import_matrix(system.matrix));
+  const CSRMatrix<double>           csr(Backend("host"), system.plain.import_matrix(system.matrix));
   PreconditionJacobi<double>        jacobi;
   jacobi.initialize(sell);
   dealii::Vector<double> x(system.rhs.size()), y(system.rhs.size());
@@ -250,8 +287,9 @@ TEST(DealIIInterface, RefusesMapsThatAreNoPermutation)
   const System             &system = the_system();
   std::vector<unsigned int> map    = system.permutation;
   map[1]                           = map[0];
-  EXPECT_THROW(to_host_csr(system.matrix, map), Error);
-  map.pop_back();
+  EXPECT_THROW((DoFNumbering(map)), Error);
+  const DoFNumbering shorter(system.rhs.size() - 1);
+  EXPECT_THROW(shorter.import_matrix(system.matrix), Error);
   Vector<double> x(Backend("host"));
-  EXPECT_THROW(copy_from_dealii(system.rhs, x, map), Error);
+  EXPECT_THROW(shorter.copy_from(system.rhs, x), Error);
 }

@@ -18,10 +18,10 @@ namespace PatchFEM
 
     virtual AssemblerBase<Number> &assembler() = 0;
 
-    virtual void reinit(std::shared_ptr<const ElementBatches> batches, const Patches::AdditionalData &data) = 0;
-    virtual void set_coefficients(const CoefficientField &field)                                            = 0;
-    virtual void assemble(CSRMatrix<Number> &matrix, Vector<Number> &rhs)                                   = 0;
-    virtual void assemble(SlicedEllpackMatrix<Number> &matrix, Vector<Number> &rhs)                         = 0;
+    virtual void reinit(const Space &space, const Patches::AdditionalData &data)    = 0;
+    virtual void set_coefficients(const CoefficientField &field)                    = 0;
+    virtual void assemble(CSRMatrix<Number> &matrix, Vector<Number> &rhs)           = 0;
+    virtual void assemble(SlicedEllpackMatrix<Number> &matrix, Vector<Number> &rhs) = 0;
   };
 
   template <typename Form, typename Number>
@@ -30,9 +30,9 @@ namespace PatchFEM
   public:
     AssemblerBase<Number> &assembler() override { return implementation; }
 
-    void reinit(std::shared_ptr<const ElementBatches> batches, const Patches::AdditionalData &data) override
+    void reinit(const Space &space, const Patches::AdditionalData &data) override
     {
-      implementation.reinit(std::move(batches), data);
+      implementation.reinit(space, data);
     }
     void set_coefficients(const CoefficientField &field) override { implementation.set_coefficients(field); }
     void assemble(CSRMatrix<Number> &matrix, Vector<Number> &rhs) override { implementation.assemble(matrix, rhs); }

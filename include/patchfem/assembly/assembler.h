@@ -3,32 +3,26 @@
 #define patchfem_assembly_assembler_h
 
 #include <patchfem/assembly/coefficients.h>
-#include <patchfem/assembly/patches.h>
-#include <patchfem/assembly/sparsity.h>
+#include <patchfem/assembly/space.h>
 #include <patchfem/kernels/assembly.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
 
 #include <functional>
 #include <memory>
 
 namespace PatchFEM
 {
-  /** What assembly does not need to know of the weak form: structure, data on the back end, and the loop over chunks.
-   */
+  /** What assembly does not need to know of the weak form: plan, data on the back end, and the loop over chunks. */
   template <typename Number>
   class AssemblerBase
   {
   public:
     using AdditionalData = Patches::AdditionalData;
 
-    const Backend        &backend() const { return elements->backend(); }
-    const ElementBatches &batches() const { return *elements; }
-    const Sparsity       &sparsity() const { return pattern; }
-    const Patches        &patches() const { return plan; }
+    /** The space of the last reinit(); it is shared with all that was made of it. */
+    const Space &space() const { return domain; }
 
-    /** Gives back the columns of the sparsity; call it once all matrices are made. */
-    void release_sparsity_columns() { pattern.release_columns(); }
+    /** How its cells are brought to rows. */
+    const Patches &patches() const { return *plan; }
 
     /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
     void set_body_load(const CoefficientField &field);
@@ -44,18 +38,18 @@ namespace PatchFEM
     };
     const StructureSeconds &structure_seconds() const { return seconds; }
 
-    /** Bytes on the back end besides batches, sparsity, matrix and right-hand side. */
+    /** Bytes on the back end besides the space, matrix and right-hand side. */
     std::size_t memory_consumption() const;
 
   protected:
     /** kernels::patch_room() for the form, of the fast memory there is and the patches that shall share it. */
     using FindPatchRoom = std::function<kernels::PatchRoom(std::size_t, int)>;
 
-    void make_plan(std::shared_ptr<const ElementBatches> batches,
-                   const FindPatchRoom                  &patch_room,
-                   bool                                  one_point,
-                   int                                   n_coefficients,
-                   const AdditionalData                 &data);
+    void make_plan(const Space          &space,
+                   const FindPatchRoom  &patch_room,
+                   bool                  one_point,
+                   int                   n_coefficients,
+                   const AdditionalData &data);
     void upload_coefficients(const CoefficientField &field, int n_coefficients);
 
     static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix);
@@ -66,13 +60,13 @@ namespace PatchFEM
     void for_chunks(const MatrixTarget<Number> &target, Number *rhs, const Function &assemble_chunk)
     {
       AssemblyArguments<Number> arguments = common_arguments(target, rhs);
-      for (const Patches::Chunk &chunk : plan.chunks())
+      for (const Patches::Chunk &chunk : plan->chunks())
       {
         arguments.first_patch   = chunk.first_patch;
         arguments.end_patch     = chunk.end_patch;
-        arguments.buffered      = plan.buffered().data() + chunk.first_buffered;
+        arguments.buffered      = plan->buffered().data() + chunk.first_buffered;
         arguments.n_buffered    = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
-        arguments.staged        = plan.staged().data() + chunk.first_staged;
+        arguments.staged        = plan->staged().data() + chunk.first_staged;
         arguments.n_staged      = static_cast<int>(chunk.end_staged - chunk.first_staged);
         arguments.staged_matrix = chunk.n_matrix_entries;
         arguments.staged_vector = chunk.n_vector_entries;
@@ -85,15 +79,14 @@ namespace PatchFEM
   private:
     AssemblyArguments<Number> common_arguments(const MatrixTarget<Number> &target, Number *rhs);
 
-    std::shared_ptr<const ElementBatches> elements;
-    Sparsity                              pattern;
-    Patches                               plan;
-    DeviceCoefficients<Number>            coefficients, body_load;
-    Array<Number>                         face_load, face_robin, buffer_matrix, buffer_vector;
-    Array<std::int64_t>                   face_points;
-    std::size_t                           fast_memory = 0;
-    StructureSeconds                      seconds;
-    bool one_point_suffices = false, needs_coefficients = false, is_isoparametric = false;
+    Space                          domain;
+    std::shared_ptr<const Patches> plan;
+    DeviceCoefficients<Number>     coefficients, body_load;
+    Array<Number>                  face_load, face_robin, buffer_matrix, buffer_vector;
+    Array<std::int64_t>            face_points;
+    std::size_t                    fast_memory = 0;
+    StructureSeconds               seconds;
+    bool                           one_point_suffices = false, needs_coefficients = false, is_isoparametric = false;
   };
 
   /**
@@ -103,10 +96,9 @@ namespace PatchFEM
    * size of patches.
    *
    * @code
-   *   Assembler<Elasticity<3>> assembler;
-   *   assembler.reinit(batches);                                          // structure, once per mesh
+   *   Assembler<Elasticity<3>> assembler(space);                          // structure, once per mesh
    *   assembler.set_coefficients(CoefficientField::constant({lambda, mu}));
-   *   matrix.reinit(assembler.backend(), assembler.sparsity().view(), 3, 3);
+   *   space.initialize_matrix(matrix);
    *   assembler.assemble(matrix, rhs);                                    // values, often
    * @endcode
    *
@@ -119,35 +111,39 @@ namespace PatchFEM
   public:
     using typename AssemblerBase<Number>::AdditionalData;
 
-    /** Builds sparsity and patches. Throws Error if @p batches do not have the form's dimension and components. */
-    void reinit(std::shared_ptr<const ElementBatches> batches, const AdditionalData &data = AdditionalData())
+    Assembler() = default;
+    explicit Assembler(const Space &space, const AdditionalData &data = AdditionalData()) { reinit(space, data); }
+
+    /** Takes the plan of @p space. Throws Error if that does not have the form's dimension and components. */
+    void reinit(const Space &space, const AdditionalData &data = AdditionalData())
     {
-      require(batches->dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
-      require(batches->n_components() == Form::n_components,
+      const ElementBatches &batches = space.batches();
+      require(batches.dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
+      require(batches.n_components() == Form::n_components,
               "The weak form and the finite element have different numbers of components.");
-      const int           b         = Patches::computed_batch(*batches);
-      const ReferenceView reference = batches->view().batch[b].reference;
+      const int           b         = Patches::computed_batch(batches);
+      const ReferenceView reference = batches.view().batch[b].reference;
       const bool          one_point =
-          GradientsOnly<Form>::value && batches->reference(b).constant_jacobian && batches->reference(b).degree == 1;
+          GradientsOnly<Form>::value && batches.reference(b).constant_jacobian && batches.reference(b).degree == 1;
       const auto patch_room = [&](const std::size_t total, const int concurrent) {
         kernels::PatchRoom room{};
-        dispatch(batches->backend(), [&](auto where) {
+        dispatch(space.backend(), [&](auto where) {
           room = kernels::patch_room<Form, Number>(where, reference, one_point, total, concurrent);
         });
         room.symmetric = IsSymmetric<Form>::value && Form::n_components == 1;
         return room;
       };
-      this->make_plan(batches, patch_room, one_point, Form::n_coefficients, data);
+      this->make_plan(space, patch_room, one_point, Form::n_coefficients, data);
     }
 
     void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }
 
-    /** Matrix and right-hand side. The matrix must have been made from sparsity(). */
+    /** Matrix and right-hand side. The matrix must have been made from the space's sparsity. */
     template <typename Matrix>
     void assemble(Matrix &matrix, Vector<Number> &rhs)
     {
       this->check_matrix(matrix, Form::n_components);
-      rhs.reinit(this->backend(), this->batches().n_dofs(), true);
+      rhs.reinit(this->space().backend(), this->space().n_dofs(), true);
       run(this->target(matrix), rhs.data());
     }
 
@@ -162,7 +158,7 @@ namespace PatchFEM
     /** The right-hand side alone, with the boundary values of the constraints. */
     void assemble_rhs(Vector<Number> &rhs)
     {
-      rhs.reinit(this->backend(), this->batches().n_dofs(), true);
+      rhs.reinit(this->space().backend(), this->space().n_dofs(), true);
       run(MatrixTarget<Number>{}, rhs.data());
     }
 
@@ -170,7 +166,7 @@ namespace PatchFEM
     void run(const MatrixTarget<Number> &target, Number *rhs)
     {
       this->for_chunks(target, rhs, [&](const AssemblyArguments<Number> &arguments) {
-        dispatch(this->backend(), [&](auto where) {
+        dispatch(this->space().backend(), [&](auto where) {
           if (arguments.n_buffered + arguments.n_staged > 0)
             kernels::element_matrices<Form>(where, arguments);
           kernels::patch_rows<Form>(where, arguments);

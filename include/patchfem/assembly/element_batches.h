@@ -53,6 +53,15 @@ namespace PatchFEM
      */
     void reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data = AdditionalData());
 
+    /**
+     * The cells of @p tables, of which @p other was made, without constraints: in its numbering, with every unknown an
+     * ordinary one.
+     */
+    void reinit_unconstrained(const ElementBatches &other, const ElementTables &tables);
+
+    /** New k of constraints x_i = ... + k_i: @p values [line] of the unknowns @p constrained, all on this back end. */
+    void set_inhomogeneities(const Array<int> &constrained, const Array<double> &values);
+
     const Backend &backend() const { return place; }
     int            dimension() const { return dim; }
     int            n_components() const { return n_comp; }
@@ -111,8 +120,9 @@ namespace PatchFEM
       Array<double>       column_weight, inhomogeneity;
     };
 
-    void upload(const ElementTables &tables);
+    void upload(const Backend &backend, const ElementTables &tables);
     void order_nodes(const ElementTables &tables, const AdditionalData &data);
+    void number_nodes(const ElementTables &tables, const Array<int> &order, const Array<int> &new_of_old);
     int  best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths) const;
     void number_points_as_nodes();
     void order_cells();

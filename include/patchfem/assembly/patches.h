@@ -5,6 +5,7 @@
 #include <patchfem/assembly/sparsity.h>
 #include <patchfem/kernels/patch_views.h>
 
+#include <tuple>
 #include <vector>
 
 namespace PatchFEM
@@ -40,6 +41,12 @@ namespace PatchFEM
       double buffer_share = 0.;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
       int concurrent = 0;
+
+      bool operator==(const AdditionalData &other) const
+      {
+        return std::tie(strategy, rows_per_patch, buffer_share, concurrent) ==
+               std::tie(other.strategy, other.rows_per_patch, other.buffer_share, other.concurrent);
+      }
     };
 
     /** Fast memory: what the workers of a patch need besides its rows, and a matrix entry's bytes. */
@@ -54,6 +61,15 @@ namespace PatchFEM
       std::size_t worker_bytes_per_level = 0;
       bool        symmetric              = false; ///< entry (i, j) of a matrix is entry (j, i), and a number
       double      buffer_share           = 0.1;   ///< where AdditionalData names none
+
+      bool operator==(const FastMemory &other) const
+      {
+        const auto all = [](const FastMemory &m) {
+          return std::tie(m.worker_bytes, m.bytes_per_entry, m.available, m.total, m.most_redundant,
+                          m.worker_bytes_per_row, m.worker_bytes_per_level, m.symmetric, m.buffer_share);
+        };
+        return all(*this) == all(other);
+      }
     };
 
     void reinit(const ElementBatches &batches,

@@ -39,6 +39,16 @@ namespace PatchFEM
       double finest_limit = 1.5e11;
     };
 
+    PreconditionAMG() = default;
+
+    /** See initialize(). */
+    PreconditionAMG(const MatrixBase<Number> &matrix,
+                    const NearNullSpace      &near_null,
+                    const AdditionalData     &additional_data = AdditionalData())
+    {
+      initialize(matrix, near_null, additional_data);
+    }
+
     /**
      * Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. For a singular
      * matrix, @p null_space must lie in the span of these modes, and the preconditioner be applied between projections

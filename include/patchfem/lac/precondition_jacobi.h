@@ -90,6 +90,16 @@ namespace PatchFEM
       double relaxation = 1.;
     };
 
+    PreconditionJacobi() = default;
+
+    /** See initialize(). */
+    template <typename MatrixNumber>
+    explicit PreconditionJacobi(const MatrixBase<MatrixNumber> &matrix,
+                                const AdditionalData           &additional_data = AdditionalData())
+    {
+      initialize(matrix, additional_data);
+    }
+
     template <typename MatrixNumber>
     void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
     {
@@ -114,6 +124,16 @@ namespace PatchFEM
       /// Unknowns in a block; 0 takes the matrix's own blocks.
       int block_size = 0;
     };
+
+    PreconditionBlockJacobi() = default;
+
+    /** See initialize(). */
+    template <typename MatrixNumber>
+    explicit PreconditionBlockJacobi(const MatrixBase<MatrixNumber> &matrix,
+                                     const AdditionalData           &additional_data = AdditionalData())
+    {
+      initialize(matrix, additional_data);
+    }
 
     template <typename MatrixNumber>
     void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())

@@ -3,7 +3,6 @@
 #define patchfem_lac_solver_cg_dealii_h
 
 #include <deal.II/lac/solver_control.h>
-#include <deal.II/lac/vector.h>
 #include <patchfem/lac/conjugate_gradients.h>
 
 namespace PatchFEM
@@ -43,11 +42,15 @@ namespace PatchFEM
                const Vector<Number>           &b,
                const PreconditionBase<Number> &preconditioner);
 
-    /** The same with deal.II's vectors, numbered like the matrix: copies them there and x back. */
-    void solve(const MatrixBase<double>       &A,
-               dealii::Vector<double>         &x,
-               const dealii::Vector<double>   &b,
-               const PreconditionBase<double> &preconditioner);
+    /** The same from x = 0; the solution. */
+    template <typename Number>
+    Vector<Number>
+    solve(const MatrixBase<Number> &A, const Vector<Number> &b, const PreconditionBase<Number> &preconditioner)
+    {
+      Vector<Number> x(b.backend(), b.size());
+      solve(A, x, b, preconditioner);
+      return x;
+    }
 
     /** Steps, history, restarts and residual of the last solution. */
     const IterationResult &last_result() const { return result; }

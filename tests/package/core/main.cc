@@ -100,21 +100,19 @@ int main(int argc, char **argv)
       std::cout << "skipped: there is no CUDA device" << std::endl;
       return 77;
     }
-    const PatchFEM::Backend       backend(name);
-    const PatchFEM::ElementTables tables  = grid();
-    const auto                    batches = std::make_shared<PatchFEM::ElementBatches>();
-    batches->reinit(backend, tables);
-    PatchFEM::Assembler<GradDiv<2>> assembler;
-    assembler.reinit(batches);
+    const PatchFEM::Backend         backend(name);
+    const PatchFEM::ElementTables   tables = grid();
+    const PatchFEM::Space           space(backend, tables);
+    PatchFEM::Assembler<GradDiv<2>> assembler(space);
     assembler.set_coefficients(PatchFEM::CoefficientField::constant({k, r}));
     PatchFEM::SlicedEllpackMatrix<double> matrix;
-    matrix.reinit(backend, assembler.sparsity().view(), 2, 2);
+    space.initialize_matrix(matrix);
     assembler.assemble_matrix(matrix);
 
     // Without dof_indices the unknowns of the source are node * n_components + component.
     const auto                      reference = expected(tables);
     const PatchFEM::HostCSR<double> ours      = matrix.to_csr_host();
-    const std::vector<unsigned int> dofs      = batches->dof_indices().to_vector();
+    const std::vector<unsigned int> dofs      = space.batches().dof_indices().to_vector();
     double                          worst     = ours.values.size() == reference.size() ? 0. : INFINITY;
     for (int row = 0; row < ours.n_rows; ++row)
       for (auto entry = ours.row_offsets[row]; entry < ours.row_offsets[row + 1]; ++entry)

@@ -99,19 +99,17 @@ bool run(const PatchFEM::Backend &backend)
   Vector<double>       reference_rhs(dof_handler.n_dofs());
   assemble_reference(mapping, dof_handler, constraints, reference_matrix, reference_rhs);
 
-  const auto batches = std::make_shared<PatchFEM::ElementBatches>();
-  batches->reinit(backend, PatchFEM::extract_element_tables(mapping, dof_handler, constraints));
-  PatchFEM::Assembler<GradDiv<dim>> assembler;
-  assembler.reinit(batches);
+  const PatchFEM::Space             space(backend, PatchFEM::extract_element_tables(mapping, dof_handler, constraints));
+  PatchFEM::Assembler<GradDiv<dim>> assembler(space);
   assembler.set_coefficients(PatchFEM::CoefficientField::constant({k, r}));
   assembler.set_body_load(PatchFEM::CoefficientField::constant(std::vector<double>(dim, 1.)));
   PatchFEM::SlicedEllpackMatrix<double> matrix;
-  matrix.reinit(backend, assembler.sparsity().view(), dim, dim);
+  space.initialize_matrix(matrix);
   PatchFEM::Vector<double> rhs;
   assembler.assemble(matrix, rhs);
 
   // Every entry, |a - b| <= 1e-12 sqrt(A_ii A_jj), in both directions: nothing may be missing either.
-  const std::vector<unsigned int> dofs  = batches->dof_indices().to_vector();
+  const std::vector<unsigned int> dofs  = space.batches().dof_indices().to_vector();
   const PatchFEM::HostCSR<double> ours  = matrix.to_csr_host();
   const std::vector<double>       our_f = rhs.copy_to_host();
   double                          worst = 0., worst_f = 0.;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_constraint_lines_h
+#define patchfem_assembly_constraint_lines_h
+
+#include <patchfem/assembly/element_batches.h>
+#include <patchfem/kernels/constraint_bodies.h>
+#include <patchfem/lac/matrix_base.h>
+
+namespace PatchFEM
+{
+  /**
+   * The constraints x_i = sum_j w_j x_j + k_i of a problem, in the numbering of its ElementBatches and on their back end:
+   * what they do to vectors. In terms of C, x = C x_free + k. Instantiated for float and double.
+   */
+  class ConstraintLines
+  {
+  public:
+    void reinit(const ElementBatches &batches, const ConstraintTable &table);
+
+    std::size_t          n_lines() const { return constrained.size(); }
+    const Array<int>    &constrained_unknowns() const { return constrained; } ///< [line]
+    const Array<double> &inhomogeneities() const { return inhomogeneity; }    ///< [line]
+
+    /** New k, [line of the table]; weights and masters stay. */
+    void set_inhomogeneities(const std::vector<double> &values);
+
+    /** x_i = sum_j w_j x_j + k_i at the constrained unknowns, as AffineConstraints::distribute(). */
+    template <typename Number>
+    void distribute(Vector<Number> &x) const;
+
+    /** x_i = 0 at the constrained unknowns, as AffineConstraints::set_zero(). */
+    template <typename Number>
+    void set_zero(Vector<Number> &x) const;
+
+    /** b = C^T b, 0 at the constrained unknowns, as AffineConstraints::condense(). */
+    template <typename Number>
+    void condense(Vector<Number> &b) const;
+
+    /**
+     * b = C^T (b - A k), 0 at the constrained unknowns: the right-hand side of a problem of which @p A and @p b were
+     * assembled without constraints.
+     */
+    template <typename Number>
+    void condense(const MatrixBase<Number> &A, Vector<Number> &b) const;
+
+    std::size_t memory_consumption() const;
+
+  private:
+    ConstraintLinesView view() const;
+    template <typename Number>
+    void check(const Vector<Number> &x) const;
+
+    Backend             place      = Backend(BackendKind::host);
+    std::size_t         n_unknowns = 0;
+    Array<int>          constrained, masters, receivers, feeding;
+    Array<std::int64_t> offsets, feeding_offsets;
+    Array<double>       weights, inhomogeneity, feeding_weights;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_fe_space_dealii_h
+#define patchfem_assembly_fe_space_dealii_h
+
+#include <patchfem/assembly/coefficients.h>
+#include <patchfem/assembly/extraction_dealii.h>
+#include <patchfem/assembly/space.h>
+#include <patchfem/lac/dof_numbering_dealii.h>
+
+#include <deal.II/base/function.h>
+
+namespace PatchFEM
+{
+  /**
+   * A Space made of deal.II's objects, which knows the way back to them: a vector of the space becomes one of the
+   * DoFHandler and the other way round, whatever the numbering and the back end. A handle, as Space is.
+   *
+   * @code
+   *   FESpace<dim> space(backend, mapping, dof_handler, constraints);
+   *   Assembler<Laplace<dim>> assembler(space);
+   *   ...
+   *   space.copy_to(x, solution);         // deal.II's numbering
+   *   constraints.distribute(solution);
+   * @endcode
+   */
+  template <int dim>
+  class FESpace : public Space
+  {
+  public:
+    FESpace() = default;
+
+    /** See reinit(). */
+    FESpace(const Backend                           &backend,
+            const dealii::Mapping<dim>              &mapping,
+            const dealii::DoFHandler<dim>           &dof_handler,
+            const dealii::AffineConstraints<double> &constraints,
+            const ExtractionData<dim>               &extraction = ExtractionData<dim>(),
+            const Space::AdditionalData             &order      = Space::AdditionalData())
+    {
+      reinit(backend, mapping, dof_handler, constraints, extraction, order);
+    }
+
+    /**
+     * Reads the discretisation, once per mesh. @p constraints must be closed. What it made before stays with those who
+     * share it. Throws Error for what is not supported, see extract_element_tables().
+     */
+    void reinit(const Backend                           &backend,
+                const dealii::Mapping<dim>              &mapping,
+                const dealii::DoFHandler<dim>           &dof_handler,
+                const dealii::AffineConstraints<double> &constraints,
+                const ExtractionData<dim>               &extraction = ExtractionData<dim>(),
+                const Space::AdditionalData             &order      = Space::AdditionalData());
+
+    /** The indices of the DoFHandler. Throws Error once its mesh has changed, as all functions below. */
+    const DoFNumbering &numbering() const;
+
+    /** @p dst becomes @p src, a vector of this space or of unconstrained(), in the numbering of the DoFHandler. */
+    template <typename Number>
+    void copy_to(const Vector<Number> &src, dealii::Vector<double> &dst) const
+    {
+      numbering().copy_to(src, dst);
+    }
+
+    /** @p dst becomes @p src on the back end of the space. */
+    template <typename Number>
+    void copy_from(const dealii::Vector<double> &src, Vector<Number> &dst) const
+    {
+      initialize_dof_vector(dst);
+      numbering().copy_from(src, dst);
+    }
+
+    /**
+     * A matrix that deal.II or Trilinos assembled for the DoFHandler, in the blocks of the nodes. Throws Error if its size
+     * is another, or if more than a tenth of its entries couple unknowns whose nodes share no cell: then it is of other
+     * indices.
+     */
+    template <typename DealIIMatrix>
+    void import_matrix(const DealIIMatrix &src, SlicedEllpackMatrix<double> &dst) const
+    {
+      const HostCSR<double> matrix = numbering().import_matrix(src);
+      check_coupling(matrix);
+      dst.reinit(this->backend(), matrix, this->batches().n_components(), this->batches().n_components());
+    }
+    template <typename DealIIMatrix>
+    void import_matrix(const DealIIMatrix &src, CSRMatrix<double> &dst) const
+    {
+      const HostCSR<double> matrix = numbering().import_matrix(src);
+      check_coupling(matrix);
+      dst.reinit(this->backend(), matrix, this->batches().n_components());
+    }
+
+    /** @p function at the quadrature points, for Assembler: a coefficient for each of its components. */
+    CoefficientField evaluate(const dealii::Function<dim> &function) const;
+
+    /**
+     * The inhomogeneities of @p constraints, which must be closed and constrain the same unknowns to as many others: new
+     * boundary values at the price of a vector.
+     */
+    void update_inhomogeneities(const dealii::AffineConstraints<double> &constraints);
+
+  private:
+    struct Source;
+
+    void check_coupling(const HostCSR<double> &matrix) const;
+
+    std::shared_ptr<Source> source;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_space_h
+#define patchfem_assembly_space_h
+
+#include <patchfem/assembly/constraint_lines.h>
+#include <patchfem/assembly/patches.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/near_null_space.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+
+#include <memory>
+
+namespace PatchFEM
+{
+  /**
+   * A finite element space on one back end: cells, constraints, sparsity and plans of assembly, made once per mesh and
+   * shared by any number of forms, matrices and vectors. A handle: copies denote the same space. What depends on the mesh
+   * is structure and stays; what depends on time, the k of constraints x_i = sum_j w_j x_j + k_i, are values.
+   *
+   * @code
+   *   Space                     space(backend, tables); // or an FESpace, of deal.II's objects
+   *   Assembler<Laplace<3>>     stiffness(space);
+   *   Assembler<Reaction<3>>    mass(space);
+   *   SlicedEllpackMatrix<double> A, M;
+   *   space.initialize_matrix(A);
+   *   space.initialize_matrix(M);
+   * @endcode
+   */
+  class Space
+  {
+  public:
+    using AdditionalData = ElementBatches::AdditionalData;
+
+    /** No space; everything else asked of it is an Error. */
+    Space() = default;
+
+    /** See ElementBatches::reinit(), which may throw. */
+    Space(const Backend &backend, ElementTables tables, const AdditionalData &data = AdditionalData());
+
+    const Backend        &backend() const { return batches().backend(); }
+    std::int64_t          n_dofs() const { return batches().n_dofs(); }
+    const ElementBatches &batches() const { return *get().batches; }
+
+    /** The discretisation on the host, in the numbering of its source. */
+    const ElementTables &tables() const { return *get().tables; }
+
+    /** The pattern of matrices, made when it is first asked for. */
+    const Sparsity &sparsity() const;
+
+    /** Gives the columns of the pattern back; call it once all matrices and plans are made. */
+    void release_sparsity_columns() const;
+
+    /** Zeros on sparsity(), in the blocks of the unknowns of a node. */
+    template <typename Number>
+    void initialize_matrix(SlicedEllpackMatrix<Number> &matrix) const
+    {
+      matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
+    }
+    template <typename Number>
+    void initialize_matrix(CSRMatrix<Number> &matrix) const
+    {
+      matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
+    }
+
+    /** A zero for each unknown. */
+    template <typename Number>
+    void initialize_dof_vector(Vector<Number> &vector) const
+    {
+      vector.reinit(backend(), n_dofs());
+    }
+
+    /** Modes for multigrid at the positions of the nodes: a constant for each component. */
+    NearNullSpace constants() const;
+
+    /** The same for elasticity: translations and rotations; a component for each dimension. */
+    NearNullSpace rigid_body_modes() const;
+
+    /** The constraints, for AffineConstraints' operations on vectors of this space; made when they are first asked for. */
+    const ConstraintLines &constraints() const;
+
+    /**
+     * New k, [line of tables().constraints], for all later assemblies and for constraints(). Structure, matrices and
+     * plans stay as they are. Throws Error if there is not one finite number for each line.
+     */
+    void update_inhomogeneities(const std::vector<double> &values);
+
+    /**
+     * The same cells and numbering without constraints: products with its matrices are those of the whole space, as
+     * right-hand sides of time steps and of residuals need them. Made when it is first asked for; takes about as much
+     * memory as this space.
+     */
+    Space unconstrained() const;
+
+    /** The plan of assembly for what a form needs of fast memory; forms of equal needs share one. */
+    std::shared_ptr<const Patches> plan(const Patches::FastMemory &memory, const Patches::AdditionalData &data) const;
+
+    /** Whether both denote one space. */
+    bool operator==(const Space &other) const { return state == other.state; }
+    bool operator!=(const Space &other) const { return state != other.state; }
+
+    std::size_t memory_consumption() const;
+
+  private:
+    struct Plan
+    {
+      Patches::FastMemory          memory;
+      Patches::AdditionalData      data;
+      std::weak_ptr<const Patches> patches;
+    };
+    struct State
+    {
+      std::shared_ptr<const ElementTables> tables;
+      std::unique_ptr<ElementBatches>      batches;
+      std::unique_ptr<RowCells>            row_cells; ///< between sparsity and the first plan
+      std::unique_ptr<Sparsity>            sparsity;
+      std::unique_ptr<ConstraintLines>     lines;
+      std::vector<Plan>                    plans;
+      std::shared_ptr<State>               unconstrained;
+      bool                                 is_constrained = true, released = false;
+    };
+
+    State       &get() const;
+    SparsityView pattern() const;
+
+    std::shared_ptr<State> state;
+  };
+} // namespace PatchFEM
+
+#endif

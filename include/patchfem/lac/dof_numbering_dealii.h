@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_dof_numbering_dealii_h
+#define patchfem_lac_dof_numbering_dealii_h
+
+#include <deal.II/lac/sparse_matrix.h>
+#include <deal.II/lac/sparsity_pattern.h>
+#include <deal.II/lac/trilinos_sparse_matrix.h>
+#include <deal.II/lac/vector.h>
+#include <patchfem/lac/matrix_base.h>
+#include <patchfem/lac/near_null_space.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * Which of deal.II's indices each of our unknowns has: the way between our matrices and vectors and those of deal.II and
+   * Trilinos. FESpace has the one of its unknowns.
+   */
+  class DoFNumbering
+  {
+  public:
+    /** The numbering of deal.II itself, of @p n unknowns. */
+    explicit DoFNumbering(std::size_t n = 0);
+
+    /** @p dof_indices: deal.II's index of each of our unknowns. Throws Error if it is no permutation. */
+    explicit DoFNumbering(std::vector<unsigned int> dof_indices);
+
+    std::size_t  size() const { return ours.size(); }
+    unsigned int dealii(const std::size_t unknown) const { return theirs[unknown]; }
+    unsigned int patchfem(const std::size_t dof_index) const { return ours[dof_index]; }
+
+    /** @p dst, which keeps its back end unless it is empty, becomes @p src. Throws Error for another size. */
+    template <typename Number>
+    void copy_from(const dealii::Vector<double> &src, Vector<Number> &dst) const;
+
+    /** @p dst becomes @p src, from any back end. */
+    template <typename Number>
+    void copy_to(const Vector<Number> &src, dealii::Vector<double> &dst) const;
+
+    /** Modes of (nearly) no energy that the user has computed, for PreconditionAMG, on @p backend. */
+    NearNullSpace near_null_space(const std::vector<dealii::Vector<double>> &modes, const Backend &backend) const;
+
+    /**
+     * A square matrix assembled with deal.II, or with Trilinos where all rows are on this process, of which CSRMatrix and
+     * SlicedEllpackMatrix are made.
+     */
+    HostCSR<double> import_matrix(const dealii::SparseMatrix<double> &matrix) const;
+    HostCSR<double> import_matrix(const dealii::TrilinosWrappers::SparseMatrix &matrix) const;
+
+    /**
+     * Our matrix as deal.II's. @p pattern is what @p dst points to and must live as long; it holds the diagonal in any
+     * case, as deal.II's do.
+     */
+    void export_matrix(const MatrixBase<double>     &src,
+                       dealii::SparsityPattern      &pattern,
+                       dealii::SparseMatrix<double> &dst) const;
+
+    /** Our matrix as one of Trilinos on this process. */
+    void export_matrix(const MatrixBase<double> &src, dealii::TrilinosWrappers::SparseMatrix &dst) const;
+
+  private:
+    std::vector<unsigned int> theirs, ours; ///< [unknown] -> index, and back
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_patchfem_h
+#define patchfem_patchfem_h
+
+/** @file All that a program with deal.II uses. */
+#include <patchfem/assembly/assembler.h>
+#include <patchfem/assembly/fe_space_dealii.h>
+#include <patchfem/kernels/weak_forms.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/null_space.h>
+#include <patchfem/lac/precondition_amg.h>
+#include <patchfem/lac/precondition_ic.h>
+#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/precondition_polynomial.h>
+#include <patchfem/lac/precondition_ssor.h>
+#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/solver_cg_dealii.h>
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/assembly/evaluation_dealii.h>
+#include <patchfem/assembly/fe_space_dealii.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace PatchFEM
+{
+  /** What ties a space to its DoFHandler. */
+  template <int dim>
+  struct FESpace<dim>::Source
+  {
+    bool                               mesh_changed = false;
+    boost::signals2::scoped_connection connection;
+    std::optional<DoFNumbering>        numbering; ///< made when it is first asked for
+  };
+
+  template <int dim>
+  void FESpace<dim>::reinit(const Backend                           &backend,
+                            const dealii::Mapping<dim>              &mapping,
+                            const dealii::DoFHandler<dim>           &dof_handler,
+                            const dealii::AffineConstraints<double> &constraints,
+                            const ExtractionData<dim>               &extraction,
+                            const Space::AdditionalData             &order)
+  {
+    static_cast<Space &>(*this) =
+        Space(backend, extract_element_tables(mapping, dof_handler, constraints, extraction), order);
+    source = std::make_shared<Source>();
+    source->connection =
+        dof_handler.get_triangulation().signals.any_change.connect([s = source.get()] { s->mesh_changed = true; });
+  }
+
+  template <int dim>
+  const DoFNumbering &FESpace<dim>::numbering() const
+  {
+    require(source != nullptr, "A space was used before it was made.");
+    require(!source->mesh_changed, "The mesh has changed since the space was made of it; call FESpace::reinit().");
+    if (!source->numbering)
+      source->numbering.emplace(this->batches().dof_indices().to_vector());
+    return *source->numbering;
+  }
+
+  template <int dim>
+  void FESpace<dim>::check_coupling(const HostCSR<double> &matrix) const
+  {
+    const Sparsity                 &sparsity = this->sparsity();
+    const std::vector<std::int64_t> offsets  = sparsity.row_offsets().to_vector();
+    require(sparsity.view().columns != nullptr || sparsity.n_blocks() == 0,
+            "The columns of a space were given back before a matrix was imported.");
+    std::vector<int> columns(sparsity.n_blocks());
+    memory::copy(Backend(BackendKind::host), columns.data(), this->backend(), sparsity.view().columns,
+                 columns.size() * sizeof(int));
+    // Nodes that are constrained in all components have nothing but their diagonal in the sparsity.
+    const int    n          = this->batches().n_components();
+    const auto   is_coupled = [&](const int node) { return offsets[node + 1] - offsets[node] > 1; };
+    std::int64_t n_inside = 0, n_outside = 0;
+#pragma omp parallel for schedule(static) reduction(+ : n_inside, n_outside)
+    for (int row = 0; row < matrix.n_rows; ++row)
+      if (is_coupled(row / n))
+        for (std::int64_t e = matrix.row_offsets[row]; e < matrix.row_offsets[row + 1]; ++e)
+          if (matrix.values[e] != 0. && is_coupled(matrix.columns[e] / n))
+          {
+            const auto begin = columns.begin() + offsets[row / n], end = columns.begin() + offsets[row / n + 1];
+            ++(std::binary_search(begin, end, matrix.columns[e] / n) ? n_inside : n_outside);
+          }
+    if (10 * n_outside > n_inside)
+      throw Error(std::to_string(n_outside) + " of " + std::to_string(n_inside + n_outside) +
+                  " entries of the matrix couple unknowns whose nodes share no cell of the space: it is one of other "
+                  "indices.");
+  }
+
+  template <int dim>
+  CoefficientField FESpace<dim>::evaluate(const dealii::Function<dim> &function) const
+  {
+    return CoefficientField::at_quadrature_points(static_cast<int>(function.n_components),
+                                                  evaluate_at_quadrature_points(function, this->tables()));
+  }
+
+  template <int dim>
+  void FESpace<dim>::update_inhomogeneities(const dealii::AffineConstraints<double> &constraints)
+  {
+    require(source != nullptr && !source->mesh_changed,
+            "The mesh has changed since the space was made of it; call FESpace::reinit().");
+    const ConstraintTable &lines = this->tables().constraints;
+    require(constraints.n_constraints() == lines.n_lines(),
+            "The constraints are not those of the space with other inhomogeneities: their number differs.");
+    std::vector<double> values(lines.n_lines());
+    for (std::size_t l = 0; l < values.size(); ++l)
+    {
+      const unsigned int dof     = this->tables().dof_indices[lines.constrained[l]];
+      const auto        *entries = constraints.get_constraint_entries(dof);
+      if (entries == nullptr || std::int64_t(entries->size()) != lines.offsets[l + 1] - lines.offsets[l])
+        throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index " +
+                    std::to_string(dof) + ".");
+      values[l] = constraints.get_inhomogeneity(dof);
+    }
+    Space::update_inhomogeneities(values);
+  }
+
+  template class FESpace<2>;
+  template class FESpace<3>;
+} // namespace PatchFEM
