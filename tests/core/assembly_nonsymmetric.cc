@@ -108,3 +108,40 @@ TEST(Assembly, FormsWithMomentsNeedNotBeSymmetric)
     }
   }
 }
+
+namespace
+{
+  struct SaysSymmetric : public Advection
+  {
+    static constexpr bool symmetric = true;
+  };
+
+  struct SaysGradientsOnly : public Advection
+  {
+    static constexpr bool gradients_only = true;
+  };
+
+  /** Moments of the transposed form. */
+  struct OtherMoments : public Advection
+  {
+    template <typename Number>
+    static void add(SmallMatrix<1, 1, Number>      &sum,
+                    const Number                    weight,
+                    const ShapeFunction<3, Number> &test,
+                    const ShapeFunction<3, Number> &trial)
+    {
+      Advection::add(sum, weight, trial, test);
+    }
+  };
+} // namespace
+
+TEST(Assembly, PromisesOfFormsAreTried)
+{
+  EXPECT_NO_THROW(check_promises<Advection>());
+  EXPECT_NO_THROW(check_promises<Laplace<2>>());
+  EXPECT_NO_THROW(check_promises<Diffusion<3>>());
+  EXPECT_NO_THROW(check_promises<Elasticity<3>>());
+  EXPECT_THROW(check_promises<SaysSymmetric>(), Error);
+  EXPECT_THROW(check_promises<SaysGradientsOnly>(), Error);
+  EXPECT_THROW(check_promises<OtherMoments>(), Error);
+}

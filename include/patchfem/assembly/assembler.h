@@ -3,6 +3,7 @@
 #define patchfem_assembly_assembler_h
 
 #include <patchfem/assembly/coefficients.h>
+#include <patchfem/assembly/form_promises.h>
 #include <patchfem/assembly/space.h>
 #include <patchfem/kernels/assembly.h>
 
@@ -114,9 +115,13 @@ namespace PatchFEM
     Assembler() = default;
     explicit Assembler(const Space &space, const AdditionalData &data = AdditionalData()) { reinit(space, data); }
 
-    /** Takes the plan of @p space. Throws Error if that does not have the form's dimension and components. */
+    /**
+     * Takes the plan of @p space. Throws Error if that does not have the form's dimension and components, or if the form
+     * does not keep what it promises.
+     */
     void reinit(const Space &space, const AdditionalData &data = AdditionalData())
     {
+      check_promises<Form>();
       const ElementBatches &batches = space.batches();
       require(batches.dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
       require(batches.n_components() == Form::n_components,

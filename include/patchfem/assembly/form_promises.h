@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_form_promises_h
+#define patchfem_assembly_form_promises_h
+
+#include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/weak_forms.h>
+
+#include <cmath>
+
+namespace PatchFEM
+{
+  /**
+   * Throws Error if a weak form does not keep what it promises (`symmetric`, `gradients_only`, Moments), tried on one pair of
+   * shape functions and coefficients without a pattern: kernels that rely on it would make a wrong matrix without a word.
+   */
+  template <typename Form>
+  void check_promises()
+  {
+    constexpr int dim = Form::dimension, n = Form::n_components;
+    using Shape = ShapeFunction<dim, double>;
+    double coefficients[Form::n_coefficients + 1];
+    for (int i = 0; i <= Form::n_coefficients; ++i)
+      coefficients[i] = 1.25 + 0.75 * std::sin(1. + 3. * i);
+    Shape test, trial;
+    test.value  = 0.625;
+    trial.value = -0.375;
+    for (int d = 0; d < dim; ++d)
+    {
+      test.gradient[d]  = std::sin(2. + 5. * d);
+      trial.gradient[d] = std::cos(1. + 4. * d);
+    }
+    const auto differ = [](const auto &a, const auto &b, const bool transposed) {
+      double largest = 0., difference = 0.;
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+        {
+          largest    = std::max(largest, std::abs(a(i, j)));
+          difference = std::max(difference, std::abs(a(i, j) - (transposed ? b(j, i) : b(i, j))));
+        }
+      return difference > 1e-10 * largest;
+    };
+    const auto block = Form::matrix(coefficients, test, trial);
+    if constexpr (IsSymmetric<Form>::value)
+      require(!differ(block, Form::matrix(coefficients, trial, test), true),
+              "The weak form says that it is symmetric, but exchanging test and trial function does not transpose its "
+              "block; take `symmetric = true` out of it.");
+    if constexpr (GradientsOnly<Form>::value)
+    {
+      Shape other = test, another = trial;
+      other.value   = 3.;
+      another.value = 7.;
+      require(!differ(block, Form::matrix(coefficients, other, another), false),
+              "The weak form says that it depends on gradients only, but it depends on values; take "
+              "`gradients_only = true` out of it.");
+    }
+    if constexpr (HasMoments<Form>::value)
+    {
+      typename Form::template Moments<double> sum;
+      sum.clear();
+      Form::add(sum, 1., test, trial);
+      require(!differ(block, Form::finish(coefficients, sum), false),
+              "The moments of the weak form make another block than its matrix() does; correct add() or finish().");
+    }
+  }
+} // namespace PatchFEM
+
+#endif
