@@ -51,9 +51,9 @@ namespace PatchFEM
     const auto found = material_formulas.find(material);
     if (found != material_formulas.end())
       return found->second;
-    require(!default_formulas.empty(), "The entry " + entry + " says nothing about material id " +
-                                           std::to_string(material) +
-                                           ", which the mesh has; add it or 'default: ...'.");
+    if (default_formulas.empty()) // not require(): called at each point, it would make up its message there
+      throw Error("The entry " + entry + " says nothing about material id " + std::to_string(material) +
+                  ", which the mesh has; add it or 'default: ...'.");
     return default_formulas;
   }
 

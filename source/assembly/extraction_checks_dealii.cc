@@ -184,12 +184,11 @@ namespace PatchFEM
                   " lines) are not closed: call AffineConstraints::close() before the extraction.");
       if (simplex)
         for (const auto &line : constraints.get_lines())
-          require(
-              line.entries.empty(),
-              "Degree of freedom " + std::to_string(line.index) + " of the simplex mesh is constrained to " +
-                  std::to_string(line.entries.size()) +
-                  " others, as periodicity or hanging nodes do, but only prescribed values are supported there: use "
-                  "quadrilaterals or hexahedra.");
+          if (!line.entries.empty())
+            throw Error("Degree of freedom " + std::to_string(line.index) + " of the simplex mesh is constrained to " +
+                        std::to_string(line.entries.size()) +
+                        " others, as periodicity or hanging nodes do, but only prescribed values are supported there: "
+                        "use quadrilaterals or hexahedra.");
     }
 
     template void check_extraction<2>(const dealii::Mapping<2> &,
