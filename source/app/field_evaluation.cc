@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../base/parallel_resizer.h"
+
 #include <patchfem/app/field_evaluation.h>
 #include <patchfem/assembly/face_quadrature.h>
 
@@ -78,12 +80,17 @@ namespace PatchFEM
       return CoefficientField::by_material(values);
     }
 
-    std::vector<std::vector<double>> values;
-    for (const CellTable &batch : tables.batches)
+    std::vector<std::vector<double>> values(tables.batches.size());
+    ParallelResizer                  resizer;
+    for (std::size_t b = 0; b < values.size(); ++b)
+      resizer.add(values[b],
+                  std::size_t(tables.batches[b].n_cells) * tables.batches[b].reference.n_quadrature * n_values);
+    resizer.run();
+    for (std::size_t b = 0; b < values.size(); ++b)
     {
-      const int n_q = batch.reference.n_quadrature;
-      values.emplace_back(std::size_t(batch.n_cells) * n_q * n_values);
-      double *const target = values.back().data();
+      const CellTable &batch  = tables.batches[b];
+      const int        n_q    = batch.reference.n_quadrature;
+      double *const    target = values[b].data();
       for_all(batch.n_cells, [&](const int cell) {
         std::vector<double> points(std::size_t(n_q) * dim);
         cell_quadrature_points(tables, batch, cell, points.data());

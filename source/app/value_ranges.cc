@@ -15,9 +15,12 @@ namespace PatchFEM
     /** The largest magnitude; what is not a number counts as infinite. */
     double largest_of(const std::vector<double> &values)
     {
-      double result = 0.;
-      for (const double value : values)
-        result = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::max(result, std::abs(value));
+      double            result = 0.;
+      const std::size_t n      = values.size();
+#pragma omp parallel for schedule(static) reduction(max : result)
+      for (std::size_t i = 0; i < n; ++i)
+        result =
+            std::isnan(values[i]) ? std::numeric_limits<double>::infinity() : std::max(result, std::abs(values[i]));
       return result;
     }
 

@@ -93,11 +93,14 @@ namespace PatchFEM
         first_line[share + 1] += first_line[share];
         first_entry[share + 1] += first_entry[share];
       }
-      table.constrained.resize(n_lines);
-      table.offsets.resize(n_lines + 1);
-      table.inhomogeneity.resize(n_lines);
-      table.masters.resize(first_entry[n_shares]);
-      table.weights.resize(first_entry[n_shares]);
+      ParallelResizer resizer;
+      table.offsets.clear();
+      resizer.add(table.constrained, n_lines);
+      resizer.add(table.offsets, n_lines + 1);
+      resizer.add(table.inhomogeneity, n_lines);
+      resizer.add(table.masters, first_entry[n_shares]);
+      resizer.add(table.weights, first_entry[n_shares]);
+      resizer.run();
       for_each_share(n_dofs, n_shares, [&](const std::size_t begin, const std::size_t end, const int share) {
         std::size_t n = first_line[share], n_entries = first_entry[share];
         for (std::size_t i = begin; i < end; ++i)

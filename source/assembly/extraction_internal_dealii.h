@@ -2,6 +2,8 @@
 #ifndef patchfem_source_assembly_extraction_internal_dealii_h
 #define patchfem_source_assembly_extraction_internal_dealii_h
 
+#include "../base/parallel_resizer.h"
+
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/threads.h>
 
@@ -12,7 +14,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -58,38 +59,6 @@ namespace PatchFEM
     {
       return std::unique_ptr<T[]>(new T[n]);
     }
-
-    /**
-     * Resizes several empty vectors at once. All threads touch the pages of each, so that the system's zeroing of fresh
-     * pages is shared out and pages lie near the threads that fill them; then each vector is set to zero by one thread.
-     */
-    class ParallelResizer
-    {
-    public:
-      template <typename T>
-      void add(std::vector<T> &vector, const std::size_t n)
-      {
-        vector.reserve(n);
-        volatile char    *bytes   = reinterpret_cast<volatile char *>(vector.data());
-        const std::size_t n_pages = (n * sizeof(T) + page_size - 1) / page_size;
-#pragma omp parallel for schedule(static)
-        for (std::size_t page = 0; page < n_pages; ++page)
-          bytes[page * page_size] = 0;
-        tasks.emplace_back([&vector, n]() { vector.resize(n); });
-      }
-
-      void run()
-      {
-#pragma omp parallel for schedule(dynamic, 1)
-        for (std::size_t task = 0; task < tasks.size(); ++task)
-          tasks[task]();
-        tasks.clear();
-      }
-
-    private:
-      static constexpr std::size_t       page_size = 4096;
-      std::vector<std::function<void()>> tasks;
-    };
 
     /** Calls @p function(begin, end, block) for equal shares of [0, n), one per thread. */
     template <typename Function>
