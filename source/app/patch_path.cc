@@ -79,17 +79,17 @@ namespace PatchFEM
       return NullSpace<Number>(backend, vectors);
     }
 
-    /** The modes of no energy at the nodes of @p batches. */
+    /** The modes of no energy at the nodes of @p space. */
     template <int dim>
-    NearNullSpace modes_at_nodes(const ElementBatches &batches, const Physics<dim> &physics)
+    NearNullSpace modes_at_nodes(const Space &space, const Physics<dim> &physics)
     {
       const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
       if (n_modes == n_components)
-        return NearNullSpace::constants(n_components, dim, batches.node_points());
+        return space.constants();
       require(n_components == dim && n_modes == dim * (dim + 1) / 2,
               "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
                   " modes of this equation; choose block_jacobi.");
-      return NearNullSpace::rigid_body_modes(dim, batches.node_points());
+      return space.rigid_body_modes();
     }
   } // namespace
 
@@ -127,12 +127,12 @@ namespace PatchFEM
       backend.synchronize();
     });
     system_matrix.release_assembled();
-    const MatrixBase<Number> &matrix  = system_matrix.matrix();
-    const ElementBatches     &batches = system.assembler().space().batches();
+    const MatrixBase<Number> &matrix = system_matrix.matrix();
+    const Space              &space  = system.assembler().space();
     if (physics.has_unit_rhs())
       rhs = Number(1);
     check_rhs<Number>(rhs.l2_norm(), load);
-    dof_indices = batches.dof_indices().to_vector();
+    dof_indices = space.batches().dof_indices().to_vector();
     if (export_file)
       export_system(export_file(), to_linear_system(matrix, rhs), dof_indices, discretisation, physics);
 
@@ -148,7 +148,7 @@ namespace PatchFEM
           }
           return result;
         },
-        [&] { return modes_at_nodes(batches, physics); }, report);
+        [&] { return modes_at_nodes(space, physics); }, report);
     if (report.amg && aggregates)
       for (std::size_t i = 0; i < dof_indices.size(); i += physics.n_components())
         report.amg->node_dofs.push_back(dof_indices[i]);
