@@ -194,7 +194,7 @@ def mesh_case(rng, kind, change):
 def parameter_case(rng, kind, change):
     text, changed = inputs.PARAMETERS, []
     for _ in range(rng.choice([1, 1, 1, 2, 3]) if change else 0):
-        lines = text.split("\n")[:-1]
+        lines = text.split("\n")[:-1] or [""]  # nothing may be left by the change before
         if rng.random() < 0.75:
             i = rng.choice([i for i, line in enumerate(lines) if "=" in line] or [0])
             name, _, old = lines[i].partition("=")
