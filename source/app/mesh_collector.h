@@ -4,6 +4,8 @@
 
 #include <patchfem/base/mesh_lists.h>
 
+#include <boost/algorithm/string/case_conv.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -53,6 +55,12 @@ namespace PatchFEM
 
     void skip_blanks();
   };
+
+  /** @p text in capitals. */
+  inline std::string upper(const std::string_view text)
+  {
+    return boost::algorithm::to_upper_copy(std::string(text));
+  }
 
   enum class ElementShape
   {

@@ -6,9 +6,7 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 
-#include <algorithm>
-#include <cctype>
-#include <limits>
+#include <filesystem>
 
 namespace PatchFEM
 {
@@ -102,10 +100,8 @@ namespace PatchFEM
   MeshLists read_mesh(const std::string &file_name, const unsigned int dim)
   {
     const std::string name   = is_compressed(file_name) ? file_name.substr(0, file_name.size() - 3) : file_name;
-    const std::size_t dot    = name.find_last_of("./");
-    std::string       suffix = dot == std::string::npos || name[dot] != '.' ? "" : name.substr(dot);
-    std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](const unsigned char c) { return std::tolower(c); });
-    if (suffix != ".msh" && suffix != ".vtk" && suffix != ".ucd" && suffix != ".inp")
+    const std::string suffix = upper(std::filesystem::path(name).extension().string());
+    if (suffix != ".MSH" && suffix != ".VTK" && suffix != ".UCD" && suffix != ".INP")
       throw Error("The mesh file " + quote_file(file_name) +
                   " is of no known format; convert it to .msh (Gmsh 2.2 or 4.1), .vtk, .ucd or .inp, for example with "
                   "gmsh or meshio; each may be compressed, with .gz behind its name.");
@@ -114,11 +110,11 @@ namespace PatchFEM
     MeshCollector mesh(scanner, dim);
     if (scanner.at_end())
       throw Error("The mesh file " + quote_file(file_name) + " is empty.");
-    if (suffix == ".msh")
+    if (suffix == ".MSH")
       read_gmsh(scanner, mesh);
-    else if (suffix == ".vtk")
+    else if (suffix == ".VTK")
       read_vtk(scanner, mesh);
-    else if (suffix == ".inp" && scanner.peek().front() == '*')
+    else if (suffix == ".INP" && scanner.peek().front() == '*')
       read_abaqus(scanner, mesh);
     else
       read_ucd(scanner, mesh);

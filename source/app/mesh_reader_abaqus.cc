@@ -4,21 +4,12 @@
 #include <patchfem/base/quote.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 namespace PatchFEM
 {
   namespace
   {
-    std::string upper(const std::string_view text)
-    {
-      std::string result(text);
-      std::transform(result.begin(), result.end(), result.begin(),
-                     [](const unsigned char c) { return std::toupper(c); });
-      return result;
-    }
-
     /** The words between commas, without blanks around them; empty ones at the end are dropped. */
     std::vector<std::string_view> split(std::string_view line)
     {

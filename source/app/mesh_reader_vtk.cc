@@ -3,22 +3,12 @@
 
 #include <patchfem/base/quote.h>
 
-#include <algorithm>
-#include <cctype>
 #include <set>
 
 namespace PatchFEM
 {
   namespace
   {
-    std::string upper(const std::string_view text)
-    {
-      std::string result(text);
-      std::transform(result.begin(), result.end(), result.begin(),
-                     [](const unsigned char c) { return std::toupper(c); });
-      return result;
-    }
-
     void expect(MeshScanner &scanner, const char *keyword)
     {
       const std::string word(scanner.word(keyword));
