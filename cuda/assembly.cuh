@@ -180,8 +180,8 @@ namespace PatchFEM
     } // namespace internal
 
     template <typename Form, typename Number>
-    PatchRoom
-    patch_room(Cuda, const ReferenceView &r, const bool one_point, const std::size_t total, const int concurrent)
+    PatchRoom needs_patchfem_add_weak_form::patch_room(
+        Cuda, const ReferenceView &r, const bool one_point, const std::size_t total, const int concurrent)
     {
       // Other patches on the multiprocessor hide the barriers of one. Each takes 1 KB for the system.
       const auto available = [&](const int preferred) {
@@ -246,7 +246,7 @@ namespace PatchFEM
     } // namespace internal
 
     template <typename Form, typename Number>
-    void element_matrices(Cuda where, const AssemblyArguments<Number> &arguments)
+    void needs_patchfem_add_weak_form::element_matrices(Cuda where, const AssemblyArguments<Number> &arguments)
     {
       if constexpr (internal::staged_by_matrix_instructions<Form, Number>())
       {
@@ -336,7 +336,7 @@ namespace PatchFEM
     } // namespace internal
 
     template <typename Form, typename Number>
-    void patch_rows(Cuda where, const AssemblyArguments<Number> &arguments)
+    void needs_patchfem_add_weak_form::patch_rows(Cuda where, const AssemblyArguments<Number> &arguments)
     {
       with_extents<Form>(arguments, [&](auto extents) {
         using Extents = decltype(extents);

@@ -84,25 +84,29 @@ namespace PatchFEM
       double      buffer_share = 0.1;   ///< of the matrix, what the buffer of a chunk's cell matrices may take
     };
 
-    /**
-     * The room of patches with cells of @p reference where there are @p total bytes for @p concurrent patches, or as
-     * many as are best if that is 0. @p one_point: data that do not vary inside cells need one quadrature point.
-     */
-    template <typename Form, typename Number>
-    PatchRoom patch_room(Host, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
-    template <typename Form, typename Number>
-    PatchRoom patch_room(Cuda, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
+    // An undefined symbol names what has to be called in CMakeLists.txt.
+    inline namespace needs_patchfem_add_weak_form
+    {
+      /**
+       * The room of patches with cells of @p reference where there are @p total bytes for @p concurrent patches, or as
+       * many as are best if that is 0. @p one_point: data that do not vary inside cells need one quadrature point.
+       */
+      template <typename Form, typename Number>
+      PatchRoom patch_room(Host, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
+      template <typename Form, typename Number>
+      PatchRoom patch_room(Cuda, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
 
-    template <typename Form, typename Number>
-    void element_matrices(Host, const AssemblyArguments<Number> &arguments);
-    template <typename Form, typename Number>
-    void element_matrices(Cuda, const AssemblyArguments<Number> &arguments);
+      template <typename Form, typename Number>
+      void element_matrices(Host, const AssemblyArguments<Number> &arguments);
+      template <typename Form, typename Number>
+      void element_matrices(Cuda, const AssemblyArguments<Number> &arguments);
 
-    template <typename Form, typename Number>
-    void patch_rows(Host, const AssemblyArguments<Number> &arguments);
-    template <typename Form, typename Number>
-    void patch_rows(Cuda, const AssemblyArguments<Number> &arguments);
-  } // namespace kernels
+      template <typename Form, typename Number>
+      void patch_rows(Host, const AssemblyArguments<Number> &arguments);
+      template <typename Form, typename Number>
+      void patch_rows(Cuda, const AssemblyArguments<Number> &arguments);
+    } // namespace needs_patchfem_add_weak_form
+  }   // namespace kernels
 } // namespace PatchFEM
 
 #endif

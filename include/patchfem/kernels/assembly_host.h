@@ -20,15 +20,15 @@ namespace PatchFEM
   namespace kernels
   {
     template <typename Form, typename Number>
-    PatchRoom
-    patch_room(Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
+    PatchRoom needs_patchfem_add_weak_form::patch_room(
+        Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
     {
       const int n = CellRecords<Form, Number, AnyExtents>::record_size(reference.n_shape, reference.n_quadrature);
       return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
     }
 
     template <typename Form, typename Number>
-    void element_matrices(Host, const AssemblyArguments<Number> &arguments)
+    void needs_patchfem_add_weak_form::element_matrices(Host, const AssemblyArguments<Number> &arguments)
     {
       const ElementBody<Form, Number> body{arguments};
       for_shares(body.n_cells(), [&](const std::int64_t begin, const std::int64_t end) {
@@ -86,7 +86,7 @@ namespace PatchFEM
     }
 
     template <typename Form, typename Number>
-    void patch_rows(Host, const AssemblyArguments<Number> &arguments)
+    void needs_patchfem_add_weak_form::patch_rows(Host, const AssemblyArguments<Number> &arguments)
     {
       with_extents<Form>(arguments, [&](auto extents) {
         const PatchBody<Form::n_components, Number>        body{arguments};
