@@ -20,7 +20,7 @@ set_target_properties(${patchfem_installed} PROPERTIES INSTALL_RPATH "$ORIGIN" I
 
 install(DIRECTORY include/patchfem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/patchfem/base/config.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/base)
-# A user's weak form is compiled for the device from these.
+# A user's weak form or law is compiled for the device from these.
 install(DIRECTORY cuda/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/cuda FILES_MATCHING PATTERN "*.cuh")
 
 set(PATCHFEM_HAS_DEALII_LAYER OFF)
@@ -38,5 +38,5 @@ patchfem_write_config(${tree}/package/PatchFEMConfig.cmake ${CMAKE_INSTALL_PREFI
                       ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/cuda ${patchfem_package_dir})
 write_basic_package_version_file(${tree}/PatchFEMConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${tree}/package/PatchFEMConfig.cmake ${tree}/PatchFEMConfigVersion.cmake
-              cmake/weak_form.cmake cmake/weak_form.cc.in cmake/weak_form.cu.in
+              cmake/user_kernels.cmake
         DESTINATION ${patchfem_package_dir})

@@ -5,6 +5,7 @@
 /** @file All that a program with deal.II uses. */
 #include <patchfem/assembly/assembler.h>
 #include <patchfem/assembly/fe_space_dealii.h>
+#include <patchfem/kernels/laws.h>
 #include <patchfem/kernels/weak_forms.h>
 #include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/null_space.h>

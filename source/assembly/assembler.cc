@@ -70,6 +70,18 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void AssemblerBase<Number>::view_coefficients(const QuadratureField<Number> &field, const int n_coefficients)
+  {
+    coefficients.reinit(field.view(domain, n_coefficients, "The weak form"), field.keeper());
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::set_body_load(const QuadratureField<Number> &field)
+  {
+    body_load.reinit(field.view(domain, domain.batches().n_components(), "The body load"), field.keeper());
+  }
+
+  template <typename Number>
   void AssemblerBase<Number>::set_face_terms(const FaceTerms &terms)
   {
     const ElementBatches     &elements = domain.batches();

@@ -117,15 +117,24 @@ namespace PatchFEM
 
     // Memory of the same size is used again: fields at quadrature points are large and may be set in every step.
     device_view = CoefficientView<Number>{};
+    owner.reset();
     arrays.resize(sources.size());
     for (std::size_t i = 0; i < sources.size(); ++i)
       arrays[i].copy_from(batches.backend(), convert<Number>(*sources[i]));
     if (sources.empty())
       return;
-    device_view.kind     = static_cast<typename CoefficientView<Number>::Kind>(field.kind());
-    device_view.n_values = n_values;
+    device_view.kind   = static_cast<typename CoefficientView<Number>::Kind>(field.kind());
+    device_view.stride = n_values;
     for (int b = 0; b < n_batches; ++b)
       device_view.values[b] = arrays[sources.size() == 1 ? 0 : b].data();
+  }
+
+  template <typename Number>
+  void DeviceCoefficients<Number>::reinit(const CoefficientView<Number> &values, std::shared_ptr<const void> keeper)
+  {
+    arrays.clear();
+    device_view = values;
+    owner       = std::move(keeper);
   }
 
   template <typename Number>

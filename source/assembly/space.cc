@@ -84,6 +84,18 @@ namespace PatchFEM
     return NearNullSpace::rigid_body_modes(batches().dimension(), batches().node_points());
   }
 
+  const RowCells &Space::node_cells() const
+  {
+    State &s = get();
+    if (!s.node_cells)
+    {
+      auto cells = std::make_unique<RowCells>();
+      cells->reinit(*s.batches, false);
+      s.node_cells = std::move(cells);
+    }
+    return *s.node_cells;
+  }
+
   const ConstraintLines &Space::constraints() const
   {
     State &s = get();
@@ -130,6 +142,8 @@ namespace PatchFEM
     std::size_t  bytes = s.batches->memory_consumption();
     if (s.sparsity)
       bytes += s.sparsity->memory_consumption();
+    if (s.node_cells)
+      bytes += s.node_cells->memory_consumption();
     if (s.lines)
       bytes += s.lines->memory_consumption();
     for (const Plan &known : s.plans)

@@ -150,11 +150,11 @@ namespace PatchFEM
     }
   } // namespace
 
-  void RowCells::reinit(const ElementBatches &batches)
+  void RowCells::reinit(const ElementBatches &batches, const bool resolved)
   {
     const Backend &place   = batches.backend();
     const int      n_cells = batches.n_cells(), n_rows = batches.n_nodes();
-    rows = {batches.view(), batches.constrained_cells(), nullptr};
+    rows = {batches.view(), resolved ? batches.constrained_cells() : ConstrainedCellsView(), nullptr};
     constrained_index.release();
     if (rows.constrained.n_cells > 0)
     {

@@ -2,9 +2,8 @@
 #ifndef patchfem_assembly_assembler_h
 #define patchfem_assembly_assembler_h
 
-#include <patchfem/assembly/coefficients.h>
 #include <patchfem/assembly/form_promises.h>
-#include <patchfem/assembly/space.h>
+#include <patchfem/assembly/quadrature_field.h>
 #include <patchfem/kernels/assembly.h>
 
 #include <functional>
@@ -27,6 +26,9 @@ namespace PatchFEM
 
     /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
     void set_body_load(const CoefficientField &field);
+
+    /** The same on the back end, without a copy: what is evaluated there later is seen by the next assembly. */
+    void set_body_load(const QuadratureField<Number> &field);
 
     /** Boundary loads and Robin coefficients on the faces of the element tables; none change if one is refused. */
     void set_face_terms(const FaceTerms &terms);
@@ -52,6 +54,7 @@ namespace PatchFEM
                    int                   n_coefficients,
                    const AdditionalData &data);
     void upload_coefficients(const CoefficientField &field, int n_coefficients);
+    void view_coefficients(const QuadratureField<Number> &field, int n_coefficients);
 
     static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix);
     static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix);
@@ -142,6 +145,12 @@ namespace PatchFEM
     }
 
     void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }
+
+    /** The same on the back end, without a copy: what is evaluated there later is seen by the next assembly. */
+    void set_coefficients(const QuadratureField<Number> &field)
+    {
+      this->view_coefficients(field, Form::n_coefficients);
+    }
 
     /** Matrix and right-hand side. The matrix must have been made from the space's sparsity. */
     template <typename Matrix>

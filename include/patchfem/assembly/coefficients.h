@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace PatchFEM
@@ -59,12 +60,16 @@ namespace PatchFEM
      */
     void reinit(const ElementBatches &batches, const CoefficientField &field, int n_values, const char *name);
 
+    /** Refers to values on the back end, as long as @p keeper lives; what becomes of them later is seen. */
+    void reinit(const CoefficientView<Number> &values, std::shared_ptr<const void> keeper);
+
     CoefficientView<Number> view() const { return device_view; }
     std::size_t             memory_consumption() const;
 
   private:
-    std::vector<Array<Number>> arrays;
-    CoefficientView<Number>    device_view{};
+    std::vector<Array<Number>>  arrays;
+    std::shared_ptr<const void> owner; ///< of values that lie elsewhere
+    CoefficientView<Number>     device_view{};
   };
 
   /**

@@ -75,6 +75,9 @@ namespace PatchFEM
     /** The same for elasticity: translations and rotations; a component for each dimension. */
     NearNullSpace rigid_body_modes() const;
 
+    /** The cells of each node before constraints are resolved, for integrate(); made when they are first asked for. */
+    const RowCells &node_cells() const;
+
     /** The constraints, for AffineConstraints' operations on vectors of this space; made when they are first asked for. */
     const ConstraintLines &constraints() const;
 
@@ -112,6 +115,7 @@ namespace PatchFEM
       std::shared_ptr<const ElementTables> tables;
       std::unique_ptr<ElementBatches>      batches;
       std::unique_ptr<RowCells>            row_cells; ///< between sparsity and the first plan
+      std::unique_ptr<RowCells>            node_cells;
       std::unique_ptr<Sparsity>            sparsity;
       std::unique_ptr<ConstraintLines>     lines;
       std::vector<Plan>                    plans;

@@ -9,19 +9,23 @@
 namespace PatchFEM
 {
   /**
-   * For each row (node) the cells that feed it after constraints are resolved, in the order of the cells. In this
-   * order rows add buffered cells, see Patches.
+   * For each row (node) the cells that feed it, in the order of the cells: after constraints are resolved, as Patches add
+   * buffered cells, or before, as integrate() does.
    */
   class RowCells
   {
   public:
-    void reinit(const ElementBatches &batches);
+    void reinit(const ElementBatches &batches, bool resolved = true);
 
     int                        n_rows() const { return static_cast<int>(pair_offsets.size()) - 1; }
     std::int64_t               n_pairs() const { return static_cast<std::int64_t>(pair_values.size()); }
     const Array<std::int64_t> &offsets() const { return pair_offsets; } ///< [row]
     const Array<std::int64_t> &pairs() const { return pair_values; }    ///< kernels::Pair
     kernels::CellRows          cell_rows() const { return rows; }
+    std::size_t                memory_consumption() const
+    {
+      return pair_offsets.memory_consumption() + pair_values.memory_consumption();
+    }
 
   private:
     kernels::CellRows   rows{};

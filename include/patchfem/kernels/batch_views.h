@@ -67,8 +67,7 @@ namespace PatchFEM
 
   /**
    * Values that vary from nowhere to everywhere: n_values numbers that are the same everywhere, per material, per
-   * cell or per quadrature point of a cell. The value at (cell, q) starts at
-   * values + cell_entry * cell_stride + q * point_stride.
+   * cell or per quadrature point of a cell.
    */
   template <typename Number>
   struct CoefficientView
@@ -83,7 +82,7 @@ namespace PatchFEM
     };
 
     Kind          kind;
-    int           n_values;
+    int           stride; ///< from one entry to the next: n_values, or more where others lie between
     const Number *values[BatchesView::max_batches]; ///< per batch; the same pointer for constant and material
 
     PATCHFEM_INLINE bool varies_inside_cells() const { return kind == quadrature_point; }
@@ -95,11 +94,11 @@ namespace PatchFEM
       switch (kind)
       {
       case material:
-        return values[b] + (batch.material != nullptr ? batch.material[local] : 0) * n_values;
+        return values[b] + (batch.material != nullptr ? batch.material[local] : 0) * stride;
       case cell:
-        return values[b] + std::int64_t(batch.source[local]) * n_values;
+        return values[b] + std::int64_t(batch.source[local]) * stride;
       case quadrature_point:
-        return values[b] + (std::int64_t(batch.source[local]) * batch.reference.n_quadrature + q) * n_values;
+        return values[b] + (std::int64_t(batch.source[local]) * batch.reference.n_quadrature + q) * stride;
       default:
         return values[b];
       }

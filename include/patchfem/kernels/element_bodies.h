@@ -78,20 +78,15 @@ namespace PatchFEM
       /** Phase 1: inverse Jacobian and weight at each quadrature point. */
       PATCHFEM_INLINE void geometry(const BufferedCell &cell, const int rank, const int size, Number *scratch) const
       {
-        const BatchView     &batch    = a.batches.batch[cell.batch];
-        const ReferenceView &r        = batch.reference;
-        const int           *geometry = batch.geometry + std::int64_t(cell.cell - batch.first_cell) * r.n_geometry;
-        for (int q = rank; q < r.n_quadrature; q += size)
+        const BatchView &batch = a.batches.batch[cell.batch];
+        for (int q = rank; q < batch.reference.n_quadrature; q += size)
         {
-          const auto   J   = jacobian<dim, Number>(a.batches.points, geometry, r.n_geometry,
-                                               r.geometry_gradients + q * r.n_geometry * dim);
-          const Number det = determinant(J);
-          const auto   inv = inverse(J, det);
-          Number      *out = scratch + q * point;
+          const auto at  = point_geometry<dim, Number>(a.batches.points, batch, cell.cell - batch.first_cell, q);
+          Number    *out = scratch + q * point;
           for (int i = 0; i < dim; ++i)
             for (int j = 0; j < dim; ++j)
-              out[i * dim + j] = inv(i, j);
-          out[dim * dim] = det * static_cast<Number>(r.weights[q]);
+              out[i * dim + j] = at.inverse(i, j);
+          out[dim * dim] = at.weight;
         }
       }
 

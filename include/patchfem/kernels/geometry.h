@@ -41,6 +41,26 @@ namespace PatchFEM
     return J;
   }
 
+  /** What integration at a quadrature point of a cell needs. */
+  template <int dim, typename Number>
+  struct PointGeometry
+  {
+    SmallMatrix<dim, dim, Number> inverse; ///< J^-1
+    Number                        weight;  ///< det J times the weight of the rule
+  };
+
+  /** At point @p q of the cell at position @p local of @p batch. */
+  template <int dim, typename Number>
+  PATCHFEM_INLINE PointGeometry<dim, Number>
+                  point_geometry(const double *points, const BatchView &batch, const int local, const int q)
+  {
+    const ReferenceView &r = batch.reference;
+    const auto   J   = jacobian<dim, Number>(points, batch.geometry + std::int64_t(local) * r.n_geometry, r.n_geometry,
+                                         r.geometry_gradients + q * r.n_geometry * dim);
+    const Number det = determinant(J);
+    return {inverse(J, det), det * static_cast<Number>(r.weights[q])};
+  }
+
   /** grad phi = J^-T grad_hat phi. */
   template <int dim, typename Number, typename Gradient>
   PATCHFEM_INLINE SmallVector<dim, Number> real_gradient(const SmallMatrix<dim, dim, Number> &inverse_jacobian,

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_cuda_law_cuh
+#define patchfem_cuda_law_cuh
+
+#include "parallel_for.cuh"
+
+#include <patchfem/kernels/law_bodies.h>
+
+/** Compiles the device kernels of a law. */
+#define PATCHFEM_INSTANTIATE_LAW(Law) PATCHFEM_INSTANTIATE_LAW_ON(Cuda, Law)
+
+#endif

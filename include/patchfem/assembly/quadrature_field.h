@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_quadrature_field_h
+#define patchfem_assembly_quadrature_field_h
+
+#include <patchfem/assembly/coefficients.h>
+#include <patchfem/assembly/space.h>
+#include <patchfem/kernels/laws.h>
+
+#include <memory>
+
+namespace PatchFEM
+{
+  /**
+   * Numbers at the quadrature points of a space, on its back end, 0 at first: what laws make of a solution, for Assembler
+   * and for integrate(). A handle: copies and components() denote the same numbers, so that those who have taken it
+   * see what is evaluated later. Instantiated for float and double.
+   *
+   * @code
+   *   QuadratureField<double> field(space, 7 + 3);          // tangent and flux
+   *   assembler.set_coefficients(field.components(0, 7));   // once
+   *   ...
+   *   space.constraints().distribute(u);                    // vectors are taken as they are
+   *   field.evaluate<MyLaw>(u);
+   *   assembler.assemble_matrix(tangent);
+   *   integrate(space, {}, field.components(7, 3), residual);
+   * @endcode
+   */
+  template <typename Number>
+  class QuadratureField
+  {
+  public:
+    /** No values; in place of a load or a flux: 0. */
+    QuadratureField() = default;
+
+    /** @p n_values zeros at each point; also for space.unconstrained(). */
+    QuadratureField(const Space &space, int n_values);
+
+    int n_values() const { return n; }
+
+    /** A handle on the values first, ..., first + n_values - 1 of each point. */
+    QuadratureField components(int first, int n_values) const;
+
+    /**
+     * Law::evaluate() of @p u at all points, see kernels/laws.h; all n_values() are written. The law's kernels must be
+     * compiled (patchfem_add_law()). @p u is taken as it is: call space.constraints().distribute(u) first. Values that
+     * are not finite are not looked for.
+     */
+    template <typename Law>
+    void evaluate(const Vector<Number> &u, const CoefficientField &parameters = CoefficientField())
+    {
+      DeviceCoefficients<Number> values;
+      values.reinit(get().space.batches(), parameters, Law::n_parameters, "The law");
+      run<Law>(u, values.view());
+    }
+
+    /**
+     * The same with parameters on the back end, such as the state of a material. Parameters and values may lie in one
+     * field: each point reads before it writes.
+     */
+    template <typename Law>
+    void evaluate(const Vector<Number> &u, const QuadratureField &parameters)
+    {
+      run<Law>(u, parameters.view(get().space, Law::n_parameters, "The law"));
+    }
+
+    /** [batch][cell of the tables][q][n_values], as CoefficientField::at_quadrature_points() has them. */
+    std::vector<std::vector<double>> copy_to_host() const;
+
+    /**
+     * For those on @p space who need @p n_values; kind none if there are no values. Throws Error if they do not fit.
+     * @param name what messages call who takes them, such as "The weak form".
+     */
+    CoefficientView<Number> view(const Space &space, int n_values, const char *name) const;
+
+    /** Keeps what view() points to. */
+    std::shared_ptr<const void> keeper() const { return data; }
+
+    /** Of all values that are shared, on the back end. */
+    std::size_t memory_consumption() const { return data ? data->values.memory_consumption() : 0; }
+
+  private:
+    struct Data
+    {
+      Space         space;
+      int           stride;
+      std::int64_t  first[BatchesView::max_batches]; ///< of each batch
+      Array<Number> values;                          ///< [batch][cell of the tables][q][stride]
+    };
+
+    Data                &get() const;
+    LawArguments<Number> law_arguments(const Vector<Number>          &u,
+                                       const CoefficientView<Number> &parameters,
+                                       int                            dimension,
+                                       int                            n_components,
+                                       int                            n_parameters,
+                                       int                            n_values) const;
+
+    template <typename Law>
+    void run(const Vector<Number> &u, const CoefficientView<Number> &parameters)
+    {
+      const LawArguments<Number> arguments =
+          law_arguments(u, parameters, Law::dimension, Law::n_components, Law::n_parameters, Law::n_values);
+      dispatch(get().space.backend(), [&](auto where) { kernels::evaluate_law<Law>(where, arguments); });
+    }
+
+    std::shared_ptr<Data> data;
+    int                   offset = 0, n = 0;
+  };
+
+  /**
+   * rhs_i = int f_c phi_i + F_cd d_d phi_i for each unknown i, c its component, with @p load f, a value for each component,
+   * and @p flux F, [component][dim]; either may be empty. Constraints are condensed, C^T rhs with 0 at constrained
+   * unknowns; on space.unconstrained() there are none. The same bits each time, for any number of threads.
+   */
+  template <typename Number>
+  void integrate(const Space                   &space,
+                 const QuadratureField<Number> &load,
+                 const QuadratureField<Number> &flux,
+                 Vector<Number>                &rhs);
+} // namespace PatchFEM
+
+#endif

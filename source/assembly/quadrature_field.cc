@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "structure_tools.h"
+
+#include <patchfem/assembly/quadrature_field.h>
+#include <patchfem/kernels/flux_bodies.h>
+
+#include <algorithm>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  QuadratureField<Number>::QuadratureField(const Space &space, const int n_values)
+      : data(std::make_shared<Data>()), n(n_values)
+  {
+    require(n > 0, "A field at quadrature points needs at least one value.");
+    data->space            = space;
+    data->stride           = n;
+    const BatchesView view = space.batches().view();
+    std::int64_t      size = 0;
+    for (int b = 0; b < view.n_batches; ++b)
+    {
+      data->first[b] = size;
+      size += std::int64_t(view.batch[b].n_cells) * view.batch[b].reference.n_quadrature * n;
+    }
+    data->values.reinit(space.backend(), size);
+    data->values.set_zero();
+  }
+
+  template <typename Number>
+  typename QuadratureField<Number>::Data &QuadratureField<Number>::get() const
+  {
+    require(data != nullptr, "A field at quadrature points was used before it was made.");
+    return *data;
+  }
+
+  template <typename Number>
+  QuadratureField<Number> QuadratureField<Number>::components(const int first, const int n_values) const
+  {
+    get();
+    require(first >= 0 && n_values > 0 && first <= n - n_values,
+            "A field with " + std::to_string(n) + " values at each point does not have values " +
+                std::to_string(first) + " to " + std::to_string(std::int64_t(first) + n_values - 1) + ".");
+    QuadratureField result = *this;
+    result.offset += first;
+    result.n = n_values;
+    return result;
+  }
+
+  template <typename Number>
+  LawArguments<Number> QuadratureField<Number>::law_arguments(const Vector<Number>          &u,
+                                                              const CoefficientView<Number> &parameters,
+                                                              const int                      dimension,
+                                                              const int                      n_components,
+                                                              const int                      n_parameters,
+                                                              const int                      n_values) const
+  {
+    Data                 &d       = get();
+    const ElementBatches &batches = d.space.batches();
+    require(batches.dimension() == dimension, "The law and the mesh have different dimensions.");
+    require(batches.n_components() == n_components,
+            "The law and the finite element have different numbers of components.");
+    require(n == n_values, "The law writes " + std::to_string(n_values) + " values at each point, but the field has " +
+                               std::to_string(n) + ".");
+    require(parameters.kind != CoefficientView<Number>::none || n_parameters == 0,
+            "The law needs " + std::to_string(n_parameters) + " parameters.");
+    require(std::int64_t(u.size()) == batches.n_dofs(),
+            "A vector does not have an entry for each unknown of its space.");
+    require(u.backend() == batches.backend(), "A vector lives on another back end than its space.");
+    LawArguments<Number> result{batches.view(), u.data(), parameters, {}, d.stride};
+    for (int b = 0; b < result.batches.n_batches; ++b)
+      result.values[b] = d.values.data() + d.first[b] + offset;
+    return result;
+  }
+
+  template <typename Number>
+  CoefficientView<Number>
+  QuadratureField<Number>::view(const Space &space, const int n_values, const char *const name) const
+  {
+    CoefficientView<Number> result{};
+    const ElementBatches   &batches = space.batches();
+    if (data == nullptr)
+      return result;
+    require(n == n_values,
+            std::string(name) + " needs " + std::to_string(n_values) + " values, not " + std::to_string(n) + ".");
+    require(&space.tables() == &data->space.tables() && batches.backend() == data->space.backend(),
+            std::string(name) + " was given a field at the quadrature points of another space.");
+    result.kind   = CoefficientView<Number>::quadrature_point;
+    result.stride = data->stride;
+    for (int b = 0; b < batches.n_batches(); ++b)
+      result.values[b] = data->values.data() + data->first[b] + offset;
+    return result;
+  }
+
+  template <typename Number>
+  std::vector<std::vector<double>> QuadratureField<Number>::copy_to_host() const
+  {
+    const Data                      &d         = get();
+    const std::vector<Number>        all       = d.values.to_vector();
+    const int                        n_batches = d.space.batches().n_batches();
+    std::vector<std::vector<double>> result(n_batches);
+    for (int b = 0; b < n_batches; ++b)
+    {
+      const std::size_t end = b + 1 < n_batches ? d.first[b + 1] : all.size();
+      for (std::size_t point = d.first[b]; point < end; point += d.stride)
+        result[b].insert(result[b].end(), all.begin() + point + offset, all.begin() + point + offset + n);
+    }
+    return result;
+  }
+
+  namespace
+  {
+    template <int dim, typename Number>
+    void integrate_cells(const Space                   &space,
+                         const CoefficientView<Number> &load,
+                         const CoefficientView<Number> &flux,
+                         Vector<Number>                &rhs)
+    {
+      // So many points at a time: enough to fill a device, and few enough to stay in its second-level cache.
+      constexpr std::int64_t most_points = std::int64_t(1) << 17;
+
+      const Backend    &place  = space.backend();
+      const BatchesView view   = space.batches().view();
+      const int         n_comp = space.batches().n_components();
+      std::int64_t      size = 0, chunk_size = 0, first[BatchesView::max_batches];
+      const auto        chunk_cells = [&](const BatchView &batch) {
+        return static_cast<int>(std::min<std::int64_t>(
+            batch.n_cells, std::max<std::int64_t>(most_points / batch.reference.n_quadrature, 1)));
+      };
+      for (int b = 0; b < view.n_batches; ++b)
+      {
+        const BatchView &batch = view.batch[b];
+        first[b]               = size;
+        size += std::int64_t(batch.n_cells) * batch.reference.n_shape * n_comp;
+        chunk_size =
+            std::max(chunk_size, std::int64_t(chunk_cells(batch)) * batch.reference.n_quadrature * n_comp * (dim + 1));
+      }
+      Array<Number> vectors(place, size), points(place, chunk_size);
+      for (int b = 0; b < view.n_batches; ++b)
+      {
+        const ReferenceView &r = view.batch[b].reference;
+        for (int cell = 0; cell < view.batch[b].n_cells; cell += chunk_cells(view.batch[b]))
+        {
+          const std::int64_t n = std::min(chunk_cells(view.batch[b]), view.batch[b].n_cells - cell);
+          run(place, n * r.n_quadrature,
+              kernels::PullBackBody<dim, Number>{view, b, cell, n_comp, load, flux, points.data()});
+          run(place, n * r.n_shape * n_comp,
+              kernels::TestFluxBody<dim, Number>{r, n_comp, points.data(),
+                                                 vectors.data() + first[b] + std::int64_t(cell) * r.n_shape * n_comp});
+        }
+      }
+      const RowCells               &cells = space.node_cells();
+      kernels::SumCellsBody<Number> sum{view, n_comp, cells.offsets().data(), cells.pairs().data(), {}, rhs.data()};
+      for (int b = 0; b < view.n_batches; ++b)
+        sum.vectors[b] = vectors.data() + first[b];
+      run(place, rhs.size(), sum);
+    }
+  } // namespace
+
+  template <typename Number>
+  void integrate(const Space                   &space,
+                 const QuadratureField<Number> &load,
+                 const QuadratureField<Number> &flux,
+                 Vector<Number>                &rhs)
+  {
+    const ElementBatches         &batches = space.batches();
+    const CoefficientView<Number> f       = load.view(space, batches.n_components(), "The load of integrate()");
+    const CoefficientView<Number> F =
+        flux.view(space, batches.n_components() * batches.dimension(), "The flux of integrate()");
+    rhs.reinit(space.backend(), batches.n_dofs(), true);
+    if (batches.dimension() == 2)
+      integrate_cells<2>(space, f, F, rhs);
+    else
+      integrate_cells<3>(space, f, F, rhs);
+    space.constraints().condense(rhs);
+  }
+
+#define PATCHFEM_INSTANTIATE(Number)                                                                       \
+  template class QuadratureField<Number>;                                                                  \
+  template void integrate(const Space &, const QuadratureField<Number> &, const QuadratureField<Number> &, \
+                          Vector<Number> &)
+  PATCHFEM_INSTANTIATE(float);
+  PATCHFEM_INSTANTIATE(double);
+#undef PATCHFEM_INSTANTIATE
+} // namespace PatchFEM

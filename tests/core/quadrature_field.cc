@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../../benchmarks/synthetic_tables.h"
+#include "backend_names.h"
+#include "laws.h"
+
+#include <patchfem/assembly/assembler.h>
+
+#include <omp.h>
+
+#include <limits>
+
+using namespace PatchFEM;
+
+namespace
+{
+  using Values = std::vector<std::vector<double>>;
+
+  /** A cube of n^3 hexahedra and, elsewhere, one of tetrahedra: two batches. Some unknowns are bound to others. */
+  ElementTables two_batches(const int n_comp, const int n = 5)
+  {
+    ElementTables       tables = synthetic::cube_of_hexahedra(n, n_comp);
+    const ElementTables others = synthetic::cube_of_tetrahedra(4, n_comp, true);
+    CellTable           cells  = others.batches[0];
+    for (auto *list : {&cells.nodes, &cells.geometry})
+      for (int &node : *list)
+        node += tables.n_nodes;
+    tables.batches.push_back(cells);
+    for (const double x : others.points)
+      tables.points.push_back(x + 2.);
+    tables.n_nodes += others.n_nodes;
+    ConstraintTable &lines = tables.constraints;
+    lines.offsets.push_back(0);
+    for (int i = 0; i + 2 < tables.n_nodes * n_comp; i += 7)
+    {
+      lines.constrained.push_back(i);
+      lines.masters.insert(lines.masters.end(), {i + 1, i + 2});
+      lines.weights.insert(lines.weights.end(), {0.25, 0.5});
+      lines.inhomogeneity.push_back(0.1);
+      lines.offsets.push_back(static_cast<std::int64_t>(lines.masters.size()));
+    }
+    return tables;
+  }
+
+  /** @p values [unknown of the tables] in the numbering of @p space. */
+  template <typename Number>
+  Vector<Number> vector_of(const Space &space, const std::vector<double> &values)
+  {
+    std::vector<Number> result(values.size());
+    const int           n = space.batches().n_components();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      result[std::int64_t(space.batches().new_of_old()[i / n]) * n + i % n] = static_cast<Number>(values[i]);
+    return Vector<Number>(space.backend(), result);
+  }
+
+  std::vector<double> some_values(const std::int64_t n)
+  {
+    std::vector<double> result(n);
+    for (std::int64_t i = 0; i < n; ++i)
+      result[i] = synthetic::hashed(i) - 0.4;
+    return result;
+  }
+
+  /** What Probe<3, n_comp> and integrate() have to give, by plain loops over the tables. */
+  struct Expected
+  {
+    Values              probes; ///< [batch][cell][q][value]
+    std::vector<double> rhs;    ///< with f = u and F = grad u, before constraints
+
+    Expected(const ElementTables &tables, const std::vector<double> &u) : rhs(u.size())
+    {
+      const int n_comp = tables.n_components;
+      for (const CellTable &cells : tables.batches)
+      {
+        const ReferenceElement &r = cells.reference;
+        probes.emplace_back();
+        for (int cell = 0; cell < cells.n_cells; ++cell)
+          for (int q = 0; q < r.n_quadrature; ++q)
+          {
+            SmallMatrix<3, 3, double> J{};
+            double                    x[3] = {};
+            for (int g = 0; g < r.n_geometry; ++g)
+              for (int a = 0; a < 3; ++a)
+              {
+                const double X = tables.points[cells.geometry[cell * r.n_geometry + g] * 3 + a];
+                x[a] += X * r.geometry_values[q * r.n_geometry + g];
+                for (int b = 0; b < 3; ++b)
+                  J(a, b) += X * r.geometry_gradients[(q * r.n_geometry + g) * 3 + b];
+              }
+            const double det     = determinant(J);
+            const auto   inverse = PatchFEM::inverse(J, det);
+            const auto   slope   = [&](const int i, const int d) {
+              double sum = 0.;
+              for (int b = 0; b < 3; ++b)
+                sum += inverse(b, d) * r.shape_gradients[(q * r.n_shape + i) * 3 + b];
+              return sum;
+            };
+            std::vector<double> values(4 * n_comp);
+            for (int c = 0; c < n_comp; ++c)
+            {
+              double at[4] = {};
+              for (int i = 0; i < r.n_shape; ++i)
+              {
+                const double u_i = u[cells.nodes[cell * r.n_shape + i] * n_comp + c];
+                at[0] += u_i * r.shape_values[q * r.n_shape + i];
+                for (int d = 0; d < 3; ++d)
+                  at[1 + d] += u_i * slope(i, d);
+              }
+              values[c] = at[0];
+              std::copy(at + 1, at + 4, values.begin() + n_comp + 3 * c);
+              for (int i = 0; i < r.n_shape; ++i)
+              {
+                double sum = at[0] * r.shape_values[q * r.n_shape + i];
+                for (int d = 0; d < 3; ++d)
+                  sum += at[1 + d] * slope(i, d);
+                rhs[cells.nodes[cell * r.n_shape + i] * n_comp + c] += sum * det * r.weights[q];
+              }
+            }
+            values.insert(values.end(), x, x + 3);
+            probes.back().insert(probes.back().end(), values.begin(), values.end());
+          }
+      }
+    }
+
+    void condense(const ConstraintTable &lines)
+    {
+      for (std::size_t l = 0; l < lines.n_lines(); ++l)
+      {
+        for (auto m = lines.offsets[l]; m < lines.offsets[l + 1]; ++m)
+          rhs[lines.masters[m]] += lines.weights[m] * rhs[lines.constrained[l]];
+        rhs[lines.constrained[l]] = 0.;
+      }
+    }
+  };
+
+  /** |a - b| <= bound max |b|; what is not a number is larger than all others. */
+  void expect_near(const std::vector<double> &a, const std::vector<double> &b, const double bound)
+  {
+    ASSERT_EQ(a.size(), b.size());
+    double scale = 0., worst = 0.;
+    for (std::size_t i = 0; i < a.size(); ++i)
+    {
+      scale              = std::max(scale, std::abs(b[i]));
+      const double apart = std::abs(a[i] - b[i]);
+      worst              = apart <= worst ? worst : (apart > worst ? apart : HUGE_VAL);
+    }
+    EXPECT_LE(worst, bound * scale);
+  }
+
+  template <typename Number>
+  std::vector<double> host_values(const Vector<Number> &vector)
+  {
+    const std::vector<Number> values = vector.copy_to_host();
+    return std::vector<double>(values.begin(), values.end());
+  }
+} // namespace
+
+class QuadratureFieldTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(QuadratureFieldTest);
+
+/** The unit cube with u = x + 2 y + 4 z, Gauss points at 1/2 +- sqrt(1/12). */
+TEST_P(QuadratureFieldTest, OneCubeByEye)
+{
+  const Space               space(backend(), synthetic::cube_of_hexahedra(1, 1));
+  const std::vector<double> points = space.tables().points;
+  std::vector<double>       u;
+  for (int i = 0; i < 8; ++i)
+    u.push_back(points[3 * i] + 2. * points[3 * i + 1] + 4. * points[3 * i + 2]);
+  QuadratureField<double> field(space, 7);
+  field.evaluate<Probe<3, 1>>(vector_of<double>(space, u));
+  const std::vector<double> values = field.copy_to_host()[0];
+  ASSERT_EQ(values.size(), 56u);
+  for (int q = 0; q < 8; ++q)
+  {
+    const double *at = values.data() + 7 * q;
+    for (int d = 0; d < 3; ++d)
+    {
+      EXPECT_NEAR(at[1 + d], 1 << d, 1e-14);
+      EXPECT_NEAR(at[4 + d], 0.5 + ((q >> d) & 1 ? 1. : -1.) * std::sqrt(1. / 12.), 1e-15);
+    }
+    EXPECT_NEAR(at[0], at[4] + 2. * at[5] + 4. * at[6], 1e-14);
+  }
+
+  // int grad u . grad phi_i = sum_d +- 2^d / 4, and int u phi_i, whose sum is the mean of u.
+  Vector<double> rhs;
+  integrate(space, {}, field.components(1, 3), rhs);
+  for (int i = 0; i < 8; ++i)
+  {
+    double expected = 0.;
+    for (int d = 0; d < 3; ++d)
+      expected += (points[3 * i + d] > 0.5 ? 0.25 : -0.25) * (1 << d);
+    EXPECT_NEAR(rhs.copy_to_host()[space.batches().new_of_old()[i]], expected, 1e-15);
+  }
+  integrate(space, field.components(0, 1), {}, rhs);
+  double sum = 0.;
+  for (const double value : rhs.copy_to_host())
+    sum += value;
+  EXPECT_NEAR(sum, 3.5, 1e-14);
+}
+
+/** More points and unknowns than warps and blocks have threads, in two batches; what was there before is not a number. */
+TEST_P(QuadratureFieldTest, AgreesWithPlainLoops)
+{
+  const auto check = [&](auto probe, auto number, const double bound, const int cells = 5) {
+    using Number               = decltype(number);
+    using Law                  = decltype(probe);
+    constexpr int       n      = Law::n_components;
+    const ElementTables tables = two_batches(n, cells);
+    const Space         space(backend(), tables, Space::AdditionalData(32));
+    const auto          u = some_values(space.n_dofs());
+    Expected            expected(tables, u);
+
+    QuadratureField<Number> field(space, Law::n_values);
+    Vector<Number>          rhs(backend(), space.n_dofs()), bad(backend(), space.n_dofs());
+    bad = std::numeric_limits<Number>::quiet_NaN();
+    field.template evaluate<Law>(bad);
+    rhs = std::numeric_limits<Number>::quiet_NaN();
+    field.template evaluate<Law>(vector_of<Number>(space, u));
+    const Values found = field.copy_to_host();
+    ASSERT_EQ(found.size(), 2u);
+    for (int b = 0; b < 2; ++b)
+      expect_near(found[b], expected.probes[b], bound);
+
+    const QuadratureField<Number> load = field.components(0, n), flux = field.components(n, 3 * n);
+    integrate(space.unconstrained(), load, flux, rhs);
+    expect_near(host_values(rhs), host_values(vector_of<double>(space, expected.rhs)), bound);
+    rhs = std::numeric_limits<Number>::quiet_NaN();
+    integrate(space, load, flux, rhs);
+    expected.condense(tables.constraints);
+    expect_near(host_values(rhs), host_values(vector_of<double>(space, expected.rhs)), bound);
+  };
+  check(Probe<3, 1>(), double(), 1e-13);
+  check(Probe<3, 3>(), double(), 1e-13);
+  check(Probe<3, 1>(), double(), 1e-13, 26); // more points than integrate() takes at a time
+  check(Probe<3, 1>(), float(), 1e-5);
+  check(Probe<3, 3>(), float(), 1e-5);
+}
+
+TEST_P(QuadratureFieldTest, SameBitsForAnyNumberOfThreads)
+{
+  const Space space(backend(), two_batches(1), Space::AdditionalData(32));
+  const auto  u   = vector_of<double>(space, some_values(space.n_dofs()));
+  const auto  run = [&](const int n_threads) {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(n_threads);
+    QuadratureField<double> field(space, 7);
+    Vector<double>          rhs;
+    field.evaluate<Probe<3, 1>>(u);
+    integrate(space, field.components(0, 1), field.components(1, 3), rhs);
+    omp_set_num_threads(before);
+    return std::make_pair(field.copy_to_host(), rhs.copy_to_host());
+  };
+  const auto one = run(1);
+  EXPECT_EQ(one, run(1));
+  EXPECT_EQ(one, run(3));
+}
+
+TEST_P(QuadratureFieldTest, AssemblersSeeWhatIsEvaluated)
+{
+  const Space                 space(backend(), two_batches(1), Space::AdditionalData(32));
+  QuadratureField<double>     field(space, 7);
+  SlicedEllpackMatrix<double> matrix;
+  Vector<double>              rhs;
+  space.initialize_matrix(matrix);
+  for (const Space &domain : {space, space.unconstrained()})
+  {
+    Assembler<Diffusion<3>> on_device(domain), through_host(domain);
+    on_device.set_coefficients(field);
+    on_device.set_body_load(field.components(2, 1));
+    domain.initialize_matrix(matrix);
+    for (const double factor : {1., -2.})
+    {
+      std::vector<double> u = some_values(space.n_dofs());
+      for (double &value : u)
+        value *= factor;
+      field.evaluate<Probe<3, 1>>(vector_of<double>(space, u));
+      on_device.assemble(matrix, rhs);
+      const std::vector<double> values = matrix.to_csr_host().values, loads = rhs.copy_to_host();
+      through_host.set_coefficients(CoefficientField::at_quadrature_points(7, field.copy_to_host()));
+      through_host.set_body_load(CoefficientField::at_quadrature_points(1, field.components(2, 1).copy_to_host()));
+      through_host.assemble(matrix, rhs);
+      EXPECT_EQ(values, matrix.to_csr_host().values);
+      EXPECT_EQ(loads, rhs.copy_to_host());
+    }
+  }
+}
+
+TEST_P(QuadratureFieldTest, ParametersMayBeWhatIsWritten)
+{
+  const Space             space(backend(), synthetic::cube_of_hexahedra(1, 1));
+  const auto              u = vector_of<double>(space, std::vector<double>(8, 10.));
+  QuadratureField<double> state(space, 2), copy = state;
+  state.evaluate<Exchange>(u, CoefficientField::constant({1., 2.}));
+  for (const auto &[first, second] : {std::make_pair(2., 11.), std::make_pair(11., 12.), std::make_pair(12., 21.)})
+  {
+    const std::vector<double> values = copy.copy_to_host()[0];
+    for (int q = 0; q < 8; ++q)
+    {
+      EXPECT_NEAR(values[2 * q], first, 1e-13);
+      EXPECT_NEAR(values[2 * q + 1], second, 1e-13);
+    }
+    state.evaluate<Exchange>(u, state);
+  }
+}
+
+TEST(QuadratureFieldErrors, NameTheirCause)
+{
+  const Backend host("host");
+  const Space   space(host, synthetic::cube_of_hexahedra(1, 1)), other(host, synthetic::cube_of_hexahedra(1, 1));
+  QuadratureField<double> field(space, 7), two(space, 2), none;
+  Vector<double>          u(host, 8), rhs;
+  Assembler<Laplace<3>>   assembler(space);
+  const auto              expect_error = [&](const auto &function, const std::string &part) {
+    try
+    {
+      function();
+      FAIL() << "no error with " << part;
+    }
+    catch (const Error &error)
+    {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  expect_error([&] { none.evaluate<Probe<3, 1>>(u); }, "before it was made");
+  expect_error([&] { field.evaluate<Probe<3, 3>>(u); }, "different numbers of components");
+  expect_error([&] { two.evaluate<Probe<3, 1>>(u); }, "writes 7 values at each point, but the field has 2");
+  expect_error([&] { field.evaluate<Probe<3, 1>>(Vector<double>(host, 7)); }, "entry for each unknown");
+  expect_error([&] { two.evaluate<Exchange>(u); }, "needs 2 parameters");
+  expect_error([&] { two.evaluate<Exchange>(u, field); }, "needs 2 values, not 7");
+  expect_error([&] { two.evaluate<Exchange>(u, QuadratureField<double>(other, 2)); }, "of another space");
+  expect_error([&] { field.components(5, 3); }, "does not have values 5 to 7");
+  expect_error([&] { QuadratureField<double>(space, 0); }, "at least one value");
+  expect_error([&] { integrate(space, field, none, rhs); }, "load of integrate() needs 1 values, not 7");
+  expect_error([&] { integrate(other, none, field.components(0, 3), rhs); }, "of another space");
+  expect_error([&] { assembler.set_coefficients(field); }, "weak form needs 1 values, not 7");
+  expect_error([&] { assembler.set_body_load(field); }, "body load needs 1 values, not 7");
+}
