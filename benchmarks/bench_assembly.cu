@@ -177,7 +177,8 @@ namespace
                    {"bytes", bytes}}});
       report.add({label,
                   "extra memory",
-                  double(assembler.memory_consumption()) / matrix.memory_consumption(),
+                  double(assembler.memory_consumption() + assembler.patches().memory_consumption()) /
+                      matrix.memory_consumption(),
                   "1",
                   0.,
                   correct,

@@ -7,11 +7,13 @@
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/threads.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <mutex>
 #include <type_traits>
 
 namespace PatchFEM
@@ -26,22 +28,21 @@ namespace PatchFEM
       using Ids                                       = std::set<dealii::types::boundary_id>;
       const dealii::Triangulation<dim> &triangulation = discretisation.dof_handler->get_triangulation();
       Ids                               ids;
+      std::mutex                        one_at_a_time;
       for (unsigned int level = 0; level < triangulation.n_levels(); ++level)
-#pragma omp parallel
-      {
-        Ids mine;
-#pragma omp for schedule(static) nowait
-        for (unsigned int index = 0; index < triangulation.n_raw_cells(level); ++index)
-        {
-          const dealii::CellAccessor<dim> cell(&triangulation, static_cast<int>(level), static_cast<int>(index));
-          if (cell.used() && cell.is_active())
-            for (const unsigned int face : cell.face_indices())
-              if (cell.at_boundary(face))
-                mine.insert(cell.face(face)->boundary_id());
-        }
-#pragma omp critical(patchfem_loaded_boundaries)
-        ids.insert(mine.begin(), mine.end());
-      }
+        for_shares(triangulation.n_raw_cells(level), [&](const std::int64_t begin, const std::int64_t end) {
+          Ids mine;
+          for (int index = static_cast<int>(begin); index < end; ++index)
+          {
+            const dealii::CellAccessor<dim> cell(&triangulation, static_cast<int>(level), index);
+            if (cell.used() && cell.is_active())
+              for (const unsigned int face : cell.face_indices())
+                if (cell.at_boundary(face))
+                  mine.insert(cell.face(face)->boundary_id());
+          }
+          const std::lock_guard<std::mutex> lock(one_at_a_time);
+          ids.insert(mine.begin(), mine.end());
+        });
       for (auto id = ids.begin(); id != ids.end();)
         id = physics.has_face_terms(*id) ? std::next(id) : ids.erase(id);
       return ids;

@@ -15,7 +15,8 @@ namespace PatchFEM
                                         const AdditionalData &data)
   {
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
-    domain                           = space;
+    domain = Space(); // until all of the new one is there
+    plan.reset();
     one_point_suffices               = one_point;
     const ElementBatches   &elements = space.batches();
     const Backend          &backend  = space.backend();
@@ -55,6 +56,7 @@ namespace PatchFEM
     face_robin.release();
     seconds.sparsity = std::chrono::duration<double>(middle - start).count();
     seconds.plan     = std::chrono::duration<double>(now() - middle).count();
+    domain           = space;
   }
 
   template <typename Number>
@@ -105,9 +107,9 @@ namespace PatchFEM
   template <typename Number>
   std::size_t AssemblerBase<Number>::memory_consumption() const
   {
-    return plan->memory_consumption() + coefficients.memory_consumption() + body_load.memory_consumption() +
-           face_load.memory_consumption() + face_robin.memory_consumption() + face_points.memory_consumption() +
-           buffer_matrix.memory_consumption() + buffer_vector.memory_consumption();
+    return coefficients.memory_consumption() + body_load.memory_consumption() + face_load.memory_consumption() +
+           face_robin.memory_consumption() + face_points.memory_consumption() + buffer_matrix.memory_consumption() +
+           buffer_vector.memory_consumption();
   }
 
   template <typename Number>

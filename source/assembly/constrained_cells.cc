@@ -135,6 +135,5 @@ namespace PatchFEM
     run(place, n,
         kernels::WriteInhomogeneitiesBody{source, offsets.data(), constrained.inhomogeneity_offset.data(),
                                           constrained.inhomogeneity.data()});
-    place.synchronize();
   }
 } // namespace PatchFEM

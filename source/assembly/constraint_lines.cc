@@ -99,8 +99,8 @@ namespace PatchFEM
             "A matrix does not have a row and a column for each unknown of its space.");
     Vector<Number> k(place, n_unknowns), product(place, n_unknowns);
     distribute(k); // of 0: k itself
-    A.vmult(product, k);
-    b.add(Number(-1), product);
+    A.residual(product, k, b);
+    b.swap(product);
     condense(b);
   }
 

@@ -3,6 +3,7 @@
 
 #include <patchfem/assembly/evaluation_dealii.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/threads.h>
 
 #include <deal.II/lac/vector.h>
 
@@ -68,25 +69,21 @@ namespace PatchFEM
                                                                  const ElementTables         &tables)
   {
     std::vector<std::vector<double>> values;
-    internal::ExceptionKeeper        keeper;
     for (const CellTable &batch : tables.batches)
     {
       const int         n      = batch.reference.n_quadrature;
       const std::size_t stride = std::size_t(n) * function.n_components;
       values.emplace_back(batch.n_cells * stride);
       double *const batch_values = values.back().data();
-#pragma omp parallel
-      {
+      for_shares(batch.n_cells, [&](const std::int64_t begin, const std::int64_t end) {
         Evaluator<dim>      evaluator(function);
         std::vector<double> points(std::size_t(n) * dim);
-#pragma omp for schedule(static)
-        for (int cell = 0; cell < batch.n_cells; ++cell)
-          keeper.run([&]() {
-            cell_quadrature_points(tables, batch, cell, points.data());
-            evaluator.evaluate(points.data(), n, batch_values + cell * stride);
-          });
-      }
-      keeper.rethrow();
+        for (int cell = static_cast<int>(begin); cell < end; ++cell)
+        {
+          cell_quadrature_points(tables, batch, cell, points.data());
+          evaluator.evaluate(points.data(), n, batch_values + cell * stride);
+        }
+      });
     }
     return values;
   }
@@ -95,22 +92,15 @@ namespace PatchFEM
   std::vector<double> evaluate_at_face_quadrature_points(const dealii::Function<dim> &function,
                                                          const FaceQuadrature        &faces)
   {
-    const std::size_t         n_components = function.n_components;
-    const int                 n_faces      = static_cast<int>(faces.offsets.size()) - 1;
-    std::vector<double>       values(faces.n_points() * n_components);
-    internal::ExceptionKeeper keeper;
-#pragma omp parallel
-    {
+    const std::size_t   n_components = function.n_components;
+    const int           n_faces      = static_cast<int>(faces.offsets.size()) - 1;
+    std::vector<double> values(faces.n_points() * n_components);
+    for_shares(n_faces, [&](const std::int64_t begin, const std::int64_t end) {
       Evaluator<dim> evaluator(function);
-#pragma omp for schedule(static)
-      for (int f = 0; f < n_faces; ++f)
-        keeper.run([&]() {
-          const std::size_t begin = faces.offsets[f];
-          evaluator.evaluate(faces.points.data() + begin * dim, faces.offsets[f + 1] - begin,
-                             values.data() + begin * n_components);
-        });
-    }
-    keeper.rethrow();
+      for (std::int64_t f = begin; f < end; ++f)
+        evaluator.evaluate(faces.points.data() + faces.offsets[f] * dim, faces.offsets[f + 1] - faces.offsets[f],
+                           values.data() + faces.offsets[f] * n_components);
+    });
     return values;
   }
 

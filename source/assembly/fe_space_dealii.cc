@@ -3,6 +3,7 @@
 #include <patchfem/assembly/fe_space_dealii.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace PatchFEM
@@ -32,10 +33,16 @@ namespace PatchFEM
   }
 
   template <int dim>
-  const DoFNumbering &FESpace<dim>::numbering() const
+  void FESpace<dim>::check_mesh() const
   {
     require(source != nullptr, "A space was used before it was made.");
     require(!source->mesh_changed, "The mesh has changed since the space was made of it; call FESpace::reinit().");
+  }
+
+  template <int dim>
+  const DoFNumbering &FESpace<dim>::numbering() const
+  {
+    check_mesh();
     if (!source->numbering)
       source->numbering.emplace(this->batches().dof_indices().to_vector());
     return *source->numbering;
@@ -73,6 +80,7 @@ namespace PatchFEM
   template <int dim>
   CoefficientField FESpace<dim>::evaluate(const dealii::Function<dim> &function) const
   {
+    check_mesh();
     return CoefficientField::at_quadrature_points(static_cast<int>(function.n_components),
                                                   evaluate_at_quadrature_points(function, this->tables()));
   }
@@ -80,8 +88,7 @@ namespace PatchFEM
   template <int dim>
   void FESpace<dim>::update_inhomogeneities(const dealii::AffineConstraints<double> &constraints)
   {
-    require(source != nullptr && !source->mesh_changed,
-            "The mesh has changed since the space was made of it; call FESpace::reinit().");
+    check_mesh();
     const ConstraintTable &lines = this->tables().constraints;
     require(constraints.n_constraints() == lines.n_lines(),
             "The constraints are not those of the space with other inhomogeneities: their number differs.");
@@ -90,7 +97,12 @@ namespace PatchFEM
     {
       const unsigned int dof     = this->tables().dof_indices[lines.constrained[l]];
       const auto        *entries = constraints.get_constraint_entries(dof);
-      if (entries == nullptr || std::int64_t(entries->size()) != lines.offsets[l + 1] - lines.offsets[l])
+      std::int64_t       m       = lines.offsets[l];
+      bool               same    = entries != nullptr && m + std::int64_t(entries->size()) == lines.offsets[l + 1];
+      for (std::size_t e = 0; same && e < entries->size(); ++e, ++m)
+        same = (*entries)[e].first == this->tables().dof_indices[lines.masters[m]] &&
+               std::abs((*entries)[e].second - lines.weights[m]) <= 1e-12;
+      if (!same)
         throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index " +
                     std::to_string(dof) + ".");
       values[l] = constraints.get_inhomogeneity(dof);

@@ -46,18 +46,19 @@ namespace PatchFEM
   {
     sparsity();
     get().sparsity->release_columns();
+    get().row_cells.reset();
     get().released = true;
   }
 
   std::shared_ptr<const Patches> Space::plan(const Patches::FastMemory     &memory,
                                              const Patches::AdditionalData &data) const
   {
-    pattern();
     State &s = get();
     for (const Plan &known : s.plans)
       if (known.memory == memory && known.data == data)
         if (auto patches = known.patches.lock())
           return patches;
+    pattern();
     if (!s.row_cells)
     {
       s.row_cells = std::make_unique<RowCells>();
@@ -142,6 +143,8 @@ namespace PatchFEM
     std::size_t  bytes = s.batches->memory_consumption();
     if (s.sparsity)
       bytes += s.sparsity->memory_consumption();
+    if (s.row_cells)
+      bytes += s.row_cells->memory_consumption();
     if (s.node_cells)
       bytes += s.node_cells->memory_consumption();
     if (s.lines)
@@ -149,6 +152,8 @@ namespace PatchFEM
     for (const Plan &known : s.plans)
       if (const auto patches = known.patches.lock())
         bytes += patches->memory_consumption();
+    if (s.unconstrained)
+      bytes += unconstrained().memory_consumption();
     return bytes;
   }
 } // namespace PatchFEM

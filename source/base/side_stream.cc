@@ -36,11 +36,11 @@ namespace PatchFEM
 
   void SideStream::Branch::join()
   {
-    joined = true;
 #ifdef PATCHFEM_WITH_CUDA
     if (side.stream != nullptr)
       cuda_runtime::wait(side.place.stream(), side.stream, side.event);
 #endif
+    joined = true;
   }
 
   SideStream::Branch::~Branch()
@@ -51,6 +51,6 @@ namespace PatchFEM
         join();
     }
     catch (...)
-    {} // an exception is on its way already
+    {} // the device has failed, which the next call that it is given says
   }
 } // namespace PatchFEM

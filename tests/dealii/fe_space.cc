@@ -233,6 +233,7 @@ TEST_P(FESpaceTest, FormsShareWhatIsLarge)
   const Sparsity *const sparsity = &space.sparsity();
   EXPECT_EQ(&a.space().sparsity(), sparsity);
   // A plan lives as long as a form that uses it; a new one equals it.
+  const std::size_t bytes = space.memory_consumption();
   a.set_coefficients(CoefficientField::constant({1., 2.}));
   SlicedEllpackMatrix<double> first, second;
   space.initialize_matrix(first);
@@ -240,6 +241,7 @@ TEST_P(FESpaceTest, FormsShareWhatIsLarge)
   a.assemble_matrix(first);
   a = Assembler<Elasticity<2>>();
   b = Assembler<Elasticity<2>>();
+  EXPECT_LT(space.memory_consumption(), bytes);
   a.reinit(space);
   a.set_coefficients(CoefficientField::constant({1., 2.}));
   a.assemble_matrix(second);
@@ -261,6 +263,7 @@ TEST(FESpaceErrors, NameTheirCause)
   expect_error([&] { assembler.set_coefficients(CoefficientField::constant({1., 2.})); }, "before it was made");
   expect_error([&] { assembler.set_face_terms(FaceTerms()); }, "before it was made");
   expect_error([&] { assembler.assemble(matrix, rhs); }, "before it was made");
+  expect_error([&] { assembler.patches(); }, "before it had a space");
   expect_error([&] { FESpace<2>().copy_to(x, solution); }, "before it was made");
 
   assembler.reinit(space);
@@ -273,6 +276,15 @@ TEST(FESpaceErrors, NameTheirCause)
   dealii::AffineConstraints<double> others;
   others.close();
   expect_error([&] { space.update_inhomogeneities(others); }, "their number differs");
+  others.reinit();
+  for (const auto &line : problem.constraints.get_lines()) // other weights
+  {
+    others.add_line(line.index);
+    for (const auto &[master, weight] : line.entries)
+      others.add_entry(line.index, master, 2. * weight);
+  }
+  others.close();
+  expect_error([&] { space.update_inhomogeneities(others); }, "they differ at index");
   space.release_sparsity_columns();
   expect_error([&] { space.initialize_matrix(matrix); }, "given back");
 
@@ -280,4 +292,12 @@ TEST(FESpaceErrors, NameTheirCause)
   problem.triangulation.refine_global(1);
   expect_error([&] { space.copy_to(x, solution); }, "call FESpace::reinit()");
   expect_error([&] { space.update_inhomogeneities(problem.constraints); }, "call FESpace::reinit()");
+  expect_error([&] { space.evaluate(dealii::Functions::ZeroFunction<2>(2)); }, "call FESpace::reinit()");
+
+  // A refused plan leaves an assembler without a space, not one with the plan of another.
+  const Problem<2> other;
+  const FESpace<2> other_space = other.space(host);
+  other_space.release_sparsity_columns();
+  expect_error([&] { assembler.reinit(other_space); }, "given back");
+  expect_error([&] { assembler.assemble(matrix, rhs); }, "before it was made");
 }

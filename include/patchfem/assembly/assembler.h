@@ -22,7 +22,11 @@ namespace PatchFEM
     const Space &space() const { return domain; }
 
     /** How its cells are brought to rows. */
-    const Patches &patches() const { return *plan; }
+    const Patches &patches() const
+    {
+      require(plan != nullptr, "An assembler was used before it had a space.");
+      return *plan;
+    }
 
     /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
     void set_body_load(const CoefficientField &field);
@@ -41,7 +45,7 @@ namespace PatchFEM
     };
     const StructureSeconds &structure_seconds() const { return seconds; }
 
-    /** Bytes on the back end besides the space, matrix and right-hand side. */
+    /** Bytes on the back end besides the space with its plans, matrix and right-hand side. */
     std::size_t memory_consumption() const;
 
   protected:

@@ -41,7 +41,8 @@ namespace PatchFEM
     }
 
     /**
-     * Reads the discretisation, once per mesh. @p constraints must be closed. What it made before stays with those who
+     * Reads the discretisation, once per mesh and numbering: DoFRenumbering and distribute_dofs() ask for another one as a
+     * new mesh does, which alone is noticed. @p constraints must be closed. What it made before stays with those who
      * share it. Throws Error for what is not supported, see extract_element_tables().
      */
     void reinit(const Backend                           &backend,
@@ -51,7 +52,7 @@ namespace PatchFEM
                 const ExtractionData<dim>               &extraction = ExtractionData<dim>(),
                 const Space::AdditionalData             &order      = Space::AdditionalData());
 
-    /** The indices of the DoFHandler. Throws Error once its mesh has changed, as all functions below. */
+    /** The indices that the DoFHandler had. Throws Error once its mesh has changed, as all functions below. */
     const DoFNumbering &numbering() const;
 
     /** @p dst becomes @p src, a vector of this space or of unconstrained(), in the numbering of the DoFHandler. */
@@ -65,8 +66,9 @@ namespace PatchFEM
     template <typename Number>
     void copy_from(const dealii::Vector<double> &src, Vector<Number> &dst) const
     {
-      initialize_dof_vector(dst);
-      numbering().copy_from(src, dst);
+      const DoFNumbering &indices = numbering();
+      dst.reinit(this->backend(), this->n_dofs(), true);
+      indices.copy_from(src, dst);
     }
 
     /**
@@ -89,11 +91,14 @@ namespace PatchFEM
       dst.reinit(this->backend(), matrix, this->batches().n_components());
     }
 
-    /** @p function at the quadrature points, for Assembler: a coefficient for each of its components. */
+    /**
+     * @p function at the quadrature points, for Assembler: a coefficient for each of its components. It is called by several
+     * threads at once, as deal.II's own loops do.
+     */
     CoefficientField evaluate(const dealii::Function<dim> &function) const;
 
     /**
-     * The inhomogeneities of @p constraints, which must be closed and constrain the same unknowns to as many others: new
+     * The inhomogeneities of @p constraints, which must be closed and otherwise those of the space: new
      * boundary values at the price of a vector.
      */
     void update_inhomogeneities(const dealii::AffineConstraints<double> &constraints);
@@ -101,6 +106,7 @@ namespace PatchFEM
   private:
     struct Source;
 
+    void check_mesh() const;
     void check_coupling(const HostCSR<double> &matrix) const;
 
     std::shared_ptr<Source> source;

@@ -5,13 +5,14 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/weak_forms.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace PatchFEM
 {
   /**
    * Throws Error if a weak form does not keep what it promises (`symmetric`, `gradients_only`, Moments), tried on one pair of
-   * shape functions and coefficients without a pattern: kernels that rely on it would make a wrong matrix without a word.
+   * shape functions and arbitrary coefficients, for all of which it must hold: kernels that rely on it would make a wrong matrix without a word.
    */
   template <typename Form>
   void check_promises()
@@ -37,7 +38,7 @@ namespace PatchFEM
           largest    = std::max(largest, std::abs(a(i, j)));
           difference = std::max(difference, std::abs(a(i, j) - (transposed ? b(j, i) : b(i, j))));
         }
-      return difference > 1e-10 * largest;
+      return !(difference <= 1e-10 * largest); // true for a NaN
     };
     const auto block = Form::matrix(coefficients, test, trial);
     if constexpr (IsSymmetric<Form>::value)

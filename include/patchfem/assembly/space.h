@@ -15,7 +15,8 @@ namespace PatchFEM
   /**
    * A finite element space on one back end: cells, constraints, sparsity and plans of assembly, made once per mesh and
    * shared by any number of forms, matrices and vectors. A handle: copies denote the same space. What depends on the mesh
-   * is structure and stays; what depends on time, the k of constraints x_i = sum_j w_j x_j + k_i, are values.
+   * is structure and stays; what depends on time, the k of constraints x_i = sum_j w_j x_j + k_i, are values. What is asked
+   * for the first time is made then, so one thread at a time may use a space and its copies.
    *
    * @code
    *   Space                     space(backend, tables); // or an FESpace, of deal.II's objects
@@ -41,13 +42,13 @@ namespace PatchFEM
     std::int64_t          n_dofs() const { return batches().n_dofs(); }
     const ElementBatches &batches() const { return *get().batches; }
 
-    /** The discretisation on the host, in the numbering of its source. */
+    /** The discretisation on the host as it was given, in the numbering of its source: also its constraints. */
     const ElementTables &tables() const { return *get().tables; }
 
     /** The pattern of matrices, made when it is first asked for. */
     const Sparsity &sparsity() const;
 
-    /** Gives the columns of the pattern back; call it once all matrices and plans are made. */
+    /** Gives back the columns of the pattern and what plans are made of; call it once all matrices and plans are made. */
     void release_sparsity_columns() const;
 
     /** Zeros on sparsity(), in the blocks of the unknowns of a node. */
@@ -101,6 +102,7 @@ namespace PatchFEM
     bool operator==(const Space &other) const { return state == other.state; }
     bool operator!=(const Space &other) const { return state != other.state; }
 
+    /** Bytes on the back end, with all plans that are in use and unconstrained(). */
     std::size_t memory_consumption() const;
 
   private:

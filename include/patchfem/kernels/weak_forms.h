@@ -37,7 +37,7 @@
  * @endcode
  * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
  * simplices with cell-wise constant data be integrated with one point. `static constexpr bool symmetric = true`
- * promises that exchanging test and trial function transposes the block: one half of a cell's matrix is formed and
+ * promises that exchanging test and trial function transposes the block, for any coefficients: one half of a cell's matrix is formed and
  * the other is its mirror image, which keeps matrices symmetric to the last bit. With one component and at most four
  * nodes to a cell, patches also sum only one half; linear simplices with one point do so fastest.
  * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix

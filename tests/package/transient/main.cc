@@ -69,6 +69,7 @@ private:
   // Ours: the constrained system for the solver, and the whole products for right-hand sides.
   PatchFEM::FESpace<2>                  space;
   PatchFEM::SlicedEllpackMatrix<double> mass, stiffness, whole, system;
+  PatchFEM::PreconditionJacobi<double>  jacobi;
   PatchFEM::Vector<double>              source;
 
   // deal.II's.
@@ -104,6 +105,7 @@ void Heat::new_mesh()
   laplace.assemble(stiffness, source);
   reaction.assemble_matrix(mass);
   both.assemble_matrix(system);
+  jacobi.initialize(system);
   whole.copy_from(mass);
   whole.add(step / 2, stiffness);
   backend.synchronize();
@@ -186,7 +188,7 @@ double Heat::run()
     space.constraints().condense(whole, rhs);
     SolverControl      control(2000, tolerance * rhs.l2_norm());
     PatchFEM::SolverCG solver(control);
-    ours = solver.solve(system, rhs, PatchFEM::PreconditionJacobi<double>(system));
+    ours = solver.solve(system, rhs, jacobi);
     space.constraints().distribute(ours);
 
     space.copy_to(ours, copy);
