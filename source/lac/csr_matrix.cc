@@ -149,6 +149,8 @@ namespace PatchFEM
 
   template class CSRMatrix<float>;
   template class CSRMatrix<double>;
+  template void CSRMatrix<float>::copy_from(const CSRMatrix<float> &);
+  template void CSRMatrix<double>::copy_from(const CSRMatrix<double> &);
   template void CSRMatrix<float>::copy_from(const CSRMatrix<double> &);
   template void CSRMatrix<float>::copy_values_from(const CSRMatrix<double> &);
   template void CSRMatrix<double>::copy_from(const CSRMatrix<float> &);

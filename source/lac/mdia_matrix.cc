@@ -215,6 +215,8 @@ namespace PatchFEM
 
   template class MDIAMatrix<float>;
   template class MDIAMatrix<double>;
+  template void MDIAMatrix<float>::copy_from(const MDIAMatrix<float> &);
+  template void MDIAMatrix<double>::copy_from(const MDIAMatrix<double> &);
   template void MDIAMatrix<float>::copy_from(const MDIAMatrix<double> &);
   template void MDIAMatrix<double>::copy_from(const MDIAMatrix<float> &);
 } // namespace PatchFEM

@@ -258,6 +258,8 @@ namespace PatchFEM
 
   template class SlicedEllpackMatrix<float>;
   template class SlicedEllpackMatrix<double>;
+  template void SlicedEllpackMatrix<float>::copy_from(const SlicedEllpackMatrix<float> &);
+  template void SlicedEllpackMatrix<double>::copy_from(const SlicedEllpackMatrix<double> &);
   template void SlicedEllpackMatrix<float>::copy_from(const SlicedEllpackMatrix<double> &);
   template void SlicedEllpackMatrix<float>::copy_values_from(const SlicedEllpackMatrix<double> &);
   template void SlicedEllpackMatrix<double>::copy_from(const SlicedEllpackMatrix<float> &);

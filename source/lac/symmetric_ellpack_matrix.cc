@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <climits>
 #include <limits>
+#include <type_traits>
 
 namespace PatchFEM
 {
@@ -152,6 +153,9 @@ namespace PatchFEM
   template <typename OtherNumber>
   void SymmetricEllpackMatrix<Number>::copy_from(const SymmetricEllpackMatrix<OtherNumber> &other)
   {
+    if constexpr (std::is_same_v<Number, OtherNumber>)
+      if (this == &other)
+        return;
     *this           = SymmetricEllpackMatrix<Number>();
     const auto copy = [&](const Array<OtherNumber> &from) {
       Array<Number> to(other.backend(), from.size());
@@ -311,6 +315,8 @@ namespace PatchFEM
 
   template class SymmetricEllpackMatrix<float>;
   template class SymmetricEllpackMatrix<double>;
+  template void SymmetricEllpackMatrix<float>::copy_from(const SymmetricEllpackMatrix<float> &);
+  template void SymmetricEllpackMatrix<double>::copy_from(const SymmetricEllpackMatrix<double> &);
   template void SymmetricEllpackMatrix<float>::copy_from(const SymmetricEllpackMatrix<double> &);
   template void SymmetricEllpackMatrix<double>::copy_from(const SymmetricEllpackMatrix<float> &);
 } // namespace PatchFEM

@@ -35,7 +35,13 @@ protected:
     expect(0, 2);
     A = Number(0);
     expect(0, 0);
-    A.add(Number(2), B); // and products have what entries have
+    A.copy_from(B); // from no values and no pattern, too
+    expect(0, 1);
+    Matrix empty;
+    empty.copy_from(A);
+    A = Number(0);
+    EXPECT_EQ(empty.to_csr_host().values, B.to_csr_host().values); // the pattern is shared, values are not
+    A.add(Number(2), B);                                           // and products have what entries have
     Vector<Number> x(backend(), cases::to<Number>(cases::random_values(a.n_columns, 3))), y(backend(), a.n_rows), z(y);
     A.vmult(y, x);
     B.vmult(z, x);
