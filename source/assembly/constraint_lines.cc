@@ -92,7 +92,7 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void ConstraintLines::condense(const MatrixBase<Number> &A, Vector<Number> &b) const
+  void ConstraintLines::condense(const Operator<Number> &A, Vector<Number> &b) const
   {
     check(b);
     require(A.n_rows() == A.n_columns() && std::size_t(A.n_rows()) == n_unknowns,
@@ -121,7 +121,7 @@ namespace PatchFEM
   template void ConstraintLines::distribute(Vector<Number> &) const; \
   template void ConstraintLines::set_zero(Vector<Number> &) const;   \
   template void ConstraintLines::condense(Vector<Number> &) const;   \
-  template void ConstraintLines::condense(const MatrixBase<Number> &, Vector<Number> &) const
+  template void ConstraintLines::condense(const Operator<Number> &, Vector<Number> &) const
   PATCHFEM_INSTANTIATE(float);
   PATCHFEM_INSTANTIATE(double);
 #undef PATCHFEM_INSTANTIATE

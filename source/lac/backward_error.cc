@@ -12,7 +12,7 @@ namespace PatchFEM
   {
     /** visit(view, row lengths) of a matrix whose rows can be read where it is; false of another. */
     template <typename Number, typename Visitor>
-    bool with_rows(const MatrixBase<Number> &A, const Visitor &visit)
+    bool with_rows(const Operator<Number> &A, const Visitor &visit)
     {
       if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&A))
         visit(sliced->view(), sliced->row_lengths());
@@ -49,7 +49,7 @@ namespace PatchFEM
 
   template <typename Number>
   void
-  compensated_residual(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r)
+  compensated_residual(const Operator<Number> &A, const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r)
   {
     if constexpr (std::is_same<Number, double>::value)
     {
@@ -58,24 +58,24 @@ namespace PatchFEM
         run(A.backend(), A.n_rows(),
             kernels::CompensatedResidualBody<View>{view, lengths, x.data(), b.data(), r.data()});
       });
-      require(done, "A residual in twice the precision needs rows, which the format " + A.format() + " does not have.");
+      require(done, "A residual in twice the precision needs a matrix in sliced ELLPACK or CSR.");
     }
     else
       A.residual(r, x, b);
   }
 
   template <typename Number>
-  bool has_rows(const MatrixBase<Number> &A)
+  bool has_rows(const Operator<Number> &A)
   {
     return with_rows(A, [](const auto &, const int *) {});
   }
 
-  template bool has_rows(const MatrixBase<float> &);
-  template bool has_rows(const MatrixBase<double> &);
+  template bool has_rows(const Operator<float> &);
+  template bool has_rows(const Operator<double> &);
   template void
-  compensated_residual(const MatrixBase<float> &, const Vector<float> &, const Vector<float> &, Vector<float> &);
+  compensated_residual(const Operator<float> &, const Vector<float> &, const Vector<float> &, Vector<float> &);
   template void
-  compensated_residual(const MatrixBase<double> &, const Vector<double> &, const Vector<double> &, Vector<double> &);
+  compensated_residual(const Operator<double> &, const Vector<double> &, const Vector<double> &, Vector<double> &);
   template double componentwise_backward_error(const MatrixBase<float> &, const Vector<float> &, const Vector<float> &);
   template double
   componentwise_backward_error(const MatrixBase<double> &, const Vector<double> &, const Vector<double> &);

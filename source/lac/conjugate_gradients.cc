@@ -126,7 +126,7 @@ namespace PatchFEM
   template <typename Number>
   struct ConjugateGradients<Number>::System
   {
-    const MatrixBase<Number>       &A;
+    const Operator<Number>         &A;
     Vector<Number>                 &x;
     const Vector<Number>           &b;
     const PreconditionBase<Number> &preconditioner;
@@ -145,7 +145,7 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void ConjugateGradients<Number>::reinit(const MatrixBase<Number> &A, const unsigned int look_interval)
+  void ConjugateGradients<Number>::reinit(const Operator<Number> &A, const unsigned int look_interval)
   {
     const Backend    &backend = A.backend();
     const std::size_t n       = A.n_rows();
@@ -239,7 +239,7 @@ namespace PatchFEM
 
   /** An estimate from below of the largest eigenvalue of A, by power steps from a fixed vector; uses q and z. */
   template <typename Number>
-  double ConjugateGradients<Number>::largest_eigenvalue(const MatrixBase<Number> &A)
+  double ConjugateGradients<Number>::largest_eigenvalue(const Operator<Number> &A)
   {
     constexpr int n_steps = 10;
     run(A.backend(), q.size(), kernels::ScatteredBody<Number>{q.data()});
@@ -281,7 +281,7 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  IterationResult ConjugateGradients<Number>::solve(const MatrixBase<Number>       &A,
+  IterationResult ConjugateGradients<Number>::solve(const Operator<Number>         &A,
                                                     Vector<Number>                 &x,
                                                     const Vector<Number>           &b,
                                                     const PreconditionBase<Number> &preconditioner,
@@ -350,6 +350,8 @@ namespace PatchFEM
     std::unique_ptr<Graph> graph, single_graph;
     bool                   first_iteration = true;
     const auto             launch          = [&](unsigned int n) {
+      if (!A.can_be_recorded())
+        return several(n);
       if (first_iteration && n > 0) // directly, so that all kernels are loaded before a graph is recorded
       {
         several(1);

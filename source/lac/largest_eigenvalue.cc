@@ -9,7 +9,7 @@
 namespace PatchFEM
 {
   template <typename Number>
-  void LargestEigenvalue<Number>::compute(const MatrixBase<Number>       &A,
+  void LargestEigenvalue<Number>::compute(const Operator<Number>         &A,
                                           const PreconditionBase<Number> &D_inverse,
                                           const int                       n_steps)
   {

@@ -77,7 +77,7 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void NullSpace<Number>::check(const MatrixBase<Number> &A) const
+  void NullSpace<Number>::check(const Operator<Number> &A) const
   {
     // Of the order of what rounding leaves of sums that cancel.
     const double   tolerance = std::is_same_v<Number, double> ? 1e-9 : 1e-4;

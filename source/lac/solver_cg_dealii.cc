@@ -12,7 +12,7 @@ namespace PatchFEM
   {}
 
   template <typename Number>
-  void SolverCG::solve(const MatrixBase<Number>       &A,
+  void SolverCG::solve(const Operator<Number>         &A,
                        Vector<Number>                 &x,
                        const Vector<Number>           &b,
                        const PreconditionBase<Number> &preconditioner)
@@ -57,11 +57,11 @@ namespace PatchFEM
     AssertThrow(false, dealii::SolverControl::NoConvergence(control.last_step(), control.last_value()));
   }
 
-  template void SolverCG::solve<float>(const MatrixBase<float> &,
+  template void SolverCG::solve<float>(const Operator<float> &,
                                        Vector<float> &,
                                        const Vector<float> &,
                                        const PreconditionBase<float> &);
-  template void SolverCG::solve<double>(const MatrixBase<double> &,
+  template void SolverCG::solve<double>(const Operator<double> &,
                                         Vector<double> &,
                                         const Vector<double> &,
                                         const PreconditionBase<double> &);

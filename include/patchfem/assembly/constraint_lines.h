@@ -41,7 +41,7 @@ namespace PatchFEM
      * assembled without constraints.
      */
     template <typename Number>
-    void condense(const MatrixBase<Number> &A, Vector<Number> &b) const;
+    void condense(const Operator<Number> &A, Vector<Number> &b) const;
 
     std::size_t memory_consumption() const;
 

@@ -21,14 +21,12 @@ namespace PatchFEM
    * residual, whose rows are summed in double.
    */
   template <typename Number>
-  void compensated_residual(const MatrixBase<Number> &A,
-                            const Vector<Number>     &x,
-                            const Vector<Number>     &b,
-                            Vector<Number>           &r);
+  void
+  compensated_residual(const Operator<Number> &A, const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r);
 
-  /** Whether the rows of a matrix can be read where it is: those of sliced ELLPACK and CSR can. */
+  /** Whether the rows of an operator can be read where it is: those of sliced ELLPACK and CSR can. */
   template <typename Number>
-  bool has_rows(const MatrixBase<Number> &A);
+  bool has_rows(const Operator<Number> &A);
 } // namespace PatchFEM
 
 #endif

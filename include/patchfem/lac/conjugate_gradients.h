@@ -129,7 +129,7 @@ namespace PatchFEM
     explicit ConjugateGradients(const AdditionalData &additional_data = AdditionalData());
 
     /** Solves A x = b. Throws Error only for arguments that do not fit; how it ended is in the result. */
-    IterationResult solve(const MatrixBase<Number>       &A,
+    IterationResult solve(const Operator<Number>         &A,
                           Vector<Number>                 &x,
                           const Vector<Number>           &b,
                           const PreconditionBase<Number> &preconditioner,
@@ -146,7 +146,7 @@ namespace PatchFEM
 
     std::unique_ptr<SideStream> side; ///< with SolutionUpdate::streams
 
-    void      reinit(const MatrixBase<Number> &A, unsigned int look_interval);
+    void      reinit(const Operator<Number> &A, unsigned int look_interval);
     CGView    view();
     CGScalars look(std::vector<double> &residuals) const;
     void      send(const CGScalars &scalars);
@@ -154,7 +154,7 @@ namespace PatchFEM
     struct System;
     void   start(const System &system, bool compensated = false);
     double scale_of_residual(const System &system);
-    double largest_eigenvalue(const MatrixBase<Number> &A);
+    double largest_eigenvalue(const Operator<Number> &A);
     void   iterate(const System &system, bool recompute_residual);
     void   residual_and_direction(const System       &system,
                                   kernels::CGResidual mode,

@@ -17,7 +17,7 @@ namespace PatchFEM
   {
   public:
     /** @p D_inverse must have a block_diagonal(). Each step costs one product with A. */
-    void compute(const MatrixBase<Number> &A, const PreconditionBase<Number> &D_inverse, int n_steps);
+    void compute(const Operator<Number> &A, const PreconditionBase<Number> &D_inverse, int n_steps);
 
     /** On the back end; nullptr before compute(). */
     const kernels::LanczosScalars *scalars() const { return memory.data(); }

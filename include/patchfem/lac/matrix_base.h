@@ -2,10 +2,9 @@
 #ifndef patchfem_lac_matrix_base_h
 #define patchfem_lac_matrix_base_h
 
-#include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/polynomial.h>
 #include <patchfem/lac/host_csr.h>
-#include <patchfem/lac/vector.h>
+#include <patchfem/lac/operator.h>
 
 #include <string>
 #include <vector>
@@ -13,27 +12,16 @@
 namespace PatchFEM
 {
   /**
-   * What solvers, preconditioners and exports know of a matrix. Rows are owned, columns are read: the two extents are
-   * separate. All work happens on the back end the matrix lives on, in stream order, without allocation, so that
-   * products may be recorded in a Graph.
+   * An operator that is stored entry by entry: what preconditioners and exports know of a matrix. All work happens on the
+   * back end the matrix lives on, in stream order, without allocation, so that products may be recorded in a Graph.
    */
   template <typename Number>
-  class MatrixBase
+  class MatrixBase : public Operator<Number>
   {
   public:
-    using value_type = Number;
-
-    virtual ~MatrixBase() = default;
-
-    virtual const Backend &backend() const = 0;
-
-    /** Scalar rows and columns. */
-    virtual int n_rows() const    = 0;
-    virtual int n_columns() const = 0;
-
-    /** deal.II's names for the same. */
-    int m() const { return n_rows(); }
-    int n() const { return n_columns(); }
+    using Operator<Number>::backend;
+    using Operator<Number>::n_rows;
+    using Operator<Number>::n_columns;
 
     /** The blocks the matrix is made of; 1 x 1 for scalar problems. */
     virtual int block_rows() const    = 0;
@@ -50,20 +38,8 @@ namespace PatchFEM
     /** The format as reports call it, such as `sliced ellpack 3x3`. */
     virtual std::string format() const = 0;
 
-    /** dst = A src */
-    virtual void vmult(Vector<Number> &dst, const Vector<Number> &src) const = 0;
-
     /** dst += A src */
     virtual void vmult_add(Vector<Number> &dst, const Vector<Number> &src) const = 0;
-
-    /** r = b - A x; each row is summed in double for both number types. */
-    virtual void residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const = 0;
-
-    /**
-     * q = A p and the step length of conjugate gradients; p and q are conforming vectors of this back end. What is
-     * here is one product and one sum after it; formats do both in one kernel.
-     */
-    virtual void cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const;
 
     /** One step of a polynomial preconditioner in one kernel; the vectors of @p step conform and are of this back end. */
     virtual void polynomial_step(const PolynomialStep<Number> &step) const = 0;
@@ -83,8 +59,7 @@ namespace PatchFEM
     void        add(Number factor, const MatrixBase &B);
     void        copy_from(const MatrixBase &B);
 
-    /** The diagonal, on the matrix's back end. */
-    void extract_diagonal(Vector<Number> &diagonal) const;
+    void extract_diagonal(Vector<Number> &diagonal) const override;
 
     /** The entries of the pattern as scalar rows sorted by column, in host memory. */
     virtual HostCSR<Number> to_csr_host() const = 0;
@@ -101,9 +76,6 @@ namespace PatchFEM
 
     /** For operator=(0) of derived classes. */
     void set_to_zero(Number zero);
-
-    /** Throws Error unless the vectors fit a product. */
-    void check_product(const Vector<Number> &dst, const Vector<Number> &src) const;
 
     /** Raw pointers of a host vector of any type, for the products inside other libraries' solvers. */
     template <typename VectorType>

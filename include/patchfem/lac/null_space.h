@@ -39,7 +39,7 @@ namespace PatchFEM
      * Throws Error unless |A v|, for every vector v, is rounding beside the diagonal of A. So it is noticed if, say,
      * curved cells cannot represent a rotation.
      */
-    void check(const MatrixBase<Number> &A) const;
+    void check(const Operator<Number> &A) const;
 
     std::size_t memory_consumption() const;
 

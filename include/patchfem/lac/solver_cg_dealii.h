@@ -37,7 +37,7 @@ namespace PatchFEM
 
     /** Solves A x = b on the back end of @p A; x is the initial guess. Instantiated for float and double. */
     template <typename Number>
-    void solve(const MatrixBase<Number>       &A,
+    void solve(const Operator<Number>         &A,
                Vector<Number>                 &x,
                const Vector<Number>           &b,
                const PreconditionBase<Number> &preconditioner);
@@ -45,7 +45,7 @@ namespace PatchFEM
     /** The same from x = 0; the solution. */
     template <typename Number>
     Vector<Number>
-    solve(const MatrixBase<Number> &A, const Vector<Number> &b, const PreconditionBase<Number> &preconditioner)
+    solve(const Operator<Number> &A, const Vector<Number> &b, const PreconditionBase<Number> &preconditioner)
     {
       Vector<Number> x(b.backend(), b.size());
       solve(A, x, b, preconditioner);

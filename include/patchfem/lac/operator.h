@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_operator_h
+#define patchfem_lac_operator_h
+
+#include <patchfem/kernels/cg.h>
+#include <patchfem/lac/vector.h>
+
+#include <functional>
+
+namespace PatchFEM
+{
+  /**
+   * What iterations know of A: its extents and its products, on one back end. Every matrix is one, and so is an OperatorShell
+   * of a user's product; ConjugateGradients, SolverCG, LargestEigenvalue, NullSpace and deal.II's solvers take any. Rows
+   * are owned, columns are read: the two extents are separate. Instantiated for float and double.
+   */
+  template <typename Number>
+  class Operator
+  {
+  public:
+    using value_type = Number;
+
+    virtual ~Operator() = default;
+
+    virtual const Backend &backend() const = 0;
+
+    /** Scalar rows and columns. */
+    virtual int n_rows() const    = 0;
+    virtual int n_columns() const = 0;
+
+    /** deal.II's names for the same. */
+    int m() const { return n_rows(); }
+    int n() const { return n_columns(); }
+
+    /** dst = A src */
+    virtual void vmult(Vector<Number> &dst, const Vector<Number> &src) const = 0;
+
+    /** r = b - A x; matrices sum each row in double for both number types. */
+    virtual void residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const;
+
+    /**
+     * q = A p and the step length of conjugate gradients; p and q are conforming vectors of this back end. What is
+     * here is one product and one sum after it; formats do both in one kernel.
+     */
+    virtual void cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const;
+
+    /** The diagonal, on this back end. Throws Error where it is not known. */
+    virtual void extract_diagonal(Vector<Number> &diagonal) const;
+
+    /** Whether products are work in stream order alone, without allocation, so that a Graph may hold them. */
+    virtual bool can_be_recorded() const { return true; }
+
+  protected:
+    /** Throws Error unless the vectors fit a product. */
+    void check_product(const Vector<Number> &dst, const Vector<Number> &src) const;
+  };
+
+  /**
+   * An operator of a product that a user gives: without a matrix, of several matrices, or of another library's.
+   *
+   * @code
+   *   // M + dt K without its matrix
+   *   OperatorShell<double> A(M.backend(), M.n_rows(), M.n_columns(), [&](Vector<double> &dst, const Vector<double> &src) {
+   *     M.vmult(dst, src);
+   *     K.vmult(product, src);
+   *     dst.add(dt, product);
+   *   });
+   *   solver.solve(A, x, b, PreconditionJacobi<double>(M));
+   * @endcode
+   */
+  template <typename Number>
+  class OperatorShell : public Operator<Number>
+  {
+  public:
+    /** dst = A src; both are on the operator's back end and have its extents. It may throw. */
+    using Product = std::function<void(Vector<Number> &dst, const Vector<Number> &src)>;
+
+    /** @p diagonal is for those who ask for it, such as NullSpace::check(), and may be empty. */
+    OperatorShell(const Backend        &backend,
+                  int                   n_rows,
+                  int                   n_columns,
+                  Product               product,
+                  const Vector<Number> &diagonal = Vector<Number>());
+
+    const Backend &backend() const override { return place; }
+    int            n_rows() const override { return rows; }
+    int            n_columns() const override { return columns; }
+    void           vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void           extract_diagonal(Vector<Number> &diagonal) const override;
+    bool           can_be_recorded() const override { return false; }
+
+  private:
+    Backend        place;
+    int            rows, columns;
+    Product        product;
+    Vector<Number> known_diagonal;
+  };
+} // namespace PatchFEM
+
+#endif

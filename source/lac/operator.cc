@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/lac/operator.h>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void Operator<Number>::check_product(const Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    require(dst.size() == static_cast<std::size_t>(n_rows()) && src.size() == static_cast<std::size_t>(n_columns()),
+            [&] {
+              return "A matrix of " + std::to_string(n_rows()) + " x " + std::to_string(n_columns()) +
+                     " was multiplied with vectors of sizes " + std::to_string(dst.size()) + " and " +
+                     std::to_string(src.size()) + ".";
+            });
+    require(dst.backend() == backend() && src.backend() == backend(),
+            [&] { return "A matrix on " + backend().name() + " was multiplied with a vector on another back end."; });
+  }
+
+  template <typename Number>
+  void Operator<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
+  {
+    vmult(r, x);
+    r.sadd(Number(-1), Number(1), b);
+  }
+
+  template <typename Number>
+  void Operator<Number>::cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const
+  {
+    vmult(q, p);
+    dispatch(backend(), [&](auto where) { kernels::cg_step_length(where, p.size(), p.data(), q.data(), cg); });
+  }
+
+  template <typename Number>
+  void Operator<Number>::extract_diagonal(Vector<Number> &) const
+  {
+    throw Error("The diagonal of this operator is not known; give one to its OperatorShell.");
+  }
+
+  template <typename Number>
+  OperatorShell<Number>::OperatorShell(
+      const Backend &backend, const int n_rows, const int n_columns, Product product, const Vector<Number> &diagonal)
+      : place(backend), rows(n_rows), columns(n_columns), product(std::move(product)), known_diagonal(diagonal)
+  {
+    require(n_rows >= 0 && n_columns >= 0 && this->product, "An operator needs its extents and its product.");
+    require(diagonal.empty() || (diagonal.size() == static_cast<std::size_t>(n_rows) && diagonal.backend() == backend),
+            "The diagonal of an operator does not have its size and its back end.");
+  }
+
+  template <typename Number>
+  void OperatorShell<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    this->check_product(dst, src);
+    product(dst, src);
+  }
+
+  template <typename Number>
+  void OperatorShell<Number>::extract_diagonal(Vector<Number> &diagonal) const
+  {
+    if (known_diagonal.empty())
+      Operator<Number>::extract_diagonal(diagonal);
+    diagonal = known_diagonal;
+  }
+
+  template class Operator<float>;
+  template class Operator<double>;
+  template class OperatorShell<float>;
+  template class OperatorShell<double>;
+} // namespace PatchFEM

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend_names.h"
+#include "lac_cases.h"
+
+#include <patchfem/lac/conjugate_gradients.h>
+#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/largest_eigenvalue.h>
+#include <patchfem/lac/null_space.h>
+#include <patchfem/lac/precondition_jacobi.h>
+
+#include <limits>
+
+using namespace PatchFEM;
+
+class OperatorTest : public BackendTest
+{
+protected:
+  template <typename Number>
+  static OperatorShell<Number> shell_of(const CSRMatrix<Number> &A, const Vector<Number> &diagonal = Vector<Number>())
+  {
+    return {A.backend(), A.n_rows(), A.n_columns(),
+            [&A](Vector<Number> &dst, const Vector<Number> &src) { A.vmult(dst, src); }, diagonal};
+  }
+
+  /** A shell takes the steps of the matrix it hides, without graphs and fused products. */
+  template <typename Number>
+  void check_iterations()
+  {
+    const CSRMatrix<Number>     A(backend(), cases::laplacian<Number>(37, 41));
+    const OperatorShell<Number> shell = shell_of(A);
+    const std::size_t           n     = A.n_rows();
+    const Vector<Number>        b(backend(), cases::to<Number>(cases::random_values(n, 5)));
+    Vector<Number>              x(backend(), n), y(backend(), n);
+    PreconditionJacobi<Number>  jacobi(A);
+    IterationControl            control;
+    control.max_iterations = 500;
+    control.tolerance      = 1e-4 * b.l2_norm();
+    ConjugateGradients<Number> iteration;
+    const IterationResult      by_matrix = iteration.solve(A, x, b, jacobi, control);
+    const IterationResult      by_shell  = iteration.solve(shell, y, b, jacobi, control);
+    EXPECT_TRUE(by_matrix.success() && by_shell.success()) << by_shell.message("jacobi");
+    EXPECT_NEAR(by_shell.n_iterations, by_matrix.n_iterations, 1.);
+    EXPECT_GT(by_shell.n_iterations, 20u);
+    y.add(Number(-1), x);
+    EXPECT_LE(y.l2_norm(), 1e-3 * x.l2_norm());
+
+    LargestEigenvalue<Number> of_matrix, of_shell;
+    of_matrix.compute(A, jacobi, 10);
+    of_shell.compute(shell, jacobi, 10);
+    EXPECT_EQ(of_shell.value(), of_matrix.value());
+  }
+};
+PATCHFEM_INSTANTIATE_BACKENDS(OperatorTest);
+
+TEST_P(OperatorTest, ByEye)
+{
+  // A = 2 I of a lambda: r = b - A x.
+  const OperatorShell<double> twice(backend(), 3, 3,
+                                    [](Vector<double> &dst, const Vector<double> &src) { dst.equ(2., src); });
+  const Vector<double>        x(backend(), {1., 2., 3.}), b(backend(), {10., 10., 10.});
+  Vector<double>              r(backend(), std::vector<double>(3, std::numeric_limits<double>::quiet_NaN()));
+  twice.residual(r, x, b);
+  EXPECT_EQ(r.copy_to_host(), (std::vector<double>{8., 6., 4.}));
+  Vector<double>   solution(backend(), 3);
+  IterationControl control;
+  control.tolerance      = 1e-14;
+  control.max_iterations = 5;
+  ConjugateGradients<double> iteration;
+  EXPECT_EQ(iteration.solve(twice, solution, b, PreconditionIdentity<double>(), control).n_iterations, 1u);
+  EXPECT_EQ(solution.copy_to_host(), (std::vector<double>{5., 5., 5.}));
+}
+
+TEST_P(OperatorTest, ShellsIterateAsTheirMatricesInDouble)
+{
+  check_iterations<double>();
+}
+
+TEST_P(OperatorTest, ShellsIterateAsTheirMatricesInSingle)
+{
+  check_iterations<float>();
+}
+
+TEST_P(OperatorTest, NamesWhatIsMissing)
+{
+  const CSRMatrix<double> A(backend(), cases::laplacian<double>(5, 5));
+  Vector<double>          diagonal, found, too_short(backend(), 3), y(backend(), 25);
+  A.extract_diagonal(diagonal);
+  EXPECT_THROW(shell_of(A).extract_diagonal(found), Error);
+  shell_of(A, diagonal).extract_diagonal(found);
+  EXPECT_EQ(found.copy_to_host(), diagonal.copy_to_host());
+  EXPECT_THROW(shell_of(A).vmult(y, too_short), Error);
+  EXPECT_THROW(shell_of(A, too_short), Error);
+  EXPECT_THROW(OperatorShell<double>(backend(), 3, 3, nullptr), Error);
+  // A vector that is no null space is told by the diagonal.
+  const NullSpace<double> null_space(backend(), {std::vector<double>(25, 1.)});
+  EXPECT_THROW(null_space.check(shell_of(A, diagonal)), Error);
+}
