@@ -52,6 +52,9 @@ namespace PatchFEM
      */
     constexpr double accurate_energy = 1e-7;
 
+    /** Where a stretch of such steps may end: the restart that follows has to find accurate_energy. */
+    constexpr double enough_energy = 1e-8;
+
     /**
      * A residual that rounding explains is an answer's if it is smaller than the load and does no more than this part of the
      * load's work, r . x <= ... b . x. That work is about what x errs by: 1e-5 and less where bodies are held, 4e-4 for stiff
@@ -386,10 +389,12 @@ namespace PatchFEM
     };
 
     // |x - A^-1 b| over |x| in the norm of the energy, as far as the preconditioner is A^-1.
-    const auto relative_energy = [&]() {
+    double     energy_of_solution = 0.; // |b . x|, which hardly changes between restarts
+    const auto relative_energy    = [&]() {
       q.equ(static_cast<Number>(scale), b);
       z.equ(static_cast<Number>(scale), x);
-      return std::sqrt(scalars.r_dot_z / std::abs(q.dot(z)));
+      energy_of_solution = std::abs(q.dot(z));
+      return std::sqrt(scalars.r_dot_z / energy_of_solution);
     };
     const auto restart = [&](const bool compensate) {
       scalars.status    = CGStatus::iterating;
@@ -431,6 +436,9 @@ namespace PatchFEM
           report(step, result.history.back());
       }
 
+      if (compensated && scalars.status == CGStatus::iterating &&
+          scalars.r_dot_z <= enough_energy * enough_energy * energy_of_solution)
+        scalars.status = CGStatus::converged;
       if (scalars.status == CGStatus::converged && action == Action::iterate)
       {
         // Start again from x: if its true residual passes, the iteration is already over.
