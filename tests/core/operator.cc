@@ -91,7 +91,23 @@ TEST_P(OperatorTest, NamesWhatIsMissing)
   EXPECT_THROW(shell_of(A).vmult(y, too_short), Error);
   EXPECT_THROW(shell_of(A, too_short), Error);
   EXPECT_THROW(OperatorShell<double>(backend(), 3, 3, nullptr), Error);
-  // A vector that is no null space is told by the diagonal.
-  const NullSpace<double> null_space(backend(), {std::vector<double>(25, 1.)});
-  EXPECT_THROW(null_space.check(shell_of(A, diagonal)), Error);
+  // A vector that is no null space is told beside the diagonal; differences have that of constants.
+  const NullSpace<double>     constants(backend(), {std::vector<double>(25, 1.)});
+  const OperatorShell<double> differences(
+      backend(), 25, 25,
+      [](Vector<double> &dst, const Vector<double> &src) {
+        dst = src.dot(Vector<double>(src.backend(), std::vector<double>(25, 1.))) / -25.;
+        dst += src;
+      },
+      Vector<double>(backend(), std::vector<double>(25, 0.96)));
+  EXPECT_NO_THROW(constants.check(differences));
+  try
+  {
+    constants.check(shell_of(A, diagonal));
+    FAIL();
+  }
+  catch (const Error &error)
+  {
+    EXPECT_NE(std::string(error.what()).find("does not have the null space"), std::string::npos) << error.what();
+  }
 }

@@ -238,11 +238,11 @@ TEST_P(QuadratureFieldTest, AgreesWithPlainLoops)
 
 TEST_P(QuadratureFieldTest, SameBitsForAnyNumberOfThreads)
 {
-  const Space space(backend(), two_batches(1), Space::AdditionalData(32));
-  const auto  u   = vector_of<double>(space, some_values(space.n_dofs()));
-  const auto  run = [&](const int n_threads) {
+  const auto run = [&](const int n_threads) {
     const int before = omp_get_max_threads();
     omp_set_num_threads(n_threads);
+    const Space             space(backend(), two_batches(1), Space::AdditionalData(32)); // with its lists of cells
+    const auto              u = vector_of<double>(space, some_values(space.n_dofs()));
     QuadratureField<double> field(space, 7);
     Vector<double>          rhs;
     field.evaluate<Probe<3, 1>>(u);
