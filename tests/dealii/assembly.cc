@@ -57,7 +57,6 @@ namespace
     CSRMatrix<double>           csr;
     SlicedEllpackMatrix<double> sliced;
     Vector<double>              rhs, rhs_alone;
-    constexpr int               n_comp = Form::n_components;
     if (variant.csr)
     {
       space.initialize_matrix(csr);

@@ -247,6 +247,8 @@ TEST_P(FESpaceTest, FormsShareWhatIsLarge)
   a.set_coefficients(CoefficientField::constant({1., 2.}));
   a.assemble_matrix(second);
   EXPECT_EQ(first.to_csr_host().values, second.to_csr_host().values);
+  EXPECT_NO_THROW(a.reinit(a.space()));
+  EXPECT_TRUE(a.space() == space);
 }
 
 TEST(FESpaceErrors, NameTheirCause)

@@ -126,7 +126,7 @@ namespace PatchFEM
      * Takes the plan of @p space. Throws Error if that does not have the form's dimension and components, or if the form
      * does not keep what it promises.
      */
-    void reinit(const Space &space, const AdditionalData &data = AdditionalData())
+    void reinit(const Space space, const AdditionalData &data = AdditionalData()) // a copy: it may be this one's own
     {
       check_promises<Form>();
       const ElementBatches &batches = space.batches();
