@@ -9,9 +9,9 @@
 #include "helmholtz_tetrahedra.h"
 
 #include <patchfem/assembly/assembler.h>
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/mis_aggregation.h>
-#include <patchfem/lac/precondition_amg.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 using namespace benchmark;
 

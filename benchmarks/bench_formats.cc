@@ -8,7 +8,7 @@
 #include "voxel_system.h"
 
 #include <patchfem/assembly/assembler.h>
-#include <patchfem/lac/matrix_factory.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
 
 #include <omp.h>
 

@@ -4,9 +4,9 @@
 //   bench_pcg [--n NODES] [--iterations N] [--repetitions N] [--reduction-exponent K] [--json FILE]
 #include "grid_matrices.cuh"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <cublas_v2.h>
 

@@ -5,9 +5,9 @@
 #include "benchmark.h"
 #include "plane_stress_system.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 using namespace benchmark;
 using namespace PatchFEM;

@@ -6,11 +6,11 @@
 #include "grid_matrices.cuh"
 #include "voxel_system.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/precondition_ssor.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 using namespace benchmark;
 

@@ -8,12 +8,12 @@
 #include "voxel_system.h"
 
 #include <patchfem/assembly/voxel_poisson.h>
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/mis_aggregation.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/precondition_ssor.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <memory>
 

@@ -6,9 +6,9 @@
 #include "sliced_ellpack_product.cuh"
 #include "voxel_system.h"
 
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 using namespace benchmark;
 

@@ -6,9 +6,9 @@
 #include "grid_system.h"
 #include "voxel_system.h"
 
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
 #include <omp.h>
 

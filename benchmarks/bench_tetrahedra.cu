@@ -9,8 +9,8 @@
 #include <patchfem/assembly/assembler.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/kernels/weak_forms.h>
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/format_model.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/format_model.h>
 
 using namespace benchmark;
 

@@ -4,8 +4,8 @@
 
 #include "benchmark_cuda.h"
 
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
 #include <cusparse.h>
 

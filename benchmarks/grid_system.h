@@ -2,7 +2,7 @@
 #ifndef patchfem_benchmarks_grid_system_h
 #define patchfem_benchmarks_grid_system_h
 
-#include <patchfem/kernels/ordering.h>
+#include "kernels/ordering.h"
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>

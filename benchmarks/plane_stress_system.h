@@ -2,7 +2,7 @@
 #ifndef patchfem_benchmarks_plane_stress_system_h
 #define patchfem_benchmarks_plane_stress_system_h
 
-#include <patchfem/lac/host_csr.h>
+#include <patchfem/lac/matrix/host_csr.h>
 
 #include <algorithm>
 #include <cmath>

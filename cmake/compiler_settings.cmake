@@ -37,6 +37,8 @@ function(patchfem_include_directories target)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # Bodies of kernels and other headers that only the sources and tests of the library see.
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/source)
 endfunction()
 
 # A target of ours that does not use deal.II. No keyword in target_link_libraries(): deal.II's macro uses none,

@@ -2,8 +2,8 @@
 #include "parallel_for.cuh"
 #include "unique_rows.cuh"
 
-#include <patchfem/kernels/distance_bodies.h>
-#include <patchfem/kernels/patch_exchange_bodies.h>
+#include "kernels/distance_bodies.h"
+#include "kernels/patch_exchange_bodies.h"
 
 // The bodies that build graphs and partition them, one line each.
 namespace PatchFEM

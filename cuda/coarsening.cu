@@ -2,7 +2,7 @@
 #include "parallel_for.cuh"
 #include "unique_rows.cuh"
 
-#include <patchfem/kernels/coarsening.h>
+#include "kernels/coarsening.h"
 
 // What of the set-up of smoothed aggregation is the work of teams.
 namespace PatchFEM

@@ -2,7 +2,7 @@
 #include "parallel_for.cuh"
 #include "tuning.cuh"
 
-#include <patchfem/kernels/dense_spd.h>
+#include "kernels/dense_spd.h"
 
 namespace PatchFEM
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include <patchfem/kernels/flux_bodies.h>
+#include "kernels/flux_bodies.h"
 
 namespace PatchFEM
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include <patchfem/kernels/backward_error_bodies.h>
-#include <patchfem/kernels/multigrid_value_bodies.h>
-#include <patchfem/kernels/near_null_space_bodies.h>
-#include <patchfem/kernels/null_space_bodies.h>
-#include <patchfem/kernels/smoother_bodies.h>
+#include "kernels/backward_error_bodies.h"
+#include "kernels/multigrid_value_bodies.h"
+#include "kernels/near_null_space_bodies.h"
+#include "kernels/null_space_bodies.h"
+#include "kernels/smoother_bodies.h"
 
 // The bodies of smoothed aggregation and of the cycle.
 namespace PatchFEM

@@ -3,8 +3,8 @@
 #include "parallel_for.cuh"
 #include "patch_rows.cuh"
 
+#include "kernels/patch_matrix_bodies.h"
 #include <patchfem/base/exceptions.h>
-#include <patchfem/kernels/patch_matrix_bodies.h>
 #include <patchfem/kernels/runtime.h>
 
 #include <cuda_pipeline.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include <patchfem/kernels/polynomial_bodies.h>
+#include "kernels/polynomial_bodies.h"
 
 // The bodies of polynomial preconditioners.
 namespace PatchFEM

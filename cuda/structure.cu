@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include <patchfem/kernels/block_diagonal.h>
-#include <patchfem/kernels/constraint_bodies.h>
-#include <patchfem/kernels/ordering.h>
-#include <patchfem/kernels/patch_plan_bodies.h>
-#include <patchfem/kernels/structure_bodies.h>
+#include "kernels/block_diagonal.h"
+#include "kernels/constraint_bodies.h"
+#include "kernels/ordering.h"
+#include "kernels/patch_plan_bodies.h"
+#include "kernels/structure_bodies.h"
 
 // The bodies that build structure and extract diagonals, one line each.
 namespace PatchFEM

@@ -5,7 +5,7 @@
 #include "tuning.cuh"
 #include "unique_rows.cuh"
 
-#include <patchfem/kernels/symmetric_ellpack_bodies.h>
+#include "kernels/symmetric_ellpack_bodies.h"
 
 namespace PatchFEM
 {

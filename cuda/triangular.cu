@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include <patchfem/kernels/triangular_bodies.h>
+#include "kernels/triangular_bodies.h"
 
 // The bodies of preconditioners made of triangular factors.
 namespace PatchFEM

@@ -4,7 +4,7 @@
 
 #include "team.cuh"
 
-#include <patchfem/kernels/unique_rows.h>
+#include "kernels/unique_rows.h"
 
 namespace PatchFEM
 {

@@ -5,10 +5,10 @@
 #include "benchmark.h"
 #include "system.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <functional>
 

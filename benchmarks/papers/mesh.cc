@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh.h"
 
+#include "kernels/ordering.h"
 #include <patchfem/base/exceptions.h>
-#include <patchfem/kernels/ordering.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "grid_system.h"
 #include "lab.h"
 
-#include <patchfem/lac/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
 
 #include <algorithm>
 #include <memory>

@@ -2,9 +2,9 @@
 #include "grid_system.h"
 #include "lab.h"
 
-#include <patchfem/lac/matrix_io.h>
-#include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_ssor.h>
+#include <patchfem/lac/matrix/matrix_io.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
 
 #include <algorithm>
 #include <cmath>

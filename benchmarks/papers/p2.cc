@@ -3,8 +3,8 @@
 #include "lab.h"
 #include "voxel_system.h"
 
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/precondition_ic.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
 
 #include <algorithm>
 

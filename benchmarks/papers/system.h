@@ -4,7 +4,7 @@
 
 #include "mesh.h"
 
-#include <patchfem/lac/host_csr.h>
+#include <patchfem/lac/matrix/host_csr.h>
 
 #include <cstdint>
 #include <string>

@@ -7,14 +7,14 @@
 #include <patchfem/assembly/fe_space_dealii.h>
 #include <patchfem/kernels/laws.h>
 #include <patchfem/kernels/weak_forms.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/null_space.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/precondition_ssor.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
-#include <patchfem/lac/solver_cg_dealii.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
+#include <patchfem/lac/solver/null_space.h>
+#include <patchfem/lac/solver/solver_cg_dealii.h>
 
 #endif

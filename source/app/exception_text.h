@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_exception_text_h
-#define patchfem_app_exception_text_h
+#ifndef patchfem_source_app_exception_text_h
+#define patchfem_source_app_exception_text_h
 
 #include <deal.II/base/exceptions.h>
 

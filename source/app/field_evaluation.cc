@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "../base/parallel_resizer.h"
+#include "base/parallel_resizer.h"
 
 #include <patchfem/app/field_evaluation.h>
 #include <patchfem/assembly/face_quadrature.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/linear_solver.h>
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/backward_error.h>
+#include <patchfem/lac/solver/backward_error.h>
 
 #include <cmath>
 #include <limits>

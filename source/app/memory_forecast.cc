@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/coarsening.h"
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/coarsening.h>
 
 #include <algorithm>
 #include <cstdint>

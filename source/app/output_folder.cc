@@ -2,7 +2,7 @@
 #include <patchfem/app/output_folder.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
-#include <patchfem/lac/matrix_io.h>
+#include <patchfem/lac/matrix/matrix_io.h>
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/mis_aggregation.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/precondition_ssor.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
 
 #include <type_traits>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/system_matrix.h>
-#include <patchfem/lac/format_calibration.h>
+#include <patchfem/lac/matrix/format_calibration.h>
 
 #include <algorithm>
 

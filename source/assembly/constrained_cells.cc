@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "resolved_cell.h"
 
+#include "kernels/constraint_bodies.h"
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/constraint_bodies.h>
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "structure_tools.h"
+#include "kernels/constraint_bodies.h"
+#include "kernels/run.h"
 
 #include <patchfem/assembly/constraint_lines.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/run.h"
 #include "row_lengths.h"
-#include "structure_tools.h"
 
+#include "kernels/ordering.h"
 #include <patchfem/assembly/element_batches.h>
-#include <patchfem/kernels/ordering.h>
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>

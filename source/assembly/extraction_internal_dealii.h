@@ -2,7 +2,7 @@
 #ifndef patchfem_source_assembly_extraction_internal_dealii_h
 #define patchfem_source_assembly_extraction_internal_dealii_h
 
-#include "../base/parallel_resizer.h"
+#include "base/parallel_resizer.h"
 
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/threads.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "structure_tools.h"
+#include "kernels/run.h"
 
+#include "kernels/ordering.h"
+#include "kernels/patch_plan_bodies.h"
 #include <patchfem/assembly/patches.h>
-#include <patchfem/kernels/ordering.h>
-#include <patchfem/kernels/patch_plan_bodies.h>
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>

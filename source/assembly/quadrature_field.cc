@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "structure_tools.h"
+#include "kernels/run.h"
 
+#include "kernels/flux_bodies.h"
 #include <patchfem/assembly/quadrature_field.h>
-#include <patchfem/kernels/flux_bodies.h>
 
 #include <algorithm>
 

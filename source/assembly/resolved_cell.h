@@ -2,11 +2,11 @@
 #ifndef patchfem_source_assembly_resolved_cell_h
 #define patchfem_source_assembly_resolved_cell_h
 
-#include "structure_tools.h"
+#include "kernels/run.h"
 
+#include "kernels/ordering.h"
+#include "kernels/structure_bodies.h"
 #include <patchfem/assembly/element_tables.h>
-#include <patchfem/kernels/ordering.h>
-#include <patchfem/kernels/structure_bodies.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -3,9 +3,9 @@
 
 #include "resolved_cell.h"
 
+#include "kernels/ordering.h"
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/ordering.h>
 
 #include <algorithm>
 #include <array>

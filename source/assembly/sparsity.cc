@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "distinct_values.h"
-#include "structure_tools.h"
+#include "kernels/run.h"
+#include "kernels/structure_bodies.h"
 
+#include "kernels/ordering.h"
 #include <patchfem/assembly/sparsity.h>
 #include <patchfem/kernels/atomics.h>
-#include <patchfem/kernels/ordering.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/kernels/team.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "structure_tools.h"
+#include "kernels/run.h"
 
 #include <patchfem/assembly/voxel_poisson.h>
 #include <patchfem/kernels/primitives.h>

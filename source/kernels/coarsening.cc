@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/coarsening.h"
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/coarsening.h>
 
 #include <algorithm>
 #include <vector>

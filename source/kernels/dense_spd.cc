@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/dense_spd.h>
+#include "kernels/dense_spd.h"
 
 #include <algorithm>
 

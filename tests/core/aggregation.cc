@@ -3,7 +3,7 @@
 #include "graph_cases.h"
 #include "lac_cases.h"
 
-#include <patchfem/lac/aggregation.h>
+#include <patchfem/lac/graph/aggregation.h>
 
 #include <map>
 #include <numeric>

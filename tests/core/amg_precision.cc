@@ -2,10 +2,10 @@
 #include "backend_names.h"
 #include "multigrid_cases.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/mis_aggregation.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <array>
 

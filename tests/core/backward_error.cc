@@ -2,12 +2,12 @@
 #include "backend_names.h"
 #include "lac_cases.h"
 
-#include <patchfem/lac/backward_error.h>
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
-#include <patchfem/lac/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/solver/backward_error.h>
 
 #include <cmath>
 

@@ -2,12 +2,12 @@
 #include "backend_names.h"
 #include "lac_cases.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <omp.h>
 

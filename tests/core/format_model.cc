@@ -6,11 +6,11 @@
 
 #include <patchfem/assembly/sparsity.h>
 #include <patchfem/base/memory.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/format_calibration.h>
-#include <patchfem/lac/format_model.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
-#include <patchfem/lac/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/format_calibration.h>
+#include <patchfem/lac/matrix/format_model.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -3,8 +3,8 @@
 #include "graph_cases.h"
 #include "lac_cases.h"
 
-#include <patchfem/kernels/partition_bodies.h>
-#include <patchfem/lac/adjacency.h>
+#include "kernels/partition_bodies.h"
+#include <patchfem/lac/graph/adjacency.h>
 
 #include <cmath>
 #include <map>

@@ -2,8 +2,8 @@
 #ifndef patchfem_tests_core_graph_cases_h
 #define patchfem_tests_core_graph_cases_h
 
-#include <patchfem/kernels/distance_bodies.h>
-#include <patchfem/lac/adjacency.h>
+#include "kernels/distance_bodies.h"
+#include <patchfem/lac/graph/adjacency.h>
 
 #include <omp.h>
 

@@ -2,12 +2,12 @@
 #include "backend_names.h"
 #include "multigrid_cases.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/dense_inverse.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_polynomial.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/multigrid/dense_inverse.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <algorithm>
 #include <cmath>

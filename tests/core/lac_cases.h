@@ -2,7 +2,7 @@
 #ifndef patchfem_tests_core_lac_cases_h
 #define patchfem_tests_core_lac_cases_h
 
-#include <patchfem/lac/host_csr.h>
+#include <patchfem/lac/matrix/host_csr.h>
 
 #include <cstdint>
 #include <limits>

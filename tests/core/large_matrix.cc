@@ -3,10 +3,10 @@
 #include "lac_cases.h"
 
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
-#include <patchfem/lac/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 #include <algorithm>
 #include <memory>

@@ -2,8 +2,8 @@
 #include "backend_names.h"
 #include "product_cases.h"
 
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
 #include <omp.h>
 

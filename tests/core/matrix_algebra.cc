@@ -2,9 +2,9 @@
 #include "backend_names.h"
 #include "lac_cases.h"
 
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 using namespace PatchFEM;
 

@@ -2,11 +2,11 @@
 #include "precondition_cases.h"
 
 #include <patchfem/kernels/blas1.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/matrix_factory.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
-#include <patchfem/lac/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 using namespace PatchFEM;
 

@@ -2,7 +2,7 @@
 #include "lac_cases.h"
 
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/matrix_io.h>
+#include <patchfem/lac/matrix/matrix_io.h>
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "precondition_cases.h"
 
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/mis_aggregation.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/precondition_ssor.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
 
 #include <algorithm>
 

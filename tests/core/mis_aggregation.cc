@@ -2,8 +2,8 @@
 #include "backend_names.h"
 #include "multigrid_cases.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/mis_aggregation.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <omp.h>
 

@@ -5,7 +5,7 @@
 #include "../../benchmarks/grid_system.h"
 #include "lac_cases.h"
 
-#include <patchfem/lac/precondition_amg.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
 
 #include <cmath>
 #include <map>

@@ -2,8 +2,8 @@
 #include "backend_names.h"
 #include "multigrid_cases.h"
 
-#include <patchfem/kernels/dense_spd.h>
-#include <patchfem/kernels/multigrid_pattern_bodies.h>
+#include "kernels/dense_spd.h"
+#include "kernels/multigrid_pattern_bodies.h"
 
 #include <omp.h>
 

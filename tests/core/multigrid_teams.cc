@@ -3,7 +3,7 @@
 #include "multigrid_cases.h"
 #include "thread_team.h"
 
-#include <patchfem/kernels/coarsening.h>
+#include "kernels/coarsening.h"
 
 #include <gtest/gtest.h>
 

@@ -2,11 +2,11 @@
 #include "backend_names.h"
 #include "lac_cases.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/largest_eigenvalue.h>
-#include <patchfem/lac/null_space.h>
-#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
+#include <patchfem/lac/solver/largest_eigenvalue.h>
+#include <patchfem/lac/solver/null_space.h>
 
 #include <limits>
 

@@ -2,8 +2,8 @@
 #include "backend_names.h"
 #include "multigrid_cases.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <omp.h>
 

@@ -5,8 +5,8 @@
 #include "backend_names.h"
 #include "multigrid_cases.h"
 
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 /** What tests of preconditioners share. */
 namespace cases

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "precondition_cases.h"
 
-#include <patchfem/kernels/graph_bodies.h>
-#include <patchfem/lac/precondition_ic.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/precondition_ssor.h>
+#include "kernels/graph_bodies.h"
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
 
 #include <omp.h>
 

@@ -4,7 +4,7 @@
 
 #include "lac_cases.h"
 
-#include <patchfem/lac/matrix_base.h>
+#include <patchfem/lac/matrix/matrix_base.h>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "product_cases.h"
 
 #include <patchfem/base/exceptions.h>
-#include <patchfem/lac/coordinate_matrix.h>
-#include <patchfem/lac/rounded_matrix.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/rounded_matrix.h>
 
 #include <cmath>
 #include <memory>

@@ -3,7 +3,7 @@
 #include "graph_cases.h"
 #include "multigrid_cases.h"
 
-#include <patchfem/lac/mis_aggregation.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
 
 #include <map>
 #include <set>

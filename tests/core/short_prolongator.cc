@@ -2,6 +2,7 @@
 #include "../../source/assembly/structure_tools.h"
 #include "backend_names.h"
 #include "graph_cases.h"
+#include "kernels/multigrid_value_bodies.h"
 #include "multigrid_cases.h"
 
 #include <limits>

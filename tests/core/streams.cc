@@ -5,7 +5,7 @@
 #include <patchfem/base/side_stream.h>
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/runtime.h>
-#include <patchfem/lac/csr_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
 
 #include <thread>
 

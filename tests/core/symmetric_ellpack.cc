@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "precondition_cases.h"
 
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/precondition_polynomial.h>
-#include <patchfem/lac/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
 
 #include <omp.h>
 

@@ -2,7 +2,7 @@
 #include "precondition_cases.h"
 
 #include <patchfem/assembly/voxel_poisson.h>
-#include <patchfem/lac/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
 
 #include <functional>
 #include <map>

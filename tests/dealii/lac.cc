@@ -11,13 +11,13 @@
 #include <deal.II/lac/precondition.h>
 #include <deal.II/lac/solver_cg.h>
 #include <deal.II/numerics/matrix_tools.h>
-#include <patchfem/lac/csr_matrix.h>
 #include <patchfem/lac/dof_numbering_dealii.h>
-#include <patchfem/lac/mis_aggregation.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
-#include <patchfem/lac/solver_cg_dealii.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/solver/solver_cg_dealii.h>
 
 #include <algorithm>
 #include <numeric>

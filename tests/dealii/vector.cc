@@ -6,10 +6,10 @@
 #include <deal.II/lac/solver_cg.h>
 #include <deal.II/lac/solver_gmres.h>
 #include <deal.II/lac/solver_minres.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/precondition_amg.h>
-#include <patchfem/lac/precondition_jacobi.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/vector_dealii.h>
 
 using namespace PatchFEM;

@@ -3,8 +3,8 @@
 #define patchfem_app_linear_solver_h
 
 #include <patchfem/app/preconditioner_factory.h>
-#include <patchfem/lac/conjugate_gradients.h>
-#include <patchfem/lac/matrix_io.h>
+#include <patchfem/lac/matrix/matrix_io.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 namespace PatchFEM
 {

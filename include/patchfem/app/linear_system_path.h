@@ -5,7 +5,7 @@
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
 #include <patchfem/app/progress.h>
-#include <patchfem/lac/aggregation.h>
+#include <patchfem/lac/graph/aggregation.h>
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/hp/q_collection.h>

@@ -3,9 +3,9 @@
 #define patchfem_app_parameters_h
 
 #include <patchfem/app/expression.h>
-#include <patchfem/lac/aggregation.h>
-#include <patchfem/lac/amg_parameters.h>
-#include <patchfem/lac/format_model.h>
+#include <patchfem/lac/graph/aggregation.h>
+#include <patchfem/lac/matrix/format_model.h>
+#include <patchfem/lac/multigrid/amg_parameters.h>
 
 #include <deal.II/base/parameter_handler.h>
 

@@ -5,7 +5,7 @@
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/system_assembler.h>
-#include <patchfem/lac/format_model.h>
+#include <patchfem/lac/matrix/format_model.h>
 
 #include <functional>
 

@@ -4,9 +4,9 @@
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/memory_forecast.h>
-#include <patchfem/lac/near_null_space.h>
-#include <patchfem/lac/null_space.h>
-#include <patchfem/lac/precondition_base.h>
+#include <patchfem/lac/multigrid/near_null_space.h>
+#include <patchfem/lac/precondition/precondition_base.h>
+#include <patchfem/lac/solver/null_space.h>
 
 #include <functional>
 #include <memory>

@@ -3,7 +3,7 @@
 #define patchfem_app_system_export_h
 
 #include <patchfem/app/linear_system_path.h>
-#include <patchfem/lac/matrix_io.h>
+#include <patchfem/lac/matrix/matrix_io.h>
 
 namespace PatchFEM
 {

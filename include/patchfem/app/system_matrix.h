@@ -4,7 +4,7 @@
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/system_assembler.h>
-#include <patchfem/lac/matrix_factory.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
 
 namespace PatchFEM
 {

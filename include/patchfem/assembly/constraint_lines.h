@@ -3,8 +3,7 @@
 #define patchfem_assembly_constraint_lines_h
 
 #include <patchfem/assembly/element_batches.h>
-#include <patchfem/kernels/constraint_bodies.h>
-#include <patchfem/lac/matrix_base.h>
+#include <patchfem/lac/matrix/matrix_base.h>
 
 namespace PatchFEM
 {

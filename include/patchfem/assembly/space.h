@@ -4,9 +4,9 @@
 
 #include <patchfem/assembly/constraint_lines.h>
 #include <patchfem/assembly/patches.h>
-#include <patchfem/lac/csr_matrix.h>
-#include <patchfem/lac/near_null_space.h>
-#include <patchfem/lac/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/multigrid/near_null_space.h>
 
 #include <memory>
 

@@ -4,7 +4,6 @@
 
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/kernels/matrix_views.h>
-#include <patchfem/kernels/structure_bodies.h>
 
 namespace PatchFEM
 {

@@ -3,8 +3,8 @@
 #define patchfem_assembly_voxel_poisson_h
 
 #include <patchfem/kernels/voxels.h>
-#include <patchfem/lac/mdia_matrix.h>
-#include <patchfem/lac/null_space.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/solver/null_space.h>
 
 #include <array>
 

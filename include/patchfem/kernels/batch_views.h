@@ -136,6 +136,71 @@ namespace PatchFEM
     const int          *face_number;  ///< number of the face in its cell
     const int          *source;       ///< position in ElementTables::faces
   };
+
+  /** Constraints of single unknowns, and the same sorted by master. */
+  struct ConstraintLinesView
+  {
+    const int          *constrained; ///< [line]
+    const std::int64_t *offsets;     ///< [n_lines + 1]
+    const int          *masters;
+    const double       *weights;
+    const double       *inhomogeneity; ///< [line]
+
+    const int          *receivers;       ///< unknowns that are masters
+    const std::int64_t *feeding_offsets; ///< [n_receivers + 1]
+    const int          *feeding;         ///< constrained unknowns
+    const double       *feeding_weights;
+  };
+
+  namespace kernels
+  {
+    /**
+     * The rows a cell feeds after constraints are resolved. The first n_free() of them couple with each other; the
+     * others belong to nodes that are constrained in all components and only get a diagonal.
+     */
+    struct CellRows
+    {
+      BatchesView          batches;
+      ConstrainedCellsView constrained;
+      const int           *constrained_index; ///< [cell], position in constrained or -1; nullptr if there are none
+
+      PATCHFEM_INLINE int index(const int cell) const
+      {
+        return constrained_index != nullptr ? constrained_index[cell] : -1;
+      }
+
+      PATCHFEM_INLINE int n_rows(const int cell) const
+      {
+        const int k = index(cell);
+        return k >= 0 ? static_cast<int>(constrained.node_offsets[k + 1] - constrained.node_offsets[k])
+                      : batches.batch[batches.batch_of(cell)].reference.n_shape;
+      }
+
+      PATCHFEM_INLINE int n_free(const int cell) const
+      {
+        const int k = index(cell);
+        return k >= 0 ? constrained.n_free[k] : batches.batch[batches.batch_of(cell)].reference.n_shape;
+      }
+
+      /** The n_rows(cell) nodes. */
+      PATCHFEM_INLINE const int *nodes(const int cell) const
+      {
+        const int k = index(cell);
+        if (k >= 0)
+          return constrained.nodes + constrained.node_offsets[k];
+        const BatchView &batch = batches.batch[batches.batch_of(cell)];
+        return batch.nodes + std::int64_t(cell - batch.first_cell) * batch.reference.n_shape;
+      }
+    };
+
+    /** A cell that feeds a row, and which of the cell's rows that is, in one number. */
+    struct Pair
+    {
+      static PATCHFEM_INLINE std::int64_t make(const int cell, const int r) { return (std::int64_t(cell) << 16) | r; }
+      static PATCHFEM_INLINE int          cell(const std::int64_t pair) { return static_cast<int>(pair >> 16); }
+      static PATCHFEM_INLINE int          row(const std::int64_t pair) { return static_cast<int>(pair & 65535); }
+    };
+  } // namespace kernels
 } // namespace PatchFEM
 
 #endif

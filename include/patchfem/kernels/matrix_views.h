@@ -150,6 +150,18 @@ namespace PatchFEM
     }
     return first < length && A.columns[A.block_index(row, first)] == column ? first : -1;
   }
+
+  /** An undirected graph: j is a neighbour of i if and only if i is one of j. No node is its own neighbour. */
+  struct AdjacencyView
+  {
+    int                 n_nodes;
+    const std::int64_t *offsets;    ///< [node + 1]
+    const int          *neighbours; ///< [offsets[n_nodes]], ascending for each node
+    const int          *weights;    ///< of the edges, like neighbours; nullptr: all are 1
+
+    PATCHFEM_INLINE bool is_isolated(const std::int64_t node) const { return offsets[node] == offsets[node + 1]; }
+    PATCHFEM_INLINE int  weight(const std::int64_t e) const { return weights != nullptr ? weights[e] : 1; }
+  };
 } // namespace PatchFEM
 
 #endif

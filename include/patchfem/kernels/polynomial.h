@@ -18,6 +18,20 @@
  */
 namespace PatchFEM
 {
+  /** The families of P0, section 2.3. */
+  enum class PolynomialKind
+  {
+    neumann,
+    least_squares,
+    chebyshev
+  };
+
+  namespace kernels
+  {
+    /** The orders that are supported: degrees of p, products with A per application. */
+    constexpr int max_polynomial_order = 12;
+  } // namespace kernels
+
   /** What a step does with the row sums of A y. y_{k+1} takes the place of y_{k-1}. */
   template <typename Number>
   struct PolynomialStep

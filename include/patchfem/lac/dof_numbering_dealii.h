@@ -6,8 +6,8 @@
 #include <deal.II/lac/sparsity_pattern.h>
 #include <deal.II/lac/trilinos_sparse_matrix.h>
 #include <deal.II/lac/vector.h>
-#include <patchfem/lac/matrix_base.h>
-#include <patchfem/lac/near_null_space.h>
+#include <patchfem/lac/matrix/matrix_base.h>
+#include <patchfem/lac/multigrid/near_null_space.h>
 
 #include <vector>
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_graph_aggregate_lists_h
+#define patchfem_lac_graph_aggregate_lists_h
+
+#include <patchfem/lac/graph/adjacency.h>
+
+#include <utility>
+#include <vector>
+
+namespace PatchFEM
+{
+  /** A partition of some of the nodes of a level into aggregates, each of which is a node of the next level. */
+  class AggregateLists
+  {
+  public:
+    AggregateLists() = default;
+
+    /** From host memory: the aggregate of each node, -1 where none; every aggregate must have a node. */
+    AggregateLists(const Backend &backend, const std::vector<int> &aggregate_of_node);
+
+    /** From arrays of one back end, in the form of the functions below. */
+    AggregateLists(Array<int> &&aggregate_of_node, Array<int> &&aggregate_offsets, Array<int> &&aggregate_nodes)
+        : of_node(std::move(aggregate_of_node)), offsets(std::move(aggregate_offsets)),
+          nodes(std::move(aggregate_nodes))
+    {}
+
+    /** [node], -1 where none. */
+    const Array<int> &aggregate_of_node() const { return of_node; }
+
+    /**
+     * Patches of nodes, the blocks of a relaxation: those of patch p stand at @p offsets[p] ... offsets[p + 1] of
+     * @p nodes, which holds every node of the level once, those without a patch last.
+     */
+    void set_patches(Array<int> &&patch_offsets, Array<int> &&patch_nodes)
+    {
+      offsets_of_patches = std::move(patch_offsets);
+      nodes_of_patches   = std::move(patch_nodes);
+    }
+
+    bool has_patches() const { return !offsets_of_patches.empty(); }
+
+    /** [patch + 1] */
+    const Array<int> &patch_offsets() const { return offsets_of_patches; }
+
+    /** [node] */
+    const Array<int> &patch_nodes() const { return nodes_of_patches; }
+
+    /**
+     * The short edges of a level with stretched cells: along them alone aggregates grow and the prolongator is smoothed.
+     */
+    void             set_short_edges(Adjacency &&graph) { edges = std::move(graph); }
+    bool             stretched() const { return !edges.offsets().empty(); }
+    const Adjacency &short_edges() const { return edges; }
+
+    int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
+
+    /** [aggregate + 1] */
+    const Array<int> &aggregate_offsets() const { return offsets; }
+
+    /** Nodes by aggregate, ascending in each. */
+    const Array<int> &aggregate_nodes() const { return nodes; }
+
+    std::size_t memory_consumption() const
+    {
+      std::size_t bytes = edges.memory_consumption();
+      for (const Array<int> *array : {&of_node, &offsets, &nodes, &offsets_of_patches, &nodes_of_patches})
+        bytes += array->memory_consumption();
+      return bytes;
+    }
+
+  private:
+    Array<int> of_node, offsets, nodes, offsets_of_patches, nodes_of_patches;
+    Adjacency  edges;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_graph_mis_aggregation_h
+#define patchfem_lac_graph_mis_aggregation_h
+
+#include <patchfem/lac/graph/aggregation.h>
+#include <patchfem/lac/multigrid/amg_hierarchy.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * The aggregates of a hierarchy from Aggregation, whose roots are a maximal independent set (MIS). On the finest level
+   * neighbours are those of the matrix. On coarser ones they are aggregates whose nodes are neighbours: the smoothed
+   * prolongator makes the pattern of a coarse matrix some layers wider than that, and aggregates in it would take in so
+   * many nodes that the number of iterations grows with the size of the problem.
+   *
+   * Without an edge left in that graph, as a strength threshold may leave it, the pattern of the matrix takes its place.
+   *
+   * Where positions of the nodes are known, aggregates grow along short edges only (find_short_edges()), on every level
+   * anew: coarse nodes are at the centroids of their aggregates, and their graph is that of all edges. Unless there is a
+   * strength threshold, the finest level does so as well.
+   */
+  class MISAggregation : public AMGAggregation
+  {
+  public:
+    /** With default parameters, and patches only for a smoother that works on them. */
+    MISAggregation() { data.patches = false; }
+
+    /** With what @p data asks for, and patches for a smoother that works on them. */
+    explicit MISAggregation(const Aggregation::AdditionalData &data) : data(data) {}
+
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override;
+    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override;
+
+    void want_patches(const bool wanted, const PatchStorage storage) override
+    {
+      patches_wanted = wanted;
+      patch_storage  = storage;
+    }
+
+    void know_points(int dim, const Array<double> &points) override;
+
+    /** What was made for each level so far. */
+    const std::vector<Aggregation> &levels() const { return aggregations; }
+
+  private:
+    Aggregation::AdditionalData data;
+    bool                        patches_wanted = false;
+    PatchStorage                patch_storage  = PatchStorage::both;
+    std::vector<Aggregation>    aggregations;
+    int                         n_coordinates = 0; ///< 0: positions are not known
+    Array<double>               points;            ///< of the nodes of the next level, [node][n_coordinates]
+
+    template <typename Number>
+    AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_matrix_rounded_matrix_h
+#define patchfem_lac_matrix_rounded_matrix_h
+
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
+
+#include <variant>
+
+namespace PatchFEM
+{
+  /**
+   * The values of a matrix rounded to fp32, whose products are formed in fp64 with vectors in fp64. A product moves half of
+   * the bytes of values, and rounds no more than one in fp64: where the matrix is symmetric bit by bit this one is, too. For
+   * preconditioners in mixed precision (P0, section 4).
+   */
+  class RoundedMatrix : public MatrixBase<double>
+  {
+  public:
+    /** Copies the values of @p matrix and shares its pattern. Throws Error for the formats coo and hybrid. */
+    explicit RoundedMatrix(const MatrixBase<double> &matrix);
+
+    const Backend  &backend() const override { return base().backend(); }
+    int             n_rows() const override { return base().n_rows(); }
+    int             n_columns() const override { return base().n_columns(); }
+    int             block_rows() const override { return base().block_rows(); }
+    int             block_columns() const override { return base().block_columns(); }
+    std::int64_t    n_nonzero_elements() const override { return base().n_nonzero_elements(); }
+    std::int64_t    n_stored_elements() const override { return base().n_stored_elements(); }
+    std::size_t     memory_consumption() const override { return base().memory_consumption(); }
+    std::size_t     values_memory_consumption() const;
+    std::string     format() const override { return base().format() + " with values in single precision"; }
+    void            vmult(Vector<double> &dst, const Vector<double> &src) const override;
+    void            vmult_add(Vector<double> &dst, const Vector<double> &src) const override;
+    void            residual(Vector<double> &r, const Vector<double> &x, const Vector<double> &b) const override;
+    void            polynomial_step(const PolynomialStep<double> &step) const override;
+    void            extract_block_diagonal(int block_size, Array<double> &blocks) const override;
+    HostCSR<double> to_csr_host() const override;
+
+  private:
+    std::variant<CSRMatrix<float>, MDIAMatrix<float>, SlicedEllpackMatrix<float>, SymmetricEllpackMatrix<float>> copy;
+
+    const MatrixBase<float> &base() const;
+
+    /** Calls @p function(tag of the back end, view of the matrix). */
+    template <typename Function>
+    void run_kernel(const Function &function) const;
+  };
+
+  /**
+   * Throws Error that names the row unless each positive entry of the diagonal of @p matrix is one in fp32, too, neither
+   * infinite nor subnormal. Other entries of a positive definite matrix are no larger than the largest of those.
+   */
+  void require_single_range(const MatrixBase<double> &matrix);
+
+  /** The same for @p n numbers, which the sentence calls @p what; number i belongs to row i * @p rows. */
+  void
+  require_single_range(const Backend &place, std::int64_t n, const double *values, int rows, const std::string &what);
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_matrix_sliced_ellpack_matrix_h
+#define patchfem_lac_matrix_sliced_ellpack_matrix_h
+
+#include <patchfem/kernels/sliced_ellpack.h>
+#include <patchfem/lac/matrix/matrix_base.h>
+
+#include <memory>
+
+namespace PatchFEM
+{
+  namespace internal
+  {
+    /** What copies of a sliced matrix share; never changed once it is made. */
+    struct SlicedPatternArrays
+    {
+      Array<std::int64_t>  slice_offsets;
+      Array<int>           columns, lengths;
+      Array<std::uint16_t> column_steps; ///< empty unless asked for
+    };
+  } // namespace internal
+
+  /**
+   * Sliced block ELLPACK (see SlicedEllpackView for the layout). Blocks of 1 x 1 make SELL, larger ones SBELL; a slice
+   * height of the number of rows or more makes ELLPACK or BELL, of which the only slice is filled up to a multiple of 32
+   * rows; a height of 1 makes BCSR. Blocks 1, 2, 3 and 6 square, 2 x 3, 3 x 6 and their transposes have variants with
+   * sizes known at compile time, the square ones on `cuda` for slices of every height, the others for the default of 32,
+   * a warp; what is left, blocks up to 12, runs in general code.
+   */
+  template <typename Number>
+  class SlicedEllpackMatrix : public MatrixBase<Number>
+  {
+  public:
+    struct AdditionalData
+    {
+      /// Block rows in a slice.
+      int slice_height = 32;
+      /**
+       * Columns also as steps of 16 bits, which products read instead wherever all steps of a slice are that
+       * short: 2 bytes less for each entry, a sixth of scalar matrices in fp64, and 2 bytes more memory. For blocks of
+       * 1 x 1 in slices of 32.
+       */
+      bool short_columns = false;
+      /**
+       * Products on `cuda` stop at the end of each row instead of that of its slice (ELLPACK-R): for slices so high that
+       * much of them is padding.
+       */
+      bool skip_padding = false;
+    };
+
+    SlicedEllpackMatrix() = default;
+    explicit SlicedEllpackMatrix(const Backend &backend, const HostCSR<Number> &matrix, const int block_size = 1)
+    {
+      reinit(backend, matrix, block_size, block_size);
+    }
+
+    /** Zeros on the pattern of blocks @p pattern, whose arrays are memory of @p backend. */
+    void reinit(const Backend        &backend,
+                const SparsityView   &pattern,
+                int                   block_rows      = 1,
+                int                   block_columns   = 1,
+                const AdditionalData &additional_data = AdditionalData());
+
+    /**
+     * A scalar matrix from host memory, its entries gathered into blocks: a block is stored if one of its entries is
+     * there. Rows and columns must be multiples of the block sizes.
+     */
+    void reinit(const Backend         &backend,
+                const HostCSR<Number> &matrix,
+                int                    block_rows      = 1,
+                int                    block_columns   = 1,
+                const AdditionalData  &additional_data = AdditionalData());
+
+    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
+    template <typename OtherNumber>
+    void copy_from(const SlicedEllpackMatrix<OtherNumber> &other);
+
+    /** The values of @p other, which must have the pattern of this matrix. */
+    template <typename OtherNumber>
+    void copy_values_from(const SlicedEllpackMatrix<OtherNumber> &other);
+
+    /** All values become 0; padding must stay 0, so that is the only value there is. */
+    SlicedEllpackMatrix &operator=(const Number zero)
+    {
+      this->set_to_zero(zero);
+      return *this;
+    }
+
+    const Backend &backend() const override { return values.backend(); }
+    int            n_rows() const override { return n_row_blocks * n_block_rows; }
+    int            n_columns() const override { return n_column_blocks * n_block_columns; }
+    int            block_rows() const override { return n_block_rows; }
+    int            block_columns() const override { return n_block_columns; }
+    int            slice_height() const { return height; }
+    std::int64_t   n_nonzero_elements() const override { return n_blocks * n_block_rows * n_block_columns; }
+    std::int64_t   n_stored_elements() const override { return values.size(); }
+    std::size_t    memory_consumption() const override;
+    /** Of the values alone: what a copy in another number type adds. */
+    std::size_t     values_memory_consumption() const { return values.memory_consumption(); }
+    std::string     format() const override;
+    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
+    void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
+    void            polynomial_step(const PolynomialStep<Number> &step) const override;
+    void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
+    HostCSR<Number> to_csr_host() const override;
+
+    /** dst = A src for any host vector with begin() and end(), such as deal.II's; the matrix must be on `host`. */
+    template <typename VectorType>
+    void vmult(VectorType &dst, const VectorType &src) const
+    {
+      kernels::vmult(Host(), view(), this->host_pointer(src, n_columns()), this->host_pointer(dst, n_rows()));
+    }
+
+    /** What kernels see. The values may be written through it, except those of padding. */
+    SlicedEllpackView<Number> view() const;
+
+    /** Slices whose columns are also known by 16-bit steps; counted on the matrix's back end. */
+    int n_short_slices() const;
+
+    /** Blocks of each block row, [n block rows], on the matrix's back end. */
+    const int *row_lengths() const { return pattern->lengths.data(); }
+
+  private:
+    template <typename OtherNumber>
+    friend class SlicedEllpackMatrix;
+
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}, nullptr, height}; }
+
+    int                   n_row_blocks    = 0;
+    int                   n_column_blocks = 0;
+    int                   n_block_rows    = 1;
+    int                   n_block_columns = 1;
+    int                   height          = 32;
+    bool                  skip_padding    = false;
+    std::int64_t          n_blocks        = 0; ///< without padding
+    mutable Array<Number> values;
+
+    std::shared_ptr<const internal::SlicedPatternArrays> pattern =
+        std::make_shared<const internal::SlicedPatternArrays>();
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_multigrid_amg_hierarchy_h
+#define patchfem_lac_multigrid_amg_hierarchy_h
+
+#include <patchfem/lac/multigrid/amg_parameters.h>
+#include <patchfem/lac/multigrid/dense_inverse.h>
+#include <patchfem/lac/multigrid/level_smoother.h>
+#include <patchfem/lac/multigrid/near_null_space.h>
+#include <patchfem/lac/multigrid/patch_smoother.h>
+#include <patchfem/lac/multigrid/smoothed_aggregation.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * How the nodes of a level are put together. Asked level by level, from the finest on, so that it may keep what it
+   * needs of one for the next.
+   */
+  class AMGAggregation
+  {
+  public:
+    virtual ~AMGAggregation() = default;
+
+    /** The aggregates of level @p level, whose matrix is @p A, on its back end. Without any, coarsening ends. */
+    virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) = 0;
+    virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A)  = 0;
+
+    /**
+     * Whether the smoother works on patches, so that the lists must have some, and what it stores of them: said before
+     * the finest level is asked for. An aggregation that makes none need not listen; the hierarchy finds out.
+     */
+    virtual void want_patches(bool, PatchStorage) {}
+
+    /**
+     * Positions of the nodes of the finest level, [node][dim] on its back end, said before that level is asked for; an empty
+     * array if they are not known.
+     */
+    virtual void know_points(int, const Array<double> &) {}
+  };
+
+  /**
+   * The levels of smoothed aggregation and the multigrid cycle on them. The finest matrix is the caller's and must
+   * outlive the hierarchy. Errors name the level.
+   */
+  template <typename Number>
+  class AMGHierarchy
+  {
+  public:
+    /**
+     * Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A.
+     *
+     * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. It has to lie
+     * in the span of the modes on every aggregate. Smoothed prolongators then keep it: from Q w = v, Q the tentative one,
+     * follow P w = v and (R A P) w = 0. The last level is inverted on its complement, see DenseInverse. A part of the mesh
+     * that has become a single node earlier, whose block of R A P then is singular, gets s w w^T there.
+     */
+    void initialize(const SlicedEllpackMatrix<Number> &A,
+                    const NearNullSpace               &near_null,
+                    AMGAggregation                    &aggregation,
+                    const AMGParameters               &parameters,
+                    std::vector<Array<double>>         null_vectors = {});
+
+    /** With the aggregates and modes of @p other, whose finest matrix has the pattern of @p A, and which is used up. */
+    template <typename OtherNumber>
+    void initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other);
+
+    /**
+     * For levels in fp64: the finest one is smoothed with @p A, its matrix rounded to fp32, by cycle_in_single(). The
+     * other levels are made of the unrounded matrix still, and so are prolongator and restrictor. Again after each update().
+     */
+    void smooth_finest_with(const SlicedEllpackMatrix<float> &A);
+
+    /** The finest level is in fp64 again, as the others are, also after smooth_finest_with() threw. */
+    void smooth_finest_unrounded() { single_finest.reset(); }
+
+    /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */
+    void update(const SlicedEllpackMatrix<Number> &A);
+
+    /** x = M^-1 b; only launches kernels. */
+    void cycle(Vector<Number> &x, const Vector<Number> &b) const;
+
+    /** The same after smooth_finest_with(). */
+    void cycle_in_single(Vector<float> &x, const Vector<float> &b) const;
+
+    /**
+     * 1 / lambda_min(D^-1 A) as the last level sees it, D the diagonal of the finest matrix: an estimate from below by a few
+     * inverse power steps. Rounding the entries of A by u changes the energy of its softest mode by up to u times this,
+     * relatively, and that of its coarse images with it. 0 if the last level is not inverted.
+     */
+    double condition() const { return condition_estimate; }
+
+    /**
+     * To measure with: @p function is called after each phase of a level, which is `aggregates`, `smoother`, `modes`,
+     * `patterns`, `values` or `inverse` of initialize() and update(), and `pre-smoothing`, `restriction`, `prolongation`,
+     * `post-smoothing` or `inverse` of cycle(). They do not wait for the back end before. A function that does must not
+     * be set while a cycle is recorded in a Graph.
+     */
+    void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function)
+    {
+      end_of_phase = function;
+    }
+
+    unsigned int                       n_levels() const { return static_cast<unsigned int>(levels.size()); }
+    const SlicedEllpackMatrix<Number> &matrix(const unsigned int level) const { return *levels[level]->A; }
+    const SmoothedAggregation<Number> &coarsening(const unsigned int level) const { return levels[level]->coarsening; }
+    const TentativeProlongator        &tentative(const unsigned int level) const { return levels[level]->tentative; }
+    const AggregateLists              &aggregates(const unsigned int level) const { return levels[level]->aggregates; }
+    std::vector<AMGLevelStatistics>    statistics() const;
+    std::size_t                        memory_consumption() const;
+
+  private:
+    template <typename OtherNumber>
+    friend class AMGHierarchy;
+
+    /** The finest level in fp32 under others in fp64. */
+    struct SingleFinest
+    {
+      PreconditionBlockJacobi<float>        diagonal;
+      LargestEigenvalue<float>              lambda;
+      std::unique_ptr<LevelSmoother<float>> smoother;
+      mutable Vector<float>                 r;
+    };
+
+    struct Level
+    {
+      const SlicedEllpackMatrix<Number>     *A = nullptr;
+      AggregateLists                         aggregates;
+      TentativeProlongator                   tentative;
+      PreconditionBlockJacobi<Number>        diagonal;
+      LargestEigenvalue<Number>              lambda;
+      SmoothedAggregation<Number>            coarsening;
+      std::unique_ptr<LevelSmoother<Number>> smoother; ///< none where the matrix is inverted
+      DenseInverse<Number>                   inverse;
+      std::vector<Array<double>>             settled; ///< null vectors that are held on the next level
+      bool                                   has_coarse = false;
+      mutable Vector<Number>                 x, b, r;  ///< x, b: none on the finest level
+      mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
+    };
+
+    AMGParameters                       parameters;
+    std::vector<std::unique_ptr<Level>> levels;
+    std::unique_ptr<SingleFinest>       single_finest;
+    std::vector<Array<double>>          null_vectors; ///< of the last level
+    double                              condition_estimate = 0.;
+    bool                                w_cycle            = false;
+    Array<double>                       null_scale; ///< root mean square of the finest diagonal, if there are any
+    std::function<void(unsigned int, const std::string &)> end_of_phase;
+
+    void report(const unsigned int level, const char *phase) const
+    {
+      if (end_of_phase)
+        end_of_phase(level, phase);
+    }
+
+    template <typename Aggregate, typename FindModes>
+    void
+    build(const SlicedEllpackMatrix<Number> &A, int n_modes, const Aggregate &aggregate, const FindModes &find_modes);
+
+    void compute_smoother(Level &level) const;
+
+    template <typename SmootherNumber>
+    std::unique_ptr<LevelSmoother<SmootherNumber>> make_smoother(const Level &level) const;
+
+    void   compute_null_scale(const SlicedEllpackMatrix<Number> &A);
+    void   settle_null_vectors(Level &level);
+    void   add_settled(Level &level) const;
+    double estimate_condition() const;
+    void   choose_cycle();
+    void   solve_coarse(unsigned int level) const;
+    void   cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_multigrid_amg_parameters_h
+#define patchfem_lac_multigrid_amg_parameters_h
+
+#include <patchfem/kernels/patch_relaxation.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace PatchFEM
+{
+  /** Smoothers of a multigrid level: see PolynomialSmoother and, for patch, PatchSmoother. */
+  enum class AMGSmoother
+  {
+    block_jacobi,
+    l1_jacobi,
+    chebyshev,
+    patch
+  };
+
+  enum class AMGCycle
+  {
+    automatic, ///< w where AMGHierarchy::condition() is above AMGParameters::w_limit, else v
+    v,
+    w
+  };
+
+  /** What the smoother patch stores, by its name: automatic, both, half or half_atomic. */
+  PatchStorage patch_storage(const std::string &name);
+
+  /** What can be chosen about a hierarchy. */
+  struct AMGParameters
+  {
+    AMGSmoother smoother = AMGSmoother::chebyshev;
+    /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
+    int smoother_sweeps = 2;
+    /// The same on the levels below the finest. 0 is one more than there with chebyshev, a variable V-cycle, which takes
+    /// elasticity on tetrahedra with 0.82 M unknowns from 18 steps to 17; else as many.
+    int coarse_sweeps = 0;
+    /// The interval of chebyshev, and of the weights of patch's steps, is [lambda_max / range, lambda_max]. Aggregates of
+    /// 27 nodes leave little to the smoother: with degree 2 a range of 20 takes a third more steps than one of 6. Laplace
+    /// takes 2 % fewer steps with 6 than with 7, elasticity 2 % more.
+    double smoothing_range = 7.;
+    /// What chebyshev has at least of both on levels with stretched cells (AggregateLists::stretched()), where aggregates are
+    /// lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and 100 : 1 takes 17 and
+    /// 29 steps for 26 and 36. A degree of 4 takes 14 and 26, which costs as much.
+    int    stretched_sweeps = 3;
+    double stretched_range  = 20.;
+    /// Sweeps inside of the patches in each step of the smoother patch (P3: more than 3 hardly help).
+    int inner_sweeps = 3;
+    /// What the smoother patch stores of the matrices of patches. On an H200 a relaxation of elasticity in fp32 takes 418
+    /// us for a million nodes with both halves, 307 with half and 901 with half_atomic; in fp64 1004, 635 and 2801. For
+    /// scalars both and half are even if three patches share a multiprocessor, and half is 15 % slower if only two do.
+    PatchStorage patch_storage = PatchStorage::automatic;
+    AMGCycle     cycle         = AMGCycle::automatic;
+    /// Bodies as slender as this bend so softly that coarse problems are hard themselves: cells of 50 : 1 with 1.56 M
+    /// unknowns take 39 steps with w and 87 with v. Others gain no more steps than a second visit costs (thin plates 38 for
+    /// 50, 10 : 1 17 for 23), and devices wait for small levels.
+    double w_limit = 1e13;
+    /// A level of so many rows at most is solved by its dense inverse, which takes n^3 operations in each set-up and n^2
+    /// values in each cycle. 0: up to 1000 if that takes at most 60 operations for each entry of the finest matrix, and 500
+    /// in any case. Slender bodies are coarsened slowly and not well: cells of 50 : 1 with 205,275 unknowns take 43 steps
+    /// with 1000 and 92 with 500. At most largest_inverse, with which two busy cores of a server take a few seconds.
+    int                  coarse_size     = 0;
+    static constexpr int largest_inverse = 3000;
+    /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.
+    int max_levels = 20;
+    /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
+    int eigenvalue_steps = 10;
+
+    /** Rows of a level that is inverted, for a finest matrix of @p n_nonzeros entries. */
+    int coarse_size_for(const std::int64_t n_nonzeros) const
+    {
+      const int n = static_cast<int>(std::cbrt(60. * static_cast<double>(n_nonzeros)));
+      return coarse_size > 0 ? coarse_size : std::clamp(n, 500, 1000);
+    }
+
+    /** Sweeps on the finest level, or on those below it, with what 0 stands for there. */
+    int sweeps_on(const bool below_finest, const bool stretched = false) const
+    {
+      const bool polynomial = smoother == AMGSmoother::chebyshev;
+      const int  sweeps     = !below_finest       ? smoother_sweeps
+                              : coarse_sweeps > 0 ? coarse_sweeps
+                                                  : smoother_sweeps + (polynomial ? 1 : 0);
+      return polynomial && stretched ? std::max(sweeps, stretched_sweeps) : sweeps;
+    }
+
+    /** The range of smoothing. */
+    double range_on(const bool stretched) const
+    {
+      return smoother == AMGSmoother::chebyshev && stretched ? std::max(smoothing_range, stretched_range)
+                                                             : smoothing_range;
+    }
+  };
+
+  /** Of one level, for reports. */
+  struct AMGLevelStatistics
+  {
+    int          n_rows          = 0; ///< scalar
+    int          block_size      = 1;
+    std::int64_t n_nonzeros      = 0; ///< scalar entries of the matrix
+    int          n_aggregates    = 0; ///< 0 on the coarsest level
+    int          n_dropped_modes = 0;
+    double       lambda_max      = 0.;    ///< bound for D^-1 A; 0 where the matrix is inverted
+    bool         single          = false; ///< values that the cycle reads are in fp32
+    std::size_t  memory          = 0;     ///< bytes of the level, without the finest matrix if that is the user's
+  };
+} // namespace PatchFEM
+
+#endif

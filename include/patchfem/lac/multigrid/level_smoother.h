@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_multigrid_level_smoother_h
+#define patchfem_lac_multigrid_level_smoother_h
+
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/solver/largest_eigenvalue.h>
+
+#include <memory>
+#include <string>
+
+namespace PatchFEM
+{
+  /**
+   * What a multigrid cycle asks of the smoother of a level, x -> x + S (b - A x) with a fixed S whose iteration
+   * converges in the energy norm. Pre- and post-smoother are adjoint, so that the cycle is symmetric. Both only launch
+   * kernels: they may be recorded in a Graph.
+   */
+  template <typename Number>
+  class LevelSmoother
+  {
+  public:
+    virtual ~LevelSmoother() = default;
+
+    /**
+     * Once per matrix and again for new values on its pattern. Keeps references to the matrix, to the inverse of its
+     * block diagonal and to the bound of the spectrum of the product of the two.
+     */
+    virtual void initialize(const SlicedEllpackMatrix<Number>     &A,
+                            const PreconditionBlockJacobi<Number> &D_inverse,
+                            const LargestEigenvalue<Number>       &lambda) = 0;
+
+    /** x = S b, the step from x = 0, and r = b - A x. */
+    virtual void pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const = 0;
+
+    /** x = x + S^T (b - A x); r is overwritten. */
+    virtual void post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const = 0;
+
+    virtual std::size_t memory_consumption() const = 0;
+  };
+
+  /**
+   * A polynomial in D^-1 A applied to D^-1, which is symmetric, hence its own adjoint: damped block Jacobi with
+   * 4/3 / lambda_max, l1-Jacobi (D and the sums of the row outside of the block, no estimate needed) or Chebyshev on
+   * [lambda_max / ratio, lambda_max]. A degree of m costs m products with A before and m after the coarse correction.
+   */
+  template <typename Number>
+  class PolynomialSmoother : public LevelSmoother<Number>
+  {
+  public:
+    enum class Kind
+    {
+      block_jacobi,
+      l1_jacobi,
+      chebyshev
+    };
+
+    PolynomialSmoother(Kind kind, int degree, double eigenvalue_ratio);
+
+    void        initialize(const SlicedEllpackMatrix<Number>     &A,
+                           const PreconditionBlockJacobi<Number> &D_inverse,
+                           const LargestEigenvalue<Number>       &lambda) override;
+    void        pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
+    void        post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
+    std::size_t memory_consumption() const override;
+
+  private:
+    Kind                               kind;
+    int                                degree;
+    double                             eigenvalue_ratio;
+    const SlicedEllpackMatrix<Number> *matrix = nullptr;
+    Array<double>                      coefficients; ///< [degree][2]
+    Array<Number>                      l1_inverse;
+    BlockDiagonalView<Number>          inverse{0, 1, 0, nullptr};
+    mutable Vector<Number>             d; ///< of Chebyshev's recurrence
+
+    void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_multigrid_near_null_space_h
+#define patchfem_lac_multigrid_near_null_space_h
+
+#include <patchfem/base/array.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * Modes of (nearly) no energy, which the coarse levels of smoothed aggregation must represent: B, a row of n_modes
+   * entries for every unknown, [node][component][mode]. Where it knows the positions of the nodes, aggregates follow the
+   * shape of cells (see MISAggregation).
+   */
+  class NearNullSpace
+  {
+  public:
+    NearNullSpace() = default;
+
+    /** One constant per component. */
+    static NearNullSpace constants(const Backend &backend, int n_nodes, int n_components);
+
+    /** The same at nodes whose positions are known: @p points is [node][dim] on their back end. */
+    static NearNullSpace constants(int n_components, int dim, const Array<double> &points);
+
+    /**
+     * Translations and rotations of elasticity, 3 modes in 2D and 6 in 3D, from the positions of the nodes, [node][dim]
+     * on their back end. Rotations are about the centroid.
+     */
+    static NearNullSpace rigid_body_modes(int dim, const Array<double> &points);
+
+    /** Modes given by the user, each with an entry for every unknown. */
+    static NearNullSpace from_vectors(const Backend &backend, const std::vector<std::vector<double>> &modes);
+
+    int n_modes() const { return modes_per_unknown; }
+    int n_unknowns() const { return modes_per_unknown > 0 ? int(values.size() / modes_per_unknown) : 0; }
+    const Array<double> &array() const { return values; }
+    const Backend       &backend() const { return values.backend(); }
+
+    /** Positions of the nodes, [node][dim]; empty where they are not known. */
+    const Array<double> &points() const { return node_points; }
+    int                  dim() const { return n_coordinates; }
+
+  private:
+    int           modes_per_unknown = 0, n_coordinates = 0;
+    Array<double> values, node_points;
+
+    void set_points(int dim, const Array<double> &points);
+  };
+} // namespace PatchFEM
+
+#endif

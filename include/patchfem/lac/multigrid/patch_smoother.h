@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_multigrid_patch_smoother_h
+#define patchfem_lac_multigrid_patch_smoother_h
+
+#include <patchfem/kernels/patch_relaxation.h>
+#include <patchfem/lac/graph/aggregate_lists.h>
+#include <patchfem/lac/multigrid/level_smoother.h>
+
+namespace PatchFEM
+{
+  /**
+   * A matrix split into what lies inside of patches and what couples them (P3's patchSPM), with the inexact inverse of
+   * the inner part as a preconditioner. See kernels/patch_relaxation.h for layout and operators.
+   *
+   * P3 keeps the upper half of the inner part in coordinates and adds to both rows by atomics. Here a row is summed by
+   * one thread in a fixed order, from both halves or from one and the places of the other: see PatchMatrixView. Adding
+   * by atomics is an option, with which results do not repeat bit by bit.
+   */
+  template <typename Number>
+  class PatchMatrix : public PreconditionBase<Number>
+  {
+  public:
+    /**
+     * The pattern of @p A in the patches of @p aggregates. Nodes without a patch share further ones. Throws Error if
+     * there are no patches, if they do not fit the matrix, or if a patch has more than 65536 nodes or, with half
+     * storage, kept blocks.
+     */
+    void reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, PatchStorage storage);
+
+    /** The values of @p A, and M^-1 of @p n_sweeps sweeps with the @p weights of PatchMatrixView, which stay theirs. */
+    void compute(const SlicedEllpackMatrix<Number>     &A,
+                 const PreconditionBlockJacobi<Number> &D_inverse,
+                 int                                    n_sweeps,
+                 const double                          *weights);
+
+    /** dst = M^-1 src */
+    void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    std::string name() const override { return "patch"; }
+    std::size_t memory_consumption() const override;
+
+    PatchMatrixView<Number> view() const;
+
+    int n_patches() const { return static_cast<int>(patch_slices.size()) - 1; }
+
+    /** Blocks stored, padding included. */
+    std::int64_t n_inner_blocks() const { return inner_columns.size(); }
+    std::int64_t n_mirrors() const { return mirrors.size(); }
+    std::int64_t n_outer_blocks() const { return outer_columns.size(); }
+
+  private:
+    PatchStorage         storage    = PatchStorage::both;
+    int                  block_size = 1, slice_height = 32, n_sweeps = 1;
+    int                  largest_patch = 0, largest_inner = 0, largest_mirror = 0;
+    Array<int>           patch_slices, nodes, patch_of_node, slot_of_node, outer_columns;
+    Array<std::int64_t>  inner_offsets, mirror_offsets, outer_offsets;
+    Array<std::uint16_t> inner_columns, mirrors;
+    Array<Number>        inner_values, outer_values, diagonal;
+    const double        *weights = nullptr;
+
+    /** Brings what is not null of @p A into patches. */
+    void fill(const SlicedEllpackMatrix<Number> &A,
+              Number                            *to_inner,
+              Number                            *to_outer,
+              std::uint16_t                     *to_inner_columns,
+              int                               *to_outer_columns);
+  };
+
+  /**
+   * P3's relaxation: steps x <- x + omega_b M^-1 (b - A x) with M^-1 of some inner sweeps on patches (kernels/
+   * patch_relaxation.h). The weight of the sweeps is 4/3 / lambda_max(D^-1 A); those of the steps are the inverse roots
+   * of the Chebyshev polynomial on [lambda_max / ratio, lambda_max] of M^-1 A, which for one step with a ratio of 6 is
+   * 1.71 / lambda_max. Bounds of both spectra come from Lanczos' iteration. So steps converge in the energy norm, and as
+   * polynomials in M^-1 A with symmetric M they are their own adjoint. One step of one sweep is damped Jacobi.
+   *
+   * A step reads A once, whatever the number of sweeps: m steps move as much as a polynomial of degree m. What is
+   * stored comes on top of the level's matrix.
+   */
+  template <typename Number>
+  class PatchSmoother : public LevelSmoother<Number>
+  {
+  public:
+    /** Keeps a reference to @p aggregates, whose patches the first initialize() reads. */
+    PatchSmoother(const AggregateLists &aggregates,
+                  int                   n_steps,
+                  double                eigenvalue_ratio,
+                  int                   n_sweeps,
+                  int                   eigenvalue_steps,
+                  PatchStorage          storage);
+
+    void        initialize(const SlicedEllpackMatrix<Number>     &A,
+                           const PreconditionBlockJacobi<Number> &D_inverse,
+                           const LargestEigenvalue<Number>       &lambda) override;
+    void        pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
+    void        post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
+    std::size_t memory_consumption() const override;
+
+    const PatchMatrix<Number> &matrix() const { return patches; }
+
+    /** Bound of the spectrum of M^-1 A. */
+    double largest_eigenvalue() const { return lambda.value(); }
+
+  private:
+    const AggregateLists     *aggregates;
+    int                       n_steps;
+    double                    eigenvalue_ratio;
+    int                       n_sweeps, eigenvalue_steps;
+    PatchStorage              storage;
+    PatchMatrix<Number>       patches;
+    LargestEigenvalue<Number> lambda;
+    Array<double>             weights; ///< see PatchMatrixView
+  };
+} // namespace PatchFEM
+
+#endif

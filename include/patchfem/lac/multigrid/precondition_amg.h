@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_multigrid_precondition_amg_h
+#define patchfem_lac_multigrid_precondition_amg_h
+
+#include <patchfem/lac/multigrid/amg_hierarchy.h>
+#include <patchfem/lac/solver/null_space.h>
+
+namespace PatchFEM
+{
+  /**
+   * One cycle of algebraic multigrid by smoothed aggregation, set up and applied on the matrix's back end. The operator
+   * is symmetric and positive definite by construction, so it serves conjugate gradients.
+   *
+   * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is made; a
+   * matrix that is used in place must outlive the preconditioner.
+   */
+  template <typename Number>
+  class PreconditionAMG : public PreconditionBase<Number>
+  {
+  public:
+    struct AdditionalData : AMGParameters
+    {
+      /**
+       * The hierarchy in fp32 where that can hold it, for a matrix in fp64: halves what a cycle moves and costs fp32 values
+       * of the finest matrix, whose pattern the two share. The cycle is applied to r / |r|, so that nothing leaves fp32's
+       * range. A matrix in fp32 has its hierarchy in fp32 in any case.
+       *
+       * What fp32 cannot hold is kept in fp64. Coarse matrices of slender bodies, or of stiff parts on soft ones, are
+       * differences of entries that are orders larger; rounding those may leave them indefinite. So where
+       * AMGHierarchy::condition() is above single_limit, or a level cannot be inverted, all levels are made of the unrounded
+       * matrix and only the finest is smoothed in fp32; above finest_limit, where that fails, too, or where numbers leave
+       * fp32's range, none is.
+       */
+      bool single_precision = true;
+      /// About the inverse of the rounding unit of fp32: counts are those of fp64 up to here (7e6), and double at 2e7.
+      double single_limit = 1e7;
+      /// Above it the finest level is not smoothed in fp32 either: stiff parts 1e6 times as stiff as soft ones, 1.7e11 to 6e11,
+      /// take 27 steps in place of 22; with cells of 50 : 1 and hanging nodes, 1.2e11, it is one more.
+      double finest_limit = 1.5e11;
+    };
+
+    PreconditionAMG() = default;
+
+    /** See initialize(). */
+    PreconditionAMG(const MatrixBase<Number> &matrix,
+                    const NearNullSpace      &near_null,
+                    const AdditionalData     &additional_data = AdditionalData())
+    {
+      initialize(matrix, near_null, additional_data);
+    }
+
+    /**
+     * Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. For a singular
+     * matrix, @p null_space must lie in the span of these modes, and the preconditioner be applied between projections
+     * (PreconditionProjected).
+     */
+    void initialize(const MatrixBase<Number> &matrix,
+                    const NearNullSpace      &near_null,
+                    AMGAggregation           &aggregation,
+                    const AdditionalData     &additional_data = AdditionalData(),
+                    const NullSpace<Number>  &null_space      = NullSpace<Number>());
+
+    /** The same with the aggregates of MISAggregation and its default parameters. */
+    void initialize(const MatrixBase<Number> &matrix,
+                    const NearNullSpace      &near_null,
+                    const AdditionalData     &additional_data = AdditionalData(),
+                    const NullSpace<Number>  &null_space      = NullSpace<Number>());
+
+    /**
+     * New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. Levels that
+     * once did not fit fp32 stay in fp64, though.
+     */
+    void update(const MatrixBase<Number> &matrix);
+
+    void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    unsigned int look_interval() const override { return 1; }
+    std::string  name() const override { return "amg"; }
+    std::size_t  memory_consumption() const override;
+
+    /** See AMGHierarchy::monitor(). */
+    void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);
+
+    unsigned int                    n_levels() const;
+    std::vector<AMGLevelStatistics> statistics() const;
+
+    /** Nonzeros of all levels over those of the finest. */
+    double operator_complexity() const;
+
+    /** Rows of all levels over those of the finest. */
+    double grid_complexity() const;
+
+    /** AMGHierarchy::condition() of the levels that are there. */
+    double condition() const { return condition_estimate; }
+
+    /** Why levels are in fp64 although single precision was asked for; empty if they are not. */
+    const std::string &fallback() const { return reason; }
+
+    /** The levels in this number type; empty with a hierarchy in single precision under double. */
+    const AMGHierarchy<Number> &hierarchy() const { return levels; }
+
+    /** The levels in single precision under double; empty otherwise. */
+    const AMGHierarchy<float> &single_hierarchy() const { return single_levels; }
+
+  private:
+    /** What is in fp32 under fp64. */
+    enum class Single
+    {
+      none,
+      finest,
+      all
+    };
+
+    Single                      single          = Single::none;
+    bool                        borrows_pattern = false; ///< single_matrix has the pattern of the user's
+    std::string                 reason;
+    double                      single_limit = 0., finest_limit = 0., condition_estimate = 0.;
+    SlicedEllpackMatrix<Number> blocked; ///< of a CSRMatrix
+    SlicedEllpackMatrix<float>  single_matrix;
+    AMGHierarchy<Number>        levels;
+    AMGHierarchy<float>         single_levels;
+    mutable Vector<float>       single_src, single_dst;
+    std::function<void(unsigned int, const std::string &)> end_of_phase;
+    mutable Array<double>                                  norm; ///< partial sums and, behind them, |src|^2
+
+    const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
+    std::string                        single_failure();
+    void                               smooth_finest_in_single();
+  };
+} // namespace PatchFEM
+
+#endif

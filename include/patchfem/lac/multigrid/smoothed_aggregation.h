@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_multigrid_smoothed_aggregation_h
+#define patchfem_lac_multigrid_smoothed_aggregation_h
+
+#include <patchfem/lac/graph/aggregate_lists.h>
+#include <patchfem/lac/matrix/compressed_pattern.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/solver/largest_eigenvalue.h>
+
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    template <typename Number>
+    struct CoarseningView;
+  }
+
+  /**
+   * The tentative prolongator Q and the modes of the next level, R_B: per aggregate the rows of B are Q R_B (see
+   * kernels::AggregateQRBody). A mode that depends on others on its aggregate is dropped there: it keeps its place, with
+   * a column of zeros.
+   */
+  class TentativeProlongator
+  {
+  public:
+    /** @p modes is B, [node][component][mode], on the back end of the aggregates; a mode shorter than 1e-10 of its length is dropped. */
+    void compute(const AggregateLists &aggregates, const Array<double> &modes, int n_components, int n_modes);
+
+    /** Q, [node][component][mode]; 0 at nodes without an aggregate. */
+    const Array<double> &values() const { return tentative; }
+
+    /** B of the next level, [aggregate][mode][mode]; may be taken away by swap() after the last compute(). */
+    Array<double>       &coarse_modes() { return coarse; }
+    const Array<double> &coarse_modes() const { return coarse; }
+
+    /** [aggregate], bit m: mode m was dropped. */
+    const Array<int> &dropped() const { return dropped_modes; }
+    int               n_dropped() const { return dropped_count; }
+    std::size_t       memory_consumption() const
+    {
+      return tentative.memory_consumption() + coarse.memory_consumption() + dropped_modes.memory_consumption();
+    }
+
+  private:
+    Array<double> tentative, coarse;
+    Array<int>    dropped_modes;
+    int           dropped_count = 0;
+  };
+
+  /**
+   * One step of coarsening by smoothed aggregation (Vanek, Mandel, Brezina 1996): P = (I - omega D^-1 A) Q with
+   * omega = 3/2 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the
+   * patterns and allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the
+   * upper half is computed and copied to the lower one.
+   *
+   * On a level of stretched cells P is smoothed along short edges alone: its blocks of aggregates that only long ones
+   * reach are folded onto the own one of their row (kernels::FoldBlocksBody), which the modes do not notice. Long edges
+   * carry little energy there, but each such block would make rows of the coarse matrix twice as long or more.
+   *
+   * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or
+   * 64 MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less well. While
+   * compute() runs there is a second copy of P's values, row by row, which is what products read.
+   */
+  template <typename Number>
+  class SmoothedAggregation
+  {
+  public:
+    void reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int n_modes);
+
+    void compute(const SlicedEllpackMatrix<Number>     &A,
+                 const AggregateLists                  &aggregates,
+                 const TentativeProlongator            &tentative,
+                 const PreconditionBlockJacobi<Number> &D_inverse,
+                 const LargestEigenvalue<Number>       &lambda);
+
+    const SlicedEllpackMatrix<Number> &prolongator() const { return P; }
+    const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
+    const SlicedEllpackMatrix<Number> &coarse_matrix() const { return coarse; }
+    SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
+    std::size_t                        memory_consumption() const;
+
+    /** Rows of A P per stretch, for the next reinit(); 0 lets the rule above decide. Results in double do not depend on it. */
+    void set_stretch(const int n_rows) { stretch = n_rows; }
+
+    /** What kernels see. */
+    kernels::CoarseningView<Number> view(const SlicedEllpackMatrix<Number> &A) const;
+
+  private:
+    SlicedEllpackMatrix<Number> P, R, coarse;
+    CompressedPattern           P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
+    CompressedPattern           whole_pattern; ///< of P before blocks are folded, where there are short edges
+    int                         R_width         = 0;
+    int                         stretch         = 0;
+    int                         stretch_rows    = 0;
+    std::int64_t                stretch_entries = 0; ///< blocks of A P in the longest stretch
+    Array<double>               omega;
+
+    void plan_stretches(const SlicedEllpackMatrix<Number> &A);
+    void compute_coarse_matrix(const SlicedEllpackMatrix<Number> &A,
+                               const Array<Number>               &P_values,
+                               const Array<int>                  &dropped);
+  };
+} // namespace PatchFEM
+
+#endif

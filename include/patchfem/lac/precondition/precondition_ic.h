@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_precondition_precondition_ic_h
+#define patchfem_lac_precondition_precondition_ic_h
+
+#include <patchfem/lac/precondition/triangular_factors.h>
+
+namespace PatchFEM
+{
+  /**
+   * Incomplete Cholesky factorisation without fill, A = (I + R) D (I + R)^T on the pattern of A's scalar entries (P2,
+   * section 3.4), made on the back end row by row in levels of dependence and in double. It is applied by a fixed
+   * number of Jacobi sweeps for each triangle, or exactly by the levels, for comparison (see TriangularFactors).
+   *
+   * Where a pivot is not positive the factorisation starts again with A + shift diag(A), from a shift of 1e-3 on and twice
+   * as much each time; shift() says what it took.
+   */
+  template <typename Number, typename Value = Number>
+  class PreconditionIC : public TriangularFactors<Number, Value>
+  {
+  public:
+    struct AdditionalData
+    {
+      /// Jacobi sweeps for each triangle; 0: exact solutions, level by level.
+      unsigned int n_sweeps = 4;
+      /// Part of the diagonal that is added to it before the first attempt.
+      double shift = 0.;
+    };
+
+    /** Refuses a diagonal entry that is not positive, and a pattern that is not symmetric. */
+    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
+
+    std::string name() const override { return this->template with_precision<Value>("ic"); }
+
+    /** Part of the diagonal that was added to it. */
+    double shift() const { return used_shift; }
+
+    /** How often a pivot that was not positive made the factorisation start again. */
+    unsigned int n_breakdowns() const { return breakdowns; }
+
+  private:
+    double       used_shift = 0.;
+    unsigned int breakdowns = 0;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_precondition_precondition_jacobi_h
+#define patchfem_lac_precondition_precondition_jacobi_h
+
+#include <patchfem/lac/precondition/precondition_base.h>
+
+namespace PatchFEM
+{
+  /** M = I. */
+  template <typename Number>
+  class PreconditionIdentity : public PreconditionBase<Number>
+  {
+  public:
+    void                             vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    const BlockDiagonalView<Number> *block_diagonal() const override { return &identity; }
+    std::string                      name() const override { return "identity"; }
+    std::size_t                      memory_consumption() const override { return 0; }
+
+    template <typename VectorType>
+    void vmult(VectorType &dst, const VectorType &src) const
+    {
+      dst = src;
+    }
+
+  private:
+    BlockDiagonalView<Number> identity{0, 0, 0, nullptr};
+  };
+
+  /**
+   * What point and block Jacobi share: the inverses of the diagonal blocks, made on the matrix's back end by Cholesky
+   * factorisations in double and kept as packed lower halves of @p Value.
+   */
+  template <typename Number, typename Value = Number>
+  class BlockDiagonalInverse : public PreconditionBase<Number>
+  {
+    static_assert(are_precisions<Number, Value>, "values are of the type of vectors, or float under double");
+
+  public:
+    void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    std::size_t memory_consumption() const override { return values.memory_consumption(); }
+
+    const BlockDiagonalView<Number> *block_diagonal() const override
+    {
+      if constexpr (std::is_same_v<Number, Value>)
+        return &inverse;
+      else
+        return nullptr;
+    }
+
+    const BlockDiagonalView<float> *single_block_diagonal() const override
+    {
+      if constexpr (std::is_same_v<Number, Value>)
+        return nullptr;
+      else
+        return &inverse;
+    }
+
+    /** For any host vector with begin() and end(), such as deal.II's; the matrix must have been on `host`. */
+    template <typename VectorType>
+    void vmult(VectorType &dst, const VectorType &src) const
+    {
+      require(values.backend().kind() == BackendKind::host,
+              "A preconditioner can only be applied to a host vector on the back end host, but it is on " +
+                  values.backend().name() + ".");
+      const auto size = std::int64_t(inverse.n_blocks) * inverse.block_size;
+      require(dst.end() - dst.begin() == size && src.end() - src.begin() == size,
+              "A vector does not have the size of the preconditioner.");
+      if (size > 0)
+        kernels::vmult(Host(), inverse, static_cast<const Number *>(&*src.begin()), &*dst.begin());
+    }
+
+  protected:
+    /** Inverts in the matrix's number type. */
+    template <typename MatrixNumber>
+    void compute(const MatrixBase<MatrixNumber> &matrix, int block_size, double relaxation);
+
+  private:
+    Array<Value>             values;
+    BlockDiagonalView<Value> inverse{0, 1, 0, nullptr};
+  };
+
+  /** M = D / relaxation, D the diagonal. Refuses a diagonal entry that is not positive and names its row. */
+  template <typename Number, typename Value = Number>
+  class PreconditionJacobi : public BlockDiagonalInverse<Number, Value>
+  {
+  public:
+    struct AdditionalData
+    {
+      /// Factor on D^-1; conjugate gradients do not depend on it.
+      double relaxation = 1.;
+    };
+
+    PreconditionJacobi() = default;
+
+    /** See initialize(). */
+    template <typename MatrixNumber>
+    explicit PreconditionJacobi(const MatrixBase<MatrixNumber> &matrix,
+                                const AdditionalData           &additional_data = AdditionalData())
+    {
+      initialize(matrix, additional_data);
+    }
+
+    template <typename MatrixNumber>
+    void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
+    {
+      this->compute(matrix, 1, additional_data.relaxation);
+    }
+
+    std::string name() const override { return this->template with_precision<Value>("jacobi"); }
+  };
+
+  /**
+   * M = D / relaxation, D the block diagonal with the unknowns of one node in each block. Refuses a block that is not
+   * positive definite and names the row of the pivot.
+   */
+  template <typename Number, typename Value = Number>
+  class PreconditionBlockJacobi : public BlockDiagonalInverse<Number, Value>
+  {
+  public:
+    struct AdditionalData
+    {
+      /// Factor on D^-1; conjugate gradients do not depend on it.
+      double relaxation = 1.;
+      /// Unknowns in a block; 0 takes the matrix's own blocks.
+      int block_size = 0;
+    };
+
+    PreconditionBlockJacobi() = default;
+
+    /** See initialize(). */
+    template <typename MatrixNumber>
+    explicit PreconditionBlockJacobi(const MatrixBase<MatrixNumber> &matrix,
+                                     const AdditionalData           &additional_data = AdditionalData())
+    {
+      initialize(matrix, additional_data);
+    }
+
+    template <typename MatrixNumber>
+    void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
+    {
+      this->compute(matrix, additional_data.block_size > 0 ? additional_data.block_size : matrix.block_rows(),
+                    additional_data.relaxation);
+    }
+
+    std::string name() const override { return this->template with_precision<Value>("block jacobi"); }
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_precondition_triangular_factors_h
+#define patchfem_lac_precondition_triangular_factors_h
+
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/precondition/precondition_base.h>
+
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * Block rows in phases: rows of one phase do not depend on each other. Each row has a position; those of a phase
+   * follow each other, and phases begin at multiples of an alignment, so that some positions are empty.
+   */
+  struct PhaseOrder
+  {
+    Array<int>       phase, position; ///< [row]
+    Array<int>       row_of_position; ///< [position], -1 where empty
+    std::vector<int> first;           ///< [phase], first position; and the number of positions behind them
+
+    /// Colours begin at multiples of so many positions: the slices of the tuned products.
+    static constexpr int colour_alignment = 32;
+
+    int n_phases() const { return static_cast<int>(first.size()) - 1; }
+    int n_positions() const { return first.back(); }
+
+    /** Every row a phase of its own, at its own position. */
+    void reinit_natural(const Backend &place, int n_rows);
+
+    /** By the numbers in phase, which are those from 0 on; sets what is left. */
+    void sort(int alignment);
+
+    /**
+     * Phases are colours of the graph of @p A (see kernels::ColouringBody), few, and the same on every back end for
+     * any number of threads. Positions of a colour keep the order of rows.
+     */
+    template <typename Number>
+    void reinit_colours(const SlicedEllpackMatrix<Number> &A);
+
+    /** Phases are the levels of the lower triangle of @p A: sweeps by phases are those in the order of rows. */
+    template <typename Number>
+    void reinit_levels(const SlicedEllpackMatrix<Number> &A);
+
+    std::size_t memory_consumption() const
+    {
+      return phase.memory_consumption() + position.memory_consumption() + row_of_position.memory_consumption();
+    }
+  };
+
+  /**
+   * M^-1 = (I + R)^-T D^-1 (I + R)^-1 with R strictly lower triangular in the order of phases and D block diagonal: the
+   * form of SSOR and of incomplete Cholesky factorisations. It is applied in one of two ways:
+   *
+   * - by phases, exactly: y_p = r_p - (R y)_p from the first phase to the last, z_p = (D^-1 y)_p - (R^T z)_p back. Both
+   *   triangles are read once, and each phase is a kernel: fast for few colours, slow for many levels.
+   * - by s Jacobi sweeps y <- r - R y from y = 0 (P2, section 3.4), and as many for R^T: the inverse of I + R becomes the
+   *   polynomial P = sum_{k < s} (-R)^k and that of its transpose P^T, so that P^T D^-1 P is symmetric and positive
+   *   definite for every s. The triangles, which must be of scalars, are read s - 1 times each, by kernels over all rows.
+   *
+   * Of what is kept R, which is most of it, is in @p Value, D^-1 and all vectors in @p Number.
+   */
+  template <typename Number, typename Value = Number>
+  class TriangularFactors : public PreconditionBase<Number>
+  {
+    static_assert(are_precisions<Number, Value>, "values are of the type of vectors, or float under double");
+
+  public:
+    void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    std::size_t memory_consumption() const override;
+
+    /** Colours or levels; 1 for sweeps. */
+    int n_phases() const { return order.n_phases(); }
+
+    /** The phase of each block row, on the matrix's back end. */
+    const Array<int> &phases() const { return order.phase; }
+
+  protected:
+    PhaseOrder                 order;
+    int                        n_sweeps = 0; ///< 0: by phases
+    SlicedEllpackMatrix<Value> lower, upper; ///< R and R^T at positions
+    Array<Number>              D_values;
+    BlockDiagonalView<Number>  D_inverse{0, 1, 0, nullptr}; ///< at positions
+
+    /** Forgets everything; what is left if a matrix is refused. */
+    void clear();
+
+    /** Patterns of both triangles of @p A, zeros in them, and vectors to work with. Refuses patterns without symmetry. */
+    void reinit_triangles(const SlicedEllpackMatrix<Number> &A, int slice_height);
+
+  private:
+    mutable Vector<Number> y, w;
+    Array<double>          sweep_step; ///< coefficients of a PolynomialStep
+
+    void solve_by_phases(Vector<Number> &dst, const Vector<Number> &src) const;
+    void sweep(Vector<Number> &dst, const Vector<Number> &src) const;
+    void solve_phase(const SlicedEllpackMatrix<Value> &R, int phase) const;
+  };
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_lac_solver_solver_cg_dealii_h
+#define patchfem_lac_solver_solver_cg_dealii_h
+
+#include <deal.II/lac/solver_control.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
+
+namespace PatchFEM
+{
+  /**
+   * ConjugateGradients under a dealii::SolverControl, with the interface of dealii::SolverCG.
+   *
+   * The control sees the residual |b - A x| of every step, the last one recomputed from x in double. SolverControl,
+   * ReductionControl and IterationNumberControl give tolerance and limit to the back end, so that the host need not
+   * look at each step; any other control is asked after each step, which costs one wait per iteration.
+   *
+   * Throws SolverControl::NoConvergence when the control says that it failed, and Error when the iteration broke down
+   * (which names the matrix or the preconditioner), stagnates, or finds the matrix singular. A solution that is as accurate as double precision allows
+   * is one: last_result().status then is IterationResult::Status::rounding, and the control's last value is above its
+   * tolerance.
+   */
+  class SolverCG
+  {
+  public:
+    struct AdditionalData
+    {
+      /// Iterations between two looks of the host, see ConjugateGradients; 0 lets the preconditioner decide.
+      unsigned int look_interval = 0;
+      /// The residual is recomputed as b - A x every so many steps; 0: only at the end.
+      unsigned int residual_interval = 0;
+      /// When the solution is updated, see ConjugateGradients.
+      SolutionUpdate update = SolutionUpdate::fused;
+    };
+
+    explicit SolverCG(dealii::SolverControl &control);
+    SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data);
+
+    /** Solves A x = b on the back end of @p A; x is the initial guess. Instantiated for float and double. */
+    template <typename Number>
+    void solve(const Operator<Number>         &A,
+               Vector<Number>                 &x,
+               const Vector<Number>           &b,
+               const PreconditionBase<Number> &preconditioner);
+
+    /** The same from x = 0; the solution. */
+    template <typename Number>
+    Vector<Number>
+    solve(const Operator<Number> &A, const Vector<Number> &b, const PreconditionBase<Number> &preconditioner)
+    {
+      Vector<Number> x(b.backend(), b.size());
+      solve(A, x, b, preconditioner);
+      return x;
+    }
+
+    /** Steps, history, restarts and residual of the last solution. */
+    const IterationResult &last_result() const { return result; }
+
+  private:
+    dealii::SolverControl &control;
+    AdditionalData         additional_data;
+    IterationResult        result;
+  };
+} // namespace PatchFEM
+
+#endif

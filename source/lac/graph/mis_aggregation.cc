@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/run.h"
+
+#include "kernels/distance_bodies.h"
+#include <patchfem/lac/graph/mis_aggregation.h>
+
+#include <algorithm>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    Array<int> copy(const Array<int> &array)
+    {
+      Array<int> result;
+      result.copy_from(array.backend(), array);
+      return result;
+    }
+
+    /// Nodes are aggregated along short edges unless that makes more aggregates than this share of them: pairs of nodes are
+    /// few enough, nodes that mostly stay alone are not, and all edges are taken then.
+    constexpr double most_aggregates = 0.6;
+
+    /// Rounding of coordinates is not to tell edges of equal lengths apart: those that are the factor itself times as long as
+    /// the shortest, as of cells 2 : 1, are long in space, where that takes 13 steps in place of 16, and short in the plane,
+    /// where it takes 25 in place of 41.
+    constexpr double rounding_of_lengths = 1e-6;
+
+    /// See kernels::LineWeightBody. A cube of 20 layers that grow 1 : 200 takes 29 steps, and 72 if nine nodes are needed
+    /// everywhere, a cube of cells that do 1 : 30 in each direction 29 and 47; of Laplace 28 and 27 in place of 56 and 38.
+    constexpr double line_share = 0.35;
+
+    /**
+     * Parameters of a level. Aggregates are smaller where the coarse problem is harder than its size tells or they cost
+     * little: three nodes of a scalar problem in lines, which are what short edges of flat cells make; and of a body that
+     * bends, if nodes have so few neighbours that they make a surface or a line, as thin bodies do on coarser levels. (Parts
+     * of a body may be lines as well, of which nine nodes would make few elements for its bending; LineWeightBody cuts them:
+     * cells of 50 : 1 with hanging nodes take 40 steps in place of 263.)
+     */
+    Aggregation::AdditionalData smaller(Aggregation::AdditionalData data,
+                                        const unsigned int          level,
+                                        const Adjacency            &graph,
+                                        const bool                  stretched,
+                                        const int                   block_size)
+    {
+      const std::int64_t n = std::max(graph.n_nodes(), 1), neighbours = (2 * graph.n_edges() + n / 2) / n;
+      const bool         in_lines = block_size == 1 && stretched && neighbours <= 2;
+      const bool         bends = block_size > 1 && !stretched && level > 0 && neighbours <= (block_size > 3 ? 10 : 4);
+      if (in_lines || bends)
+      {
+        data.aggregate_distance = 1;
+        data.min_aggregate_size = std::min(data.min_aggregate_size, in_lines ? 3 : 4);
+      }
+      return data;
+    }
+  } // namespace
+
+  template <typename Number>
+  AggregateLists MISAggregation::aggregate_level(const unsigned int level, const SlicedEllpackMatrix<Number> &A)
+  {
+    require(level <= aggregations.size(),
+            "Aggregates of level " + std::to_string(level) + " were asked for before those of the level above.");
+    aggregations.resize(level);
+    Aggregation::AdditionalData parameters = data;
+    parameters.patches                     = data.patches || patches_wanted;
+    parameters.bytes_per_value             = sizeof(Number);
+    if (patches_wanted)
+      parameters.patch_storage = patch_storage;
+    const bool follow     = level > 0 && aggregations.back().aggregate_graph().n_edges() > 0;
+    const bool by_entries = level == 0 && data.strength_threshold != 0.;
+    Adjacency  pattern, strong;
+    if (!follow || parameters.patches)
+      pattern.reinit(A);
+    if (by_entries)
+    {
+      strong.reinit(A, data.strength_threshold);
+      require(strong.n_edges() > 0 || pattern.n_edges() == 0,
+              "no two nodes are coupled strongly enough for a common aggregate; lower the strength threshold of " +
+                  std::to_string(data.strength_threshold) + ".");
+    }
+    const Adjacency &all = follow ? aggregations.back().aggregate_graph() : by_entries ? strong : pattern;
+    const double     factor =
+        data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
+    const bool by_distance = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
+                             find_short_edges(all, n_coordinates, points, factor, strong);
+    const Adjacency &stored       = parameters.patches || !follow ? pattern : all;
+    const bool       mostly_lines = by_distance && 2 * strong.n_edges() < all.n_edges();
+    Aggregation      next;
+    const auto       reinit = [&](const Adjacency &graph, const bool in_lines) {
+      const Aggregation::AdditionalData of_level = smaller(parameters, level, graph, in_lines, A.block_rows());
+      Array<std::int64_t>               weights;
+      if (by_distance || (level > 0 && A.block_rows() > 1))
+      {
+        const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, level == 0 ? 4 : 3);
+        weights.reinit(A.backend(), graph.n_nodes());
+        run(A.backend(), graph.n_nodes(),
+                  kernels::LineWeightBody{
+                all.view(), graph.view(), {points.data(), n_coordinates}, least, most, line_share, weights.data()});
+      }
+      next.reinit(stored, all, graph, A.block_rows(), of_level, weights);
+    };
+    if (by_distance)
+      reinit(strong, mostly_lines);
+    const bool along_short_edges = by_distance && next.n_aggregates() <= most_aggregates * all.n_nodes();
+    if (!along_short_edges)
+      reinit(all, false);
+    if (n_coordinates > 0)
+    {
+      Array<double> centroids(A.backend(), std::size_t(next.n_aggregates()) * n_coordinates);
+      run(A.backend(), next.n_aggregates(),
+          kernels::CentroidBody{next.aggregate_offsets().data(),
+                                next.aggregate_nodes().data(),
+                                {points.data(), n_coordinates},
+                                centroids.data()});
+      A.backend().synchronize();
+      points.swap(centroids);
+    }
+    aggregations.push_back(std::move(next));
+    const Aggregation &made = aggregations.back();
+    AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+    if (along_short_edges)
+      lists.set_short_edges(std::move(strong));
+    if (parameters.patches)
+      lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
+    return lists;
+  }
+
+  void MISAggregation::know_points(const int dim, const Array<double> &node_points)
+  {
+    n_coordinates = node_points.empty() ? 0 : dim;
+    points.copy_from(node_points.backend(), node_points);
+  }
+
+  AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A)
+  {
+    return aggregate_level(level, A);
+  }
+
+  AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<float> &A)
+  {
+    return aggregate_level(level, A);
+  }
+} // namespace PatchFEM

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_lac_matrix_block_pattern_h
+#define patchfem_source_lac_matrix_block_pattern_h
+
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/memory.h>
+#include <patchfem/kernels/jacobi.h>
+#include <patchfem/kernels/matrix_views.h>
+
+#include <cstdint>
+#include <string>
+
+namespace PatchFEM
+{
+  /** Throws Error unless blocks of this size on this pattern can be indexed. */
+  inline void check_block_pattern(const SparsityView &pattern, const int block_rows, const int block_columns)
+  {
+    const int limit = kernels::max_block_size;
+    require(block_rows >= 1 && block_rows <= limit && block_columns >= 1 && block_columns <= limit,
+            "Blocks of " + std::to_string(block_rows) + " x " + std::to_string(block_columns) +
+                " are not supported; sizes from 1 to " + std::to_string(limit) + " are.");
+    require(std::int64_t(pattern.n_rows) * block_rows < INT32_MAX &&
+                std::int64_t(pattern.n_columns) * block_columns < INT32_MAX,
+            "A matrix has more than 2^31 - 1 rows or columns, which its 32-bit indices cannot number.");
+  }
+
+  /** offsets[i], fetched from the back end. */
+  inline std::int64_t read_offset(const Backend &backend, const std::int64_t *offsets, const std::int64_t i)
+  {
+    std::int64_t result = 0;
+    memory::copy(Backend(BackendKind::host), &result, backend, offsets + i, sizeof(result));
+    return result;
+  }
+} // namespace PatchFEM
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/matrix/matrix_base.h>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void MatrixBase<Number>::extract_diagonal(Vector<Number> &diagonal) const
+  {
+    diagonal.reinit(backend(), n_rows(), true);
+    extract_block_diagonal(1, diagonal.array());
+  }
+
+  /** kernel(where, n, of B, of A) for all arrays and for the constant, which is on the host. */
+  template <typename Number>
+  template <typename Kernel>
+  void MatrixBase<Number>::combine(const MatrixBase &B, const Kernel &kernel)
+  {
+    const Values a = values_over_pattern(), b = const_cast<MatrixBase &>(B).values_over_pattern(); // which is only read
+    require(!a.arrays.empty(), "Matrices of the format " + format() + " cannot be scaled, added or copied.");
+    bool match = format() == B.format() && backend() == B.backend() && n_rows() == B.n_rows() &&
+                 n_columns() == B.n_columns() && block_rows() == B.block_rows() &&
+                 block_columns() == B.block_columns() && n_nonzero_elements() == B.n_nonzero_elements() &&
+                 a.layout == b.layout && a.arrays.size() == b.arrays.size();
+    for (std::size_t i = 0; match && i < a.arrays.size(); ++i)
+      match = a.arrays[i]->size() == b.arrays[i]->size();
+    require(match, [&] {
+      return "Two matrices can only be combined in one format, on one pattern and on one back end, not " + format() +
+             " of " + std::to_string(n_nonzero_elements()) + " entries on " + backend().name() + " with " + B.format() +
+             " of " + std::to_string(B.n_nonzero_elements()) + " on " + B.backend().name() + ".";
+    });
+    dispatch(backend(), [&](auto where) {
+      for (std::size_t i = 0; i < a.arrays.size(); ++i)
+        kernel(where, a.arrays[i]->size(), b.arrays[i]->data(), a.arrays[i]->data());
+    });
+    if (a.constant != nullptr)
+      kernel(Host(), 1, b.constant, a.constant);
+  }
+
+  template <typename Number>
+  void MatrixBase<Number>::set_zero()
+  {
+    combine(*this, [](auto where, const std::int64_t n, const Number *, Number *values) {
+      kernels::set<Number>(where, n, Number(0), values);
+    });
+  }
+
+  template <typename Number>
+  void MatrixBase<Number>::set_to_zero(const Number zero)
+  {
+    require(zero == Number(0), "A matrix of the format " + format() + " can only be set to 0.");
+    set_zero();
+  }
+
+  template <typename Number>
+  MatrixBase<Number> &MatrixBase<Number>::operator*=(const Number factor)
+  {
+    combine(*this, [=](auto where, const std::int64_t n, const Number *, Number *values) {
+      kernels::equ(where, n, factor, values, values);
+    });
+    return *this;
+  }
+
+  template <typename Number>
+  void MatrixBase<Number>::add(const Number factor, const MatrixBase &B)
+  {
+    combine(B, [=](auto where, const std::int64_t n, const Number *of_B, Number *values) {
+      kernels::sadd(where, n, Number(1), factor, of_B, values);
+    });
+  }
+
+  template <typename Number>
+  void MatrixBase<Number>::copy_from(const MatrixBase &B)
+  {
+    combine(B, [](auto where, const std::int64_t n, const Number *of_B, Number *values) {
+      kernels::convert(where, n, of_B, values);
+    });
+  }
+
+  template class MatrixBase<float>;
+  template class MatrixBase<double>;
+} // namespace PatchFEM

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "block_pattern.h"
+#include "kernels/run.h"
+
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/primitives.h>
+#include <patchfem/kernels/sliced_ellpack.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+
+#include <climits>
+#include <limits>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void MDIAMatrix<Number>::reinit(const Backend &backend, const SparsityView &entries, const Number value)
+  {
+    require(entries.n_rows == entries.n_columns, "A matrix of the format mdia must be square.");
+    constexpr int height   = MDIAView<Number>::slice_height;
+    const int     n        = entries.n_rows;
+    const int     n_slices = PatchFEM::n_slices(n, height);
+    constant               = value;
+    pattern                = std::make_shared<const internal::MDIAPatternArrays>(); // gives memory back first
+
+    Array<int>          counts(backend, n);
+    Array<std::int64_t> offsets(backend, std::size_t(n) + 1);
+    run(backend, n, kernels::OffDiagonalBody{entries, counts.data(), nullptr, nullptr});
+    dispatch(backend, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
+    n_off_diagonal = offsets.read(n);
+    Array<int> columns(backend, n_off_diagonal);
+    run(backend, n, kernels::OffDiagonalBody{entries, nullptr, offsets.data(), columns.data()});
+
+    const SparsityView off_diagonal{n, n, offsets.data(), columns.data()};
+    const auto         made = std::make_shared<internal::MDIAPatternArrays>();
+    made->slice_offsets.reinit(backend, std::size_t(n_slices) + 1);
+    dispatch(backend, [&](auto where) {
+      kernels::slice_offsets(where, off_diagonal, height, made->slice_offsets.data(), counts.data());
+    });
+    made->columns.reinit(backend, read_offset(backend, made->slice_offsets.data(), n_slices));
+    run(backend, std::int64_t(n_slices) * height,
+        kernels::MDIAColumnsBody{off_diagonal, made->slice_offsets.data(), made->columns.data()});
+    pattern = made;
+    diagonal.reinit(backend, n);
+    diagonal.set_zero();
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::reinit(const int             n,
+                                  const Number          value,
+                                  Array<std::int64_t> &&slice_offsets,
+                                  Array<int>          &&columns,
+                                  const std::int64_t    n_entries)
+  {
+    require(std::int64_t(slice_offsets.size()) == PatchFEM::n_slices(n, MDIAView<Number>::slice_height) + 1,
+            "Slices of an mDIA matrix do not fit its rows.");
+    const Backend backend = slice_offsets.backend();
+    const auto    made    = std::make_shared<internal::MDIAPatternArrays>();
+    made->slice_offsets   = std::move(slice_offsets);
+    made->columns         = std::move(columns);
+    pattern               = made;
+    constant              = value;
+    n_off_diagonal        = n_entries;
+    diagonal.reinit(backend, n);
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::reinit(const Backend &backend, const HostCSR<Number> &matrix)
+  {
+    check_host_csr(matrix);
+    std::vector<Number> host_diagonal(matrix.n_rows, Number(0));
+    Number              value = Number(0);
+    bool                found = false;
+    for (int row = 0; row < matrix.n_rows; ++row)
+      for (std::int64_t e = matrix.row_offsets[row]; e < matrix.row_offsets[row + 1]; ++e)
+        if (matrix.columns[e] == row)
+          host_diagonal[row] = matrix.values[e];
+        else
+        {
+          if (!found)
+            value = matrix.values[e];
+          found = true;
+          require(matrix.values[e] == value, [=] {
+            return "The format mdia holds one constant off the diagonal, but row " + std::to_string(row) +
+                   " has an entry that differs from others.";
+          });
+        }
+    const Array<std::int64_t> offsets(backend, matrix.row_offsets);
+    const Array<int>          columns(backend, matrix.columns);
+    reinit(backend, {matrix.n_rows, matrix.n_columns, offsets.data(), columns.data()}, value);
+    diagonal.copy_from(host_diagonal.data(), host_diagonal.size());
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::reinit(const CSRMatrix<Number> &matrix)
+  {
+    require(matrix.n_rows() == matrix.n_columns(), "A matrix of the format mdia must be square.");
+    const Backend         place     = matrix.backend();
+    const CSRView<Number> A         = matrix.view();
+    const int             n         = A.n_rows;
+    const double          tolerance = 1000. * std::numeric_limits<Number>::epsilon();
+    Array<Number>         values(place, n);
+    Array<int>            row(place, std::vector<int>{INT_MAX}), counts(place, n);
+    run(place, n, kernels::OffDiagonalValueBody<Number>{A, tolerance, values.data(), row.data()});
+    const int    first = row.read(0);
+    const Number value = first < n ? values.read(first) : Number(0);
+
+    row.copy_from(place, std::vector<int>{INT_MAX});
+    run(place, n,
+        kernels::ConstantEntriesBody<Number>{A, tolerance, value, counts.data(), nullptr, nullptr, row.data()});
+    const int bad_row = row.read(0);
+    require(bad_row == INT_MAX, "The format mdia holds one constant off the diagonal, but row " +
+                                    std::to_string(bad_row) + " has an entry that differs from others.");
+    Array<std::int64_t> offsets(place, std::size_t(n) + 1);
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
+    Array<int> columns(place, offsets.read(n));
+    run(place, n,
+        kernels::ConstantEntriesBody<Number>{A, tolerance, value, nullptr, offsets.data(), columns.data(), nullptr});
+    reinit(place, {n, n, offsets.data(), columns.data()}, value);
+    matrix.extract_block_diagonal(1, diagonal);
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void MDIAMatrix<Number>::copy_from(const MDIAMatrix<OtherNumber> &other)
+  {
+    constant       = static_cast<Number>(other.constant);
+    n_off_diagonal = other.n_off_diagonal;
+    pattern        = other.pattern;
+    diagonal.reinit(other.backend(), other.diagonal.size());
+    dispatch(backend(),
+             [&](auto where) { kernels::convert(where, diagonal.size(), other.diagonal.data(), diagonal.data()); });
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::copy_to(CSRMatrix<Number> &matrix) const
+  {
+    const Backend      &place = backend();
+    const int           n     = n_rows();
+    Array<int>          counts(place, n);
+    Array<std::int64_t> offsets(place, std::size_t(n) + 1);
+    run(place, n, kernels::MDIAToCSRBody<Number>{view(), counts.data(), {}, nullptr});
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
+    Array<int>    columns(place, n_nonzero_elements());
+    Array<Number> values(place, n_nonzero_elements());
+    run(place, n,
+        kernels::MDIAToCSRBody<Number>{
+            view(), nullptr, {n, n, offsets.data(), columns.data(), values.data()}, columns.data()});
+    matrix.reinit(place, SparsityView{n, n, offsets.data(), columns.data()});
+    dispatch(place, [&](auto where) { kernels::convert(where, values.size(), values.data(), matrix.view().values); });
+  }
+
+  template <typename Number>
+  MDIAView<Number> MDIAMatrix<Number>::view() const
+  {
+    return {n_rows(), constant, pattern->slice_offsets.data(), pattern->columns.data(), diagonal.data()};
+  }
+
+  template <typename Number>
+  std::size_t MDIAMatrix<Number>::memory_consumption() const
+  {
+    return pattern->slice_offsets.memory_consumption() + pattern->columns.memory_consumption() +
+           diagonal.memory_consumption();
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    this->check_product(dst, src);
+    dispatch(backend(), [&](auto where) { kernels::vmult(where, view(), src.data(), dst.data()); });
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::vmult_add(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    this->check_product(dst, src);
+    dispatch(backend(), [&](auto where) { kernels::vmult_add(where, view(), src.data(), dst.data()); });
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
+  {
+    this->check_product(r, x);
+    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+    dispatch(backend(), [&](auto where) { kernels::residual(where, view(), x.data(), b.data(), r.data()); });
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const
+  {
+    this->check_product(q, p);
+    dispatch(backend(), [&](auto where) { kernels::cg_product(where, view(), p.data(), q.data(), cg); });
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::polynomial_step(const PolynomialStep<Number> &step) const
+  {
+    dispatch(backend(), [&](auto where) { kernels::polynomial_step(where, view(), step); });
+  }
+
+  template <typename Number>
+  void MDIAMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
+  {
+    require(block_size == 1,
+            "A matrix of the format mdia has diagonal blocks of size 1 only, not " + std::to_string(block_size) + ".");
+    blocks.copy_from(backend(), diagonal);
+  }
+
+  template <typename Number>
+  HostCSR<Number> MDIAMatrix<Number>::to_csr_host() const
+  {
+    CSRMatrix<Number> csr;
+    copy_to(csr);
+    return csr.to_csr_host();
+  }
+
+  template class MDIAMatrix<float>;
+  template class MDIAMatrix<double>;
+  template void MDIAMatrix<float>::copy_from(const MDIAMatrix<float> &);
+  template void MDIAMatrix<double>::copy_from(const MDIAMatrix<double> &);
+  template void MDIAMatrix<float>::copy_from(const MDIAMatrix<double> &);
+  template void MDIAMatrix<double>::copy_from(const MDIAMatrix<float> &);
+} // namespace PatchFEM

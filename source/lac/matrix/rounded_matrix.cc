@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/run.h"
+
+#include "kernels/triangular_bodies.h"
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/matrix/rounded_matrix.h>
+
+namespace PatchFEM
+{
+  RoundedMatrix::RoundedMatrix(const MatrixBase<double> &matrix)
+  {
+    const auto take = [&](const auto *given, auto rounded) {
+      if (given == nullptr)
+        return false;
+      rounded.copy_from(*given);
+      copy = std::move(rounded);
+      return true;
+    };
+    require(take(dynamic_cast<const CSRMatrix<double> *>(&matrix), CSRMatrix<float>()) ||
+                take(dynamic_cast<const MDIAMatrix<double> *>(&matrix), MDIAMatrix<float>()) ||
+                take(dynamic_cast<const SlicedEllpackMatrix<double> *>(&matrix), SlicedEllpackMatrix<float>()) ||
+                take(dynamic_cast<const SymmetricEllpackMatrix<double> *>(&matrix), SymmetricEllpackMatrix<float>()),
+            "A copy in single precision is not available of matrices of the format " + matrix.format() + ".");
+  }
+
+  const MatrixBase<float> &RoundedMatrix::base() const
+  {
+    return std::visit([](const auto &matrix) -> const MatrixBase<float> & { return matrix; }, copy);
+  }
+
+  template <typename Function>
+  void RoundedMatrix::run_kernel(const Function &function) const
+  {
+    std::visit(
+        [&](const auto &matrix) { dispatch(matrix.backend(), [&](auto where) { function(where, matrix.view()); }); },
+        copy);
+  }
+
+  std::size_t RoundedMatrix::values_memory_consumption() const
+  {
+    return std::visit([](const auto &matrix) { return matrix.values_memory_consumption(); }, copy);
+  }
+
+  void RoundedMatrix::vmult(Vector<double> &dst, const Vector<double> &src) const
+  {
+    check_product(dst, src);
+    run_kernel([&](auto where, const auto &A) { kernels::vmult(where, A, src.data(), dst.data()); });
+  }
+
+  void RoundedMatrix::vmult_add(Vector<double> &dst, const Vector<double> &src) const
+  {
+    check_product(dst, src);
+    run_kernel([&](auto where, const auto &A) { kernels::vmult_add(where, A, src.data(), dst.data()); });
+  }
+
+  void RoundedMatrix::residual(Vector<double> &r, const Vector<double> &x, const Vector<double> &b) const
+  {
+    check_product(r, x);
+    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+    run_kernel([&](auto where, const auto &A) { kernels::residual(where, A, x.data(), b.data(), r.data()); });
+  }
+
+  void RoundedMatrix::polynomial_step(const PolynomialStep<double> &step) const
+  {
+    run_kernel([&](auto where, const auto &A) { kernels::polynomial_step(where, A, step); });
+  }
+
+  void RoundedMatrix::extract_block_diagonal(const int block_size, Array<double> &blocks) const
+  {
+    Array<float> rounded;
+    base().extract_block_diagonal(block_size, rounded);
+    blocks.reinit(backend(), rounded.size());
+    dispatch(backend(), [&](auto where) {
+      kernels::convert(where, static_cast<std::int64_t>(rounded.size()), rounded.data(), blocks.data());
+    });
+  }
+
+  HostCSR<double> RoundedMatrix::to_csr_host() const
+  {
+    const HostCSR<float> rounded = base().to_csr_host();
+    HostCSR<double>      result;
+    result.n_rows      = rounded.n_rows;
+    result.n_columns   = rounded.n_columns;
+    result.row_offsets = rounded.row_offsets;
+    result.columns     = rounded.columns;
+    result.values.assign(rounded.values.begin(), rounded.values.end());
+    return result;
+  }
+
+  void require_single_range(
+      const Backend &place, const std::int64_t n, const double *values, const int rows, const std::string &what)
+  {
+    Array<int> failure(place, std::vector<int>{kernels::no_failure});
+    run(place, n, kernels::SingleRangeBody{values, failure.data()});
+    const int i = failure.read(0);
+    require(i == kernels::no_failure, what + " in row " + std::to_string(std::int64_t(i) * rows) +
+                                          " leaves the range of single precision; choose Precision = double, or other "
+                                          "units.");
+  }
+
+  void require_single_range(const MatrixBase<double> &matrix)
+  {
+    Array<double> diagonal;
+    matrix.extract_block_diagonal(1, diagonal);
+    require_single_range(matrix.backend(), static_cast<std::int64_t>(diagonal.size()), diagonal.data(), 1,
+                         "The matrix's diagonal entry");
+  }
+} // namespace PatchFEM

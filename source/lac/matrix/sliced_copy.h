@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_lac_matrix_sliced_copy_h
+#define patchfem_source_lac_matrix_sliced_copy_h
+
+#include "lac/multigrid/multigrid_pattern.h"
+
+#include "kernels/triangular_bodies.h"
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+
+namespace PatchFEM
+{
+  /** @p matrix in scalar compressed rows. */
+  template <typename Number>
+  void expand(const SlicedEllpackMatrix<Number> &matrix, CSRMatrix<Number> &scalar)
+  {
+    const Backend               &place = matrix.backend();
+    const kernels::SlicedPattern A     = sliced_pattern(matrix);
+    Array<std::int64_t>          offsets(place, std::size_t(A.n_rows) + 1);
+    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, A.n_rows, A.lengths, offsets.data()); });
+    Array<int> columns(place, offsets.read(A.n_rows));
+    run(place, A.n_rows, kernels::CompressColumnsBody{A, offsets.data(), columns.data()});
+    scalar.reinit(place, {A.n_rows, matrix.n_columns() / matrix.block_columns(), offsets.data(), columns.data()},
+                  matrix.block_rows(), matrix.block_columns());
+    run(place, matrix.n_rows(), kernels::CompressValuesBody<Number>{matrix.view(), scalar.view()});
+  }
+
+  /**
+   * @p matrix in blocks of @p block_size: itself if it is a SlicedEllpackMatrix of these blocks, else @p copy, which is
+   * made of it on its back end.
+   */
+  template <typename Number>
+  const SlicedEllpackMatrix<Number> &
+  in_blocks(const MatrixBase<Number> &matrix, const int block_size, SlicedEllpackMatrix<Number> &copy)
+  {
+    const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
+    if (sliced != nullptr && sliced->block_rows() == block_size && sliced->block_columns() == block_size)
+      return *sliced;
+    CSRMatrix<Number> scalar;
+    if (sliced != nullptr)
+    {
+      expand(*sliced, scalar);
+      return in_blocks(scalar, block_size, copy);
+    }
+    if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
+    {
+      mdia->copy_to(scalar);
+      return in_blocks(scalar, block_size, copy);
+    }
+    const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+    require(csr != nullptr, "This preconditioner is not available for matrices of the format " + matrix.format() + ".");
+    const Backend        &place = matrix.backend();
+    const CSRView<Number> view  = csr->view();
+    if (block_size == 1)
+      copy.reinit(place, SparsityView{view.n_rows, view.n_columns, view.row_offsets, view.columns});
+    else
+    {
+      const CompressedPattern pattern = block_pattern(place, view, block_size, block_size);
+      copy.reinit(place, pattern.view(), block_size, block_size);
+    }
+    dispatch(place, [&](auto where) { kernels::fill_values(where, view, copy.row_lengths(), copy.view()); });
+    return copy;
+  }
+} // namespace PatchFEM
+
+#endif

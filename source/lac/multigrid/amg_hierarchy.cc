@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/run.h"
+
+#include "kernels/multigrid_value_bodies.h"
+#include "kernels/null_space_bodies.h"
+#include "kernels/smoother_bodies.h"
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/multigrid/amg_hierarchy.h>
+
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** Calls @p function; its errors name the level. */
+    template <typename Function>
+    void on_level(const unsigned int level, const int n_rows, const Function &function)
+    {
+      const auto named = [&](const Error &error) {
+        return "Multigrid level " + std::to_string(level) + " (" + std::to_string(n_rows) + " rows): " + error.what();
+      };
+      try
+      {
+        function();
+      }
+      catch (const NotPositiveDefinite &error)
+      {
+        throw NotPositiveDefinite(named(error));
+      }
+      catch (const Error &error)
+      {
+        throw Error(named(error));
+      }
+    }
+
+    /** w = Q^T v. Throws Error unless v = Q w, that is |w| = |v| = 1. */
+    Array<double> restrict_vector(const AggregateLists       &aggregates,
+                                  const TentativeProlongator &tentative,
+                                  const int                   n_components,
+                                  const int                   n_modes,
+                                  const Array<double>        &v)
+    {
+      const Backend &place = v.backend();
+      Vector<double> w(place, std::size_t(aggregates.n_aggregates()) * n_modes);
+      run(place, w.size(),
+          kernels::RestrictVectorBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
+                                      n_components, n_modes, tentative.values().data(), v.data(), w.data()});
+      require(std::abs(w.l2_norm() - 1.) < 1e-6,
+              "the near-null space does not contain the null space of the matrix, which is singular.");
+      return std::move(w.array());
+    }
+  } // namespace
+
+  template <typename Number>
+  void AMGHierarchy<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
+                                        const NearNullSpace               &near_null,
+                                        AMGAggregation                    &aggregation,
+                                        const AMGParameters               &amg_parameters,
+                                        std::vector<Array<double>>         null_basis)
+  {
+    parameters = amg_parameters;
+    require(parameters.coarse_size >= 0 && parameters.max_levels >= 1,
+            "The coarse size of a multigrid hierarchy must not be negative, and the number of its levels positive.");
+    require(parameters.coarse_size <= AMGParameters::largest_inverse,
+            "The coarse size of a multigrid hierarchy must be at most " +
+                std::to_string(AMGParameters::largest_inverse) + ", not " + std::to_string(parameters.coarse_size) +
+                ".");
+    require(near_null.n_unknowns() == A.n_rows(), "A near-null space of " + std::to_string(near_null.n_unknowns()) +
+                                                      " unknowns does not fit a matrix of " +
+                                                      std::to_string(A.n_rows()) + " rows.");
+    require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
+    aggregation.know_points(near_null.dim(), near_null.points());
+    aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
+    null_vectors = std::move(null_basis);
+    null_scale.release();
+    compute_null_scale(A);
+
+    const int     n_modes = near_null.n_modes();
+    Array<double> modes;
+    modes.copy_from(A.backend(), near_null.array());
+    const auto aggregate = [&](const unsigned int index, Level &level) {
+      level.aggregates = aggregation.aggregate(index, *level.A);
+      report(index, "aggregates");
+    };
+    build(A, n_modes, aggregate, [&](const unsigned int index, Level &level) {
+      const SlicedEllpackMatrix<Number> &matrix       = *level.A;
+      const int                          n_components = matrix.block_rows();
+      run(A.backend(), matrix.n_rows(),
+          kernels::MaskDecoupledBody<Number>{matrix.view(), matrix.row_lengths(), n_modes, modes.data()});
+      level.tentative.compute(level.aggregates, modes, n_components, n_modes);
+      if (level.aggregates.stretched())
+        modes.copy_from(A.backend(), level.tentative.coarse_modes());
+      else
+      {
+        modes.swap(level.tentative.coarse_modes());
+        level.tentative.coarse_modes().release();
+      }
+      for (Array<double> &v : null_vectors)
+        v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
+      report(index, "modes");
+    });
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void AMGHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other)
+  {
+    require(!other.levels.empty(), "Aggregates of a hierarchy were asked for before it was initialized.");
+    parameters   = other.parameters;
+    null_vectors = std::move(other.null_vectors);
+    null_scale   = std::move(other.null_scale);
+    compute_null_scale(A);
+    const auto &finest = *other.levels.front();
+    build(
+        A, finest.has_coarse ? finest.coarsening.prolongator().block_columns() : 1,
+        [&](const unsigned int index, Level &level) { level.aggregates = std::move(other.levels[index]->aggregates); },
+        [&](const unsigned int index, Level &level) {
+          level.tentative = std::move(other.levels[index]->tentative);
+          level.settled   = std::move(other.levels[index]->settled);
+        });
+    other.levels.clear();
+  }
+
+  /** The levels; @p aggregate(index, level) and @p find_modes(index, level) give one its aggregates and its tentative prolongator. */
+  template <typename Number>
+  template <typename Aggregate, typename FindModes>
+  void AMGHierarchy<Number>::build(const SlicedEllpackMatrix<Number> &A,
+                                   const int                          n_modes,
+                                   const Aggregate                   &aggregate,
+                                   const FindModes                   &find_modes)
+  {
+    levels.clear();
+    single_finest.reset();
+    const SlicedEllpackMatrix<Number> *matrix      = &A;
+    const int                          coarse_size = parameters.coarse_size_for(A.n_nonzero_elements());
+    for (bool coarser = true; coarser;)
+    {
+      const unsigned int index = n_levels();
+      levels.push_back(std::make_unique<Level>());
+      Level &level = *levels.back();
+      level.A      = matrix;
+      coarser      = false;
+      on_level(index, matrix->n_rows(), [&]() {
+        const bool small = matrix->n_rows() <= coarse_size;
+        if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
+        {
+          // The last one that is allowed, not one that coarsening made small.
+          require(matrix->n_rows() <= AMGParameters::largest_inverse,
+                  "is the last one but too large to be inverted; allow more levels or larger aggregates.");
+          level.inverse.compute(*matrix, null_vectors, null_scale);
+          report(index, "inverse");
+          return;
+        }
+        aggregate(index, level);
+        compute_smoother(level);
+        report(index, "smoother");
+        const int n_aggregates = level.aggregates.n_aggregates();
+        if (n_aggregates == 0) // nothing couples: the smoother is all there is
+          return;
+        const int n_nodes = matrix->n_rows() / matrix->block_rows();
+        require(n_aggregates < n_nodes, "coarsening stalls: " + std::to_string(n_aggregates) + " aggregates of " +
+                                            std::to_string(n_nodes) + " nodes.");
+        find_modes(index, level);
+        level.coarsening.reinit(*matrix, level.aggregates, n_modes);
+        report(index, "patterns");
+        level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        settle_null_vectors(level);
+        add_settled(level);
+        report(index, "values");
+        level.has_coarse = coarser = true;
+      });
+      matrix = &level.coarsening.coarse_matrix();
+    }
+    choose_cycle();
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::update(const SlicedEllpackMatrix<Number> &A)
+  {
+    require(!levels.empty(), "A multigrid hierarchy was updated before it was initialized.");
+    require(A.n_rows() == levels[0]->A->n_rows() && A.block_rows() == levels[0]->A->block_rows() &&
+                A.n_stored_elements() == levels[0]->A->n_stored_elements() && A.backend() == levels[0]->A->backend(),
+            "A multigrid hierarchy was updated with a matrix of another pattern.");
+    levels[0]->A = &A;
+    compute_null_scale(A);
+    for (unsigned int index = 0; index < n_levels(); ++index)
+    {
+      Level &level = *levels[index];
+      on_level(index, level.A->n_rows(), [&]() {
+        if (level.smoother == nullptr)
+          level.inverse.compute(*level.A, null_vectors, null_scale);
+        else
+          compute_smoother(level);
+        report(index, level.smoother == nullptr ? "inverse" : "smoother");
+        if (!level.has_coarse)
+          return;
+        level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        add_settled(level);
+        report(index, "values");
+      });
+    }
+    choose_cycle();
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::compute_null_scale(const SlicedEllpackMatrix<Number> &A)
+  {
+    if (null_vectors.empty() && null_scale.empty())
+      return;
+    const Backend &place = A.backend();
+    Vector<Number> diagonal(place);
+    A.extract_diagonal(diagonal);
+    Array<double> sums(place, kernels::reduction::max_parts + 1);
+    double *const square = sums.data() + kernels::reduction::max_parts;
+    dispatch(place, [&](auto where) {
+      kernels::dot<Number>(where, diagonal.size(), diagonal.data(), diagonal.data(), sums.data(), square);
+    });
+    null_scale.reinit(place, 1);
+    run(place, 1, kernels::RootMeanSquareBody{std::int64_t(diagonal.size()), square, null_scale.data()});
+    place.synchronize(); // before the sums are freed
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::settle_null_vectors(Level &level)
+  {
+    const SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
+    const Backend                     &place  = coarse.backend();
+    for (auto v = null_vectors.begin(); v != null_vectors.end();)
+    {
+      if (v->size() != std::size_t(coarse.n_rows())) // of a later level: it was found to be coupled here before
+      {
+        ++v;
+        continue;
+      }
+      Array<int> n_coupled(place, 1);
+      n_coupled.set_zero();
+      run(place, coarse.n_rows() / coarse.block_rows(),
+          kernels::CoupledNodesBody{coarse.row_lengths(), coarse.block_rows(), v->data(), n_coupled.data()});
+      if (n_coupled.read(0) > 0)
+      {
+        ++v;
+        continue;
+      }
+      level.settled.push_back(std::move(*v));
+      v = null_vectors.erase(v);
+    }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::add_settled(Level &level) const
+  {
+    SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
+    for (const Array<double> &v : level.settled)
+      run(coarse.backend(), coarse.n_rows() / coarse.block_rows(),
+          kernels::AddNodeProductBody<Number>{coarse.view(), coarse.row_lengths(), null_scale.data(), v.data()});
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::compute_smoother(Level &level) const
+  {
+    level.diagonal.initialize(*level.A);
+    level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
+    if (level.smoother == nullptr)
+      level.smoother = make_smoother<Number>(level);
+    level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+  }
+
+  template <typename Number>
+  template <typename SmootherNumber>
+  std::unique_ptr<LevelSmoother<SmootherNumber>> AMGHierarchy<Number>::make_smoother(const Level &level) const
+  {
+    using Kind             = typename PolynomialSmoother<SmootherNumber>::Kind;
+    const bool   stretched = level.aggregates.stretched();
+    const int    sweeps    = parameters.sweeps_on(&level != levels.front().get(), stretched);
+    const double range     = parameters.range_on(stretched);
+    const auto   make      = [&](const Kind kind) {
+      return std::make_unique<PolynomialSmoother<SmootherNumber>>(kind, sweeps, range);
+    };
+    switch (parameters.smoother)
+    {
+    case AMGSmoother::block_jacobi:
+      return make(Kind::block_jacobi);
+    case AMGSmoother::l1_jacobi:
+      return make(Kind::l1_jacobi);
+    case AMGSmoother::chebyshev:
+      return make(Kind::chebyshev);
+    case AMGSmoother::patch:
+      return std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, range, parameters.inner_sweeps,
+                                                             parameters.eigenvalue_steps, parameters.patch_storage);
+    }
+    throw Error("An unknown smoother was asked for.");
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::choose_cycle()
+  {
+    condition_estimate = estimate_condition();
+    w_cycle            = parameters.cycle == AMGCycle::w ||
+              (parameters.cycle == AMGCycle::automatic && condition_estimate > parameters.w_limit);
+    for (unsigned int index = 0; index < n_levels(); ++index)
+    {
+      Level            &level = *levels[index];
+      const Backend    &place = level.A->backend();
+      const std::size_t n     = level.A->n_rows();
+      if (level.smoother != nullptr)
+        level.r.reinit(place, n, true);
+      if (index > 0)
+      {
+        level.x.reinit(place, n, true);
+        level.b.reinit(place, n, true);
+        if (w_cycle && level.smoother != nullptr)
+        {
+          level.x_2.reinit(place, n, true);
+          level.b_2.reinit(place, n, true);
+        }
+      }
+    }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::smooth_finest_with(const SlicedEllpackMatrix<float> &A)
+  {
+    const Level &level = *levels.front();
+    require(level.smoother != nullptr, "A level that is inverted has no smoother.");
+    if (single_finest == nullptr)
+      single_finest = std::make_unique<SingleFinest>();
+    single_finest->diagonal.initialize(A);
+    single_finest->lambda.compute(A, single_finest->diagonal, parameters.eigenvalue_steps);
+    if (single_finest->smoother == nullptr)
+      single_finest->smoother = make_smoother<float>(level);
+    single_finest->smoother->initialize(A, single_finest->diagonal, single_finest->lambda);
+    single_finest->r.reinit(A.backend(), A.n_rows(), true);
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::cycle(Vector<Number> &x, const Vector<Number> &b) const
+  {
+    cycle(0, x, b);
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::cycle(const unsigned int index, Vector<Number> &x, const Vector<Number> &b) const
+  {
+    const Level &level = *levels[index];
+    if (level.smoother == nullptr)
+    {
+      level.inverse.vmult(x, b);
+      report(index, "inverse");
+      return;
+    }
+    level.smoother->pre_smooth(x, level.r, b);
+    report(index, "pre-smoothing");
+    if (level.has_coarse)
+    {
+      solve_coarse(index);
+      level.coarsening.prolongator().vmult_add(x, levels[index + 1]->x);
+      report(index, "prolongation");
+    }
+    level.smoother->post_smooth(x, level.r, b);
+    report(index, "post-smoothing");
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::cycle_in_single(Vector<float> &x, const Vector<float> &b) const
+  {
+    const Level   &level = *levels.front();
+    Vector<float> &r     = single_finest->r;
+    single_finest->smoother->pre_smooth(x, r, b);
+    report(0, "pre-smoothing");
+    if (level.has_coarse)
+    {
+      level.r.copy_from(r);
+      solve_coarse(0);
+      level.coarsening.prolongator().vmult(level.r, levels[1]->x);
+      r.copy_from(level.r);
+      x.add(1.f, r);
+      report(0, "prolongation");
+    }
+    single_finest->smoother->post_smooth(x, r, b);
+    report(0, "post-smoothing");
+  }
+
+  /** The correction x of the level below @p index from the residual r there. */
+  template <typename Number>
+  void AMGHierarchy<Number>::solve_coarse(const unsigned int index) const
+  {
+    const Level &level = *levels[index], &coarse = *levels[index + 1];
+    level.coarsening.restrictor().vmult(coarse.b, level.r);
+    report(index, "restriction");
+    cycle(index + 1, coarse.x, coarse.b);
+    if (w_cycle && coarse.smoother != nullptr)
+    {
+      // Two steps of x <- x + M^-1 (b - A x) from 0, which is a symmetric operator if M is.
+      coarse.A->residual(coarse.b_2, coarse.x, coarse.b);
+      cycle(index + 1, coarse.x_2, coarse.b_2);
+      coarse.x.add(Number(1), coarse.x_2);
+    }
+  }
+
+  template <typename Number>
+  double AMGHierarchy<Number>::estimate_condition() const
+  {
+    constexpr int n_steps = 8;
+    const Level  &last    = *levels.back();
+    if (last.smoother != nullptr)
+      return 0.;
+    const Backend &place = last.A->backend();
+    Vector<Number> D(place), x(place, last.A->n_rows()), y(place, x.size()), z(place, x.size());
+    levels.front()->A->extract_diagonal(D);
+    Vector<double> weights(place);
+    if constexpr (std::is_same<Number, double>::value)
+      weights = std::move(D);
+    else
+      weights.copy_from(D);
+    for (unsigned int index = 0; index + 1 < n_levels(); ++index)
+    {
+      const AggregateLists       &aggregates = levels[index]->aggregates;
+      const TentativeProlongator &tentative  = levels[index]->tentative;
+      const int                   n_modes    = levels[index + 1]->A->block_rows();
+      Vector<double>              coarse(place);
+      coarse.reinit(place, levels[index + 1]->A->n_rows(), true);
+      run(place, coarse.size(),
+          kernels::CoarseWeightBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
+                                    levels[index]->A->block_rows(), n_modes, tentative.values().data(), weights.data(),
+                                    coarse.data()});
+      place.synchronize();
+      weights.swap(coarse);
+    }
+    // x -> A^-1 D x, x of length one in the norm of D.
+    D = Vector<Number>(place);
+    if constexpr (std::is_same<Number, double>::value)
+      D = std::move(weights);
+    else
+      D.copy_from(weights);
+    run(place, x.size(), kernels::ScatteredBody<Number>{x.data()});
+    y.equ(Number(1), x);
+    y.scale(D);
+    double result = 0.;
+    for (int step = 0; step < n_steps; ++step)
+    {
+      last.inverse.vmult(z, y);
+      y.equ(Number(1), z);
+      y.scale(D);
+      const double square = z.dot(y);
+      if (!(square > 0.) || square - square != 0.)
+        return step > 0 ? result : 0.;
+      if (step > 0)
+        result = std::sqrt(square);
+      y *= static_cast<Number>(1. / std::sqrt(square));
+    }
+    return result;
+  }
+
+  template <typename Number>
+  std::vector<AMGLevelStatistics> AMGHierarchy<Number>::statistics() const
+  {
+    std::vector<AMGLevelStatistics> result;
+    for (const std::unique_ptr<Level> &level : levels)
+    {
+      AMGLevelStatistics s;
+      s.n_rows          = level->A->n_rows();
+      s.block_size      = level->A->block_rows();
+      s.n_nonzeros      = level->A->n_nonzero_elements();
+      s.n_aggregates    = level->has_coarse ? level->aggregates.n_aggregates() : 0;
+      s.n_dropped_modes = level->tentative.n_dropped();
+      s.lambda_max      = level->smoother != nullptr ? level->lambda.value() : 0.;
+      s.memory          = level->coarsening.memory_consumption() + level->tentative.memory_consumption() +
+                 level->diagonal.memory_consumption() + level->inverse.memory_consumption() +
+                 level->aggregates.memory_consumption();
+      s.single = std::is_same<Number, float>::value;
+      if (level->smoother != nullptr)
+        s.memory += level->smoother->memory_consumption();
+      if (single_finest != nullptr && result.empty())
+      {
+        s.single = true;
+        s.memory += single_finest->diagonal.memory_consumption() + single_finest->smoother->memory_consumption() +
+                    single_finest->r.memory_consumption();
+      }
+      for (const Vector<Number> *vector : {&level->x, &level->b, &level->r, &level->x_2, &level->b_2})
+        s.memory += vector->memory_consumption();
+      result.push_back(s);
+    }
+    return result;
+  }
+
+  template <typename Number>
+  std::size_t AMGHierarchy<Number>::memory_consumption() const
+  {
+    std::size_t result = 0;
+    for (const AMGLevelStatistics &level : statistics())
+      result += level.memory;
+    return result;
+  }
+
+  template class AMGHierarchy<float>;
+  template class AMGHierarchy<double>;
+  template void AMGHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, AMGHierarchy<float> &&);
+} // namespace PatchFEM

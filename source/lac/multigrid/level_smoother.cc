@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/run.h"
+#include "kernels/smoother_bodies.h"
+
+#include "kernels/multigrid_value_bodies.h"
+#include <patchfem/lac/multigrid/level_smoother.h>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  PolynomialSmoother<Number>::PolynomialSmoother(const Kind kind, const int degree, const double eigenvalue_ratio)
+      : kind(kind), degree(degree), eigenvalue_ratio(eigenvalue_ratio)
+  {
+    require(degree >= 1, "A smoother needs at least one sweep, not " + std::to_string(degree) + ".");
+    require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
+  }
+
+  template <typename Number>
+  void PolynomialSmoother<Number>::initialize(const SlicedEllpackMatrix<Number>     &A,
+                                              const PreconditionBlockJacobi<Number> &D_inverse,
+                                              const LargestEigenvalue<Number>       &lambda)
+  {
+    const Backend &place = A.backend();
+    matrix               = &A;
+    inverse              = *D_inverse.block_diagonal();
+    coefficients.reinit(place, 2 * std::size_t(degree));
+    if (kind == Kind::chebyshev)
+    {
+      run(place, 1,
+          kernels::ChebyshevCoefficientsBody{lambda.scalars(), eigenvalue_ratio, degree, coefficients.data()});
+      d.reinit(place, A.n_rows(), true);
+    }
+    else if (kind == Kind::block_jacobi)
+      run(place, degree, kernels::JacobiCoefficientsBody{lambda.scalars(), 4. / 3., coefficients.data()});
+    else
+    {
+      run(place, degree, kernels::JacobiCoefficientsBody{nullptr, 1., coefficients.data()});
+      const int     b = A.block_rows(), n_blocks = A.n_rows() / b;
+      Array<Number> blocks;
+      Array<int>    failure(place, 1);
+      A.extract_block_diagonal(b, blocks);
+      run(place, A.n_rows(), kernels::AddRowSumsBody<Number>{A.view(), A.row_lengths(), blocks.data()});
+      l1_inverse.reinit(place, std::size_t(n_blocks) * (b * (b + 1) / 2));
+      dispatch(place, [&](auto where) {
+        kernels::invert_block_diagonal(where, n_blocks, b, n_blocks, blocks.data(), 1., l1_inverse.data(),
+                                       failure.data());
+      });
+      const int row = failure.read(0);
+      if (row != kernels::no_failure)
+        throw NotPositiveDefinite("The l1 diagonal of the matrix is not positive definite in row " +
+                                  std::to_string(row) + ".");
+      inverse = {n_blocks, b, n_blocks, l1_inverse.data()};
+    }
+  }
+
+  template <typename Number>
+  void
+  PolynomialSmoother<Number>::step(const int k, const bool first_x, const Vector<Number> &r, Vector<Number> &x) const
+  {
+    kernels::with_block_size(inverse.block_size, [&](auto size) {
+      run(matrix->backend(), inverse.n_blocks,
+          kernels::SmootherStepBody<decltype(size)::value, Number>{inverse, coefficients.data() + 2 * k, r.data(),
+                                                                   kind == Kind::chebyshev ? d.data() : nullptr,
+                                                                   x.data(), k == 0, first_x});
+    });
+  }
+
+  template <typename Number>
+  void PolynomialSmoother<Number>::pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
+  {
+    step(0, true, b, x);
+    for (int k = 1; k < degree; ++k)
+    {
+      matrix->residual(r, x, b);
+      step(k, false, r, x);
+    }
+    matrix->residual(r, x, b);
+  }
+
+  template <typename Number>
+  void PolynomialSmoother<Number>::post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
+  {
+    for (int k = 0; k < degree; ++k)
+    {
+      matrix->residual(r, x, b);
+      step(k, false, r, x);
+    }
+  }
+
+  template <typename Number>
+  std::size_t PolynomialSmoother<Number>::memory_consumption() const
+  {
+    return coefficients.memory_consumption() + l1_inverse.memory_consumption() + d.memory_consumption();
+  }
+
+  template class PolynomialSmoother<float>;
+  template class PolynomialSmoother<double>;
+} // namespace PatchFEM

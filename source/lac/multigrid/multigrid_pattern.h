@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_lac_multigrid_multigrid_pattern_h
+#define patchfem_source_lac_multigrid_multigrid_pattern_h
+
+#include "kernels/run.h"
+
+#include "kernels/multigrid_pattern_bodies.h"
+#include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/primitives.h>
+#include <patchfem/lac/matrix/compressed_pattern.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  kernels::SlicedPattern sliced_pattern(const SlicedEllpackMatrix<Number> &A)
+  {
+    const SlicedEllpackView<Number> view = A.view();
+    return {view.n_rows, view.slice_height, view.slice_offsets, view.columns, A.row_lengths()};
+  }
+
+  /** The pattern whose rows @p rows lists. */
+  template <typename Rows>
+  CompressedPattern compress(const Backend &place, const int n_rows, const int n_columns, const Rows &rows)
+  {
+    CompressedPattern result;
+    result.n_rows    = n_rows;
+    result.n_columns = n_columns;
+    Array<int> counts(place, n_rows);
+    result.offsets.reinit(place, std::size_t(n_rows) + 1);
+    dispatch(place, [&](auto where) {
+      Array<int> kept(place, std::size_t(n_rows) * kernels::n_kept(where, rows));
+      const auto found = kernels::count_unique(where, n_rows, n_columns, rows, counts.data(), kept.data());
+      kernels::exclusive_scan(where, n_rows, counts.data(), result.offsets.data());
+      result.width = kernels::maximum(where, n_rows, counts.data());
+      result.columns.reinit(place, result.offsets.read(n_rows));
+      kernels::write_unique(where, n_rows, rows, found, kept.data(), result.offsets.data(), result.columns.data());
+    });
+    return result;
+  }
+
+  /** The pattern of the blocks into which @p A is cut; Error if its rows or columns are no multiples of them. */
+  template <typename Number>
+  CompressedPattern
+  block_pattern(const Backend &place, const CSRView<Number> &A, const int block_rows, const int block_columns)
+  {
+    require(block_rows >= 1 && block_columns >= 1 && A.n_rows % block_rows == 0 && A.n_columns % block_columns == 0,
+            [&] {
+              return "A matrix of " + std::to_string(A.n_rows) + " x " + std::to_string(A.n_columns) +
+                     " cannot be cut into blocks of " + std::to_string(block_rows) + " x " +
+                     std::to_string(block_columns) + ".";
+            });
+    return compress(place, A.n_rows / block_rows, A.n_columns / block_columns,
+                    kernels::BlockedRows{A.row_offsets, A.columns, block_rows, block_columns});
+  }
+
+  inline CompressedPattern transpose(const Backend &place, const CompressedPattern &pattern)
+  {
+    CompressedPattern result;
+    result.n_rows          = pattern.n_columns;
+    result.n_columns       = pattern.n_rows;
+    const std::int64_t   n = pattern.columns.size();
+    Array<int>           counts(place, result.n_rows);
+    Array<std::uint64_t> keys(place, n);
+    result.columns.reinit(place, n);
+    result.offsets.reinit(place, std::size_t(result.n_rows) + 1);
+    counts.set_zero();
+    run(place, pattern.n_rows,
+        kernels::EmitTransposedBody{pattern.offsets.data(), pattern.columns.data(), keys.data(), result.columns.data(),
+                                    counts.data()});
+    dispatch(place, [&](auto where) {
+      kernels::stable_sort_by_key(where, n, keys.data(), result.columns.data(), bits_for(result.n_rows));
+      kernels::exclusive_scan(where, result.n_rows, counts.data(), result.offsets.data());
+      result.width = kernels::maximum(where, result.n_rows, counts.data());
+    });
+    return result;
+  }
+} // namespace PatchFEM
+
+#endif

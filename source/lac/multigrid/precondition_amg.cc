@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "multigrid_pattern.h"
+
+#include "kernels/smoother_bodies.h"
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/rounded_matrix.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+
+#include <sstream>
+#include <type_traits>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** Why entries of @p matrix cannot be rounded to fp32; empty if they can. */
+    std::string out_of_single_range(const MatrixBase<double> &matrix)
+    {
+      try
+      {
+        require_single_range(matrix);
+      }
+      catch (const Error &error)
+      {
+        return error.what();
+      }
+      return "";
+    }
+
+    std::vector<Array<double>> copies(const std::vector<Array<double>> &arrays)
+    {
+      std::vector<Array<double>> result(arrays.size());
+      for (std::size_t i = 0; i < arrays.size(); ++i)
+        result[i].copy_from(arrays[i].backend(), arrays[i]);
+      return result;
+    }
+  } // namespace
+
+  template <typename Number>
+  const SlicedEllpackMatrix<Number> &PreconditionAMG<Number>::in_blocks(const MatrixBase<Number> &matrix,
+                                                                        const bool                new_pattern)
+  {
+    if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix))
+      return *sliced;
+    const auto *csr  = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+    const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix);
+    require(csr != nullptr || mdia != nullptr,
+            "Multigrid is not available for matrices of the format " + matrix.format() + ".");
+    const Backend &place = matrix.backend();
+    if (new_pattern)
+    {
+      require(matrix.n_rows() == matrix.n_columns(), "A multigrid hierarchy needs a square matrix.");
+      CSRMatrix<Number> scalar;
+      if (mdia != nullptr)
+        mdia->copy_to(scalar);
+      const int               b       = matrix.block_rows();
+      const CompressedPattern pattern = block_pattern(place, (csr != nullptr ? *csr : scalar).view(), b, b);
+      blocked.reinit(place, pattern.view(), b, b);
+    }
+    if constexpr (std::is_same<Number, double>::value)
+      if (blocked.n_rows() == 0)
+        blocked.copy_from(single_matrix); // for its pattern
+    require(blocked.n_rows() == matrix.n_rows(),
+            "A multigrid preconditioner is updated with a matrix of the size and the format that it was made of.");
+    if (csr != nullptr)
+      dispatch(place,
+               [&](auto where) { kernels::fill_values(where, csr->view(), blocked.row_lengths(), blocked.view()); });
+    else
+      run(place, matrix.n_rows(),
+          kernels::MDIAToSlicedBody<Number>{mdia->view(), blocked.view(), blocked.row_lengths()});
+    return blocked;
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::initialize(const MatrixBase<Number> &matrix,
+                                           const NearNullSpace      &near_null,
+                                           AMGAggregation           &aggregation,
+                                           const AdditionalData     &additional_data,
+                                           const NullSpace<Number>  &null_space)
+  {
+    std::vector<Array<double>> null_vectors;
+    for (const Vector<Number> &v : null_space.vectors())
+    {
+      Vector<double> copy(matrix.backend());
+      copy.copy_from(v);
+      null_vectors.push_back(std::move(copy.array()));
+    }
+    blocked                                   = SlicedEllpackMatrix<Number>();
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
+    single                                    = Single::none;
+    single_limit                              = additional_data.single_limit;
+    finest_limit                              = additional_data.finest_limit;
+    condition_estimate                        = 0.;
+    reason.clear();
+    levels        = AMGHierarchy<Number>();
+    single_levels = AMGHierarchy<float>();
+    single_matrix = SlicedEllpackMatrix<float>();
+    levels.monitor(end_of_phase);
+    single_levels.monitor(end_of_phase);
+    if constexpr (std::is_same<Number, double>::value)
+      if (additional_data.single_precision)
+      {
+        reason = out_of_single_range(matrix);
+        if (reason.empty())
+        {
+          single_matrix.copy_from(finest);
+          borrows_pattern = &finest != &blocked;
+          single          = Single::all;
+          single_src.reinit(matrix.backend(), matrix.n_rows(), true);
+          single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
+          blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of single_matrix
+          norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
+          try
+          {
+            single_levels.initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
+            reason = single_failure();
+          }
+          catch (const NotPositiveDefinite &error)
+          {
+            reason = error.what();
+          }
+        }
+        if (reason.empty())
+          return;
+        single_levels = AMGHierarchy<float>();
+      }
+    levels.initialize(blocked.n_rows() == 0 ? in_blocks(matrix, false) : blocked, near_null, aggregation,
+                      additional_data, std::move(null_vectors));
+    condition_estimate = levels.condition();
+    smooth_finest_in_single();
+  }
+
+  /** Why fp32 is too short for the levels in it; empty if it is not. */
+  template <typename Number>
+  std::string PreconditionAMG<Number>::single_failure()
+  {
+    condition_estimate = single_levels.condition();
+    if (condition_estimate <= single_limit)
+      return "";
+    std::ostringstream out;
+    out.precision(2);
+    out << "The softest mode of the matrix has 1/" << condition_estimate << " of the energy of its diagonal.";
+    return out.str();
+  }
+
+  /** After levels were made in double although the finest one is there in fp32. */
+  template <typename Number>
+  void PreconditionAMG<Number>::smooth_finest_in_single()
+  {
+    if (single == Single::none)
+      return;
+    single = Single::none;
+    try
+    {
+      if (levels.n_levels() > 1 && condition_estimate <= finest_limit)
+      {
+        levels.smooth_finest_with(single_matrix);
+        single = Single::finest;
+      }
+    }
+    catch (const NotPositiveDefinite &)
+    {}
+    if (single == Single::none)
+    {
+      levels.smooth_finest_unrounded();
+      single_matrix = SlicedEllpackMatrix<float>();
+    }
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::initialize(const MatrixBase<Number> &matrix,
+                                           const NearNullSpace      &near_null,
+                                           const AdditionalData     &additional_data,
+                                           const NullSpace<Number>  &null_space)
+  {
+    MISAggregation aggregation;
+    initialize(matrix, near_null, aggregation, additional_data, null_space);
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
+  {
+    require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
+    if constexpr (std::is_same<Number, double>::value)
+    {
+      if (single != Single::none)
+        single_matrix.copy_values_from(finest);
+      if (single == Single::all)
+      {
+        try
+        {
+          single_levels.update(single_matrix);
+          reason = single_failure();
+        }
+        catch (const NotPositiveDefinite &error)
+        {
+          reason = error.what();
+        }
+        if (reason.empty())
+        {
+          blocked = SlicedEllpackMatrix<Number>();
+          return;
+        }
+        levels.initialize_from(finest, std::move(single_levels));
+        condition_estimate = levels.condition();
+        single_levels      = AMGHierarchy<float>();
+        smooth_finest_in_single();
+        return;
+      }
+    }
+    levels.update(finest);
+    condition_estimate = levels.condition();
+    smooth_finest_in_single();
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
+    if (single == Single::none)
+    {
+      levels.cycle(dst, src);
+      return;
+    }
+    const Backend     &place  = src.backend();
+    const std::int64_t n      = src.size();
+    double *const      square = norm.data() + kernels::reduction::max_parts;
+    dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
+    run(place, n, kernels::ConvertScaledBody<Number, float>{src.data(), square, true, single_src.data()});
+    if (single == Single::all)
+      single_levels.cycle(single_dst, single_src);
+    else
+      levels.cycle_in_single(single_dst, single_src);
+    run(place, n, kernels::ConvertScaledBody<float, Number>{single_dst.data(), square, false, dst.data()});
+  }
+
+  template <typename Number>
+  std::size_t PreconditionAMG<Number>::memory_consumption() const
+  {
+    const std::size_t copy = single != Single::none && borrows_pattern ? single_matrix.values_memory_consumption()
+                                                                       : single_matrix.memory_consumption();
+    return blocked.memory_consumption() + copy + levels.memory_consumption() + single_levels.memory_consumption() +
+           single_src.memory_consumption() + single_dst.memory_consumption() + norm.memory_consumption();
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::monitor(const std::function<void(unsigned int, const std::string &)> &function)
+  {
+    end_of_phase = function;
+    levels.monitor(function);
+    single_levels.monitor(function);
+  }
+
+  template <typename Number>
+  unsigned int PreconditionAMG<Number>::n_levels() const
+  {
+    return single == Single::all ? single_levels.n_levels() : levels.n_levels();
+  }
+
+  template <typename Number>
+  std::vector<AMGLevelStatistics> PreconditionAMG<Number>::statistics() const
+  {
+    return single == Single::all ? single_levels.statistics() : levels.statistics();
+  }
+
+  template <typename Number>
+  double PreconditionAMG<Number>::operator_complexity() const
+  {
+    const std::vector<AMGLevelStatistics> all = statistics();
+    double                                sum = 0.;
+    for (const AMGLevelStatistics &level : all)
+      sum += static_cast<double>(level.n_nonzeros);
+    return all.empty() ? 0. : sum / static_cast<double>(all[0].n_nonzeros);
+  }
+
+  template <typename Number>
+  double PreconditionAMG<Number>::grid_complexity() const
+  {
+    const std::vector<AMGLevelStatistics> all = statistics();
+    double                                sum = 0.;
+    for (const AMGLevelStatistics &level : all)
+      sum += level.n_rows;
+    return all.empty() ? 0. : sum / all[0].n_rows;
+  }
+
+  template class PreconditionAMG<float>;
+  template class PreconditionAMG<double>;
+} // namespace PatchFEM

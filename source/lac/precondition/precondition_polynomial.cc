@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/polynomial_bodies.h"
+#include "kernels/run.h"
+
+#include <patchfem/lac/matrix/rounded_matrix.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/solver/largest_eigenvalue.h>
+
+#include <cmath>
+
+namespace PatchFEM
+{
+  template <typename Number, typename Value>
+  void PreconditionPolynomial<Number, Value>::initialize(const MatrixBase<Number> &given,
+                                                         const AdditionalData     &additional_data)
+  {
+    const double ratio = additional_data.eigenvalue_ratio;
+    require(additional_data.order >= 1 && additional_data.order <= kernels::max_polynomial_order,
+            "The order of a polynomial preconditioner must be between 1 and " +
+                std::to_string(kernels::max_polynomial_order) + ", not " + std::to_string(additional_data.order) + ".");
+    require(additional_data.lanczos_steps >= 2, "The interval of a polynomial needs at least 2 steps of Lanczos.");
+    require(ratio == 0. || ratio > 1., "The interval of a polynomial is empty: its eigenvalue ratio must be above 1.");
+    require(additional_data.kind != PolynomialKind::chebyshev || ratio < HUGE_VAL,
+            "Chebyshev's polynomial needs an interval that does not begin at 0: its eigenvalue ratio must be finite.");
+    require(given.n_rows() == given.n_columns(), "A polynomial preconditioner needs a square matrix.");
+
+    const Backend &place = given.backend();
+    matrix               = nullptr; // what is left if the matrix is refused
+    copy                 = nullptr;
+    data                 = additional_data;
+    std::unique_ptr<const MatrixBase<Number>> rounded;
+    if constexpr (!std::is_same_v<Number, Value>)
+    {
+      require_single_range(given);
+      auto made     = std::make_unique<const RoundedMatrix>(given);
+      bytes_of_copy = made->values_memory_consumption();
+      rounded       = std::move(made);
+    }
+    const MatrixBase<Number> &A = rounded != nullptr ? *rounded : given;
+    D_inverse.initialize(A);
+    LargestEigenvalue<Number> lanczos;
+    lanczos.compute(A, D_inverse, static_cast<int>(data.lanczos_steps));
+
+    const int     order = static_cast<int>(data.order);
+    Array<double> made(place, 2 * std::size_t(order) + 4);
+    double *const ends = made.data() + 2 * (order + 1);
+    run(place, 1,
+        kernels::PolynomialIntervalBody{lanczos.scalars(), static_cast<int>(data.lanczos_steps), ratio, ends});
+    run(place, 1, kernels::PolynomialCoefficientsBody{data.kind, ends, order, made.data()});
+    coefficients.swap(made);
+    const double b = interval().second;
+    require(A.n_rows() == 0 || (b > 0. && b < HUGE_VAL),
+            "The matrix is not positive definite and finite: Lanczos' iteration finds " + std::to_string(b) +
+                " for the largest eigenvalue of D^-1 A.");
+    work.reinit(place, A.n_rows(), true);
+    copy   = std::move(rounded);
+    matrix = &A;
+  }
+
+  template <typename Number, typename Value>
+  void PreconditionPolynomial<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    require(matrix != nullptr, "A polynomial preconditioner was applied before it was initialized.");
+    require(dst.size() == work.size() && src.size() == work.size() && dst.backend() == work.backend() &&
+                src.backend() == work.backend(),
+            "A vector does not have the size and the back end of the preconditioner.");
+
+    // Two vectors take turns; the last of them must be dst.
+    const int     order    = static_cast<int>(data.order);
+    const Number *D        = D_inverse.block_diagonal()->values;
+    Number       *now      = order % 2 == 0 ? dst.data() : work.data();
+    Number       *previous = order % 2 == 0 ? work.data() : dst.data();
+    run(src.backend(), static_cast<std::int64_t>(src.size()),
+        kernels::PolynomialStartBody<Number>{coefficients.data(), D, src.data(), now});
+    for (int k = 1; k <= order; ++k)
+    {
+      matrix->polynomial_step({coefficients.data() + 2 * k, D, src.data(), now, previous, k == 1});
+      std::swap(now, previous);
+    }
+  }
+
+  template <typename Number, typename Value>
+  std::pair<double, double> PreconditionPolynomial<Number, Value>::interval() const
+  {
+    const std::size_t begin = coefficients.size() - 2;
+    return {coefficients.read(begin), coefficients.read(begin + 1)};
+  }
+
+  template <typename Number, typename Value>
+  std::string PreconditionPolynomial<Number, Value>::name() const
+  {
+    const std::string kind = data.kind == PolynomialKind::neumann         ? "neumann"
+                             : data.kind == PolynomialKind::least_squares ? "least squares"
+                                                                          : "chebyshev";
+    return this->template with_precision<Value>(kind + " polynomial of order " + std::to_string(data.order));
+  }
+
+  template <typename Number, typename Value>
+  std::size_t PreconditionPolynomial<Number, Value>::memory_consumption() const
+  {
+    return D_inverse.memory_consumption() + coefficients.memory_consumption() + work.memory_consumption() +
+           (copy != nullptr ? bytes_of_copy : 0);
+  }
+
+  template class PreconditionPolynomial<float>;
+  template class PreconditionPolynomial<double>;
+  template class PreconditionPolynomial<double, float>;
+} // namespace PatchFEM

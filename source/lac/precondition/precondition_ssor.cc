@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lac/matrix/sliced_copy.h"
+
+#include "kernels/triangular_bodies.h"
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
+
+namespace PatchFEM
+{
+  template <typename Number, typename Value>
+  void PreconditionSSOR<Number, Value>::initialize(const MatrixBase<Number> &matrix,
+                                                   const AdditionalData     &additional_data)
+  {
+    const double omega = additional_data.relaxation;
+    require(omega > 0. && omega < 2., "The relaxation of SSOR must be above 0 and below 2.");
+    require(matrix.n_rows() == matrix.n_columns() && matrix.block_rows() == matrix.block_columns(),
+            "SSOR needs a square matrix of square blocks.");
+    this->clear();
+    const Backend                     &place = matrix.backend();
+    SlicedEllpackMatrix<Number>        copy;
+    const SlicedEllpackMatrix<Number> &A = in_blocks(matrix, matrix.block_rows(), copy);
+    PreconditionBlockJacobi<Number>    D;
+    D.initialize(A);
+
+    const bool by_colours = additional_data.ordering == Ordering::multicolour;
+    PhaseOrder order;
+    if (by_colours)
+      order.reinit_colours(A);
+    else
+      order.reinit_levels(A);
+    this->order    = std::move(order);
+    this->n_sweeps = 0;
+    this->reinit_triangles(A, by_colours ? PhaseOrder::colour_alignment : 1);
+
+    const BlockDiagonalView<Number> &D_inverse = *D.block_diagonal();
+    const int                        b = D_inverse.block_size, n = this->order.n_positions();
+    run(place, D_inverse.n_blocks,
+        kernels::SSORValuesBody<Value, Number>{A.view(), A.row_lengths(), D_inverse, omega, this->order.phase.data(),
+                                               this->order.position.data(), this->lower.view(), this->upper.view(),
+                                               this->lower.row_lengths(), this->upper.row_lengths()});
+    this->D_values.reinit(place, std::size_t(n) * (b * (b + 1) / 2));
+    run(place, n,
+        kernels::PermuteDiagonalBody<Number>{D_inverse, omega * (2. - omega), this->order.row_of_position.data(), n,
+                                             this->D_values.data()});
+    this->D_inverse = {n, b, n, this->D_values.data()};
+  }
+
+  template class PreconditionSSOR<float>;
+  template class PreconditionSSOR<double>;
+  template class PreconditionSSOR<double, float>;
+} // namespace PatchFEM

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/graph.h>
+#include <patchfem/lac/solver/backward_error.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
+
+#include "kernels/smoother_bodies.h"
+
+#include "kernels/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <sstream>
+
+namespace PatchFEM
+{
+  using kernels::CGResidual;
+
+  namespace
+  {
+    /** Bytes before the history: the scalars, rounded up so that doubles are aligned. */
+    constexpr std::size_t history_begin = (sizeof(CGScalars) + 63) / 64 * 64;
+
+    /** Residuals of so many steps at most are kept for the next look. */
+    constexpr unsigned int most_steps_between_looks = 4096;
+
+    /** A residual is recomputed on the way only if it is so many times what rounding may leave (van der Vorst, Ye 2000). */
+    constexpr double replacement_distance = 1e6;
+
+    /** Iterations recorded in one graph. */
+    constexpr unsigned int graph_length = 8;
+
+    /** Residuals between 1 over this and this need no scale; 2^100, whose fourth power is far from overflowing. */
+    constexpr double harmless = 1.2676506002282294e30;
+
+    /** The rounding of A x is at most some of these times |A| |x|. */
+    constexpr double rounding_unit = 0.5 * std::numeric_limits<double>::epsilon();
+
+    /**
+     * A restart goes for a quarter of the residual it starts from, and has helped if it got to half. What is rounding of
+     * A x already it lowers by 20 to 40 % (slender beams, plates, stiff on soft parts), for 6 to 15 steps: only where that
+     * may reach the tolerance is it worth it.
+     */
+    constexpr double restart_goal = 0.25, restart_success = 0.5, restart_reach = 2.;
+
+    /**
+     * Rounding leaves some u cond(A) in the solution, while other right digits of A alone would change it as much. Where that
+     * is more than this in the energy, residuals of restarts are summed in twice the precision, which takes some 2 to 13
+     * steps (cells 50 times as long as wide: 2e-7 -> 1e-11; 1 : 1e6 in stiffness: 2e-6 -> 1e-8).
+     */
+    constexpr double accurate_energy = 1e-7;
+
+    /** Where a stretch of such steps may end: the restart that follows has to find accurate_energy. */
+    constexpr double enough_energy = 1e-8;
+
+    /**
+     * A residual that rounding explains is an answer's if it is smaller than the load and does no more than this part of the
+     * load's work, r . x <= ... b . x. That work is about what x errs by: 1e-5 and less where bodies are held, 4e-4 for stiff
+     * parts 1e9 times as stiff as soft ones, and some 1 where nothing holds a body and the load moves it.
+     */
+    constexpr double largest_work = 1e-2;
+  } // namespace
+
+  std::string to_string(const SolutionUpdate update)
+  {
+    return update == SolutionUpdate::streams ? "streams" : "fused";
+  }
+
+  std::string IterationResult::message(const std::string &preconditioner) const
+  {
+    std::ostringstream out;
+    out.precision(3);
+    switch (status)
+    {
+    case Status::converged:
+    case Status::accepted:
+      out << "Conjugate gradients converged in " << n_iterations << " steps to a residual of " << residual << ".";
+      break;
+    case Status::max_iterations:
+      out << "Conjugate gradients did not reach " << tolerance << " in " << n_iterations << " steps; the residual is "
+          << residual << ".";
+      break;
+    case Status::aborted:
+      out << "Conjugate gradients were stopped after " << n_iterations << " steps at a residual of " << residual << ".";
+      break;
+    case Status::rounding:
+      out << "Conjugate gradients came to the limit of double precision in " << n_iterations
+          << " steps: the residual is " << residual << ", of which rounding explains " << rounding_limit << ".";
+      break;
+    case Status::stagnated:
+      out << "Conjugate gradients cannot reach " << tolerance
+          << (rounding_limit > 0. ? " with this preconditioner: after " : " in this precision: after ") << n_iterations
+          << " steps the recomputed residual stays at " << residual;
+      if (rounding_limit > 0.)
+        out << ", of which rounding explains no more than " << rounding_limit;
+      out << ".";
+      break;
+    case Status::singular:
+      out << "Conjugate gradients find no solution: the matrix is singular to rounding, and after " << n_iterations
+          << " steps of a solution that only grows the residual is " << residual
+          << ". Where nothing holds a constant or a motion, give its NullSpace.";
+      break;
+    case Status::breakdown:
+      out << "Conjugate gradients broke down after " << n_iterations << " steps: ";
+      switch (cause)
+      {
+      case CGStatus::matrix_not_positive:
+        out << "the matrix is not positive definite (p.Ap <= 0).";
+        break;
+      case CGStatus::matrix_not_finite:
+        out << "the product with the matrix is not finite (p.Ap).";
+        break;
+      case CGStatus::preconditioner_not_positive:
+        out << "the preconditioner " << preconditioner << " is not positive definite (r.z <= 0).";
+        break;
+      case CGStatus::preconditioner_not_finite:
+        out << "the preconditioner " << preconditioner << " gives values that are not finite (r.z).";
+        break;
+      default:
+        out << "the residual is not finite; matrix, right-hand side or initial guess hold such values, or the "
+               "iteration overflowed.";
+      }
+    }
+    return out.str();
+  }
+
+  template <typename Number>
+  struct ConjugateGradients<Number>::System
+  {
+    const Operator<Number>         &A;
+    Vector<Number>                 &x;
+    const Vector<Number>           &b;
+    const PreconditionBase<Number> &preconditioner;
+  };
+
+  template <typename Number>
+  ConjugateGradients<Number>::ConjugateGradients(const AdditionalData &additional_data)
+      : additional_data(additional_data)
+  {}
+
+  template <typename Number>
+  std::size_t ConjugateGradients<Number>::memory_consumption() const
+  {
+    return r.memory_consumption() + z.memory_consumption() + p.memory_consumption() + q.memory_consumption() +
+           shared.memory_consumption() + partials.memory_consumption();
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::reinit(const Operator<Number> &A, const unsigned int look_interval)
+  {
+    const Backend    &backend = A.backend();
+    const std::size_t n       = A.n_rows();
+    for (Vector<Number> *vector : {&r, &z, &p, &q})
+      vector->reinit(backend, n, true);
+    // A look finds at most look_interval new steps and the one before them.
+    shared.reinit(backend, history_begin + (look_interval + 1) * sizeof(double));
+    partials.reinit(backend, kernels::cg_n_partials(n));
+    if (additional_data.update == SolutionUpdate::streams && (side == nullptr || side->backend() != backend))
+      side = std::make_unique<SideStream>(backend);
+  }
+
+  template <typename Number>
+  CGView ConjugateGradients<Number>::view()
+  {
+    return {reinterpret_cast<CGScalars *>(shared.data()), reinterpret_cast<double *>(shared.data() + history_begin),
+            static_cast<int>((shared.size() - history_begin) / sizeof(double)), partials.data()};
+  }
+
+  /** Fetches scalars and history in one copy, and waits for it. */
+  template <typename Number>
+  CGScalars ConjugateGradients<Number>::look(std::vector<double> &residuals) const
+  {
+    const std::vector<char> copy = shared.to_vector();
+    CGScalars               scalars;
+    std::memcpy(&scalars, copy.data(), sizeof(CGScalars));
+    residuals.resize((copy.size() - history_begin) / sizeof(double));
+    std::memcpy(residuals.data(), copy.data() + history_begin, residuals.size() * sizeof(double));
+    return scalars;
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::send(const CGScalars &scalars)
+  {
+    memory::copy(shared.backend(), shared.data(), Backend(BackendKind::host), &scalars, sizeof(CGScalars));
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::residual_and_direction(const System       &system,
+                                                          const CGResidual    mode,
+                                                          Number             *x,
+                                                          SideStream::Branch *solution)
+  {
+    const Backend     &backend  = system.A.backend();
+    const CGView       cg       = view();
+    const std::int64_t n        = r.size();
+    const auto        *diagonal = system.preconditioner.block_diagonal();
+    const auto        *rounded  = system.preconditioner.single_block_diagonal();
+    const auto         fused    = [&](const auto &D) {
+      dispatch(backend, [&](auto where) { kernels::cg_residual(where, mode, n, D, q.data(), r.data(), z.data(), cg); });
+    };
+    if (diagonal != nullptr)
+      fused(*diagonal);
+    else if (rounded != nullptr)
+      fused(*rounded);
+    else
+    {
+      dispatch(backend, [&](auto where) { kernels::cg_residual_norm(where, mode, n, q.data(), r.data(), cg); });
+      system.preconditioner.vmult(z, r);
+      dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, n, r.data(), z.data(), cg); });
+    }
+    if (solution != nullptr)
+      solution->join();
+    const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();
+    dispatch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::start(const System &system, const bool compensated)
+  {
+    if (compensated)
+      compensated_residual(system.A, system.x, system.b, q);
+    else
+      system.A.residual(q, system.x, system.b);
+    residual_and_direction(system, CGResidual::start, nullptr);
+  }
+
+  /** A power of two by which b - A x becomes a vector of length one; 1 if that is 0 or not finite. */
+  template <typename Number>
+  double ConjugateGradients<Number>::scale_of_residual(const System &system)
+  {
+    system.A.residual(q, system.x, system.b);
+    const double norm = q.l2_norm();
+    if (!(norm > 0.) || norm - norm != 0.)
+      return 1.;
+    int exponent = 0;
+    std::frexp(norm, &exponent);
+    constexpr int most = std::numeric_limits<Number>::max_exponent - 2;
+    return std::ldexp(1., std::max(-most, std::min(most, -exponent)));
+  }
+
+  /** An estimate from below of the largest eigenvalue of A, by power steps from a fixed vector; uses q and z. */
+  template <typename Number>
+  double ConjugateGradients<Number>::largest_eigenvalue(const Operator<Number> &A)
+  {
+    constexpr int n_steps = 10;
+    run(A.backend(), q.size(), kernels::ScatteredBody<Number>{q.data()});
+    double norm = q.l2_norm();
+    for (int step = 0; step < n_steps && norm > 0. && norm - norm == 0.; ++step)
+    {
+      if (step > 0)
+        q.equ(static_cast<Number>(1. / norm), z);
+      else
+        q *= static_cast<Number>(1. / norm);
+      A.vmult(z, q);
+      norm = z.l2_norm();
+    }
+    return norm - norm == 0. ? norm : 0.;
+  }
+
+  template <typename Number>
+  void ConjugateGradients<Number>::iterate(const System &system, const bool recompute_residual)
+  {
+    const CGView cg = view();
+    system.A.cg_product(q, p, cg);
+    if (recompute_residual)
+    {
+      dispatch(system.A.backend(), [&](auto where) {
+        kernels::cg_direction<Number>(where, r.size(), nullptr, system.x.data(), p.data(), cg);
+      });
+      system.A.residual(q, system.x, system.b);
+      residual_and_direction(system, CGResidual::replace, nullptr);
+    }
+    else if (side != nullptr)
+    {
+      SideStream::Branch solution(*side);
+      solution.run(
+          [&](auto where) { kernels::cg_direction<Number>(where, r.size(), nullptr, system.x.data(), p.data(), cg); });
+      residual_and_direction(system, CGResidual::update, nullptr, &solution);
+    }
+    else
+      residual_and_direction(system, CGResidual::update, system.x.data());
+  }
+
+  template <typename Number>
+  IterationResult ConjugateGradients<Number>::solve(const Operator<Number>         &A,
+                                                    Vector<Number>                 &x,
+                                                    const Vector<Number>           &b,
+                                                    const PreconditionBase<Number> &preconditioner,
+                                                    const IterationControl         &control)
+  {
+    using Status = IterationResult::Status;
+    using Action = IterationControl::Action;
+    require(A.n_rows() == A.n_columns(), "Conjugate gradients need a square matrix.");
+    require(x.size() == b.size() && b.size() == static_cast<std::size_t>(A.n_rows()),
+            "Solution and right-hand side do not have the size of the matrix.");
+    require(x.backend() == A.backend() && b.backend() == A.backend(),
+            "Matrix, solution and right-hand side are not on the same back end.");
+    require(control.tolerance >= 0. && control.reduction >= 0., "The tolerance of a solver is negative.");
+
+    const unsigned int look_interval = additional_data.look_interval > 0
+                                           ? std::min(additional_data.look_interval, most_steps_between_looks)
+                                           : preconditioner.look_interval();
+    reinit(A, look_interval);
+    const System system{A, x, b, preconditioner};
+
+    IterationResult     result;
+    std::vector<double> residuals;
+    result.update          = side != nullptr ? SolutionUpdate::streams : SolutionUpdate::fused;
+    const auto residual_of = [&](const unsigned int step) { return residuals[step % residuals.size()]; };
+
+    // The initial residual fixes scale and tolerance, so the host looks at it before anything else happens.
+    CGScalars scalars{};
+    scalars.tolerance = -1.;
+    scalars.scale     = 1.;
+    send(scalars);
+    start(system);
+    scalars = look(residuals);
+    if (const double first = residual_of(0); !(first <= harmless && first >= 1. / harmless))
+    {
+      scalars           = CGScalars();
+      scalars.tolerance = -1.;
+      scalars.scale     = scale_of_residual(system);
+      send(scalars);
+      start(system);
+      scalars = look(residuals);
+    }
+    const double scale = scalars.scale;
+    result.history.assign(1, residual_of(0) / scale);
+    result.tolerance  = std::max(control.tolerance, control.reduction * result.history[0]);
+    scalars.tolerance = result.tolerance * scale;
+    if (scalars.status != CGStatus::residual_not_finite && result.history[0] <= result.tolerance)
+      scalars.status = CGStatus::converged;
+    send(scalars);
+
+    // The monitor sees each step once; after its first answer that is not `iterate` it is not asked again.
+    Action     action        = Action::iterate;
+    int        next_reported = 0;
+    const auto report        = [&](const int step, const double residual) {
+      if (control.monitor && action == Action::iterate && step == next_reported && residual - residual == 0.)
+      {
+        action = control.monitor(static_cast<unsigned int>(step), residual);
+        ++next_reported;
+      }
+    };
+    report(0, result.history[0]);
+
+    const auto several = [&](const unsigned int n) {
+      for (unsigned int i = 0; i < n; ++i)
+        iterate(system, false);
+    };
+    std::unique_ptr<Graph> graph, single_graph;
+    bool                   first_iteration = true;
+    const auto             launch          = [&](unsigned int n) {
+      if (!A.can_be_recorded())
+        return several(n);
+      if (first_iteration && n > 0) // directly, so that all kernels are loaded before a graph is recorded
+      {
+        several(1);
+        first_iteration = false;
+        --n;
+      }
+      if (n >= graph_length && graph == nullptr)
+        graph = std::make_unique<Graph>(A.backend(), [&]() { several(graph_length); });
+      for (; n >= graph_length; n -= graph_length)
+        graph->launch();
+      if (n > 0 && single_graph == nullptr)
+        single_graph = std::make_unique<Graph>(A.backend(), [&]() { several(1); });
+      for (; n > 0; --n)
+        single_graph->launch();
+    };
+
+    // The true residual at the last restart and r.z, an estimate of the energy of its error: where stiff parts let |r| fall
+    // no further, soft ones may still gain.
+    double         restart_residual = HUGE_VAL, restart_energy = HUGE_VAL;
+    bool           verified    = scalars.status == CGStatus::converged; // scalars and x belong to a recomputed residual
+    bool           exhausted   = false;                                 // a restart did not help
+    bool           compensated = false;                                 // residuals of restarts are
+    Vector<Number> unrefined;                                           // x before the first of these
+    double         norm_of_matrix = 0.;
+    const auto     rounding_limit = [&]() {
+      if (!std::is_same<Number, double>::value)
+        return 0.;
+      if (norm_of_matrix == 0.)
+        norm_of_matrix = largest_eigenvalue(A);
+      const double limit = 8. * rounding_unit * norm_of_matrix * x.l2_norm();
+      return limit - limit == 0. ? limit : 0.;
+    };
+
+    // |x - A^-1 b| over |x| in the norm of the energy, as far as the preconditioner is A^-1.
+    double     energy_of_solution = 0.; // |b . x|, which hardly changes between restarts
+    const auto relative_energy    = [&]() {
+      q.equ(static_cast<Number>(scale), b);
+      z.equ(static_cast<Number>(scale), x);
+      energy_of_solution = std::abs(q.dot(z));
+      return std::sqrt(scalars.r_dot_z / energy_of_solution);
+    };
+    const auto restart = [&](const bool compensate) {
+      scalars.status    = CGStatus::iterating;
+      scalars.tolerance = result.tolerance * scale;
+      send(scalars);
+      start(system, compensate);
+      scalars               = look(residuals);
+      result.history.back() = residual_of(scalars.step) / scale;
+    };
+
+    while (scalars.status == CGStatus::iterating && action == Action::iterate && !exhausted &&
+           static_cast<unsigned int>(scalars.step) < control.max_iterations)
+    {
+      // One stretch of steps between looks. A step that recomputes the residual stands alone in it.
+      const unsigned int first = scalars.step;
+      const unsigned int every = additional_data.residual_interval;
+      unsigned int       last  = first + std::min(look_interval, control.max_iterations - first);
+      if (every > 0 && (first + 1) % every == 0)
+      {
+        last = first + 1;
+        iterate(system, result.history.back() > replacement_distance * rounding_limit());
+        first_iteration = false;
+      }
+      else
+      {
+        if (every > 0)
+          last = std::min(last, (first / every + 1) * every - 1);
+        launch(last - first);
+      }
+      scalars = look(residuals);
+
+      const bool finished =
+          scalars.status == CGStatus::converged || static_cast<unsigned int>(scalars.step) >= control.max_iterations;
+      for (unsigned int step = first + 1; step <= static_cast<unsigned int>(scalars.step); ++step)
+      {
+        result.history.push_back(residual_of(step) / scale);
+        // The last step is reported below, with its true residual.
+        if (!finished || step < static_cast<unsigned int>(scalars.step))
+          report(step, result.history.back());
+      }
+
+      if (compensated && scalars.status == CGStatus::iterating &&
+          scalars.r_dot_z <= enough_energy * enough_energy * energy_of_solution)
+        scalars.status = CGStatus::converged;
+      if (scalars.status == CGStatus::converged && action == Action::iterate)
+      {
+        // Start again from x: if its true residual passes, the iteration is already over.
+        restart(compensated);
+        report(scalars.step, result.history.back());
+        if (scalars.status == CGStatus::iterating && action == Action::iterate)
+        {
+          ++result.n_restarts;
+          result.rounding_limit  = rounding_limit();
+          const bool is_rounding = result.history.back() <= result.rounding_limit;
+          const bool is_limit    = is_rounding && result.history.back() > restart_reach * result.tolerance;
+          if (is_limit && !compensated && relative_energy() > accurate_energy && has_rows(A))
+          {
+            unrefined.reinit(A.backend(), x.size(), true);
+            unrefined.equ(Number(1), x);
+            compensated = true;
+            restart(true);
+            restart_residual = restart_energy = HUGE_VAL;
+          }
+          const bool fell = result.history.back() <= restart_success * restart_residual ||
+                            scalars.r_dot_z <= restart_success * restart_success * restart_energy;
+          exhausted         = !fell || (is_limit && !(compensated && relative_energy() > accurate_energy));
+          restart_residual  = result.history.back();
+          restart_energy    = scalars.r_dot_z;
+          scalars.tolerance = std::max(result.tolerance, restart_goal * restart_residual) * scale;
+          send(scalars);
+        }
+        verified = scalars.status == CGStatus::converged;
+      }
+    }
+
+    result.n_iterations           = scalars.step;
+    const auto recompute_residual = [&]() {
+      A.residual(q, x, b);
+      result.residual = q.l2_norm();
+    };
+    if (verified && !compensated)
+      result.residual = result.history.back();
+    else
+      recompute_residual();
+    if (compensated && action == Action::iterate && !verified &&
+        !(exhausted && result.residual <= result.rounding_limit))
+    {
+      // Refinement was cut short: what it began with was an answer.
+      x.equ(Number(1), unrefined);
+      recompute_residual();
+      exhausted = true;
+    }
+    // Rounding if that explains the residual, and if x then is an answer; else @p otherwise.
+    const auto at_rounding = [&](const Status otherwise) {
+      result.rounding_limit = rounding_limit();
+      if (!(result.residual <= result.rounding_limit))
+        return otherwise;
+      z.equ(static_cast<Number>(scale), x);
+      A.residual(q, x, b);
+      q *= static_cast<Number>(scale);
+      const double of_residual = q.dot(z);
+      q.equ(static_cast<Number>(scale), b);
+      const bool answers =
+          result.residual * scale < q.l2_norm() && std::abs(of_residual) <= largest_work * std::abs(q.dot(z));
+      return answers ? Status::rounding : Status::singular;
+    };
+    if (verified)
+      result.status = result.residual <= result.tolerance ? Status::converged : Status::rounding;
+    else if (exhausted)
+      result.status = at_rounding(Status::stagnated);
+    else if (action != Action::iterate)
+      result.status = action == Action::accept ? Status::accepted : Status::aborted;
+    else if (scalars.status != CGStatus::iterating && scalars.status != CGStatus::converged)
+    {
+      // Directions made of rounding alone may have no positive energy.
+      result.status = at_rounding(Status::breakdown);
+      result.cause  = scalars.status;
+    }
+    else
+    {
+      // The step limit: its last residual is the true one, and may pass the test after all.
+      result.history.back() = result.residual;
+      report(scalars.step, result.residual);
+      result.status = result.residual <= result.tolerance                       ? Status::converged
+                      : action == Action::accept                                ? Status::accepted
+                      : at_rounding(Status::max_iterations) == Status::singular ? Status::singular
+                                                                                : Status::max_iterations;
+    }
+    return result;
+  }
+
+  template class ConjugateGradients<float>;
+  template class ConjugateGradients<double>;
+} // namespace PatchFEM

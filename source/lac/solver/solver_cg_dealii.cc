@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/lac/solver/solver_cg_dealii.h>
+
+#include <typeinfo>
+
+namespace PatchFEM
+{
+  SolverCG::SolverCG(dealii::SolverControl &control) : SolverCG(control, AdditionalData()) {}
+
+  SolverCG::SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data)
+      : control(control), additional_data(additional_data)
+  {}
+
+  template <typename Number>
+  void SolverCG::solve(const Operator<Number>         &A,
+                       Vector<Number>                 &x,
+                       const Vector<Number>           &b,
+                       const PreconditionBase<Number> &preconditioner)
+  {
+    typename ConjugateGradients<Number>::AdditionalData data;
+    data.look_interval     = additional_data.look_interval;
+    data.residual_interval = additional_data.residual_interval;
+    data.update            = additional_data.update;
+
+    IterationControl limits;
+    limits.tolerance      = control.tolerance();
+    limits.max_iterations = control.max_steps();
+    if (const auto *reduction = dynamic_cast<const dealii::ReductionControl *>(&control))
+      limits.reduction = reduction->reduction();
+    const std::type_info &type = typeid(control);
+    if (type != typeid(dealii::SolverControl) && type != typeid(dealii::ReductionControl) &&
+        type != typeid(dealii::IterationNumberControl))
+    {
+      // Its rule is not known here, so it decides after each step.
+      data.look_interval = 1;
+      limits.tolerance   = 0.;
+      limits.reduction   = 0.;
+    }
+    limits.monitor = [this](const unsigned int step, const double residual) {
+      switch (control.check(step, residual))
+      {
+      case dealii::SolverControl::success:
+        return IterationControl::Action::accept;
+      case dealii::SolverControl::failure:
+        return IterationControl::Action::abort;
+      default:
+        return IterationControl::Action::iterate;
+      }
+    };
+
+    ConjugateGradients<Number> iteration(data);
+    result = iteration.solve(A, x, b, preconditioner, limits);
+    if (result.success())
+      return;
+    if (result.status != IterationResult::Status::max_iterations && result.status != IterationResult::Status::aborted)
+      throw Error(result.message(preconditioner.name()));
+    AssertThrow(false, dealii::SolverControl::NoConvergence(control.last_step(), control.last_value()));
+  }
+
+  template void SolverCG::solve<float>(const Operator<float> &,
+                                       Vector<float> &,
+                                       const Vector<float> &,
+                                       const PreconditionBase<float> &);
+  template void SolverCG::solve<double>(const Operator<double> &,
+                                        Vector<double> &,
+                                        const Vector<double> &,
+                                        const PreconditionBase<double> &);
+} // namespace PatchFEM
