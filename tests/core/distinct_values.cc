@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "../../source/assembly/distinct_values.h"
+#include "assembly/distinct_values.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../../benchmarks/synthetic_tables.h"
-#include "../../source/assembly/row_lengths.h"
+#include "assembly/row_lengths.h"
 #include "backend_names.h"
 #include "lac_cases.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "../../source/assembly/structure_tools.h"
 #include "backend_names.h"
 #include "graph_cases.h"
 #include "kernels/multigrid_value_bodies.h"
+#include "kernels/run.h"
 #include "multigrid_cases.h"
 
 #include <limits>
