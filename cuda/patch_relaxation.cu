@@ -41,149 +41,213 @@ namespace PatchFEM
         int                  n_blocks;
       };
 
-      /** The work of a block of threads on its patch; A_P may still be on its way to shared memory. */
+      /**
+       * The work of a block of threads on its patch, one phase a method. Vectors in shared memory, [component][slot]:
+       *
+       *   z         what the polynomial has found so far, then x + factor z
+       *   t         sums of products with A_P
+       *   rhs       what the polynomial is applied to: b, or r - A_P x
+       *   second_t  sums of the second thread of each node, where two share one
+       *
+       *   gather:     rhs = b, z = omega_0 D^-1 rhs        or  rhs = r, z = x   while A_P comes to shared memory
+       *   subtract:                                            rhs -= A_P z, z = omega_0 D^-1 rhs
+       *   step:       z += omega_k D^-1 (rhs - A_P z), n_sweeps - 1 times
+       *   update:     x += factor z, z = x
+       *   residual:   r_out = b - A_P z
+       *
+       * Threads that hold all rows of a node apply D^-1 in the phase that made its argument (`whole`), and go from one
+       * step to the next as long as they need nothing of other nodes, unless the last phase of a product reads z of others
+       * (`fused`).
+       */
       template <bool staged, PatchStorage storage, int static_size, int held, typename Number>
-      __device__ __forceinline__ void relax_patch(const PatchMatrixView<Number> &A,
-                                                  const double *const            weight,
-                                                  const Number *const            b,
-                                                  const Number *const            r,
-                                                  Number *const                  x,
-                                                  Number *const                  r_out,
-                                                  const Inner<Number>           &inner,
-                                                  const Slices                  &slices,
-                                                  Number *const                  z)
+      struct PatchRelaxation
       {
-        // Threads that hold all rows of a node go from one step to the next as long as they need nothing of other nodes:
-        // after the last phase of a product too, unless that reads z of others.
-        constexpr bool whole = held == static_size;
-        constexpr bool fused =
+        static constexpr bool whole = held == static_size;
+        static constexpr bool fused =
             whole && ((storage == PatchStorage::half && staged) || storage == PatchStorage::half_atomic);
-        const int     nc       = static_size > 0 ? static_size : A.block_size;
-        const int     n_slots  = slices.n_slots;
-        const int     n_items  = n_slots * (nc / held);
-        Number *const t        = z + n_slots * nc;
-        Number *const rhs      = t + n_slots * nc;
-        Number *const second_t = rhs + n_slots * nc;
-        // Two threads to a node if there are as many.
-        const int parts =
-            n_vectors(storage, static_size, held) == 4 && staged && 2 * n_items <= static_cast<int>(blockDim.x) ? 2 : 1;
 
-        const auto rows_of       = [&](const int item) { return Rows<static_size, held, Number>(A, slices, item); };
-        const auto for_each_item = [&](const auto &work) {
+        using NodeRows = Rows<static_size, held, Number>;
+
+        const PatchMatrixView<Number> &A;
+        const Inner<Number>           &inner;
+        const Slices                  &slices;
+        const Number                  *b, *r; ///< r: nullptr where x starts from 0
+        Number                        *x;
+        Number                         factor;
+        int                            nc, n_slots, n_items, parts;
+        Number                        *z, *t, *rhs, *second_t;
+
+        __device__ __forceinline__ PatchRelaxation(const PatchMatrixView<Number> &matrix,
+                                                   const double *const            weight,
+                                                   const Number *const            right_hand_side,
+                                                   const Number *const            outer_residual,
+                                                   Number *const                  solution,
+                                                   const Inner<Number>           &inner_matrix,
+                                                   const Slices                  &slices_of_patch,
+                                                   Number *const                  vectors)
+            : A(matrix), inner(inner_matrix), slices(slices_of_patch), b(right_hand_side), r(outer_residual),
+              x(solution), factor(weight != nullptr ? static_cast<Number>(*weight) : Number(1)),
+              nc(static_size > 0 ? static_size : matrix.block_size), n_slots(slices_of_patch.n_slots),
+              n_items(n_slots * (nc / held)), z(vectors), t(z + n_slots * nc), rhs(t + n_slots * nc),
+              second_t(rhs + n_slots * nc)
+        {
+          // Two threads to a node if there are as many.
+          parts = n_vectors(storage, static_size, held) == 4 && staged && 2 * n_items <= static_cast<int>(blockDim.x)
+                      ? 2
+                      : 1;
+        }
+
+        __device__ __forceinline__ NodeRows rows_of(const int item) const { return NodeRows(A, slices, item); }
+
+        template <typename Work>
+        __device__ __forceinline__ void for_each_item(const Work &work) const
+        {
           for (int item = threadIdx.x; item < n_items; item += blockDim.x)
             work(rows_of(item));
           __syncthreads();
-        };
-        /** use(rows, sums, prepare(rows)) for A_P z, what is prepared being read ahead; t is overwritten. */
-        const auto product = [&](const auto &prepare, const auto &use) {
+        }
+
+        /** What a product reads ahead for D^-1: nothing where it is not applied. */
+        static __device__ __forceinline__ auto diagonal(const NodeRows &rows)
+        {
+          if constexpr (whole)
+            return rows.node_diagonal();
+          else
+            return 0;
+        }
+
+        /** z = omega D^-1 values at the rows. */
+        template <typename Diagonal>
+        __device__ __forceinline__ void
+        start(const NodeRows &rows, const Diagonal &D, const Number (&values)[held], const Number omega) const
+        {
+          Number steps[held];
+          D.multiply(values, steps);
+#pragma unroll
+          for (int a = 0; a < held; ++a)
+            z[rows.place(a)] = omega * steps[a];
+        }
+
+        /**
+         * use(rows, sums, prepare(rows)) for A_P z, what is prepared being read ahead; t is overwritten. Half storage has
+         * each block once: the products with its transpose go to the rows of its columns in a phase of their own.
+         */
+        template <typename Prepare, typename Use>
+        __device__ __forceinline__ void product(const Prepare &prepare, const Use &use) const
+        {
           if constexpr (storage == PatchStorage::both)
-            for_each_item([&](const auto &rows) {
+            for_each_item([&](const NodeRows &rows) {
               Number sums[held];
               rows.template product<staged>(inner.columns, inner.values, z, sums);
               use(rows, sums, prepare(rows));
             });
           else
           {
-            if (storage == PatchStorage::half_atomic)
-              for_each_item([&](const auto &rows) {
-#pragma unroll
-                for (int a = 0; a < held; ++a)
-                  t[rows.place(a)] = 0;
-              });
-            for (int item = threadIdx.x; item < parts * n_items; item += blockDim.x)
-            {
-              const int     part = item < n_items ? 0 : 1;
-              const auto    rows = rows_of(item - part * n_items);
-              Number *const to   = part == 0 ? t : second_t;
-              Number        sums[held];
-              rows.template kept_product<staged>(inner.columns, inner.values, z, part, parts, sums,
-                                                 [&](const int place, const int column, const Number(&products)[held]) {
-#pragma unroll
-                                                   for (int a = 0; a < held; ++a)
-                                                     if (storage == PatchStorage::half_atomic)
-                                                       atomicAdd(t + (rows.first + a) * n_slots + column, products[a]);
-                                                     else if (staged)
-                                                       inner.buffer[(rows.first + a) * inner.n_blocks + place] =
-                                                           products[a];
-                                                 });
-#pragma unroll
-              for (int a = 0; a < held; ++a)
-                if (storage == PatchStorage::half_atomic)
-                  atomicAdd(t + rows.place(a), sums[a]);
-                else
-                  to[rows.place(a)] = sums[a];
-            }
-            __syncthreads();
-            // The two threads of a node are neighbours here, and add up what they have.
-            for (int item = threadIdx.x; item < parts * n_items; item += blockDim.x)
-            {
-              const int           part     = parts == 2 ? item & 1 : 0;
-              const auto          rows     = rows_of(parts == 2 ? item >> 1 : item);
-              const auto          prepared = prepare(rows);
-              const Number *const from     = part == 0 ? t : second_t;
-              Number              sums[held];
-#pragma unroll
-              for (int a = 0; a < held; ++a)
-                sums[a] = from[rows.place(a)];
-              if (storage == PatchStorage::half && staged)
-                rows.add_mirrored(inner.mirrors, inner.buffer, inner.n_blocks, part, parts, sums);
-              else if (storage == PatchStorage::half)
-                rows.add_transposed(inner.mirrors, inner.values, z, sums);
-              if (parts == 2)
-              {
-#pragma unroll
-                for (int a = 0; a < held; ++a)
-                  sums[a] += __shfl_xor_sync(0xffffffffu, sums[a], 1);
-              }
-              if (part == 0)
-                use(rows, sums, prepared);
-            }
-            __syncthreads();
+            multiply_kept();
+            add_transposed(prepare, use);
           }
-        };
-        const auto nothing  = [](const auto &) { return 0; };
-        const auto diagonal = [](const auto &rows) {
-          if constexpr (whole)
-            return rows.node_diagonal();
-          else
-            return 0;
-        };
+        }
 
-        Number omega = static_cast<Number>(A.weights[0]);
-        for_each_item([&](const auto &rows) {
-          const Number *const source = r != nullptr ? r : b;
-          const int           node   = rows.node();
-          const auto          D      = diagonal(rows);
-          Number              values[held];
-#pragma unroll
-          for (int a = 0; a < held; ++a)
-          {
-            values[a]          = node >= 0 ? source[rows.unknown(node, a)] : Number(0);
-            rhs[rows.place(a)] = values[a];
-            if (r != nullptr)
-              z[rows.place(a)] = node >= 0 ? x[rows.unknown(node, a)] : Number(0);
-          }
-          if constexpr (whole)
-            if (r == nullptr)
-            {
-              Number steps[held];
-              D.multiply(values, steps);
+        /** t = products of the blocks that are stored; those with their transposes go to the buffer, or are added to t. */
+        __device__ __forceinline__ void multiply_kept() const
+        {
+          if (storage == PatchStorage::half_atomic)
+            for_each_item([&](const NodeRows &rows) {
 #pragma unroll
               for (int a = 0; a < held; ++a)
-                z[rows.place(a)] = omega * steps[a];
+                t[rows.place(a)] = 0;
+            });
+          for (int item = threadIdx.x; item < parts * n_items; item += blockDim.x)
+          {
+            const int      part = item < n_items ? 0 : 1;
+            const NodeRows rows = rows_of(item - part * n_items);
+            Number *const  to   = part == 0 ? t : second_t;
+            Number         sums[held];
+            rows.template kept_product<staged>(inner.columns, inner.values, z, part, parts, sums,
+                                               [&](const int place, const int column, const Number(&products)[held]) {
+#pragma unroll
+                                                 for (int a = 0; a < held; ++a)
+                                                   if (storage == PatchStorage::half_atomic)
+                                                     atomicAdd(t + (rows.first + a) * n_slots + column, products[a]);
+                                                   else if (staged)
+                                                     inner.buffer[(rows.first + a) * inner.n_blocks + place] =
+                                                         products[a];
+                                               });
+#pragma unroll
+            for (int a = 0; a < held; ++a)
+              if (storage == PatchStorage::half_atomic)
+                atomicAdd(t + rows.place(a), sums[a]);
+              else
+                to[rows.place(a)] = sums[a];
+          }
+          __syncthreads();
+        }
+
+        /** The two threads of a node are neighbours here, and add up what they have. */
+        template <typename Prepare, typename Use>
+        __device__ __forceinline__ void add_transposed(const Prepare &prepare, const Use &use) const
+        {
+          for (int item = threadIdx.x; item < parts * n_items; item += blockDim.x)
+          {
+            const int           part     = parts == 2 ? item & 1 : 0;
+            const NodeRows      rows     = rows_of(parts == 2 ? item >> 1 : item);
+            const auto          prepared = prepare(rows);
+            const Number *const from     = part == 0 ? t : second_t;
+            Number              sums[held];
+#pragma unroll
+            for (int a = 0; a < held; ++a)
+              sums[a] = from[rows.place(a)];
+            if (storage == PatchStorage::half && staged)
+              rows.add_mirrored(inner.mirrors, inner.buffer, inner.n_blocks, part, parts, sums);
+            else if (storage == PatchStorage::half)
+              rows.add_transposed(inner.mirrors, inner.values, z, sums);
+            if (parts == 2)
+            {
+#pragma unroll
+              for (int a = 0; a < held; ++a)
+                sums[a] += __shfl_xor_sync(0xffffffffu, sums[a], 1);
             }
-        });
-        if (staged)
-          arrive();
-        if (staged && storage == PatchStorage::half) // what padding of the mirrors reads
+            if (part == 0)
+              use(rows, sums, prepared);
+          }
+          __syncthreads();
+        }
+
+        __device__ __forceinline__ void gather(const Number omega) const
+        {
+          for_each_item([&](const NodeRows &rows) {
+            const Number *const source = r != nullptr ? r : b;
+            const int           node   = rows.node();
+            const auto          D      = diagonal(rows);
+            Number              values[held];
+#pragma unroll
+            for (int a = 0; a < held; ++a)
+            {
+              values[a]          = node >= 0 ? source[rows.unknown(node, a)] : Number(0);
+              rhs[rows.place(a)] = values[a];
+              if (r != nullptr)
+                z[rows.place(a)] = node >= 0 ? x[rows.unknown(node, a)] : Number(0);
+            }
+            if constexpr (whole)
+              if (r == nullptr)
+                start(rows, D, values, omega);
+          });
+        }
+
+        /** What padding of the mirrors reads. */
+        __device__ __forceinline__ void clear_padding() const
+        {
           for (int slot = threadIdx.x; slot < n_slots; slot += blockDim.x)
             for (int c = 0; c < nc; ++c)
             {
               const int h                                                           = height<static_size>(A);
               inner.buffer[c * inner.n_blocks + slices.blocks[slot / h] + slot % h] = 0;
             }
-        if (r != nullptr)
-          product(diagonal, [&](const auto &rows, const Number(&sums)[held], const auto &D) {
+        }
+
+        __device__ __forceinline__ void subtract(const Number omega) const
+        {
+          product(diagonal, [&](const NodeRows &rows, const Number(&sums)[held], const auto &D) {
             Number values[held];
 #pragma unroll
             for (int a = 0; a < held; ++a)
@@ -192,42 +256,26 @@ namespace PatchFEM
               rhs[rows.place(a)] = values[a];
             }
             if constexpr (fused)
-            {
-              Number steps[held];
-              D.multiply(values, steps);
-#pragma unroll
-              for (int a = 0; a < held; ++a)
-                z[rows.place(a)] = omega * steps[a];
-            }
+              start(rows, D, values, omega);
           });
-        if (!(r == nullptr ? whole : fused))
-          for_each_item([&](const auto &rows) {
+        }
+
+        /** D^-1 in a phase of its own: z = omega D^-1 from, or z += that. */
+        template <bool add>
+        __device__ __forceinline__ void apply_diagonal(const Number *const from, const Number omega) const
+        {
+          for_each_item([&](const NodeRows &rows) {
             Number steps[held];
-            rows.diagonal(rhs, steps);
+            rows.diagonal(from, steps);
 #pragma unroll
             for (int a = 0; a < held; ++a)
-              z[rows.place(a)] = omega * steps[a];
+              z[rows.place(a)] = add ? z[rows.place(a)] + omega * steps[a] : omega * steps[a];
           });
+        }
 
-        // x and z = x + factor z
-        const Number factor = weight != nullptr ? static_cast<Number>(*weight) : Number(1);
-        const auto   step_x = [&](const auto &rows, const Number(&z_new)[held]) {
-          const int node = rows.node();
-          if (node < 0)
-            return;
-#pragma unroll
-          for (int a = 0; a < held; ++a)
-          {
-            const std::int64_t i    = rows.unknown(node, a);
-            const Number       next = (r != nullptr ? x[i] : Number(0)) + factor * z_new[a];
-            x[i]                    = next;
-            z[rows.place(a)]        = next;
-          }
-        };
-        for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
+        __device__ __forceinline__ void step(const Number omega, const bool last) const
         {
-          omega = static_cast<Number>(A.weights[sweep]);
-          product(diagonal, [&](const auto &rows, const Number(&sums)[held], const auto &D) {
+          product(diagonal, [&](const NodeRows &rows, const Number(&sums)[held], const auto &D) {
             Number values[held];
 #pragma unroll
             for (int a = 0; a < held; ++a)
@@ -242,8 +290,8 @@ namespace PatchFEM
                 steps[a]         = z[rows.place(a)] + omega * steps[a];
                 z[rows.place(a)] = steps[a];
               }
-              if (sweep + 1 == A.n_sweeps)
-                step_x(rows, steps);
+              if (last)
+                update(rows, steps);
             }
             else
             {
@@ -253,32 +301,63 @@ namespace PatchFEM
             }
           });
           if (!fused)
-            for_each_item([&](const auto &rows) {
-              Number steps[held];
-              rows.diagonal(t, steps);
+            apply_diagonal<true>(t, omega);
+        }
+
+        __device__ __forceinline__ void update(const NodeRows &rows, const Number (&z_new)[held]) const
+        {
+          const int node = rows.node();
+          if (node < 0)
+            return;
+#pragma unroll
+          for (int a = 0; a < held; ++a)
+          {
+            const std::int64_t i    = rows.unknown(node, a);
+            const Number       next = (r != nullptr ? x[i] : Number(0)) + factor * z_new[a];
+            x[i]                    = next;
+            z[rows.place(a)]        = next;
+          }
+        }
+
+        __device__ __forceinline__ void residual(Number *const r_out) const
+        {
+          product([](const NodeRows &) { return 0; },
+                  [&](const NodeRows &rows, const Number(&sums)[held], int) {
+                    const int node = rows.node();
+                    if (node < 0)
+                      return;
+#pragma unroll
+                    for (int a = 0; a < held; ++a)
+                      r_out[rows.unknown(node, a)] = b[rows.unknown(node, a)] - sums[a];
+                  });
+        }
+
+        __device__ __forceinline__ void run(Number *const r_out) const
+        {
+          const Number omega = static_cast<Number>(A.weights[0]);
+          gather(omega);
+          if (staged)
+            arrive();
+          if (staged && storage == PatchStorage::half)
+            clear_padding();
+          if (r != nullptr)
+            subtract(omega);
+          if (!(r == nullptr ? whole : fused))
+            apply_diagonal<false>(rhs, omega);
+          for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
+            step(static_cast<Number>(A.weights[sweep]), sweep + 1 == A.n_sweeps);
+          if (!fused || A.n_sweeps == 1)
+            for_each_item([&](const NodeRows &rows) {
+              Number z_new[held];
 #pragma unroll
               for (int a = 0; a < held; ++a)
-                z[rows.place(a)] += omega * steps[a];
+                z_new[a] = z[rows.place(a)];
+              update(rows, z_new);
             });
+          if (r_out != nullptr)
+            residual(r_out);
         }
-        if (!fused || A.n_sweeps == 1)
-          for_each_item([&](const auto &rows) {
-            Number z_new[held];
-#pragma unroll
-            for (int a = 0; a < held; ++a)
-              z_new[a] = z[rows.place(a)];
-            step_x(rows, z_new);
-          });
-        if (r_out != nullptr)
-          product(nothing, [&](const auto &rows, const Number(&sums)[held], int) {
-            const int node = rows.node();
-            if (node < 0)
-              return;
-#pragma unroll
-            for (int a = 0; a < held; ++a)
-              r_out[rows.unknown(node, a)] = b[rows.unknown(node, a)] - sums[a];
-          });
-      }
+      };
 
       /** Bytes that A_P of a patch takes in shared memory. */
       template <typename Number>
@@ -333,7 +412,8 @@ namespace PatchFEM
         if (slice_ints(n_slices) * sizeof(int) + n_vector * sizeof(Number) +
                 inner_bytes<Number>(storage, nc, n_blocks, n_mirrors) >
             room)
-          return relax_patch<false, storage, static_size, held>(A, weight, b, r, x, r_out, inner, slices, vectors);
+          return PatchRelaxation<false, storage, static_size, held, Number>(A, weight, b, r, x, inner, slices, vectors)
+              .run(r_out);
 
         // Slices begin at multiples of 16 bytes in each of the arrays.
         Number *const        staged_values = vectors + n_vector;
@@ -353,7 +433,8 @@ namespace PatchFEM
         inner.buffer  = buffer;
         inner.columns = staged_columns;
         inner.mirrors = staged_mirrors;
-        relax_patch<true, storage, static_size, held>(A, weight, b, r, x, r_out, inner, slices, vectors);
+        PatchRelaxation<true, storage, static_size, held, Number>(A, weight, b, r, x, inner, slices, vectors)
+            .run(r_out);
       }
 
       /** One thread per held rows of a node; r = b - A_B x. */
