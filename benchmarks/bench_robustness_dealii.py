@@ -9,6 +9,7 @@ and soft materials, nearly incompressible bodies, hanging nodes, flat boxes.
 
 Each case is solved beside Trilinos ML, which runs in one process, and in another run beside UMFPACK, whose solution is
 taken for the exact one of the matrix. Beside them it is solved three times alone, as is a cube with about as many unknowns.
+UMFPACK's runs come first, several at the same time with two threads each: nothing of them is timed.
 --only matches beginnings of names. --finer refines all meshes so many times more; --no-ml and --no-direct leave out what
 then takes minutes a case, or memory. --set goes to all runs.
 
@@ -17,6 +18,7 @@ per entry of the matrix beside that of the cube, medians; the residual, with an 
 the largest difference to UMFPACK over the largest value. It is verified if the residual is at most the tolerance or rounding,
 and the difference at most 1e-5 or what DIFFERENCE_OF says. Exit code 1 if one is not."""
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import statistics
@@ -159,28 +161,40 @@ def main():
         return run_all(options, meshes)
 
 
-def run(options, parameter_file, entries, baseline="none"):
+def run(options, parameter_file, entries, baseline="none", cores=None):
     """The report of one run."""
     settings = {"Backend": options.backend, "Solver/Maximum iterations": 10000, **entries, **options.set, "Baseline": baseline}
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(options.build, parameter_file.split("/")[0], pathlib.Path(folder))
-        return runner.run(parameter_file, 1, options.cores, settings, may_fail=True)
+        return runner.run(parameter_file, 1, cores or options.cores, settings, may_fail=True)
+
+
+def entries_of_case(options, name, meshes):
+    """The entries of a case; @p meshes is where those of GRADED are."""
+    _, _, level, entries = CASES[name]
+    entries = {"Mesh/Global refinements": max(level + options.finer, 0), **entries}
+    return {key: value.format(meshes=meshes) if key == "Mesh/File" else value for key, value in entries.items()}
 
 
 def run_all(options, meshes):
     """The exit code; @p meshes is where those of GRADED are."""
-    baselines = [] if options.no_ml else ["trilinos_ml"]
+    entries_of = {name: entries_of_case(options, name, meshes) for name in options.cases}
+    direct = {}
     if not options.no_direct:
-        baselines.append("umfpack")
+        with concurrent.futures.ThreadPoolExecutor(max(options.cores // 2, 1)) as pool:
+            runs = {name: pool.submit(run, options, CASES[name][1], entries, "umfpack", min(options.cores, 2))
+                    for name, entries in entries_of.items()}
+            direct = {name: started.result() for name, started in runs.items()}
     results = Results("robustness", prints=False)
     cubes = {}
     print(f"{'case':<44} {'unknowns':>9} {'steps':>5} {'ML':>5} {'time':>7} {'ML':>7} {'compl.':>6} {'t/entry':>7} "
           f"{'residual':>9} {'ML':>9} {'to LU':>8}")
     for name in options.cases:
-        text, parameter_file, level, entries = CASES[name]
-        entries = {"Mesh/Global refinements": max(level + options.finer, 0), **entries}
-        entries = {key: value.format(meshes=meshes) if key == "Mesh/File" else value for key, value in entries.items()}
-        reports = {baseline: run(options, parameter_file, entries, baseline) for baseline in baselines}
+        text, parameter_file = CASES[name][:2]
+        entries = entries_of[name]
+        reports = {"umfpack": direct[name]} if direct else {}
+        if not options.no_ml:
+            reports["trilinos_ml"] = run(options, parameter_file, entries, "trilinos_ml")
         alone = [run(options, parameter_file, entries) for _ in range(N_RUNS)]
         reports["none"] = alone[0]
         finished = {baseline: report for baseline, report in reports.items() if report["finished"]}
