@@ -2,7 +2,7 @@
 #ifndef patchfem_source_kernels_multigrid_pattern_bodies_h
 #define patchfem_source_kernels_multigrid_pattern_bodies_h
 
-#include "kernels/graph_bodies.h"
+#include "kernels/structure_bodies.h"
 #include "kernels/unique_rows.h"
 #include <patchfem/kernels/matrix_views.h>
 

@@ -2,9 +2,10 @@
 #ifndef patchfem_source_kernels_triangular_bodies_h
 #define patchfem_source_kernels_triangular_bodies_h
 
-#include "kernels/graph_bodies.h"
+#include "kernels/hash.h"
 #include "kernels/multigrid_pattern_bodies.h"
 #include <patchfem/kernels/atomics.h>
+#include <patchfem/kernels/jacobi.h>
 
 /**
  * @file

@@ -3,7 +3,7 @@
 #include "graph_cases.h"
 #include "lac_cases.h"
 
-#include "kernels/partition_bodies.h"
+#include "kernels/touched_groups.h"
 #include <patchfem/lac/graph/adjacency.h>
 
 #include <cmath>

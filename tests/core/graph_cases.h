@@ -2,7 +2,7 @@
 #ifndef patchfem_tests_core_graph_cases_h
 #define patchfem_tests_core_graph_cases_h
 
-#include "kernels/distance_bodies.h"
+#include "lac/graph/graph_tools.h"
 #include <patchfem/lac/graph/adjacency.h>
 
 #include <omp.h>
@@ -147,7 +147,7 @@ namespace cases
     return result;
   }
 
-  /** What nodes count in the sizes of aggregates (kernels::LineWeightBody). */
+  /** What nodes count in the sizes of aggregates (graph_tools::line_weights()). */
   inline PatchFEM::Array<std::int64_t> line_weights(const PatchFEM::Adjacency     &all,
                                                     const PatchFEM::Adjacency     &shorts,
                                                     const int                      dim,
@@ -158,11 +158,8 @@ namespace cases
   {
     const PatchFEM::Backend      &place = all.backend();
     PatchFEM::Array<std::int64_t> weights(place, std::vector<std::int64_t>(all.n_nodes(), -1));
-    PatchFEM::dispatch(place, [&](auto where) {
-      PatchFEM::kernels::parallel_for(
-          where, all.n_nodes(),
-          PatchFEM::kernels::LineWeightBody{
-              all.view(), shorts.view(), {points.data(), dim}, least, most, share, weights.data()});
+    PatchFEM::choose(place, [&](auto where) {
+      PatchFEM::graph_tools::line_weights(where, all, shorts, {points.data(), dim}, {least, most, share}, weights);
     });
     place.synchronize();
     return weights;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "precondition_cases.h"
 
-#include "kernels/graph_bodies.h"
+#include "kernels/hash.h"
 #include <patchfem/lac/precondition/precondition_ic.h>
 #include <patchfem/lac/precondition/precondition_polynomial.h>
 #include <patchfem/lac/precondition/precondition_ssor.h>

@@ -4,11 +4,10 @@
 
 #include "kernels/run.h"
 
-#include "kernels/ordering.h"
-#include "kernels/partition_bodies.h"
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/lac/graph/adjacency.h>
 
+/** @file What the sources of graphs share, and the algorithms that graph_steps.h has for both back ends (see run.h). */
 namespace PatchFEM
 {
   namespace graph_tools
@@ -32,62 +31,69 @@ namespace PatchFEM
       return result;
     }
 
-    /** Decides all undecided @p tuples (see kernels::tuple), so that members are more than @p k hops apart. */
-    int decide_members(const AdjacencyView &graph, int k, Array<std::uint64_t> &tuples);
-
-    /** Groups of the nodes of a graph. */
-    struct Groups
+    /** Where the nodes of a graph are. */
+    struct NodePoints
     {
-      int        n_groups = 0;
-      Array<int> group;   ///< [node], or -1
-      Array<int> offsets; ///< [group + 1], into nodes
-      Array<int> nodes;   ///< [node]: by group, ascending in each; then those without a group
+      const double *points; ///< [node][dim]
+      int           dim;
 
-      /** Sets offsets and nodes from group and n_groups. */
-      void list_nodes();
-
-      /** Numbers the groups whose flag is 1 anew, in their order, and takes the others' nodes out. */
-      void keep(const Array<int> &flags);
+      PATCHFEM_INLINE double squared_distance(const std::int64_t i, const std::int64_t j) const
+      {
+        double sum = 0.;
+        for (int d = 0; d < dim; ++d)
+        {
+          const double step = points[i * dim + d] - points[j * dim + d];
+          sum += step * step;
+        }
+        return sum;
+      }
     };
 
-    /** The graph of groups: edges between groups weigh what the edges between their nodes weigh together. */
-    struct GroupGraph
+    /** The graph of @p rows (see matrix_rows.h) as in Adjacency::reinit(). */
+    template <typename Rows>
+    void read_rows(Host, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
+    template <typename Rows>
+    void read_rows(Cuda, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
+
+    /** See the functions of these names in adjacency.h. */
+    bool find_short_edges(Host, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
+    bool find_short_edges(Cuda, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
+    int  maximal_independent_set(Host, const Adjacency &graph, int k, Array<int> &members);
+    int  maximal_independent_set(Cuda, const Adjacency &graph, int k, Array<int> &members);
+
+    /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
+    constexpr int whole_node = 12;
+
+    /** Sizes of aggregates in lines. */
+    struct LineSizes
     {
-      Adjacency           graph;
-      Array<std::int64_t> inside; ///< [group], weight of the edges inside, each from both ends
+      int    least, most;
+      double share;
     };
-
-    /** Which groups touch which: the graph without weights, and nothing inside. */
-    void find_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result);
-
-    /** The weights of that graph, and what is inside of groups. */
-    void weigh_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result);
-
-    /** Both. */
-    void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result);
-
-    /** Sizes of groups. */
-    void measure_groups(const kernels::SizeMeasure &measure,
-                        const Groups               &groups,
-                        const GroupGraph           &group_graph,
-                        Array<std::int64_t>        &sizes);
 
     /**
-     * P3, section 5.2: groups around the members of a k-MIS, grown again from their centres @p n_recentrings times; those
-     * smaller than @p least are dissolved as long as their nodes touch others, so that components of @p graph that are
-     * smaller are groups. @p result has its lists, @p group_graph its graph in @p all. Nodes that are isolated in @p all
-     * become groups of one node if @p with_isolated, else they have none.
+     * What nodes count in the sizes of aggregates. A node is of a line if it and its neighbours have two short edges at
+     * most. With r = its shortest long edge over its longer short one, cells are round again when r of its nodes are one;
+     * share r nodes are enough for an aggregate there, rounded, at least least and at most most; least if no
+     * edge is long or positions are not known (dim = 0). Other nodes need most. Where k are enough, each counts
+     * whole_node most / k, rounded up.
      */
-    void partition(const Backend              &backend,
-                   const AdjacencyView        &graph,
-                   const AdjacencyView        &all,
-                   int                         k,
-                   int                         n_recentrings,
-                   bool                        with_isolated,
-                   const kernels::SizeMeasure &measure,
-                   std::int64_t                least,
-                   Groups                     &result,
-                   GroupGraph                 &group_graph);
+    void line_weights(Host,
+                      const Adjacency     &all,
+                      const Adjacency     &shorts,
+                      const NodePoints    &at,
+                      const LineSizes     &sizes,
+                      Array<std::int64_t> &weights);
+    void line_weights(Cuda,
+                      const Adjacency     &all,
+                      const Adjacency     &shorts,
+                      const NodePoints    &at,
+                      const LineSizes     &sizes,
+                      Array<std::int64_t> &weights);
+
+    /** Means of the positions of the nodes of each group, in their order: [group][dim]. */
+    void find_centroids(Host, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
+    void find_centroids(Cuda, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
   } // namespace graph_tools
 } // namespace PatchFEM
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "graph_tools.h"
 
-#include "kernels/distance_bodies.h"
 #include <patchfem/lac/graph/mis_aggregation.h>
 
 #include <algorithm>
@@ -26,7 +25,7 @@ namespace PatchFEM
     /// where it takes 25 in place of 41.
     constexpr double rounding_of_lengths = 1e-6;
 
-    /// See kernels::LineWeightBody. A cube of 20 layers that grow 1 : 200 takes 29 steps, and 72 if nine nodes are needed
+    /// See graph_tools::line_weights(). A cube of 20 layers that grow 1 : 200 takes 29 steps, and 72 if nine nodes are needed
     /// everywhere, a cube of cells that do 1 : 30 in each direction 29 and 47; of Laplace 28 and 27 in place of 56 and 38.
     constexpr double line_share = 0.35;
 
@@ -34,7 +33,7 @@ namespace PatchFEM
      * Parameters of a level. Aggregates are smaller where the coarse problem is harder than its size tells or they cost
      * little: three nodes of a scalar problem in lines, which are what short edges of flat cells make; and of a body that
      * bends, if nodes have so few neighbours that they make a surface or a line, as thin bodies do on coarser levels. (Parts
-     * of a body may be lines as well, of which nine nodes would make few elements for its bending; LineWeightBody cuts them:
+     * of a body may be lines as well, of which nine nodes would make few elements for its bending; graph_tools::line_weights() cuts them:
      * cells of 50 : 1 with hanging nodes take 40 steps in place of 263.)
      */
     Aggregation::AdditionalData smaller(Aggregation::AdditionalData data,
@@ -92,10 +91,10 @@ namespace PatchFEM
       if (by_distance || (level > 0 && A.block_rows() > 1))
       {
         const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, level == 0 ? 4 : 3);
-        weights.reinit(A.backend(), graph.n_nodes());
-        run(A.backend(), graph.n_nodes(),
-                  kernels::LineWeightBody{
-                all.view(), graph.view(), {points.data(), n_coordinates}, least, most, line_share, weights.data()});
+        choose(A.backend(), [&](auto where) {
+          graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates}, {least, most, line_share},
+                                          weights);
+        });
       }
       next.reinit(stored, all, graph, A.block_rows(), of_level, weights);
     };
@@ -106,13 +105,11 @@ namespace PatchFEM
       reinit(all, false);
     if (n_coordinates > 0)
     {
-      Array<double> centroids(A.backend(), std::size_t(next.n_aggregates()) * n_coordinates);
-      run(A.backend(), next.n_aggregates(),
-          kernels::CentroidBody{next.aggregate_offsets().data(),
-                                next.aggregate_nodes().data(),
-                                {points.data(), n_coordinates},
-                                centroids.data()});
-      A.backend().synchronize();
+      Array<double> centroids;
+      choose(A.backend(), [&](auto where) {
+        graph_tools::find_centroids(where, next.aggregate_offsets(), next.aggregate_nodes(),
+                                    {points.data(), n_coordinates}, centroids);
+      });
       points.swap(centroids);
     }
     aggregations.push_back(std::move(next));

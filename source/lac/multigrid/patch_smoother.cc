@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lac/graph/graph_tools.h"
 
+#include "kernels/ordering.h"
 #include "kernels/patch_matrix_bodies.h"
 #include "kernels/smoother_bodies.h"
 #include <patchfem/lac/multigrid/amg_parameters.h>

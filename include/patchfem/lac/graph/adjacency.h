@@ -63,7 +63,7 @@ namespace PatchFEM
 
   /**
    * The short edges of @p graph: those with d_ij <= @p factor max(reach_i, reach_j), d the distance of two nodes and reach
-   * that to a node's nearest neighbour, or less at the ends of lines (kernels::ReachBody), with their weights. Entries of a
+   * that to a node's nearest neighbour, or less at the ends of lines, with their weights. Entries of a
    * matrix on stretched cells may tell nothing of their shape, as on needles of trilinear hexahedra; positions always do.
    * @p points is [node][dim].
    *

@@ -7,11 +7,6 @@
 
 namespace PatchFEM
 {
-  namespace graph_tools
-  {
-    struct Groups;
-  }
-
   /**
    * The bottom-up double partition of P3, section 5.2.1: the nodes of a matrix in aggregates, the coarse unknowns of
    * smoothed aggregation, and the aggregates in patches, the blocks of its relaxation.
@@ -109,7 +104,7 @@ namespace PatchFEM
      * what patches take, @p strong along which edges aggregates grow, and @p all, which has them all, what
      * aggregate_graph() is made of; nodes isolated there have no aggregate. On coarse levels, where the pattern of A is
      * much wider than the coarse mesh, P3 takes the graph of the aggregates of the level above for @p all. With
-     * @p weights [node] aggregates are large enough when their nodes count min_aggregate_size kernels::whole_node.
+     * @p weights [node] aggregates are large enough when their nodes count min_aggregate_size graph_tools::whole_node.
      */
     void reinit(const Adjacency           &pattern,
                 const Adjacency           &all,
@@ -149,12 +144,25 @@ namespace PatchFEM
     template <typename Matrix>
     void reinit_matrix(const Matrix &matrix, const AdditionalData &additional_data);
 
+    void build(Host,
+               const Adjacency           &pattern,
+               const Adjacency           &all,
+               const Adjacency           &strong,
+               int                        block_size,
+               const AdditionalData      &additional_data,
+               const Array<std::int64_t> &weights);
+    void build(Cuda,
+               const Adjacency           &pattern,
+               const Adjacency           &all,
+               const Adjacency           &strong,
+               int                        block_size,
+               const AdditionalData      &additional_data,
+               const Array<std::int64_t> &weights);
+
     Array<int> node_aggregates, aggregate_starts, nodes_by_aggregate, aggregate_patches, patch_aggregate_starts,
         patch_node_starts, old_of_new, new_of_old;
     Adjacency  graph_of_aggregates;
     Statistics stats;
-
-    void take(graph_tools::Groups &aggregates, Adjacency &graph);
   };
 } // namespace PatchFEM
 

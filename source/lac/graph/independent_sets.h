@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_lac_graph_independent_sets_h
+#define patchfem_source_lac_graph_independent_sets_h
+
+#include "graph_tools.h"
+
+#include "kernels/hash.h"
+
+/** @file Maximal independent sets in graphs, for the steps (see run.h) that need them. */
+namespace PatchFEM
+{
+  namespace graph_tools
+  {
+    /**
+     * What a node shows to those around it while an independent set grows: its status, its priority and its number in
+     * one word, so that the largest word within reach tells first whether there is a member, and else which undecided
+     * node comes first.
+     */
+    namespace tuple
+    {
+      constexpr std::uint64_t outside = 0, undecided = 1, member = 2;
+      constexpr int           priority_bits = 30;
+
+      PATCHFEM_INLINE std::uint64_t make(const std::uint64_t status, const std::uint64_t priority, const int node)
+      {
+        return (status << 62) | ((priority & ((std::uint64_t(1) << priority_bits) - 1)) << 32) |
+               static_cast<std::uint32_t>(node);
+      }
+      PATCHFEM_INLINE std::uint64_t status(const std::uint64_t word)
+      {
+        return word >> 62;
+      }
+    } // namespace tuple
+
+    /** *flag = 1. Once it is, threads only read it, while a count of many would be fought for by all of them. */
+    PATCHFEM_INLINE void raise_flag(int *flag)
+    {
+#if defined(__CUDA_ARCH__)
+      volatile int *const shared = flag;
+      if (*shared == 0)
+        *shared = 1;
+#else
+      if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+#endif
+    }
+
+    namespace
+    {
+      /** Random priorities. Nodes that are isolated in @p all stay outside unless they are asked for. */
+      void draw_tuples(const AdjacencyView &all, const bool with_isolated, Array<std::uint64_t> &tuples)
+      {
+        for_all(tuples.backend(), all.n_nodes, [=, tuples = tuples.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          const bool out = all.is_isolated(i) && !with_isolated;
+          tuples[i]      = tuple::make(out ? tuple::outside : tuple::undecided, kernels::hash(i), static_cast<int>(i));
+        });
+      }
+
+      /** Decides all undecided @p tuples, so that members are more than @p k hops apart. Returns the number of rounds. */
+      int decide_members(const AdjacencyView &graph, const int k, Array<std::uint64_t> &tuples)
+      {
+        const Backend       &place = tuples.backend();
+        const std::int64_t   n     = graph.n_nodes;
+        Array<std::uint64_t> reached(place, n * k);
+        Array<int>           undecided(place, 1);
+        std::uint64_t *const own = tuples.data(), *const hops = reached.data();
+        for_all(place, n * k,
+                [=] PATCHFEM_DEVICE(const std::int64_t i) { hops[i] = tuple::make(tuple::undecided, 0, 0); });
+        for (int round = 1;; ++round)
+        {
+          // to[i] = largest of from[] over i and its neighbours. A result that is not undecided is final: a member within
+          // reach stays one, and if all within reach are outside, so do they.
+          const std::uint64_t *from = own;
+          for (int hop = 0; hop < k; ++hop)
+          {
+            std::uint64_t *const to = hops + hop * n;
+            for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+              if (tuple::status(to[i]) != tuple::undecided)
+                return;
+              std::uint64_t largest = from[i];
+              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+              {
+                const std::uint64_t other = from[graph.neighbours[e]];
+                largest                   = other > largest ? other : largest;
+              }
+              to[i] = largest;
+            });
+            from = to;
+          }
+          // An undecided node that comes first within reach becomes a member; one that a member reaches is outside.
+          undecided.set_zero();
+          for_all(place, n, [=, undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+            if (tuple::status(own[i]) != tuple::undecided)
+              return;
+            if (from[i] == own[i])
+              own[i] ^= std::uint64_t(3) << 62; // undecided 01 becomes member 10
+            else if (tuple::status(from[i]) == tuple::member)
+              own[i] = tuple::make(tuple::outside, 0, static_cast<int>(i));
+            else
+              raise_flag(undecided);
+          });
+          // The first of all that are undecided joins in each round, so this ends.
+          if (undecided.read(0) == 0)
+            return round;
+        }
+      }
+
+      /** flags[i] = 1 for members, 0 for others. */
+      void flag_members(const Array<std::uint64_t> &tuples, Array<int> &flags)
+      {
+        flags.reinit(tuples.backend(), tuples.size());
+        for_all(tuples.backend(), tuples.size(),
+                [tuples = tuples.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  flags[i] = tuple::status(tuples[i]) == tuple::member;
+                });
+      }
+    } // namespace
+  }   // namespace graph_tools
+} // namespace PatchFEM
+
+#endif
