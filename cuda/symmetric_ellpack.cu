@@ -3,9 +3,8 @@
 #include "parallel_for.cuh"
 #include "product.cuh"
 #include "tuning.cuh"
-#include "unique_rows.cuh"
 
-#include "kernels/symmetric_ellpack_bodies.h"
+#include <patchfem/kernels/symmetric_ellpack.h>
 
 namespace PatchFEM
 {
@@ -392,13 +391,6 @@ namespace PatchFEM
       product::launch_symmetric_ellpack(where, A, step.y, product::Polynomial<Number>{step});
     }
 
-    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(SymmetricHalo);
-    template void parallel_for(Cuda, std::int64_t, const SymmetricKeyBody &);
-    template void parallel_for(Cuda, std::int64_t, const SymmetricSliceBody &);
-    template void parallel_for(Cuda, std::int64_t, const SymmetricOwnersBody &);
-    template void parallel_for(Cuda, std::int64_t, const SymmetricChunksBody &);
-    template void parallel_for(Cuda, std::int64_t, const FillShortBody &);
-
 #define INSTANTIATE_PRODUCTS(Value, Number)                                                                        \
   template void vmult<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, Number *);         \
   template void vmult_add<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, Number *);     \
@@ -413,17 +405,7 @@ namespace PatchFEM
 
 #define INSTANTIATE(Number)                                                                              \
   template void cg_product<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *, \
-                                   const CGView &);                                                      \
-  template void parallel_for(Cuda, std::int64_t, const RowMagnitudeBody<Number> &);                      \
-  template void parallel_for(Cuda, std::int64_t, const SymmetryCheckBody<Number> &);                     \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricKindsBody<Number> &);                    \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricPairsBody<Number> &);                    \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricPairCodesBody<Number> &);                \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricRanksBody<Number> &);                    \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricPartnersBody<Number> &);                 \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricMirrorsBody<Number> &);                  \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricFillBody<Number> &);                     \
-  template void parallel_for(Cuda, std::int64_t, const SymmetricBlockDiagonalBody<Number> &);
+                                   const CGView &);
     INSTANTIATE(float)
     INSTANTIATE(double)
 #undef INSTANTIATE

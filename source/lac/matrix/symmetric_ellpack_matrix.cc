@@ -1,43 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lac/graph/graph_tools.h"
 #include "lac/multigrid/multigrid_pattern.h"
 #include "sliced_copy.h"
+#include "symmetric_ellpack_steps.h"
 
-#include "kernels/ordering.h"
-#include "kernels/symmetric_ellpack_bodies.h"
 #include <patchfem/kernels/blas1.h>
-#include <patchfem/kernels/primitives.h>
-#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 #include <algorithm>
-#include <climits>
 #include <limits>
 #include <type_traits>
 
 namespace PatchFEM
 {
-  using graph_tools::scan;
-
-  namespace
-  {
-    /** Throws Error unless @p A is symmetric to rounding. */
-    template <typename Number>
-    void check_symmetry(const Backend &place, const SlicedEllpackView<Number> &A, const int *lengths)
-    {
-      Array<double> magnitude(place, A.n_rows);
-      Array<int>    bad_row(place, std::vector<int>{INT_MAX});
-      run(place, A.n_rows, kernels::RowMagnitudeBody<Number>{A, lengths, magnitude.data()});
-      run(place, A.n_rows,
-          kernels::SymmetryCheckBody<Number>{A, lengths, magnitude.data(),
-                                             1000. * std::numeric_limits<Number>::epsilon(), bad_row.data()});
-      const int row = bad_row.read(0);
-      require(row == INT_MAX,
-              "A matrix of the format symmetric ellpack must be symmetric, but " +
-                  std::string(A.block_rows == 1 ? "row " : "block row ") + std::to_string(row) +
-                  " has an entry that differs from its mirror image, is not a number or has none in the pattern.");
-    }
-  } // namespace
-
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::reinit(const SlicedEllpackMatrix<Number> &matrix)
   {
@@ -50,85 +23,27 @@ namespace PatchFEM
     const Backend                   place   = matrix.backend();
     const SlicedEllpackView<Number> A       = matrix.view();
     const int                      *lengths = matrix.row_lengths();
-    const int                       n       = A.n_rows;
-    check_symmetry(place, A, lengths);
 
-    const auto         made = std::make_shared<internal::SymmetricPatternArrays>();
-    const int          rows = kernels::symmetric_patch_rows(b), chunk = kernels::symmetric_chunk(b);
-    const int          n_patches = n / rows + (n % rows != 0), slices_per_patch = rows / 32;
-    const std::int64_t n_slices = std::int64_t(n_patches) * slices_per_patch, n_positions = n_slices * 32;
-
-    // Which of two blocks is stored, and how many of each kind a row has.
-    const std::int64_t   n_codes = matrix.n_stored_elements() / (b * b);
-    Array<std::uint16_t> codes(place, n_codes);
-    Array<int>           n_inner(place, n), n_outer(place, n), n_stored(place, n);
-    n_stored.set_zero();
-    {
-      Array<int>          n_pairs(place, n);
-      Array<std::int64_t> pair_offsets;
-      run(place, n,
-          kernels::SymmetricKindsBody<Number>{A, lengths, rows, codes.data(), n_inner.data(), n_pairs.data(),
-                                              n_outer.data()});
-      Array<std::uint32_t> pairs(place, scan(n_pairs, pair_offsets));
-      run(place, n, kernels::SymmetricPairsBody<Number>{A, lengths, rows, pair_offsets.data(), pairs.data()});
-      run(place, n_patches,
-          kernels::SymmetricOwnersBody{n, rows, pair_offsets.data(), n_inner.data(), n_outer.data(), pairs.data(),
-                                       n_stored.data()});
-      run(place, n,
-          kernels::SymmetricPairCodesBody<Number>{A, lengths, rows, pair_offsets.data(), pairs.data(), codes.data()});
-    }
-    run(place, n, kernels::SymmetricRanksBody<Number>{A, lengths, codes.data()});
-    run(place, n, kernels::SymmetricPartnersBody<Number>{A, lengths, codes.data()});
-
-    // Positions in the patches.
-    Array<int>           row_at(place, n), position(place, n);
-    Array<std::uint64_t> keys(place, n);
-    run(place, n, kernels::SymmetricKeyBody{rows, n_stored.data(), n_outer.data(), keys.data(), row_at.data()});
-    dispatch(place, [&](auto where) {
-      kernels::stable_sort_by_key(where, n, keys.data(), row_at.data(), 32 + bits_for(std::int64_t(n_patches) + 1));
+    const int row = choose(place, [&](auto where) {
+      return internal::asymmetric_row(where, place, A, lengths, 1000. * std::numeric_limits<Number>::epsilon());
     });
-    keys.release();
-    run(place, n, kernels::InvertBody{row_at.data(), position.data()});
+    require(row == INT_MAX,
+            "A matrix of the format symmetric ellpack must be symmetric, but " +
+                std::string(b == 1 ? "row " : "block row ") + std::to_string(row) +
+                " has an entry that differs from its mirror image, is not a number or has none in the pattern.");
 
-    // Slices and chunks.
-    CompressedPattern halo = compress(
-        place, n_patches, n, kernels::SymmetricHalo{n, rows, A.slice_height, A.slice_offsets, A.columns, lengths});
+    const auto        made = std::make_shared<internal::SymmetricPatternArrays>();
+    const int         rows = kernels::symmetric_patch_rows(b), n = A.n_rows;
+    CompressedPattern halo =
+        compress(place, n / rows + (n % rows != 0), n,
+                 kernels::SymmetricHalo{n, rows, A.slice_height, A.slice_offsets, A.columns, lengths});
     require(halo.width + rows <= 65536, "A patch of " + std::to_string(rows) + " rows couples to " +
                                             std::to_string(halo.width) +
                                             " others, more than the format symmetric ellpack can number.");
     made->halo_offsets.swap(halo.offsets);
     made->halo.swap(halo.columns);
-    made->rows.reinit(place, n_positions);
-    Array<int> slice_counts(place, n_slices), n_chunks(place, n_patches);
-    run(place, n_slices,
-        kernels::SymmetricSliceBody{n, rows, row_at.data(), n_stored.data(), n_outer.data(), slice_counts.data(),
-                                    made->rows.data()});
-    run(place, n_patches, kernels::SymmetricChunksBody{n, rows, chunk, n_stored.data(), n_chunks.data()});
-    const std::int64_t size       = scan(slice_counts, made->offsets);
-    const std::int64_t all_chunks = scan(n_chunks, made->chunk_offsets);
-    Array<int>         mirror_counts(place, all_chunks * slices_per_patch);
-    mirror_counts.set_zero();
-    kernels::SymmetricMirrorsBody<Number> mirrors_body{
-        A,       lengths, rows, chunk, codes.data(), position.data(), made->chunk_offsets.data(), mirror_counts.data(),
-        nullptr, nullptr};
-    run(place, n, mirrors_body);
-    made->mirrors.reinit(place, scan(mirror_counts, made->mirror_offsets));
-    run(place, made->mirrors.size(),
-        kernels::FillShortBody{made->mirrors.data(), static_cast<std::uint16_t>(chunk * rows)});
-    mirrors_body.counts         = nullptr;
-    mirrors_body.mirror_offsets = made->mirror_offsets.data();
-    mirrors_body.mirrors        = made->mirrors.data();
-    run(place, n, mirrors_body);
-
-    // Columns and values.
-    made->columns.reinit(place, size);
-    Array<Number> new_diagonal(place, n_positions * (b * (b + 1) / 2)), new_values(place, size * b * b);
-    new_diagonal.set_zero();
-    new_values.set_zero();
-    run(place, n_positions,
-        kernels::SymmetricFillBody<Number>{A, lengths, rows, codes.data(), row_at.data(), n_stored.data(),
-                                           made->offsets.data(), made->halo_offsets.data(), made->halo.data(),
-                                           made->columns.data(), new_diagonal.data(), new_values.data()});
+    Array<Number> new_diagonal, new_values;
+    choose(place, [&](auto where) { internal::build_symmetric(where, matrix, *made, new_diagonal, new_values); });
 
     size_of_blocks = b;
     n_row_blocks   = n;
@@ -248,7 +163,9 @@ namespace PatchFEM
                                                                  " has no diagonal blocks of size " +
                                                                  std::to_string(block_size) + ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    run(backend(), n_row_blocks, kernels::SymmetricBlockDiagonalBody<Number>{view(), block_size, blocks.data()});
+    choose(backend(), [&](auto where) {
+      internal::symmetric_block_diagonal(where, backend(), view(), block_size, blocks.data());
+    });
   }
 
   template <typename Number>
