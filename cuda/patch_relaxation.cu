@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "check.cuh"
-#include "parallel_for.cuh"
 #include "patch_rows.cuh"
 
-#include "kernels/patch_matrix_bodies.h"
 #include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/runtime.h>
 
 #include <cuda_pipeline.h>
@@ -575,22 +574,7 @@ namespace PatchFEM
       });
     }
 
-#define INSTANTIATE_BODY(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
-
-    INSTANTIATE_BODY(AllPatchOffsetsBody);
-    INSTANTIATE_BODY(PatchOfNodeBody);
-    INSTANTIATE_BODY(PatchRowKeyBody);
-    INSTANTIATE_BODY(PatchSlicesBody);
-    INSTANTIATE_BODY(PatchBlocksBody);
-    INSTANTIATE_BODY(NarrowBody);
-    INSTANTIATE_BODY(SlotBody);
-    INSTANTIATE_BODY(PatchSliceSizesBody);
-
 #define INSTANTIATE(Number)                                                                             \
-  INSTANTIATE_BODY(CountInnerBody<Number>);                                                             \
-  INSTANTIATE_BODY(FillPatchMatrixBody<Number>);                                                        \
-  INSTANTIATE_BODY(MirrorsBody<Number>);                                                                \
-  INSTANTIATE_BODY(PatchDiagonalBody<Number>);                                                          \
   template void patch_relaxation(Cuda, const PatchMatrixView<Number> &, const double *, const Number *, \
                                  const Number *, Number *, Number *);                                   \
   template void patch_inverse(Cuda, const PatchMatrixView<Number> &, const Number *, Number *);         \

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lac/graph/graph_tools.h"
+#include "patch_matrix_steps.h"
 
-#include "kernels/ordering.h"
-#include "kernels/patch_matrix_bodies.h"
 #include "kernels/smoother_bodies.h"
 #include <patchfem/lac/multigrid/amg_parameters.h>
-#include <patchfem/lac/multigrid/patch_smoother.h>
 
 namespace PatchFEM
 {
-  using graph_tools::maximum;
-  using graph_tools::scan;
-
   PatchStorage patch_storage(const std::string &name)
   {
     if (name == "automatic")
@@ -29,110 +23,14 @@ namespace PatchFEM
                                    const AggregateLists              &aggregates,
                                    const PatchStorage                 patch_storage)
   {
-    const Backend &place = A.backend();
-    storage              = kernels::chosen_storage(patch_storage, A.block_rows());
-    const bool half      = storage != PatchStorage::both;
-    block_size           = A.block_rows();
-    slice_height         = kernels::patch_slice_height(block_size);
-    const int n_nodes    = A.n_rows() / block_size;
+    arrays.storage      = kernels::chosen_storage(patch_storage, A.block_rows());
+    arrays.block_size   = A.block_rows();
+    arrays.slice_height = kernels::patch_slice_height(arrays.block_size);
     require(aggregates.has_patches(), "The smoother works on patches, but the aggregation makes none.");
-    require(static_cast<int>(aggregates.patch_nodes().size()) == n_nodes && A.block_columns() == block_size &&
-                aggregates.patch_nodes().backend() == place,
+    require(static_cast<int>(aggregates.patch_nodes().size()) == A.n_rows() / arrays.block_size &&
+                A.block_columns() == arrays.block_size && aggregates.patch_nodes().backend() == A.backend(),
             "The patches of a smoother do not fit its matrix.");
-
-    constexpr int size_of_others = 256;
-    const int     n_given        = static_cast<int>(aggregates.patch_offsets().size()) - 1;
-    const int     n_others       = n_nodes - aggregates.patch_offsets().read(n_given);
-    const int     n_patches      = n_given + (n_others + size_of_others - 1) / size_of_others;
-    Array<int>    offsets(place, std::size_t(n_patches) + 1), inner(place, n_nodes), kept(place, n_nodes);
-    patch_of_node.reinit(place, n_nodes);
-    run(place, std::int64_t(n_patches) + 1,
-        kernels::AllPatchOffsetsBody{aggregates.patch_offsets().data(), n_given, size_of_others, n_nodes,
-                                     offsets.data()});
-    run(place, n_patches,
-        kernels::PatchOfNodeBody{offsets.data(), aggregates.patch_nodes().data(), patch_of_node.data()});
-    run(place, n_nodes,
-        kernels::CountInnerBody<Number>{A.view(), A.row_lengths(), patch_of_node.data(), half, inner.data(),
-                                        kept.data()});
-
-    Array<int> sorted;
-    sorted.copy_from(place, aggregates.patch_nodes());
-    {
-      const int            longest = maximum(inner), bits = bits_for(std::int64_t(longest) + 1);
-      Array<std::uint64_t> keys(place, n_nodes);
-      run(place, n_nodes,
-          kernels::PatchRowKeyBody{sorted.data(), patch_of_node.data(), inner.data(), kept.data(), bits, longest, half,
-                                   keys.data()});
-      dispatch(place, [&](auto where) {
-        kernels::stable_sort_by_key(where, n_nodes, keys.data(), sorted.data(),
-                                    (half ? 2 : 1) * bits + bits_for(n_patches));
-      });
-    }
-
-    std::int64_t n_slices;
-    {
-      Array<int>          counts(place, n_patches);
-      Array<std::int64_t> scanned;
-      run(place, n_patches, kernels::PatchSlicesBody{offsets.data(), slice_height, counts.data()});
-      n_slices      = scan(counts, scanned);
-      largest_patch = maximum(counts) * slice_height;
-      require(largest_patch <= 65536, "A patch of " + std::to_string(largest_patch) +
-                                          " nodes is too large for the smoother, which numbers them by 16 bits.");
-      patch_slices.reinit(place, std::size_t(n_patches) + 1);
-      run(place, std::int64_t(n_patches) + 1, kernels::NarrowBody{scanned.data(), patch_slices.data()});
-    }
-    const std::int64_t n_slots = n_slices * slice_height;
-    nodes.reinit(place, n_slots);
-    slot_of_node.reinit(place, n_nodes);
-    run(place, n_slots, kernels::FillBody{nodes.data(), -1});
-    run(place, n_nodes,
-        kernels::SlotBody{sorted.data(), patch_of_node.data(), offsets.data(), patch_slices.data(), slice_height,
-                          nodes.data(), slot_of_node.data()});
-
-    Array<int> inner_sizes(place, n_slices), mirror_sizes(place, n_slices), outer_sizes(place, n_slices);
-    run(place, n_slices,
-        kernels::PatchSliceSizesBody{nodes.data(), A.row_lengths(), inner.data(), kept.data(), slice_height,
-                                     inner_sizes.data(), mirror_sizes.data(), outer_sizes.data()});
-    const std::int64_t n_inner = scan(inner_sizes, inner_offsets), n_outer = scan(outer_sizes, outer_offsets);
-    const std::int64_t entries = std::int64_t(block_size) * block_size;
-    Array<int>         n_blocks(place, n_patches);
-    run(place, n_patches, kernels::PatchBlocksBody{patch_slices.data(), inner_offsets.data(), n_blocks.data()});
-    largest_inner = maximum(n_blocks);
-    inner_columns.reinit(place, n_inner);
-    outer_columns.reinit(place, n_outer);
-    inner_values.reinit(place, n_inner * entries);
-    outer_values.reinit(place, n_outer * entries);
-    diagonal.reinit(place, n_slots * (block_size * (block_size + 1) / 2));
-    fill(A, nullptr, nullptr, inner_columns.data(), outer_columns.data());
-
-    mirrors.reinit(place, 0);
-    largest_mirror = 0;
-    if (storage != PatchStorage::half)
-      return;
-    require(largest_inner <= 65536, "A patch of " + std::to_string(largest_inner) +
-                                        " blocks is too large for half storage, which numbers them by 16 bits; store "
-                                        "both halves.");
-    mirrors.reinit(place, scan(mirror_sizes, mirror_offsets));
-    run(place, n_patches, kernels::PatchBlocksBody{patch_slices.data(), mirror_offsets.data(), n_blocks.data()});
-    largest_mirror = maximum(n_blocks);
-    run(place, n_slots,
-        kernels::MirrorsBody<Number>{A.view(), A.row_lengths(), nodes.data(), patch_of_node.data(), slot_of_node.data(),
-                                     patch_slices.data(), inner_offsets.data(), mirror_offsets.data(),
-                                     inner_columns.data(), slice_height, mirrors.data()});
-  }
-
-  template <typename Number>
-  void PatchMatrix<Number>::fill(const SlicedEllpackMatrix<Number> &A,
-                                 Number                            *to_inner,
-                                 Number                            *to_outer,
-                                 std::uint16_t                     *to_inner_columns,
-                                 int                               *to_outer_columns)
-  {
-    run(A.backend(), static_cast<std::int64_t>(nodes.size()),
-        kernels::FillPatchMatrixBody<Number>{A.view(), A.row_lengths(), nodes.data(), patch_of_node.data(),
-                                             slot_of_node.data(), inner_offsets.data(), outer_offsets.data(),
-                                             slice_height, storage != PatchStorage::both, to_inner_columns,
-                                             to_outer_columns, to_inner, to_outer});
+    choose(A.backend(), [&](auto where) { internal::build_patches(where, A, aggregates, arrays); });
   }
 
   template <typename Number>
@@ -143,52 +41,56 @@ namespace PatchFEM
   {
     n_sweeps = sweeps;
     weights  = all_weights;
-    fill(A, inner_values.data(), outer_values.data(), nullptr, nullptr);
-    run(A.backend(), static_cast<std::int64_t>(nodes.size()),
-        kernels::PatchDiagonalBody<Number>{*D_inverse.block_diagonal(), nodes.data(), slice_height, diagonal.data()});
+    choose(A.backend(), [&](auto where) {
+      internal::fill_patches<Number>(where, A, arrays, arrays.inner_values.data(), arrays.outer_values.data(), nullptr,
+                                     nullptr);
+      internal::fill_diagonal(where, *D_inverse.block_diagonal(), arrays);
+    });
   }
 
   template <typename Number>
   void PatchMatrix<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    dispatch(nodes.backend(), [&](auto where) { kernels::patch_inverse(where, view(), src.data(), dst.data()); });
+    dispatch(arrays.nodes.backend(),
+             [&](auto where) { kernels::patch_inverse(where, view(), src.data(), dst.data()); });
   }
 
   template <typename Number>
   PatchMatrixView<Number> PatchMatrix<Number>::view() const
   {
     return {n_patches(),
-            block_size,
-            slice_height,
-            largest_patch,
-            static_cast<std::size_t>(largest_inner),
-            patch_slices.data(),
-            nodes.data(),
-            inner_offsets.data(),
-            inner_columns.data(),
-            inner_values.data(),
-            outer_offsets.data(),
-            outer_columns.data(),
-            outer_values.data(),
-            diagonal.data(),
-            static_cast<int>(nodes.size()) / slice_height,
+            arrays.block_size,
+            arrays.slice_height,
+            arrays.largest_patch,
+            static_cast<std::size_t>(arrays.largest_inner),
+            arrays.patch_slices.data(),
+            arrays.nodes.data(),
+            arrays.inner_offsets.data(),
+            arrays.inner_columns.data(),
+            arrays.inner_values.data(),
+            arrays.outer_offsets.data(),
+            arrays.outer_columns.data(),
+            arrays.outer_values.data(),
+            arrays.diagonal.data(),
+            static_cast<int>(arrays.nodes.size()) / arrays.slice_height,
             n_sweeps,
             weights,
-            storage,
-            static_cast<std::size_t>(largest_mirror),
-            mirror_offsets.data(),
-            mirrors.data()};
+            arrays.storage,
+            static_cast<std::size_t>(arrays.largest_mirror),
+            arrays.mirror_offsets.data(),
+            arrays.mirrors.data()};
   }
 
   template <typename Number>
   std::size_t PatchMatrix<Number>::memory_consumption() const
   {
-    std::size_t bytes = inner_columns.memory_consumption() + mirrors.memory_consumption();
-    for (const Array<std::int64_t> *array : {&inner_offsets, &mirror_offsets, &outer_offsets})
+    std::size_t bytes = arrays.inner_columns.memory_consumption() + arrays.mirrors.memory_consumption();
+    for (const Array<std::int64_t> *array : {&arrays.inner_offsets, &arrays.mirror_offsets, &arrays.outer_offsets})
       bytes += array->memory_consumption();
-    for (const Array<int> *array : {&patch_slices, &nodes, &patch_of_node, &slot_of_node, &outer_columns})
+    for (const Array<int> *array :
+         {&arrays.patch_slices, &arrays.nodes, &arrays.patch_of_node, &arrays.slot_of_node, &arrays.outer_columns})
       bytes += array->memory_consumption();
-    for (const Array<Number> *array : {&inner_values, &outer_values, &diagonal})
+    for (const Array<Number> *array : {&arrays.inner_values, &arrays.outer_values, &arrays.diagonal})
       bytes += array->memory_consumption();
     return bytes;
   }

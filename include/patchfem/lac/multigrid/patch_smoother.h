@@ -8,6 +8,22 @@
 
 namespace PatchFEM
 {
+  namespace internal
+  {
+    /** What a PatchMatrix stores. */
+    template <typename Number>
+    struct PatchArrays
+    {
+      PatchStorage         storage    = PatchStorage::both;
+      int                  block_size = 1, slice_height = 32;
+      int                  largest_patch = 0, largest_inner = 0, largest_mirror = 0;
+      Array<int>           patch_slices, nodes, patch_of_node, slot_of_node, outer_columns;
+      Array<std::int64_t>  inner_offsets, mirror_offsets, outer_offsets;
+      Array<std::uint16_t> inner_columns, mirrors;
+      Array<Number>        inner_values, outer_values, diagonal;
+    };
+  } // namespace internal
+
   /**
    * A matrix split into what lies inside of patches and what couples them (P3's patchSPM), with the inexact inverse of
    * the inner part as a preconditioner. See kernels/patch_relaxation.h for layout and operators.
@@ -40,29 +56,17 @@ namespace PatchFEM
 
     PatchMatrixView<Number> view() const;
 
-    int n_patches() const { return static_cast<int>(patch_slices.size()) - 1; }
+    int n_patches() const { return static_cast<int>(arrays.patch_slices.size()) - 1; }
 
     /** Blocks stored, padding included. */
-    std::int64_t n_inner_blocks() const { return inner_columns.size(); }
-    std::int64_t n_mirrors() const { return mirrors.size(); }
-    std::int64_t n_outer_blocks() const { return outer_columns.size(); }
+    std::int64_t n_inner_blocks() const { return arrays.inner_columns.size(); }
+    std::int64_t n_mirrors() const { return arrays.mirrors.size(); }
+    std::int64_t n_outer_blocks() const { return arrays.outer_columns.size(); }
 
   private:
-    PatchStorage         storage    = PatchStorage::both;
-    int                  block_size = 1, slice_height = 32, n_sweeps = 1;
-    int                  largest_patch = 0, largest_inner = 0, largest_mirror = 0;
-    Array<int>           patch_slices, nodes, patch_of_node, slot_of_node, outer_columns;
-    Array<std::int64_t>  inner_offsets, mirror_offsets, outer_offsets;
-    Array<std::uint16_t> inner_columns, mirrors;
-    Array<Number>        inner_values, outer_values, diagonal;
-    const double        *weights = nullptr;
-
-    /** Brings what is not null of @p A into patches. */
-    void fill(const SlicedEllpackMatrix<Number> &A,
-              Number                            *to_inner,
-              Number                            *to_outer,
-              std::uint16_t                     *to_inner_columns,
-              int                               *to_outer_columns);
+    internal::PatchArrays<Number> arrays;
+    int                           n_sweeps = 1;
+    const double                 *weights  = nullptr;
   };
 
   /**

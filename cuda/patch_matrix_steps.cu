@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parallel_for.cuh"
+
+#include "lac/multigrid/patch_matrix_steps.h"
+
+// Matrices in patches on the device.
+namespace PatchFEM
+{
+  namespace internal
+  {
+#define INSTANTIATE(Number)                                                                                    \
+  template void build_patches(Here, const SlicedEllpackMatrix<Number> &, const AggregateLists &,               \
+                              PatchArrays<Number> &);                                                          \
+  template void fill_patches(Here, const SlicedEllpackMatrix<Number> &, const PatchArrays<Number> &, Number *, \
+                             Number *, std::uint16_t *, int *);                                                \
+  template void fill_diagonal(Here, const BlockDiagonalView<Number> &, PatchArrays<Number> &)
+    INSTANTIATE(float);
+    INSTANTIATE(double);
+  } // namespace internal
+} // namespace PatchFEM
