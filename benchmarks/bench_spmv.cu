@@ -206,7 +206,7 @@ namespace
                       std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
                   traffic, y, [&]() {
                   product::launch_sliced_ellpack_tuned<32, n_c, n_c, parts, rows, unroll, residency>(
-                      Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Overwrite<double>{y.data()});
+                      Cuda{grid.backend.stream()}, matrix.view(), x.data(), kernels::Overwrite<double>{y.data()});
                 });
       };
       using std::integral_constant;
@@ -263,17 +263,18 @@ namespace
       const Vector<double> zeros(grid.backend, x.size());
       Vector<double>       ones(grid.backend, x.size());
       ones = 1.;
-      const PolynomialStep<double> step{coefficients.data(), ones.data(), zeros.data(), x.data(), y.data(), true};
-      const auto                   variant = [&](auto rows, auto unroll, auto residency) {
+      const kernels::PolynomialStep<double> step{
+          coefficients.data(), ones.data(), zeros.data(), x.data(), y.data(), true};
+      const auto variant = [&](auto rows, auto unroll, auto residency) {
         measure(
-                              "SBELL, step with fp32 values, " + std::to_string(rows) + " rows a thread, unrolled " +
-                                  std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
-                              traffic, y,
-                              [&]() {
+            "SBELL, step with fp32 values, " + std::to_string(rows) + " rows a thread, unrolled " +
+                std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
+            traffic, y,
+            [&]() {
               product::launch_sliced_ellpack_tuned<32, n_c, n_c, 1, rows, unroll, residency>(
-                  Cuda{grid.backend.stream()}, matrix.view(), x.data(), product::Polynomial<double>{step});
+                  Cuda{grid.backend.stream()}, matrix.view(), x.data(), step);
             },
-                              {}, 200. * std::numeric_limits<float>::epsilon());
+            {}, 200. * std::numeric_limits<float>::epsilon());
       };
       using std::integral_constant;
       constexpr integral_constant<int, 1> one{};

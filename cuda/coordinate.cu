@@ -123,8 +123,7 @@ namespace PatchFEM
   template void add_pieces(Cuda, const CoordinateView<Number> &, double, const Number *, Number *, double *); \
   INSTANTIATE(CoordinateCarryBody<Number, Number>);                                                           \
   INSTANTIATE(CopyRowsBody<Number>);                                                                          \
-  INSTANTIATE(CoordinateDiagonalBody<Number>);                                                                \
-  INSTANTIATE(PolynomialStepBody<Number>)
+  INSTANTIATE(CoordinateDiagonalBody<Number>)
 
     INSTANTIATE_NUMBER(float);
     INSTANTIATE_NUMBER(double);

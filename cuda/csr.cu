@@ -2,7 +2,6 @@
 #include "csr_product.cuh"
 
 #include <patchfem/kernels/csr.h>
-#include <patchfem/kernels/polynomial.h>
 
 namespace PatchFEM
 {
@@ -50,34 +49,10 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Value, typename Number>
-    void vmult(Cuda where, const CSRView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda where, const CSRView<Value> &A, const Number *x, const Target &target)
     {
-      product::launch_csr(where, A, src, product::Overwrite<Number>{dst});
-    }
-
-    template <typename Value, typename Number>
-    void vmult_add(Cuda where, const CSRView<Value> &A, const Number *src, Number *dst)
-    {
-      product::launch_csr(where, A, src, product::Add<Number>{dst});
-    }
-
-    template <typename Value, typename Number>
-    void residual(Cuda where, const CSRView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-      product::launch_csr(where, A, x, product::Residual<Number>{b, r});
-    }
-
-    template <typename Number>
-    void cg_product(Cuda where, const CSRView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      product::launch_csr(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
-    }
-
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda where, const CSRView<Value> &A, const PolynomialStep<Number> &step)
-    {
-      product::launch_csr(where, A, step.y, product::Polynomial<Number>{step});
+      product::launch_csr(where, A, x, target);
     }
 
     void expand_pattern(Cuda                where,
@@ -92,20 +67,6 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                      \
-  template void vmult<Value, Number>(Cuda, const CSRView<Value> &, const Number *, Number *);                    \
-  template void vmult_add<Value, Number>(Cuda, const CSRView<Value> &, const Number *, Number *);                \
-  template void residual<Value, Number>(Cuda, const CSRView<Value> &, const Number *, const Number *, Number *); \
-  template void polynomial_step<Value, Number>(Cuda, const CSRView<Value> &, const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
-
-#define INSTANTIATE(Number) \
-  template void cg_product<Number>(Cuda, const CSRView<Number> &, const Number *, Number *, const CGView &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
+    PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, CSRView)
   } // namespace kernels
 } // namespace PatchFEM

@@ -24,7 +24,7 @@ namespace PatchFEM
         csr(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
-      if (target.skip())
+      if (skip(target))
         return;
       constexpr int      piece = 32 * per_lane;
       __shared__ Sum     products_of_block[block_size / 32][piece];
@@ -65,7 +65,7 @@ namespace PatchFEM
       double total = 0.;
       if (row < A.n_rows)
         total = target.use(row, sum);
-      target.template finish<block_size>(total);
+      finish<block_size>(target, total);
     }
 
     /** One thread per row: neighbouring threads read values as far from each other as a row is long. */
@@ -74,7 +74,7 @@ namespace PatchFEM
         csr_scalar(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
-      if (target.skip())
+      if (skip(target))
         return;
       const std::int64_t row   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
       double             total = 0.;
@@ -85,7 +85,7 @@ namespace PatchFEM
           sum += static_cast<Sum>(A.values[e]) * static_cast<Sum>(__ldg(x + A.columns[e]));
         total = target.use(row, sum);
       }
-      target.template finish<block_size>(total);
+      finish<block_size>(target, total);
     }
 
     /** One warp per row, for 16 rows one after the other: full width where rows are long, few lanes at work where not. */
@@ -94,7 +94,7 @@ namespace PatchFEM
         csr_vector(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
-      if (target.skip())
+      if (skip(target))
         return;
       constexpr int      rows_per_warp = kernels::cg_rows_per_partial / (block_size / 32);
       const int          lane          = threadIdx.x % 32;
@@ -112,7 +112,7 @@ namespace PatchFEM
         if (lane == 0)
           total += target.use(row, sum);
       }
-      target.template finish<block_size>(total);
+      finish<block_size>(target, total);
     }
 
     template <typename Value, typename Number, typename Target>

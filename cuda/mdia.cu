@@ -21,7 +21,7 @@ namespace PatchFEM
           mdia(const MDIAView<Value> A, const Number *__restrict__ x, const Target target)
       {
         using Sum = typename Target::Sum;
-        if (target.skip())
+        if (skip(target))
           return;
         constexpr int      h = MDIAView<Value>::slice_height, unroll = 6;
         const std::int64_t row   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
@@ -48,7 +48,7 @@ namespace PatchFEM
           total = target.use(row,
                              static_cast<Sum>(diagonal) * static_cast<Sum>(x_row) + static_cast<Sum>(A.constant) * sum);
         }
-        target.template finish<block_size>(total);
+        finish<block_size>(target, total);
       }
 
       template <typename Value, typename Number, typename Target>
@@ -66,54 +66,21 @@ namespace PatchFEM
 
   namespace kernels
   {
-    template <typename Value, typename Number>
-    void vmult(Cuda where, const MDIAView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda where, const MDIAView<Value> &A, const Number *x, const Target &target)
     {
-      product::launch_mdia(where, A, src, product::Overwrite<Number>{dst});
-    }
-
-    template <typename Value, typename Number>
-    void vmult_add(Cuda where, const MDIAView<Value> &A, const Number *src, Number *dst)
-    {
-      product::launch_mdia(where, A, src, product::Add<Number>{dst});
-    }
-
-    template <typename Value, typename Number>
-    void residual(Cuda where, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-      product::launch_mdia(where, A, x, product::Residual<Number>{b, r});
-    }
-
-    template <typename Number>
-    void cg_product(Cuda where, const MDIAView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      product::launch_mdia(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
-    }
-
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda where, const MDIAView<Value> &A, const PolynomialStep<Number> &step)
-    {
-      product::launch_mdia(where, A, step.y, product::Polynomial<Number>{step});
+      product::launch_mdia(where, A, x, target);
     }
 
     template void parallel_for(Cuda, std::int64_t, const OffDiagonalBody &);
     template void parallel_for(Cuda, std::int64_t, const MDIAColumnsBody &);
 
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                       \
-  template void vmult<Value, Number>(Cuda, const MDIAView<Value> &, const Number *, Number *);                    \
-  template void vmult_add<Value, Number>(Cuda, const MDIAView<Value> &, const Number *, Number *);                \
-  template void residual<Value, Number>(Cuda, const MDIAView<Value> &, const Number *, const Number *, Number *); \
-  template void polynomial_step<Value, Number>(Cuda, const MDIAView<Value> &, const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
+    PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, MDIAView)
 
-#define INSTANTIATE(Number)                                                                                   \
-  template void cg_product<Number>(Cuda, const MDIAView<Number> &, const Number *, Number *, const CGView &); \
-  template void parallel_for(Cuda, std::int64_t, const OffDiagonalValueBody<Number> &);                       \
-  template void parallel_for(Cuda, std::int64_t, const ConstantEntriesBody<Number> &);                        \
-  template void parallel_for(Cuda, std::int64_t, const MDIAToCSRBody<Number> &);                              \
+#define INSTANTIATE(Number)                                                             \
+  template void parallel_for(Cuda, std::int64_t, const OffDiagonalValueBody<Number> &); \
+  template void parallel_for(Cuda, std::int64_t, const ConstantEntriesBody<Number> &);  \
+  template void parallel_for(Cuda, std::int64_t, const MDIAToCSRBody<Number> &);        \
   template void parallel_for(Cuda, std::int64_t, const MDIAToSlicedBody<Number> &);
     INSTANTIATE(float)
     INSTANTIATE(double)

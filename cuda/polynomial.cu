@@ -14,5 +14,7 @@ namespace PatchFEM
     INSTANTIATE(PolynomialCoefficientsBody);
     INSTANTIATE(PolynomialStartBody<float>);
     INSTANTIATE(PolynomialStartBody<double>);
+    INSTANTIATE(PolynomialStepBody<float>);
+    INSTANTIATE(PolynomialStepBody<double>);
   } // namespace kernels
 } // namespace PatchFEM

@@ -4,128 +4,54 @@
 
 #include "reduce.cuh"
 
-#include <patchfem/kernels/cg.h>
-#include <patchfem/kernels/polynomial.h>
-
-#include <type_traits>
+#include "kernels/instantiate_products.h"
 
 /**
  * @file
- * What becomes of the row sums of a matrix product. Products are written once and take one of these as a parameter.
+ * What threads do before and after their rows for the targets of products (see kernels/product.h), which are one more
+ * parameter of kernels that are written once.
  */
 namespace PatchFEM
 {
   namespace product
   {
-    /** dst = A src */
-    template <typename Number>
-    struct Overwrite
+    template <typename Target>
+    __device__ bool skip(const Target &)
     {
-      using Sum = Number;
-      Number *dst;
+      return false;
+    }
 
-      __device__ bool   skip() const { return false; }
-      __device__ double use(const std::int64_t row, const Sum sum) const
-      {
-        dst[row] = sum;
-        return 0.;
-      }
-      template <int block_size>
-      __device__ void finish(double) const
-      {}
-    };
-
-    /** dst += A src */
+    /** Launched after the end of the iteration. */
     template <typename Number>
-    struct Add
+    __device__ bool skip(const kernels::ConjugateGradients<Number> &target)
     {
-      using Sum = Number;
-      Number *dst;
+      CGScalars &scalars = *target.cg.scalars;
+      if (scalars.status == CGStatus::iterating)
+        return false;
+      if (blockIdx.x == 0 && threadIdx.x == 0)
+        scalars.x_pending = 0;
+      return true;
+    }
 
-      __device__ bool   skip() const { return false; }
-      __device__ double use(const std::int64_t row, const Sum sum) const
-      {
-        dst[row] += sum;
-        return 0.;
-      }
-      template <int block_size>
-      __device__ void finish(double) const
-      {}
-    };
+    template <int block_size, typename Target>
+    __device__ void finish(const Target &, double)
+    {}
 
-    /** r = b - A x, summed in double */
-    template <typename Number>
-    struct Residual
+    /** The last block finishes p.q, of which a thread has @p sum. */
+    template <int block_size, typename Number>
+    __device__ void finish(const kernels::ConjugateGradients<Number> &target, const double sum)
     {
-      using Sum = double;
-      const Number *b;
-      Number       *r;
-
-      __device__ bool   skip() const { return false; }
-      __device__ double use(const std::int64_t row, const Sum sum) const
+      const CGView &cg        = target.cg;
+      const double  block_sum = reduce::block_sum<block_size>(sum);
+      if (threadIdx.x == 0)
+        cg.partials[blockIdx.x] = block_sum;
+      if (reduce::is_last_block(&cg.scalars->ticket))
       {
-        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
-        return 0.;
-      }
-      template <int block_size>
-      __device__ void finish(double) const
-      {}
-    };
-
-    /** A step of a polynomial preconditioner. */
-    template <typename Number>
-    struct Polynomial
-    {
-      using Sum = Number;
-      PolynomialStep<Number> step;
-
-      __device__ bool   skip() const { return false; }
-      __device__ double use(const std::int64_t row, const Sum sum) const
-      {
-        step(row, sum);
-        return 0.;
-      }
-      template <int block_size>
-      __device__ void finish(double) const
-      {}
-    };
-
-    /** q = A p, and p.q finished by the last block: the first kernel of an iteration of conjugate gradients. */
-    template <typename Number>
-    struct ConjugateGradients
-    {
-      using Sum = Number;
-      const Number *p;
-      Number       *q;
-      CGView        cg;
-
-      __device__ bool skip() const
-      {
-        if (cg.scalars->status == CGStatus::iterating)
-          return false;
-        if (blockIdx.x == 0 && threadIdx.x == 0)
-          cg.scalars->x_pending = 0;
-        return true;
-      }
-      __device__ double use(const std::int64_t row, const Sum sum) const
-      {
-        q[row] = sum;
-        return static_cast<double>(p[row]) * static_cast<double>(sum);
-      }
-      template <int block_size>
-      __device__ void finish(const double sum) const
-      {
-        const double block_sum = reduce::block_sum<block_size>(sum);
+        const double total = reduce::sum_partials<block_size>(cg.partials, gridDim.x);
         if (threadIdx.x == 0)
-          cg.partials[blockIdx.x] = block_sum;
-        if (reduce::is_last_block(&cg.scalars->ticket))
-        {
-          const double total = reduce::sum_partials<block_size>(cg.partials, gridDim.x);
-          if (threadIdx.x == 0)
-            kernels::cg_finish_product(cg, total);
-        }
+          kernels::cg_finish_product(cg, total);
       }
-    };
+    }
   } // namespace product
 } // namespace PatchFEM
 

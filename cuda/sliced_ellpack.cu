@@ -3,10 +3,8 @@
 #include "sliced_ellpack_product.cuh"
 #include "workspace.cuh"
 
-#include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/csr.h>
 #include <patchfem/kernels/pattern_statistics.h>
-#include <patchfem/kernels/polynomial.h>
 #include <patchfem/kernels/sliced_ellpack.h>
 
 #include <cub/device/device_scan.cuh>
@@ -94,59 +92,15 @@ namespace PatchFEM
           A.values[A.value_index(i, k, a, column % A.block_columns)] = source.values[e];
         }
       }
-
-      /** Slices of one row of scalars are compressed rows. */
-      template <typename Number>
-      bool is_csr(const SlicedEllpackView<Number> &A)
-      {
-        return A.slice_height == 1 && A.block_rows == 1 && A.block_columns == 1;
-      }
-
-      template <typename Number>
-      CSRView<Number> as_csr(const SlicedEllpackView<Number> &A)
-      {
-        return {A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values};
-      }
     } // namespace
 
-    template <typename Value, typename Number>
-    void vmult(Cuda where, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
     {
-      if (is_csr(A))
-        return vmult(where, as_csr(A), src, dst);
-      product::launch_sliced_ellpack(where, A, src, product::Overwrite<Number>{dst});
-    }
-
-    template <typename Value, typename Number>
-    void vmult_add(Cuda where, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
-    {
-      if (is_csr(A))
-        return vmult_add(where, as_csr(A), src, dst);
-      product::launch_sliced_ellpack(where, A, src, product::Add<Number>{dst});
-    }
-
-    template <typename Value, typename Number>
-    void residual(Cuda where, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-      if (is_csr(A))
-        return residual(where, as_csr(A), x, b, r);
-      product::launch_sliced_ellpack(where, A, x, product::Residual<Number>{b, r});
-    }
-
-    template <typename Number>
-    void cg_product(Cuda where, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      if (is_csr(A))
-        return cg_product(where, as_csr(A), p, q, cg);
-      product::launch_sliced_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
-    }
-
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda where, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step)
-    {
-      if (is_csr(A))
-        return polynomial_step(where, as_csr(A), step);
-      product::launch_sliced_ellpack(where, A, step.y, product::Polynomial<Number>{step});
+      // Slices of one row of scalars are compressed rows.
+      if (A.slice_height == 1 && A.block_rows == 1 && A.block_columns == 1)
+        return product(where, CSRView<Value>{A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values}, x, target);
+      product::launch_sliced_ellpack(where, A, x, target);
     }
 
     void slice_offsets(
@@ -194,22 +148,8 @@ namespace PatchFEM
     template void parallel_for(Cuda, std::int64_t, const PaddingBody &);
     template void parallel_for(Cuda, std::int64_t, const SampleSlicesBody &);
 
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                     \
-  template void vmult<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const Number *, Number *);         \
-  template void vmult_add<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const Number *, Number *);     \
-  template void residual<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const Number *, const Number *, \
-                                        Number *);                                                              \
-  template void polynomial_step<Value, Number>(Cuda, const SlicedEllpackView<Value> &, const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
-
-#define INSTANTIATE(Number)                                                                                            \
-  template void cg_product<Number>(Cuda, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
-  template void fill_values<Number>(Cuda, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
+    template void fill_values(Cuda, const CSRView<float> &, const int *, const SlicedEllpackView<float> &);
+    template void fill_values(Cuda, const CSRView<double> &, const int *, const SlicedEllpackView<double> &);
+    PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, SlicedEllpackView)
   } // namespace kernels
 } // namespace PatchFEM

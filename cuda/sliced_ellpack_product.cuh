@@ -43,7 +43,7 @@ namespace PatchFEM
                     "threads share blocks and slices evenly");
       static_assert(unroll <= 8, "what is left behind the last full group is up to 4, 2 and 1 blocks");
       using Sum = typename Target::Sum;
-      if (target.skip())
+      if (skip(target))
         return;
       constexpr int      held   = BR / parts; // scalar rows of a block
       constexpr int      lanes  = 32 / rows_per_thread;
@@ -175,7 +175,7 @@ namespace PatchFEM
             for (int a = 0; a < held; ++a)
               total += target.use((row + r) * BR + first + a, sums[r][a]);
       }
-      target.template finish<block_size>(total);
+      finish<block_size>(target, total);
     }
 
     /** How many sets of rows a warp takes: with the eight warps of a block at least kernels::cg_rows_per_partial. */
@@ -198,7 +198,7 @@ namespace PatchFEM
         block_rows(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
-      if (target.skip())
+      if (skip(target))
         return;
       constexpr int      wide  = BC % 2 == 0 ? 2 : 1; // of a load
       constexpr int      lanes = BR * blocks, rows_at_once = 32 / lanes, n_sets = sets_of_block_rows<BR, blocks>();
@@ -248,7 +248,7 @@ namespace PatchFEM
         if (works && block == 0)
           total += target.use(row * BR + a, sum);
       }
-      target.template finish<block_size>(total);
+      finish<block_size>(target, total);
     }
 
     /**
@@ -260,7 +260,7 @@ namespace PatchFEM
         sliced_ellpack_general(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
     {
       using Sum = typename Target::Sum;
-      if (target.skip())
+      if (skip(target))
         return;
       const int          bc     = A.block_columns;
       const std::int64_t thread = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
@@ -287,7 +287,7 @@ namespace PatchFEM
         }
         total = target.use(row * A.block_rows + a, sum);
       }
-      target.template finish<block_size>(total);
+      finish<block_size>(target, total);
     }
 
     /**
@@ -306,7 +306,7 @@ namespace PatchFEM
       constexpr int  wide    = BC % 2 == 0 ? 2 : 1; // of a load from the source
       __shared__ Sum sums_of_warps[n_warps][held][32];
       static_assert(BR % held == 0 && held <= n_warps, "a warp adds up a row of each block");
-      if (target.skip())
+      if (skip(target))
         return;
       const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
       const int slice = static_cast<int>(blockIdx.x) / parts, first_row = static_cast<int>(blockIdx.x) % parts * held;
@@ -362,7 +362,7 @@ namespace PatchFEM
           sum += sums_of_warps[w][warp][lane];
         total = target.use(row * BR + first_row + warp, sum);
       }
-      target.template finish<block_size>(total);
+      finish<block_size>(target, total);
     }
 
     template <int height,

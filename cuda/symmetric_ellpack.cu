@@ -47,7 +47,7 @@ namespace PatchFEM
           symmetric_ellpack(const SymmetricEllpackView<Value> A, const Number *__restrict__ x, const Target target)
       {
         using Sum = typename Target::Sum;
-        if (target.skip())
+        if (skip(target))
           return;
         using Shared    = SymmetricShared<b, chunk, rows_per_thread, n_threads, Number, Sum>;
         constexpr int h = SymmetricEllpackView<Value>::slice_height, patch_rows = Shared::patch_rows;
@@ -315,7 +315,7 @@ namespace PatchFEM
           if (i < n * b)
             total += target.use(first_row * b + i, result[i % b * result_stride + i / b]);
         }
-        target.template finish<n_threads>(total);
+        finish<n_threads>(target, total);
       }
 
       template <int b, typename Value, typename Number, typename Target>
@@ -361,53 +361,12 @@ namespace PatchFEM
 
   namespace kernels
   {
-    template <typename Value, typename Number>
-    void vmult(Cuda where, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
     {
-      product::launch_symmetric_ellpack(where, A, src, product::Overwrite<Number>{dst});
+      product::launch_symmetric_ellpack(where, A, x, target);
     }
 
-    template <typename Value, typename Number>
-    void vmult_add(Cuda where, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
-    {
-      product::launch_symmetric_ellpack(where, A, src, product::Add<Number>{dst});
-    }
-
-    template <typename Value, typename Number>
-    void residual(Cuda where, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-      product::launch_symmetric_ellpack(where, A, x, product::Residual<Number>{b, r});
-    }
-
-    template <typename Number>
-    void cg_product(Cuda where, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      product::launch_symmetric_ellpack(where, A, p, product::ConjugateGradients<Number>{p, q, cg});
-    }
-
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda where, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step)
-    {
-      product::launch_symmetric_ellpack(where, A, step.y, product::Polynomial<Number>{step});
-    }
-
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                        \
-  template void vmult<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, Number *);         \
-  template void vmult_add<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, Number *);     \
-  template void residual<Value, Number>(Cuda, const SymmetricEllpackView<Value> &, const Number *, const Number *, \
-                                        Number *);                                                                 \
-  template void polynomial_step<Value, Number>(Cuda, const SymmetricEllpackView<Value> &,                          \
-                                               const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
-
-#define INSTANTIATE(Number)                                                                              \
-  template void cg_product<Number>(Cuda, const SymmetricEllpackView<Number> &, const Number *, Number *, \
-                                   const CGView &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
+    PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, SymmetricEllpackView)
   } // namespace kernels
 } // namespace PatchFEM

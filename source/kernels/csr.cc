@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/csr.h>
-#include <patchfem/kernels/polynomial.h>
 
-#include "reduce_host.h"
+#include "product_host.h"
 
 namespace PatchFEM
 {
@@ -54,60 +52,13 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Value, typename Number>
-    void vmult(Host, const CSRView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const CSRView<Value> &A, const Number *x, const Target &target)
     {
-#pragma omp parallel for schedule(static)
-      for (int row = 0; row < A.n_rows; ++row)
-        dst[row] = row_sum<Number>(A, row, src);
-    }
-
-    template <typename Value, typename Number>
-    void vmult_add(Host, const CSRView<Value> &A, const Number *src, Number *dst)
-    {
-#pragma omp parallel for schedule(static)
-      for (int row = 0; row < A.n_rows; ++row)
-        dst[row] += row_sum<Number>(A, row, src);
-    }
-
-    template <typename Value, typename Number>
-    void residual(Host, const CSRView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-#pragma omp parallel for schedule(static)
-      for (int row = 0; row < A.n_rows; ++row)
-        r[row] = static_cast<Number>(static_cast<double>(b[row]) - row_sum<double>(A, row, x));
-    }
-
-    template <typename Number>
-    void cg_product(Host, const CSRView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      if (cg.scalars->status != CGStatus::iterating)
-      {
-        cg.scalars->x_pending = 0;
-        return;
-      }
-      double p_dot_q;
-      sum_parts<1>(
-          A.n_rows, cg.partials, &p_dot_q,
-          [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-            double sum = 0.;
-            for (std::int64_t row = begin; row < end; ++row)
-            {
-              q[row] = row_sum<Number>(A, row, p);
-              sum += static_cast<double>(p[row]) * static_cast<double>(q[row]);
-            }
-            sums[0] = sum;
-          },
-          16);
-      cg_finish_product(cg, p_dot_q);
-    }
-
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const CSRView<Value> &A, const PolynomialStep<Number> &step)
-    {
-#pragma omp parallel for schedule(static)
-      for (int row = 0; row < A.n_rows; ++row)
-        step(row, row_sum<Number>(A, row, step.y));
+      share_items(A.n_rows, 16, target, [&](const std::int64_t begin, const std::int64_t end, const auto &use) {
+        for (std::int64_t row = begin; row < end; ++row)
+          use(row, row_sum<typename Target::Sum>(A, row, x));
+      });
     }
 
     void expand_pattern(Host,
@@ -135,20 +86,6 @@ namespace PatchFEM
       }
     }
 
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                      \
-  template void vmult<Value, Number>(Host, const CSRView<Value> &, const Number *, Number *);                    \
-  template void vmult_add<Value, Number>(Host, const CSRView<Value> &, const Number *, Number *);                \
-  template void residual<Value, Number>(Host, const CSRView<Value> &, const Number *, const Number *, Number *); \
-  template void polynomial_step<Value, Number>(Host, const CSRView<Value> &, const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
-
-#define INSTANTIATE(Number) \
-  template void cg_product<Number>(Host, const CSRView<Number> &, const Number *, Number *, const CGView &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
+    PATCHFEM_INSTANTIATE_PRODUCTS(Host, CSRView)
   } // namespace kernels
 } // namespace PatchFEM

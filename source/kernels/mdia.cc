@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/mdia.h>
 
-#include "reduce_host.h"
+#include "product_host.h"
 
 #include <algorithm>
 
@@ -42,81 +42,19 @@ namespace PatchFEM
           use(first + r, static_cast<Sum>(A.diagonal[first + r]) * static_cast<Sum>(x[first + r]) +
                              static_cast<Sum>(A.constant) * sums[r]);
       }
-
-      template <typename Sum, typename Value, typename Number, typename Use>
-      inline void product(const MDIAView<Value> &A, const Number *x, const Use &use)
-      {
-        const int n_slices = A.n_slices();
-#pragma omp parallel for schedule(static)
-        for (int s = 0; s < n_slices; ++s)
-          slice_product<Sum>(A, s, x, use);
-      }
     } // namespace
 
-    template <typename Value, typename Number>
-    void vmult(Host, const MDIAView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const MDIAView<Value> &A, const Number *x, const Target &target)
     {
-      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
+      // A row costs more than an element of a vector.
+      share_items(A.n_slices(), MDIAView<Value>::slice_height * 4, target,
+                  [&](const std::int64_t begin, const std::int64_t end, const auto &use) {
+                    for (std::int64_t s = begin; s < end; ++s)
+                      slice_product<typename Target::Sum>(A, static_cast<int>(s), x, use);
+                  });
     }
 
-    template <typename Value, typename Number>
-    void vmult_add(Host, const MDIAView<Value> &A, const Number *src, Number *dst)
-    {
-      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
-    }
-
-    template <typename Value, typename Number>
-    void residual(Host, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-      product<double>(A, x, [=](const std::int64_t row, const double sum) {
-        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
-      });
-    }
-
-    template <typename Number>
-    void cg_product(Host, const MDIAView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      if (cg.scalars->status != CGStatus::iterating)
-      {
-        cg.scalars->x_pending = 0;
-        return;
-      }
-      double p_dot_q = 0.;
-      sum_parts<1>(
-          A.n_slices(), cg.partials, &p_dot_q,
-          [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-            double total = 0.;
-            for (std::int64_t s = begin; s < end; ++s)
-              slice_product<Number>(A, static_cast<int>(s), p, [&](const std::int64_t row, const Number sum) {
-                q[row] = sum;
-                total += static_cast<double>(p[row]) * static_cast<double>(sum);
-              });
-            sums[0] = total;
-          },
-          MDIAView<Number>::slice_height * 4); // a row costs more than an element of a vector
-      cg_finish_product(cg, p_dot_q);
-    }
-
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const MDIAView<Value> &A, const PolynomialStep<Number> &step)
-    {
-      product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
-    }
-
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                       \
-  template void vmult<Value, Number>(Host, const MDIAView<Value> &, const Number *, Number *);                    \
-  template void vmult_add<Value, Number>(Host, const MDIAView<Value> &, const Number *, Number *);                \
-  template void residual<Value, Number>(Host, const MDIAView<Value> &, const Number *, const Number *, Number *); \
-  template void polynomial_step<Value, Number>(Host, const MDIAView<Value> &, const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
-
-#define INSTANTIATE(Number) \
-  template void cg_product<Number>(Host, const MDIAView<Number> &, const Number *, Number *, const CGView &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
+    PATCHFEM_INSTANTIATE_PRODUCTS(Host, MDIAView)
   } // namespace kernels
 } // namespace PatchFEM

@@ -139,6 +139,16 @@ namespace PatchFEM
         y[i] = static_cast<Number>(c[1]) * (D_inverse[i] * b[i]);
       }
     };
+
+    /** A step once A y is there. */
+    template <typename Number>
+    struct PolynomialStepBody
+    {
+      PolynomialStep<Number> step;
+      const Number          *Ay;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const { step.use(row, Ay[row]); }
+    };
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/cg.h>
-#include <patchfem/kernels/polynomial.h>
 #include <patchfem/kernels/sliced_ellpack.h>
 
-#include "reduce_host.h"
+#include "product_host.h"
 
 #include <algorithm>
 #include <vector>
@@ -172,77 +170,28 @@ namespace PatchFEM
         else
           size(integral_constant<int, 0>(), integral_constant<int, 0>());
       }
-
-      template <typename Sum, typename Value, typename Number, typename Use>
-      inline void product(const SlicedEllpackView<Value> &A, const Number *x, const Use &use)
-      {
-        // Fewer entries than this take less time than threads need to start and to meet again: exact triangular solves
-        // call this for thousands of levels of some rows each.
-        constexpr std::int64_t few = 8192;
-        with_sizes(A, [&](auto br, auto bc, auto h) {
-          const std::int64_t n = std::int64_t(A.n_slices()) * strips_per_slice<decltype(h)::value>(A);
-          const std::int64_t n_entries =
-              (A.slice_offsets[A.n_slices()] - A.slice_offsets[0]) * A.block_rows * A.block_columns;
-#pragma omp parallel for schedule(static) if (n_entries > few)
-          for (std::int64_t i = 0; i < n; ++i)
-            strip_product<decltype(br)::value, decltype(bc)::value, decltype(h)::value, Sum>(A, i, x, use);
-        });
-      }
     } // namespace
 
-    template <typename Value, typename Number>
-    void vmult(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
     {
-      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
-    }
-
-    template <typename Value, typename Number>
-    void vmult_add(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst)
-    {
-      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
-    }
-
-    template <typename Value, typename Number>
-    void residual(Host, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-      product<double>(A, x, [=](const std::int64_t row, const double sum) {
-        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
-      });
-    }
-
-    template <typename Number>
-    void cg_product(Host, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      if (cg.scalars->status != CGStatus::iterating)
-      {
-        cg.scalars->x_pending = 0;
-        return;
-      }
-      double p_dot_q = 0.;
+      // Fewer entries than this take less time than threads need to start and to meet again: exact triangular solves
+      // call this for thousands of levels of some rows each.
+      constexpr std::int64_t few = 8192;
+      const std::int64_t     n_entries =
+          (A.slice_offsets[A.n_slices()] - A.slice_offsets[0]) * A.block_rows * A.block_columns;
       with_sizes(A, [&](auto br, auto bc, auto h) {
-        constexpr int height    = decltype(h)::value;
-        const int     rows_each = height > 0 ? height : std::min(A.slice_height, strip_rows(A.block_rows));
-        sum_parts<1>(
-            std::int64_t(A.n_slices()) * strips_per_slice<height>(A), cg.partials, &p_dot_q,
-            [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-              double total = 0.;
+        const int rows_each = h > 0 ? int(h) : std::min(A.slice_height, strip_rows(A.block_rows));
+        share_items(
+            std::int64_t(A.n_slices()) * strips_per_slice<h>(A),
+            std::int64_t(rows_each) * A.block_rows * 16, // a row of a matrix costs more than one of a vector
+            target,
+            [&](const std::int64_t begin, const std::int64_t end, const auto &use) {
               for (std::int64_t i = begin; i < end; ++i)
-                strip_product<decltype(br)::value, decltype(bc)::value, height, Number>(
-                    A, i, p, [&](const std::int64_t row, const Number sum) {
-                      q[row] = sum;
-                      total += static_cast<double>(p[row]) * static_cast<double>(sum);
-                    });
-              sums[0] = total;
+                strip_product<br, bc, h, typename Target::Sum>(A, i, x, use);
             },
-            std::int64_t(rows_each) * A.block_rows * 16); // a row of a matrix costs more than one of a vector
+            n_entries > few);
       });
-      cg_finish_product(cg, p_dot_q);
-    }
-
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step)
-    {
-      product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
     }
 
     void
@@ -303,22 +252,8 @@ namespace PatchFEM
         }
     }
 
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                     \
-  template void vmult<Value, Number>(Host, const SlicedEllpackView<Value> &, const Number *, Number *);         \
-  template void vmult_add<Value, Number>(Host, const SlicedEllpackView<Value> &, const Number *, Number *);     \
-  template void residual<Value, Number>(Host, const SlicedEllpackView<Value> &, const Number *, const Number *, \
-                                        Number *);                                                              \
-  template void polynomial_step<Value, Number>(Host, const SlicedEllpackView<Value> &, const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
-
-#define INSTANTIATE(Number)                                                                                            \
-  template void cg_product<Number>(Host, const SlicedEllpackView<Number> &, const Number *, Number *, const CGView &); \
-  template void fill_values<Number>(Host, const CSRView<Number> &, const int *, const SlicedEllpackView<Number> &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
+    PATCHFEM_INSTANTIATE_PRODUCTS(Host, SlicedEllpackView)
+    template void fill_values(Host, const CSRView<float> &, const int *, const SlicedEllpackView<float> &);
+    template void fill_values(Host, const CSRView<double> &, const int *, const SlicedEllpackView<double> &);
   } // namespace kernels
 } // namespace PatchFEM

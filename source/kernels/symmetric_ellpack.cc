@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/base/threads.h>
 #include <patchfem/kernels/symmetric_ellpack.h>
 
-#include "reduce_host.h"
+#include "product_host.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -93,92 +92,22 @@ namespace PatchFEM
           return function(integral_constant<int, 6>());
         }
       }
-
-      template <typename Sum, typename Value, typename Number, typename Use>
-      void product(const SymmetricEllpackView<Value> &A, const Number *x, const Use &use)
-      {
-        const int n_patches = A.n_patches();
-        with_symmetric_block_size(A.block_size, [&](auto b) {
-          for_shares(n_patches, [&](const std::int64_t begin, const std::int64_t end) {
-            std::vector<Sum> y(std::size_t(A.patch_rows) * b);
-            for (std::int64_t p = begin; p < end; ++p)
-              patch_product<b>(A, static_cast<int>(p), x, y.data(), use);
-          });
-        });
-      }
     } // namespace
 
-    template <typename Value, typename Number>
-    void vmult(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
     {
-      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] = sum; });
-    }
-
-    template <typename Value, typename Number>
-    void vmult_add(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst)
-    {
-      product<Number>(A, src, [=](const std::int64_t row, const Number sum) { dst[row] += sum; });
-    }
-
-    template <typename Value, typename Number>
-    void residual(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r)
-    {
-      product<double>(A, x, [=](const std::int64_t row, const double sum) {
-        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
-      });
-    }
-
-    template <typename Number>
-    void cg_product(Host, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg)
-    {
-      if (cg.scalars->status != CGStatus::iterating)
-      {
-        cg.scalars->x_pending = 0;
-        return;
-      }
-      double p_dot_q = 0.;
       with_symmetric_block_size(A.block_size, [&](auto b) {
-        sum_parts<1>(
-            A.n_patches(), cg.partials, &p_dot_q,
-            [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-              std::vector<Number> y(std::size_t(A.patch_rows) * b);
-              double              total = 0.;
-              for (std::int64_t patch = begin; patch < end; ++patch)
-                patch_product<b>(A, static_cast<int>(patch), p, y.data(),
-                                 [&](const std::int64_t row, const Number sum) {
-                                   q[row] = sum;
-                                   total += static_cast<double>(p[row]) * static_cast<double>(sum);
-                                 });
-              sums[0] = total;
-            },
-            A.patch_rows * 8); // a row costs more than an element of a vector
+        // A row costs more than an element of a vector.
+        share_items(A.n_patches(), A.patch_rows * 8, target,
+                    [&](const std::int64_t begin, const std::int64_t end, const auto &use) {
+                      std::vector<typename Target::Sum> y(std::size_t(A.patch_rows) * b);
+                      for (std::int64_t p = begin; p < end; ++p)
+                        patch_product<b>(A, static_cast<int>(p), x, y.data(), use);
+                    });
       });
-      cg_finish_product(cg, p_dot_q);
     }
 
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step)
-    {
-      product<Number>(A, step.y, [=](const std::int64_t row, const Number sum) { step(row, sum); });
-    }
-
-#define INSTANTIATE_PRODUCTS(Value, Number)                                                                        \
-  template void vmult<Value, Number>(Host, const SymmetricEllpackView<Value> &, const Number *, Number *);         \
-  template void vmult_add<Value, Number>(Host, const SymmetricEllpackView<Value> &, const Number *, Number *);     \
-  template void residual<Value, Number>(Host, const SymmetricEllpackView<Value> &, const Number *, const Number *, \
-                                        Number *);                                                                 \
-  template void polynomial_step<Value, Number>(Host, const SymmetricEllpackView<Value> &,                          \
-                                               const PolynomialStep<Number> &);
-    INSTANTIATE_PRODUCTS(float, float)
-    INSTANTIATE_PRODUCTS(float, double)
-    INSTANTIATE_PRODUCTS(double, double)
-#undef INSTANTIATE_PRODUCTS
-
-#define INSTANTIATE(Number)                                                                              \
-  template void cg_product<Number>(Host, const SymmetricEllpackView<Number> &, const Number *, Number *, \
-                                   const CGView &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
+    PATCHFEM_INSTANTIATE_PRODUCTS(Host, SymmetricEllpackView)
   } // namespace kernels
 } // namespace PatchFEM

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/polynomial_bodies.h"
+#include "kernels/run.h"
+
 #include <patchfem/lac/operator.h>
 
 namespace PatchFEM
@@ -17,8 +20,17 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void Operator<Number>::check_residual(const Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
+  {
+    check_product(r, x);
+    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+  }
+
+  template <typename Number>
   void Operator<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
   {
+    check_residual(r, x, b);
+    require(&r != &x && &r != &b, "The residual of an operator needs a vector other than x and b.");
     vmult(r, x);
     r.sadd(Number(-1), Number(1), b);
   }
@@ -31,9 +43,27 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void Operator<Number>::polynomial_step(const kernels::PolynomialStep<Number> &step,
+                                         const Vector<Number>                  &y,
+                                         Vector<Number>                        &product) const
+  {
+    vmult(product, y);
+    run(backend(), n_rows(), kernels::PolynomialStepBody<Number>{step, product.data()});
+  }
+
+  template <typename Number>
   void Operator<Number>::extract_diagonal(Vector<Number> &) const
   {
     throw Error("The diagonal of this operator is not known; give one to its OperatorShell.");
+  }
+
+  template <typename Number>
+  void Operator<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
+  {
+    require(block_size == 1, "Blocks of the diagonal are known of matrices, not of other operators.");
+    Vector<Number> diagonal;
+    extract_diagonal(diagonal);
+    blocks.swap(diagonal.array());
   }
 
   template <typename Number>

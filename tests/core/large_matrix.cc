@@ -99,10 +99,13 @@ TEST_P(LargeMatrixTest, EntriesBehind2To31)
       view.slice_offsets = offsets.data();
       view.columns       = columns.data();
       view.values        = values.data();
-      dispatch(where, [&](auto tag) { kernels::vmult(tag, view, x.data(), result.data()); });
+      dispatch(where,
+               [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{result.data()}); });
       EXPECT_EQ(result.copy_to_host(), expected.copy_to_host());
       const Vector<float> zero(where, std::vector<float>(A.n_rows, 0.f));
-      dispatch(where, [&](auto tag) { kernels::residual(tag, view, x.data(), zero.data(), result.data()); });
+      dispatch(where, [&](auto tag) {
+        kernels::product(tag, view, x.data(), kernels::Residual<float>{zero.data(), result.data()});
+      });
       const std::vector<float> minus = result.copy_to_host(), plus = expected.copy_to_host();
       for (int i = 0; i < A.n_rows; ++i)
         EXPECT_NEAR(minus[i], -plus[i], 1e-4);
@@ -119,11 +122,12 @@ TEST_P(LargeMatrixTest, EntriesBehind2To31)
     Shifted<int>              columns(where, view.columns, matrix.n_nonzero_elements(), far);
     Shifted<float>            values(where, view.values, matrix.n_nonzero_elements(), far);
     view.kernel = kernel;
-    dispatch(where, [&](auto tag) { kernels::vmult(tag, view, x.data(), expected.data()); });
+    dispatch(where,
+             [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{expected.data()}); });
     view.row_offsets = offsets.data();
     view.columns     = columns.data();
     view.values      = values.data();
-    dispatch(where, [&](auto tag) { kernels::vmult(tag, view, x.data(), result.data()); });
+    dispatch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{result.data()}); });
     EXPECT_EQ(result.copy_to_host(), expected.copy_to_host());
   }
 }
@@ -145,7 +149,7 @@ TEST_P(LargeMatrixTest, ColumnsOfMDIABehind2To31)
   Shifted<int> columns(where, view.columns, ends[0], far);
   view.slice_offsets = offsets.data();
   view.columns       = columns.data();
-  dispatch(where, [&](auto tag) { kernels::vmult(tag, view, x.data(), result.data()); });
+  dispatch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<double>{result.data()}); });
   EXPECT_EQ(result.copy_to_host(), expected.copy_to_host());
 }
 

@@ -205,8 +205,8 @@ TEST_P(MatrixTest, SlicesOfAllHeights)
     const Vector<double> r(backend(), cases::random_values(n, 2));
     const Array<double>  coefficients(backend(), std::vector<double>{0.25, 0.5});
     const auto           step = [&](const MatrixBase<double> &matrix) {
-      Vector<double> out(backend(), cases::not_a_number<double>(n));
-      matrix.polynomial_step({coefficients.data(), d.data(), r.data(), y.data(), out.data(), true});
+      Vector<double> out(backend(), cases::not_a_number<double>(n)), room;
+      matrix.polynomial_step({coefficients.data(), d.data(), r.data(), y.data(), out.data(), true}, y, room);
       return out.copy_to_host();
     };
     const std::vector<double> expected = step(SlicedEllpackMatrix<double>(backend(), A, b));
@@ -311,7 +311,7 @@ TEST_P(MatrixTest, HybridResidualIsRoundedOnce)
   Vector<float>       out(backend(), cases::not_a_number<float>(n));
   const Vector<float> d(backend(), std::vector<float>(n, 1.f));
   const Array<double> coefficients(backend(), std::vector<double>{0., 1.});
-  hybrid.coordinate().polynomial_step({coefficients.data(), d.data(), b.data(), x.data(), out.data(), true});
+  hybrid.coordinate().polynomial_step({coefficients.data(), d.data(), b.data(), x.data(), out.data(), true}, x, r);
   for (const float value : out.copy_to_host())
     EXPECT_NEAR(value, 0.7 * (1. + 1. / 3), 1e-6);
 }

@@ -3,7 +3,7 @@
 #include "lac_cases.h"
 
 #include <patchfem/lac/matrix/csr_matrix.h>
-#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
 #include <patchfem/lac/solver/conjugate_gradients.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
 #include <patchfem/lac/solver/null_space.h>
@@ -80,6 +80,32 @@ TEST_P(OperatorTest, ShellsIterateAsTheirMatricesInSingle)
   check_iterations<float>();
 }
 
+TEST_P(OperatorTest, PolynomialsOfShellsAreThoseOfTheirMatrices)
+{
+  // Steps in a product and a kernel of vectors, past the size of a block of threads; odd and even orders.
+  const CSRMatrix<double> A(backend(), cases::laplacian<double>(37, 41));
+  Vector<double>          diagonal;
+  A.extract_diagonal(diagonal);
+  const OperatorShell<double> shell = shell_of(A, diagonal);
+  EXPECT_TRUE(A.can_be_recorded() && A.fuses_polynomial_steps());
+  EXPECT_FALSE(shell.can_be_recorded() || shell.fuses_polynomial_steps());
+  const std::size_t    n = A.n_rows();
+  const Vector<double> b(backend(), cases::random_values(n, 5));
+  for (const unsigned int order : {1, 2, 5})
+  {
+    PreconditionPolynomial<double> of_matrix, of_shell;
+    of_matrix.initialize(A, {PolynomialKind::least_squares, order});
+    of_shell.initialize(shell, {PolynomialKind::least_squares, order});
+    EXPECT_EQ(of_shell.memory_consumption(), of_matrix.memory_consumption() + n * sizeof(double));
+    Vector<double> x(backend(), cases::not_a_number<double>(n)), y(backend(), cases::not_a_number<double>(n));
+    of_matrix.vmult(x, b);
+    of_shell.vmult(y, b);
+    const std::vector<double> expected = x.copy_to_host(), found = y.copy_to_host();
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_NEAR(found[i], expected[i], 1e-13) << "order " << order << ", row " << i;
+  }
+}
+
 TEST_P(OperatorTest, NamesWhatIsMissing)
 {
   const CSRMatrix<double> A(backend(), cases::laplacian<double>(5, 5));
@@ -91,6 +117,21 @@ TEST_P(OperatorTest, NamesWhatIsMissing)
   EXPECT_THROW(shell_of(A).vmult(y, too_short), Error);
   EXPECT_THROW(shell_of(A, too_short), Error);
   EXPECT_THROW(OperatorShell<double>(backend(), 3, 3, nullptr), Error);
+  // The residual of a shell overwrites r before it reads b; that of a matrix may be its right-hand side.
+  const Vector<double> x(backend(), std::vector<double>(25, 1.));
+  Vector<double>       r(backend(), std::vector<double>(25, 2.));
+  EXPECT_THROW(shell_of(A).residual(r, x, r), Error);
+  EXPECT_THROW(shell_of(A).residual(r, r, x), Error);
+  EXPECT_THROW(shell_of(A).residual(r, x, too_short), Error);
+  A.residual(y, x, r);
+  A.residual(r, x, r);
+  EXPECT_EQ(r.copy_to_host(), y.copy_to_host());
+  // What preconditioners need beside products.
+  EXPECT_THROW(PreconditionJacobi<double>(shell_of(A)), Error);
+  PreconditionPolynomial<double>        polynomial;
+  PreconditionPolynomial<double, float> mixed;
+  EXPECT_THROW(polynomial.initialize(shell_of(A)), Error);
+  EXPECT_THROW(mixed.initialize(shell_of(A, diagonal)), Error);
   // A vector that is no null space is told beside the diagonal; differences have that of constants.
   const NullSpace<double>     constants(backend(), {std::vector<double>(25, 1.)});
   const OperatorShell<double> differences(

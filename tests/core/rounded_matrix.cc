@@ -52,7 +52,8 @@ namespace
     const Vector<double>      device_d(where, d), device_b(where, b), device_y(where, y);
     const Array<double>       c(where, std::vector<double>{0.25, 0.5});
     Vector<double>            out(where, cases::not_a_number<double>(n));
-    copy.polynomial_step({c.data(), device_d.data(), device_b.data(), device_y.data(), out.data(), true});
+    copy.polynomial_step({c.data(), device_d.data(), device_b.data(), device_y.data(), out.data(), true}, device_y,
+                         out);
     const std::vector<double> result = out.copy_to_host();
     for (std::size_t i = 0; i < n; ++i)
       ASSERT_NEAR(result[i], 1.25 * y[i] + 0.5 * d[i] * (b[i] - Ay[i]), 1e-12) << what << ", row " << i;

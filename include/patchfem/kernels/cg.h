@@ -134,16 +134,6 @@ namespace PatchFEM
       start    ///< r = scale q, as above, without counting a step and with p = z next
     };
 
-    /** The product: q = A p, alpha. One sweep over the matrix, the sum taken in passing. */
-    template <typename Number>
-    void cg_product(Host, const CSRView<Number> &A, const Number *p, Number *q, const CGView &cg);
-    template <typename Number>
-    void cg_product(Cuda, const CSRView<Number> &A, const Number *p, Number *q, const CGView &cg);
-    template <typename Number>
-    void cg_product(Host, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
-    template <typename Number>
-    void cg_product(Cuda, const SlicedEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
-
     /** alpha for operators without a fused product: q = A p has been computed. */
     template <typename Number>
     void cg_step_length(Host, std::int64_t n, const Number *p, const Number *q, const CGView &cg);

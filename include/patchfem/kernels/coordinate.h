@@ -2,8 +2,8 @@
 #ifndef patchfem_kernels_coordinate_h
 #define patchfem_kernels_coordinate_h
 
+#include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/parallel_for.h>
-#include <patchfem/kernels/polynomial.h>
 
 /**
  * @file
@@ -170,16 +170,6 @@ namespace PatchFEM
         }
         r[i] = static_cast<Number>(static_cast<double>(b[i]) - sum);
       }
-    };
-
-    /** A step of a polynomial preconditioner once A y is there, for formats that sum rows in several kernels. */
-    template <typename Number>
-    struct PolynomialStepBody
-    {
-      PolynomialStep<Number> step;
-      const Number          *Ay;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t row) const { step(row, Ay[row]); }
     };
   } // namespace kernels
 } // namespace PatchFEM

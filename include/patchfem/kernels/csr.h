@@ -14,23 +14,11 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** dst = A src */
-    template <typename Value, typename Number>
-    void vmult(Host, const CSRView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult(Cuda, const CSRView<Value> &A, const Number *src, Number *dst);
-
-    /** dst += A src */
-    template <typename Value, typename Number>
-    void vmult_add(Host, const CSRView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult_add(Cuda, const CSRView<Value> &A, const Number *src, Number *dst);
-
-    /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Value, typename Number>
-    void residual(Host, const CSRView<Value> &A, const Number *x, const Number *b, Number *r);
-    template <typename Value, typename Number>
-    void residual(Cuda, const CSRView<Value> &A, const Number *x, const Number *b, Number *r);
+    /** See product.h. */
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const CSRView<Value> &A, const Number *x, const Target &target);
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda, const CSRView<Value> &A, const Number *x, const Target &target);
 
     /**
      * The scalar pattern of blocks of @p block_rows x @p block_columns: row i * block_rows + a holds, for every block

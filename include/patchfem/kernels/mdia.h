@@ -2,9 +2,8 @@
 #ifndef patchfem_kernels_mdia_h
 #define patchfem_kernels_mdia_h
 
-#include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/parallel_for.h>
-#include <patchfem/kernels/polynomial.h>
 
 /**
  * @file
@@ -15,33 +14,11 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** dst = A src */
-    template <typename Value, typename Number>
-    void vmult(Host, const MDIAView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult(Cuda, const MDIAView<Value> &A, const Number *src, Number *dst);
-
-    /** dst += A src */
-    template <typename Value, typename Number>
-    void vmult_add(Host, const MDIAView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult_add(Cuda, const MDIAView<Value> &A, const Number *src, Number *dst);
-
-    /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Value, typename Number>
-    void residual(Host, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r);
-    template <typename Value, typename Number>
-    void residual(Cuda, const MDIAView<Value> &A, const Number *x, const Number *b, Number *r);
-
-    template <typename Number>
-    void cg_product(Host, const MDIAView<Number> &A, const Number *p, Number *q, const CGView &cg);
-    template <typename Number>
-    void cg_product(Cuda, const MDIAView<Number> &A, const Number *p, Number *q, const CGView &cg);
-
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const MDIAView<Value> &A, const PolynomialStep<Number> &step);
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda, const MDIAView<Value> &A, const PolynomialStep<Number> &step);
+    /** See product.h. */
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const MDIAView<Value> &A, const Number *x, const Target &target);
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda, const MDIAView<Value> &A, const Number *x, const Target &target);
 
     /** Entries of each row of a pattern off its diagonal; at @p offsets their columns, if @p counts is nullptr. */
     struct OffDiagonalBody

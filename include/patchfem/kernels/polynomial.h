@@ -30,37 +30,27 @@ namespace PatchFEM
   {
     /** The orders that are supported: degrees of p, products with A per application. */
     constexpr int max_polynomial_order = 12;
-  } // namespace kernels
 
-  /** What a step does with the row sums of A y. y_{k+1} takes the place of y_{k-1}. */
-  template <typename Number>
-  struct PolynomialStep
-  {
-    const double *c;         ///< [2]
-    const Number *D_inverse; ///< [row]
-    const Number *b;         ///< [row]
-    const Number *y;         ///< y_k
-    Number       *y_old;     ///< y_{k-1} in, y_{k+1} out
-    bool          first;     ///< y_{k-1} is 0 and is not read
-
-    PATCHFEM_INLINE void operator()(const std::int64_t row, const Number Ay) const
+    /** What a step does with the row sums of A y: a target of products (product.h). y_{k+1} takes the place of y_{k-1}. */
+    template <typename Number>
+    struct PolynomialStep
     {
-      const Number c_0 = static_cast<Number>(c[0]), c_1 = static_cast<Number>(c[1]);
-      const Number y_k = y[row], before = first ? Number(0) : y_old[row];
-      y_old[row] = y_k + c_0 * (y_k - before) + c_1 * (D_inverse[row] * (b[row] - Ay));
-    }
-  };
+      using Sum = Number;
+      const double *c;         ///< [2]
+      const Number *D_inverse; ///< [row]
+      const Number *b;         ///< [row]
+      const Number *y;         ///< y_k
+      Number       *y_old;     ///< y_{k-1} in, y_{k+1} out
+      bool          first;     ///< y_{k-1} is 0 and is not read
 
-  namespace kernels
-  {
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const CSRView<Value> &A, const PolynomialStep<Number> &step);
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda, const CSRView<Value> &A, const PolynomialStep<Number> &step);
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step);
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda, const SlicedEllpackView<Value> &A, const PolynomialStep<Number> &step);
+      PATCHFEM_INLINE double use(const std::int64_t row, const Number Ay) const
+      {
+        const Number c_0 = static_cast<Number>(c[0]), c_1 = static_cast<Number>(c[1]);
+        const Number y_k = y[row], before = first ? Number(0) : y_old[row];
+        y_old[row] = y_k + c_0 * (y_k - before) + c_1 * (D_inverse[row] * (b[row] - Ay));
+        return 0.;
+      }
+    };
   } // namespace kernels
 } // namespace PatchFEM
 

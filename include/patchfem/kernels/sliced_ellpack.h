@@ -16,23 +16,11 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** dst = A src */
-    template <typename Value, typename Number>
-    void vmult(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult(Cuda, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
-
-    /** dst += A src */
-    template <typename Value, typename Number>
-    void vmult_add(Host, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult_add(Cuda, const SlicedEllpackView<Value> &A, const Number *src, Number *dst);
-
-    /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Value, typename Number>
-    void residual(Host, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
-    template <typename Value, typename Number>
-    void residual(Cuda, const SlicedEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
+    /** See product.h. */
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const SlicedEllpackView<Value> &A, const Number *x, const Target &target);
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda, const SlicedEllpackView<Value> &A, const Number *x, const Target &target);
 
     /**
      * slice_offsets[s + 1] - slice_offsets[s] = slice_height * (longest row of slice s), and the blocks of each

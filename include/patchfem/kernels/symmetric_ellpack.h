@@ -2,8 +2,10 @@
 #ifndef patchfem_kernels_symmetric_ellpack_h
 #define patchfem_kernels_symmetric_ellpack_h
 
-#include <patchfem/kernels/cg.h>
-#include <patchfem/kernels/polynomial.h>
+#include <patchfem/base/backend.h>
+#include <patchfem/base/host_device.h>
+
+#include <cstdint>
 
 /**
  * @file
@@ -114,33 +116,11 @@ namespace PatchFEM
       return block_size == 1 || block_size == 2 || block_size == 3 || block_size == 6;
     }
 
-    /** dst = A src */
-    template <typename Value, typename Number>
-    void vmult(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult(Cuda, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
-
-    /** dst += A src */
-    template <typename Value, typename Number>
-    void vmult_add(Host, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult_add(Cuda, const SymmetricEllpackView<Value> &A, const Number *src, Number *dst);
-
-    /** r = b - A x, each row summed in double whatever the number type. */
-    template <typename Value, typename Number>
-    void residual(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
-    template <typename Value, typename Number>
-    void residual(Cuda, const SymmetricEllpackView<Value> &A, const Number *x, const Number *b, Number *r);
-
-    template <typename Number>
-    void cg_product(Host, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
-    template <typename Number>
-    void cg_product(Cuda, const SymmetricEllpackView<Number> &A, const Number *p, Number *q, const CGView &cg);
-
-    template <typename Value, typename Number>
-    void polynomial_step(Host, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step);
-    template <typename Value, typename Number>
-    void polynomial_step(Cuda, const SymmetricEllpackView<Value> &A, const PolynomialStep<Number> &step);
+    /** See product.h. */
+    template <typename Value, typename Number, typename Target>
+    void product(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target);
+    template <typename Value, typename Number, typename Target>
+    void product(Cuda, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target);
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -3,6 +3,7 @@
 #define patchfem_lac_operator_h
 
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/polynomial.h>
 #include <patchfem/lac/vector.h>
 
 #include <functional>
@@ -11,8 +12,9 @@ namespace PatchFEM
 {
   /**
    * What iterations know of A: its extents and its products, on one back end. Every matrix is one, and so is an OperatorShell
-   * of a user's product; ConjugateGradients, SolverCG, LargestEigenvalue, NullSpace and deal.II's solvers take any. Rows
-   * are owned, columns are read: the two extents are separate. Instantiated for float and double.
+   * of a user's product; ConjugateGradients, SolverCG, LargestEigenvalue, NullSpace, PreconditionJacobi,
+   * PreconditionPolynomial and deal.II's solvers take any. Rows are owned, columns are read: the two extents are separate.
+   * Instantiated for float and double.
    */
   template <typename Number>
   class Operator
@@ -35,7 +37,10 @@ namespace PatchFEM
     /** dst = A src */
     virtual void vmult(Vector<Number> &dst, const Vector<Number> &src) const = 0;
 
-    /** r = b - A x; matrices sum each row in double for both number types. */
+    /**
+     * r = b - A x; matrices sum each row in double for both number types. What is here, a product and an update, needs an
+     * r other than x and b; matrices take b for r, too.
+     */
     virtual void residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const;
 
     /**
@@ -44,15 +49,31 @@ namespace PatchFEM
      */
     virtual void cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const;
 
+    /**
+     * One step of a polynomial preconditioner; @p step and @p y, which is its y, conform and are of this back end. What is
+     * here is a product, which takes @p product as room, and a kernel of vectors; formats do both in one kernel without
+     * that room, and say so.
+     */
+    virtual void polynomial_step(const kernels::PolynomialStep<Number> &step,
+                                 const Vector<Number>                  &y,
+                                 Vector<Number>                        &product) const;
+    virtual bool fuses_polynomial_steps() const { return false; }
+
     /** The diagonal, on this back end. Throws Error where it is not known. */
     virtual void extract_diagonal(Vector<Number> &diagonal) const;
 
+    /** The diagonal in blocks as MatrixBase has them; @p block_size must be 1 unless there is a matrix. */
+    virtual void extract_block_diagonal(int block_size, Array<Number> &blocks) const;
+
     /** Whether products are work in stream order alone, without allocation, so that a Graph may hold them. */
-    virtual bool can_be_recorded() const { return true; }
+    virtual bool can_be_recorded() const { return false; }
 
   protected:
     /** Throws Error unless the vectors fit a product. */
     void check_product(const Vector<Number> &dst, const Vector<Number> &src) const;
+
+    /** Throws Error unless they fit a residual. */
+    void check_residual(const Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const;
   };
 
   /**
@@ -75,7 +96,7 @@ namespace PatchFEM
     /** dst = A src; both are on the operator's back end and have its extents. It may throw. */
     using Product = std::function<void(Vector<Number> &dst, const Vector<Number> &src)>;
 
-    /** @p diagonal is for those who ask for it, such as NullSpace::check(), and may be empty. */
+    /** @p diagonal is for those who ask for it, such as PreconditionJacobi and NullSpace::check(), and may be empty. */
     OperatorShell(const Backend        &backend,
                   int                   n_rows,
                   int                   n_columns,
@@ -87,7 +108,6 @@ namespace PatchFEM
     int            n_columns() const override { return columns; }
     void           vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     void           extract_diagonal(Vector<Number> &diagonal) const override;
-    bool           can_be_recorded() const override { return false; }
 
   private:
     Backend        place;

@@ -26,7 +26,6 @@ namespace PatchFEM
     run(place, size_rows,
         kernels::CopyRowsBody<Number>{csr, false, csr.row_offsets, nullptr, columns.data(), values.data()});
     carries.reinit(place, 2 * view().n_pieces());
-    product.reinit(place, size_rows, true);
   }
 
   template <typename Number>
@@ -63,18 +62,9 @@ namespace PatchFEM
   template <typename Number>
   void CoordinateMatrix<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
   {
-    this->check_product(r, x);
-    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+    this->check_residual(r, x, b);
     dispatch(backend(), [&](auto where) { kernels::convert(where, r.size(), b.data(), r.data()); });
     add(-1., x.data(), r.data());
-  }
-
-  template <typename Number>
-  void CoordinateMatrix<Number>::polynomial_step(const PolynomialStep<Number> &step) const
-  {
-    product = Number(0);
-    add(1., step.y, product.data());
-    run(backend(), size_rows, kernels::PolynomialStepBody<Number>{step, product.data()});
   }
 
   template <typename Number>
@@ -105,7 +95,7 @@ namespace PatchFEM
   std::size_t CoordinateMatrix<Number>::memory_consumption() const
   {
     return rows.memory_consumption() + columns.memory_consumption() + values.memory_consumption() +
-           carries.memory_consumption() + product.memory_consumption();
+           carries.memory_consumption();
   }
 
   template <typename Number>
@@ -152,7 +142,6 @@ namespace PatchFEM
     run(place, n_rows,
         kernels::CopyRowsBody<Number>{csr, true, rest_offsets.data(), rest.rows.data(), rest.columns.data(),
                                       rest.values.data()});
-    rest.product.reinit(place, n_rows, true);
     sums_of_rest.reinit(place, std::is_same_v<Number, double> ? 0 : n_rows);
   }
 
@@ -199,22 +188,13 @@ namespace PatchFEM
     else
     {
       // One after the other would round each row twice to single precision: what the second part gives waits in double.
-      this->check_product(r, x);
-      require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+      this->check_residual(r, x, b);
       sums_of_rest.set_zero();
       rest.add(1., x.data(), sums_of_rest.data());
       run(backend(), n_rows(),
           kernels::HybridResidualBody<Number>{regular.view(), regular.row_lengths(), x.data(), b.data(),
                                               sums_of_rest.data(), r.data()});
     }
-  }
-
-  template <typename Number>
-  void HybridMatrix<Number>::polynomial_step(const PolynomialStep<Number> &step) const
-  {
-    dispatch(backend(), [&](auto where) { kernels::vmult(where, regular.view(), step.y, rest.product.data()); });
-    rest.add(1., step.y, rest.product.data());
-    run(backend(), n_rows(), kernels::PolynomialStepBody<Number>{step, rest.product.data()});
   }
 
   template <typename Number>

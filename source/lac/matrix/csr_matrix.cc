@@ -96,41 +96,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void CSRMatrix<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
-  {
-    this->check_product(dst, src);
-    dispatch(backend(), [&](auto where) { kernels::vmult(where, view(), src.data(), dst.data()); });
-  }
-
-  template <typename Number>
-  void CSRMatrix<Number>::vmult_add(Vector<Number> &dst, const Vector<Number> &src) const
-  {
-    this->check_product(dst, src);
-    dispatch(backend(), [&](auto where) { kernels::vmult_add(where, view(), src.data(), dst.data()); });
-  }
-
-  template <typename Number>
-  void CSRMatrix<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
-  {
-    this->check_product(r, x);
-    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
-    dispatch(backend(), [&](auto where) { kernels::residual(where, view(), x.data(), b.data(), r.data()); });
-  }
-
-  template <typename Number>
-  void CSRMatrix<Number>::cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const
-  {
-    this->check_product(q, p);
-    dispatch(backend(), [&](auto where) { kernels::cg_product(where, view(), p.data(), q.data(), cg); });
-  }
-
-  template <typename Number>
-  void CSRMatrix<Number>::polynomial_step(const PolynomialStep<Number> &step) const
-  {
-    dispatch(backend(), [&](auto where) { kernels::polynomial_step(where, view(), step); });
-  }
-
-  template <typename Number>
   void CSRMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     require(block_size >= 1 && block_size <= kernels::max_block_size && rows % block_size == 0,

@@ -28,41 +28,9 @@ namespace PatchFEM
     return std::visit([](const auto &matrix) -> const MatrixBase<float> & { return matrix; }, copy);
   }
 
-  template <typename Function>
-  void RoundedMatrix::run_kernel(const Function &function) const
-  {
-    std::visit(
-        [&](const auto &matrix) { dispatch(matrix.backend(), [&](auto where) { function(where, matrix.view()); }); },
-        copy);
-  }
-
   std::size_t RoundedMatrix::values_memory_consumption() const
   {
     return std::visit([](const auto &matrix) { return matrix.values_memory_consumption(); }, copy);
-  }
-
-  void RoundedMatrix::vmult(Vector<double> &dst, const Vector<double> &src) const
-  {
-    check_product(dst, src);
-    run_kernel([&](auto where, const auto &A) { kernels::vmult(where, A, src.data(), dst.data()); });
-  }
-
-  void RoundedMatrix::vmult_add(Vector<double> &dst, const Vector<double> &src) const
-  {
-    check_product(dst, src);
-    run_kernel([&](auto where, const auto &A) { kernels::vmult_add(where, A, src.data(), dst.data()); });
-  }
-
-  void RoundedMatrix::residual(Vector<double> &r, const Vector<double> &x, const Vector<double> &b) const
-  {
-    check_product(r, x);
-    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
-    run_kernel([&](auto where, const auto &A) { kernels::residual(where, A, x.data(), b.data(), r.data()); });
-  }
-
-  void RoundedMatrix::polynomial_step(const PolynomialStep<double> &step) const
-  {
-    run_kernel([&](auto where, const auto &A) { kernels::polynomial_step(where, A, step); });
   }
 
   void RoundedMatrix::extract_block_diagonal(const int block_size, Array<double> &blocks) const

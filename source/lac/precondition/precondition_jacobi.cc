@@ -25,9 +25,9 @@ namespace PatchFEM
 
   template <typename Number, typename Value>
   template <typename MatrixNumber>
-  void BlockDiagonalInverse<Number, Value>::compute(const MatrixBase<MatrixNumber> &matrix,
-                                                    const int                       block_size,
-                                                    const double                    relaxation)
+  void BlockDiagonalInverse<Number, Value>::compute(const Operator<MatrixNumber> &matrix,
+                                                    const int                     block_size,
+                                                    const double                  relaxation)
   {
     require(relaxation > 0., "The relaxation of a Jacobi preconditioner must be positive.");
     require(matrix.n_rows() % block_size == 0,
@@ -75,8 +75,8 @@ namespace PatchFEM
   template class BlockDiagonalInverse<float>;
   template class BlockDiagonalInverse<double>;
   template class BlockDiagonalInverse<double, float>;
-  template void BlockDiagonalInverse<float>::compute(const MatrixBase<float> &, int, double);
-  template void BlockDiagonalInverse<float>::compute(const MatrixBase<double> &, int, double);
-  template void BlockDiagonalInverse<double>::compute(const MatrixBase<double> &, int, double);
-  template void BlockDiagonalInverse<double, float>::compute(const MatrixBase<double> &, int, double);
+  template void BlockDiagonalInverse<float>::compute(const Operator<float> &, int, double);
+  template void BlockDiagonalInverse<float>::compute(const Operator<double> &, int, double);
+  template void BlockDiagonalInverse<double>::compute(const Operator<double> &, int, double);
+  template void BlockDiagonalInverse<double, float>::compute(const Operator<double> &, int, double);
 } // namespace PatchFEM

@@ -11,8 +11,8 @@
 namespace PatchFEM
 {
   template <typename Number, typename Value>
-  void PreconditionPolynomial<Number, Value>::initialize(const MatrixBase<Number> &given,
-                                                         const AdditionalData     &additional_data)
+  void PreconditionPolynomial<Number, Value>::initialize(const Operator<Number> &given,
+                                                         const AdditionalData   &additional_data)
   {
     const double ratio = additional_data.eigenvalue_ratio;
     require(additional_data.order >= 1 && additional_data.order <= kernels::max_polynomial_order,
@@ -31,12 +31,14 @@ namespace PatchFEM
     std::unique_ptr<const MatrixBase<Number>> rounded;
     if constexpr (!std::is_same_v<Number, Value>)
     {
-      require_single_range(given);
-      auto made     = std::make_unique<const RoundedMatrix>(given);
+      const auto *stored = dynamic_cast<const MatrixBase<Number> *>(&given);
+      require(stored != nullptr, "Mixed precision needs a copy of a matrix, but the operator has none; choose double.");
+      require_single_range(*stored);
+      auto made     = std::make_unique<const RoundedMatrix>(*stored);
       bytes_of_copy = made->values_memory_consumption();
       rounded       = std::move(made);
     }
-    const MatrixBase<Number> &A = rounded != nullptr ? *rounded : given;
+    const Operator<Number> &A = rounded != nullptr ? static_cast<const Operator<Number> &>(*rounded) : given;
     D_inverse.initialize(A);
     LargestEigenvalue<Number> lanczos;
     lanczos.compute(A, D_inverse, static_cast<int>(data.lanczos_steps));
@@ -53,6 +55,7 @@ namespace PatchFEM
             "The matrix is not positive definite and finite: Lanczos' iteration finds " + std::to_string(b) +
                 " for the largest eigenvalue of D^-1 A.");
     work.reinit(place, A.n_rows(), true);
+    product.reinit(place, A.fuses_polynomial_steps() ? 0 : A.n_rows(), true);
     copy   = std::move(rounded);
     matrix = &A;
   }
@@ -66,15 +69,16 @@ namespace PatchFEM
             "A vector does not have the size and the back end of the preconditioner.");
 
     // Two vectors take turns; the last of them must be dst.
-    const int     order    = static_cast<int>(data.order);
-    const Number *D        = D_inverse.block_diagonal()->values;
-    Number       *now      = order % 2 == 0 ? dst.data() : work.data();
-    Number       *previous = order % 2 == 0 ? work.data() : dst.data();
+    const int       order    = static_cast<int>(data.order);
+    const Number   *D        = D_inverse.block_diagonal()->values;
+    Vector<Number> *now      = order % 2 == 0 ? &dst : &work;
+    Vector<Number> *previous = order % 2 == 0 ? &work : &dst;
     run(src.backend(), static_cast<std::int64_t>(src.size()),
-        kernels::PolynomialStartBody<Number>{coefficients.data(), D, src.data(), now});
+        kernels::PolynomialStartBody<Number>{coefficients.data(), D, src.data(), now->data()});
     for (int k = 1; k <= order; ++k)
     {
-      matrix->polynomial_step({coefficients.data() + 2 * k, D, src.data(), now, previous, k == 1});
+      matrix->polynomial_step({coefficients.data() + 2 * k, D, src.data(), now->data(), previous->data(), k == 1}, *now,
+                              product);
       std::swap(now, previous);
     }
   }
@@ -99,7 +103,7 @@ namespace PatchFEM
   std::size_t PreconditionPolynomial<Number, Value>::memory_consumption() const
   {
     return D_inverse.memory_consumption() + coefficients.memory_consumption() + work.memory_consumption() +
-           (copy != nullptr ? bytes_of_copy : 0);
+           product.memory_consumption() + (copy != nullptr ? bytes_of_copy : 0);
   }
 
   template class PreconditionPolynomial<float>;

@@ -156,8 +156,9 @@ namespace PatchFEM
     const int                first = order.first[phase];
     rows.n_rows                    = order.first[phase + 1] - first;
     rows.slice_offsets += first / rows.slice_height;
-    Number *const y_phase = y.data() + std::int64_t(first) * rows.block_rows;
-    dispatch(R.backend(), [&](auto where) { kernels::residual(where, rows, y.data(), y_phase, y_phase); });
+    Number *const                   y_phase = y.data() + std::int64_t(first) * rows.block_rows;
+    const kernels::Residual<Number> target{y_phase, y_phase};
+    dispatch(R.backend(), [&](auto where) { kernels::product(where, rows, y.data(), target); });
   }
 
   template <typename Number, typename Value>
@@ -191,16 +192,16 @@ namespace PatchFEM
       const Number *from = r;
       for (int k = 0; k < n; ++k, std::swap(one, other))
       {
-        dispatch(place, [&](auto where) { kernels::residual(where, R.view(), from, r, one); });
+        R.product(from, kernels::Residual<Number>{r, one});
         from = one;
       }
       return from;
     };
     // The last sweep forward and D^-1 in one kernel: of a polynomial's step with c_0 = -1, c_1 = 1 and y_{k-1} = 0 there
     // is left D^-1 (r - R y).
-    const Number                *forward = walk(lower, n_sweeps - 2, src.data(), dst.data(), w.data());
-    const PolynomialStep<Number> last{sweep_step.data(), D_inverse.values, src.data(), forward, y.data(), true};
-    dispatch(place, [&](auto where) { kernels::polynomial_step(where, lower.view(), last); });
+    const Number *forward = walk(lower, n_sweeps - 2, src.data(), dst.data(), w.data());
+    lower.product(forward, kernels::PolynomialStep<Number>{sweep_step.data(), D_inverse.values, src.data(), forward,
+                                                           y.data(), true});
     const bool even = n_sweeps % 2 == 0;
     walk(upper, n_sweeps - 1, y.data(), even ? dst.data() : w.data(), even ? w.data() : dst.data());
   }

@@ -38,7 +38,6 @@ namespace PatchFEM
     void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
-    void            polynomial_step(const PolynomialStep<Number> &step) const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
 
@@ -49,11 +48,10 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class HybridMatrix;
 
-    int                    size_rows = 0, size_columns = 0, n_block_rows = 1, n_block_columns = 1;
-    Array<int>             rows, columns;
-    mutable Array<Number>  values;
-    mutable Array<double>  carries; ///< of rows across pieces
-    mutable Vector<Number> product; ///< of a polynomial's step
+    int                   size_rows = 0, size_columns = 0, n_block_rows = 1, n_block_columns = 1;
+    Array<int>            rows, columns;
+    mutable Array<Number> values;
+    mutable Array<double> carries; ///< of rows across pieces
 
     /** y = y + factor A x; y may be of a wider type. */
     template <typename Result>
@@ -98,7 +96,6 @@ namespace PatchFEM
     void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
     void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
-    void            polynomial_step(const PolynomialStep<Number> &step) const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
 

@@ -2,7 +2,6 @@
 #ifndef patchfem_lac_matrix_matrix_base_h
 #define patchfem_lac_matrix_matrix_base_h
 
-#include <patchfem/kernels/polynomial.h>
 #include <patchfem/lac/matrix/host_csr.h>
 #include <patchfem/lac/operator.h>
 
@@ -41,14 +40,11 @@ namespace PatchFEM
     /** dst += A src */
     virtual void vmult_add(Vector<Number> &dst, const Vector<Number> &src) const = 0;
 
-    /** One step of a polynomial preconditioner in one kernel; the vectors of @p step conform and are of this back end. */
-    virtual void polynomial_step(const PolynomialStep<Number> &step) const = 0;
-
     /**
      * The diagonal blocks of size @p block_size, which must be 1 or divide into the rows as the format's blocks do:
      * entry (a, c) of block i at (a * block_size + c) * n_blocks + i.
      */
-    virtual void extract_block_diagonal(int block_size, Array<Number> &blocks) const = 0;
+    void extract_block_diagonal(int block_size, Array<Number> &blocks) const override = 0;
 
     /**
      * A = 0, A *= factor, A += factor B and A = B entry by entry; B has the format and the pattern of A, else Error, as far
@@ -60,6 +56,7 @@ namespace PatchFEM
     void        copy_from(const MatrixBase &B);
 
     void extract_diagonal(Vector<Number> &diagonal) const override;
+    bool can_be_recorded() const override { return true; }
 
     /** The entries of the pattern as scalar rows sorted by column, in host memory. */
     virtual HostCSR<Number> to_csr_host() const = 0;
@@ -77,37 +74,10 @@ namespace PatchFEM
     /** For operator=(0) of derived classes. */
     void set_to_zero(Number zero);
 
-    /** Raw pointers of a host vector of any type, for the products inside other libraries' solvers. */
-    template <typename VectorType>
-    const Number *host_pointer(const VectorType &vector, const int expected_size) const;
-    template <typename VectorType>
-    Number *host_pointer(VectorType &vector, const int expected_size) const;
-
   private:
     template <typename Kernel>
     void combine(const MatrixBase &B, const Kernel &kernel);
   };
-
-  template <typename Number>
-  template <typename VectorType>
-  const Number *MatrixBase<Number>::host_pointer(const VectorType &vector, const int expected_size) const
-  {
-    static_assert(std::is_same<typename std::decay<decltype(*vector.begin())>::type, Number>::value,
-                  "matrix and vector have different number types");
-    require(backend().kind() == BackendKind::host, [&] {
-      return "A product with a host vector needs the matrix on the back end host, but it is on " + backend().name() +
-             ".";
-    });
-    require(vector.end() - vector.begin() == expected_size, "A vector does not have the size of the matrix.");
-    return expected_size == 0 ? nullptr : &*vector.begin();
-  }
-
-  template <typename Number>
-  template <typename VectorType>
-  Number *MatrixBase<Number>::host_pointer(VectorType &vector, const int expected_size) const
-  {
-    return const_cast<Number *>(host_pointer(static_cast<const VectorType &>(vector), expected_size));
-  }
 } // namespace PatchFEM
 
 #endif

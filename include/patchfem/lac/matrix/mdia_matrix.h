@@ -24,7 +24,7 @@ namespace PatchFEM
    * (mDIA, P2, section 3.3; see MDIAView for the layout).
    */
   template <typename Number>
-  class MDIAMatrix : public MatrixBase<Number>
+  class MDIAMatrix : public StoredMatrix<MDIAMatrix<Number>, Number>
   {
   public:
     MDIAMatrix() = default;
@@ -77,20 +77,8 @@ namespace PatchFEM
     std::size_t     memory_consumption() const override;
     std::size_t     values_memory_consumption() const { return diagonal.memory_consumption(); }
     std::string     format() const override { return "mdia"; }
-    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
-    void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
-    void            polynomial_step(const PolynomialStep<Number> &step) const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
-
-    /** dst = A src for any host vector with begin() and end(), such as deal.II's; the matrix must be on `host`. */
-    template <typename VectorType>
-    void vmult(VectorType &dst, const VectorType &src) const
-    {
-      kernels::vmult(Host(), view(), this->host_pointer(src, n_rows()), this->host_pointer(dst, n_rows()));
-    }
 
     /** What kernels see. The diagonal may be written through it. */
     MDIAView<Number> view() const;

@@ -15,7 +15,7 @@ namespace PatchFEM
    * the bytes of values, and rounds no more than one in fp64: where the matrix is symmetric bit by bit this one is, too. For
    * preconditioners in mixed precision (P0, section 4).
    */
-  class RoundedMatrix : public MatrixBase<double>
+  class RoundedMatrix : public StoredMatrix<RoundedMatrix, double, float>
   {
   public:
     /** Copies the values of @p matrix and shares its pattern. Throws Error for the formats coo and hybrid. */
@@ -31,21 +31,20 @@ namespace PatchFEM
     std::size_t     memory_consumption() const override { return base().memory_consumption(); }
     std::size_t     values_memory_consumption() const;
     std::string     format() const override { return base().format() + " with values in single precision"; }
-    void            vmult(Vector<double> &dst, const Vector<double> &src) const override;
-    void            vmult_add(Vector<double> &dst, const Vector<double> &src) const override;
-    void            residual(Vector<double> &r, const Vector<double> &x, const Vector<double> &b) const override;
-    void            polynomial_step(const PolynomialStep<double> &step) const override;
     void            extract_block_diagonal(int block_size, Array<double> &blocks) const override;
     HostCSR<double> to_csr_host() const override;
+
+    /** See StoredMatrix. */
+    template <typename Target>
+    void product(const double *x, const Target &target) const
+    {
+      std::visit([&](const auto &matrix) { matrix.product(x, target); }, copy);
+    }
 
   private:
     std::variant<CSRMatrix<float>, MDIAMatrix<float>, SlicedEllpackMatrix<float>, SymmetricEllpackMatrix<float>> copy;
 
     const MatrixBase<float> &base() const;
-
-    /** Calls @p function(tag of the back end, view of the matrix). */
-    template <typename Function>
-    void run_kernel(const Function &function) const;
   };
 
   /**

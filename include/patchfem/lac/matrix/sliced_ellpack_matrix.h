@@ -3,7 +3,7 @@
 #define patchfem_lac_matrix_sliced_ellpack_matrix_h
 
 #include <patchfem/kernels/sliced_ellpack.h>
-#include <patchfem/lac/matrix/matrix_base.h>
+#include <patchfem/lac/matrix/stored_matrix.h>
 
 #include <memory>
 
@@ -28,7 +28,7 @@ namespace PatchFEM
    * a warp; what is left, blocks up to 12, runs in general code.
    */
   template <typename Number>
-  class SlicedEllpackMatrix : public MatrixBase<Number>
+  class SlicedEllpackMatrix : public StoredMatrix<SlicedEllpackMatrix<Number>, Number>
   {
   public:
     struct AdditionalData
@@ -98,20 +98,8 @@ namespace PatchFEM
     /** Of the values alone: what a copy in another number type adds. */
     std::size_t     values_memory_consumption() const { return values.memory_consumption(); }
     std::string     format() const override;
-    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
-    void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
-    void            polynomial_step(const PolynomialStep<Number> &step) const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
-
-    /** dst = A src for any host vector with begin() and end(), such as deal.II's; the matrix must be on `host`. */
-    template <typename VectorType>
-    void vmult(VectorType &dst, const VectorType &src) const
-    {
-      kernels::vmult(Host(), view(), this->host_pointer(src, n_columns()), this->host_pointer(dst, n_rows()));
-    }
 
     /** What kernels see. The values may be written through it, except those of padding. */
     SlicedEllpackView<Number> view() const;

@@ -28,7 +28,7 @@ namespace PatchFEM
    * space-filling curve. Blocks of 1, 2, 3 and 6 rows.
    */
   template <typename Number>
-  class SymmetricEllpackMatrix : public MatrixBase<Number>
+  class SymmetricEllpackMatrix : public StoredMatrix<SymmetricEllpackMatrix<Number>, Number>
   {
   public:
     SymmetricEllpackMatrix() = default;
@@ -70,20 +70,8 @@ namespace PatchFEM
     std::size_t     memory_consumption() const override;
     std::size_t     values_memory_consumption() const { return sizeof(Number) * n_stored_elements(); }
     std::string     format() const override;
-    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
-    void            cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override;
-    void            polynomial_step(const PolynomialStep<Number> &step) const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
-
-    /** dst = A src for any host vector with begin() and end(), such as deal.II's; the matrix must be on `host`. */
-    template <typename VectorType>
-    void vmult(VectorType &dst, const VectorType &src) const
-    {
-      kernels::vmult(Host(), view(), this->host_pointer(src, n_rows()), this->host_pointer(dst, n_rows()));
-    }
 
     /** What kernels see. */
     SymmetricEllpackView<Number> view() const;

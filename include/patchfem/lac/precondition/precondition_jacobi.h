@@ -72,7 +72,7 @@ namespace PatchFEM
   protected:
     /** Inverts in the matrix's number type. */
     template <typename MatrixNumber>
-    void compute(const MatrixBase<MatrixNumber> &matrix, int block_size, double relaxation);
+    void compute(const Operator<MatrixNumber> &matrix, int block_size, double relaxation);
 
   private:
     Array<Value>             values;
@@ -94,14 +94,14 @@ namespace PatchFEM
 
     /** See initialize(). */
     template <typename MatrixNumber>
-    explicit PreconditionJacobi(const MatrixBase<MatrixNumber> &matrix,
-                                const AdditionalData           &additional_data = AdditionalData())
+    explicit PreconditionJacobi(const Operator<MatrixNumber> &matrix,
+                                const AdditionalData         &additional_data = AdditionalData())
     {
       initialize(matrix, additional_data);
     }
 
     template <typename MatrixNumber>
-    void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
+    void initialize(const Operator<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
     {
       this->compute(matrix, 1, additional_data.relaxation);
     }

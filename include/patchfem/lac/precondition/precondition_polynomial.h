@@ -48,8 +48,11 @@ namespace PatchFEM
       double eigenvalue_ratio = 0.;
     };
 
-    /** Refuses a diagonal entry that is not positive, and a matrix whose largest eigenvalue is not positive and finite. */
-    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
+    /**
+     * Of a matrix or, with Value = Number, of any operator that knows its diagonal. Refuses a diagonal entry that is not
+     * positive, and a matrix whose largest eigenvalue is not positive and finite.
+     */
+    void initialize(const Operator<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
 
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::string name() const override;
@@ -61,12 +64,12 @@ namespace PatchFEM
   private:
     std::unique_ptr<const MatrixBase<Number>> copy; ///< in mixed precision
     std::size_t                               bytes_of_copy = 0;
-    const MatrixBase<Number>                 *matrix        = nullptr;
+    const Operator<Number>                   *matrix        = nullptr;
 
     AdditionalData             data;
     PreconditionJacobi<Number> D_inverse;
-    Array<double>              coefficients; ///< [order + 1][2], and the interval behind them
-    mutable Vector<Number>     work;
+    Array<double>              coefficients;  ///< [order + 1][2], and the interval behind them
+    mutable Vector<Number>     work, product; ///< the latter for operators that do not fuse their steps
   };
 } // namespace PatchFEM
 

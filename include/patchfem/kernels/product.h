@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_kernels_product_h
+#define patchfem_kernels_product_h
+
+#include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/polynomial.h>
+
+/**
+ * @file
+ * Products of matrices, written once for each format and back end:
+ *
+ *   product(where, A, x, target)
+ *
+ * sums each row of A x in Target::Sum, in a fixed order, and gives it to target.use(row, sum), which does with it what the
+ * product is for and returns what the row adds to a sum over all rows, 0 where the target forms none. The targets are
+ * PolynomialStep and those below; source/kernels/instantiate_products.h lists the types there are.
+ */
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    /** dst = A x */
+    template <typename Number>
+    struct Overwrite
+    {
+      using Sum = Number;
+      Number *dst;
+
+      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
+      {
+        dst[row] = sum;
+        return 0.;
+      }
+    };
+
+    /** dst += A x */
+    template <typename Number>
+    struct Add
+    {
+      using Sum = Number;
+      Number *dst;
+
+      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
+      {
+        dst[row] += sum;
+        return 0.;
+      }
+    };
+
+    /** r = b - A x, each row summed in double whatever the number type; r may be b. */
+    template <typename Number>
+    struct Residual
+    {
+      using Sum = double;
+      const Number *b;
+      Number       *r;
+
+      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
+      {
+        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
+        return 0.;
+      }
+    };
+
+    /** q = A p and alpha: the first kernel of an iteration of conjugate gradients (cg.h), with p.q taken in passing. */
+    template <typename Number>
+    struct ConjugateGradients
+    {
+      using Sum = Number;
+      const Number *p;
+      Number       *q;
+      CGView        cg;
+
+      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
+      {
+        q[row] = sum;
+        return static_cast<double>(p[row]) * static_cast<double>(sum);
+      }
+    };
+
+    /** The product of any format: found by argument when it is called, so that formats may be declared further down. */
+    template <typename Where, typename View, typename Number, typename Target>
+    void any_product(Where where, const View &A, const Number *x, const Target &target)
+    {
+      product(where, A, x, target);
+    }
+  } // namespace kernels
+} // namespace PatchFEM
+
+#endif
