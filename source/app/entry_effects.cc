@@ -4,6 +4,7 @@
 #include <patchfem/app/problem.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
 
 #include <deal.II/base/utilities.h>
 
@@ -150,7 +151,7 @@ namespace PatchFEM
           std::string("Refinement/Strategy = hp_adaptive, not ") + (refinement.adaptive ? "adaptive" : "global")},
          {{"Matrix/", "Assembly/Strategy", "Assembly/Rows per patch"}, own_back_end, own_back_ends},
          {{"Matrix/Column indices"},
-          format == "auto" || format == "sell" || format == "sliced_ellpack",
+          format == "auto" || format_row(format).is(FormatRow::slices),
           "Matrix/Format = auto, sell or sliced_ellpack, not " + format},
          {{"Output/Aggregates"},
           chosen == "auto" ? own_back_end

@@ -6,6 +6,7 @@
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
 
 #include <deal.II/base/utilities.h>
 
@@ -145,18 +146,20 @@ namespace PatchFEM
   void AssemblyParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Matrix");
+    std::string formats, words;
+    for (const FormatRow &row : matrix_formats())
+    {
+      formats += "|" + row.name;
+      words += row.name + ", " + row.words + "; ";
+    }
     prm.declare_entry(
-        "Format", "auto",
-        Patterns::Selection("auto|sliced_ellpack|symmetric|csr|sell|bell|ellpack|ellpack_r|coo|hybrid|mdia"),
-        "How the matrix is stored. With blocks of a node's unknowns: sliced ELLPACK (SELL, SBELL), symmetric, which is "
-        "that with most entries once, and bell, in one slice. By scalar entries: csr (compressed sparse rows), sell "
-        "(sliced), ellpack and ellpack_r (one slice, whose products go to its end or to that of each row), coo "
-        "(coordinates), hybrid (ELLPACK and coordinates for what is longer), and mdia for matrices with one "
-        "constant off the diagonal. Matrices are assembled into sliced_ellpack, bell and csr, those of scalar problems "
-        "into sell, ellpack and ellpack_r as well, and converted to the others, which takes memory for two. auto: "
-        "sliced_ellpack, csr or, on a GPU with preconditioners that need products alone, symmetric, with slices of "
-        "whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in by the bytes "
-        "that it moves. Trilinos has rows of its own.");
+        "Format", "auto", Patterns::Selection("auto" + formats),
+        "How the matrix is stored: " + words +
+            "or auto. Matrices are assembled into sliced_ellpack, bell and csr, those of scalar problems into sell, "
+            "ellpack and ellpack_r as well, and converted to the others, which takes memory for two. auto: "
+            "sliced_ellpack, csr or, on a GPU with preconditioners that need products alone, symmetric, with slices of "
+            "whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in by the "
+            "bytes that it moves. Trilinos has rows of its own.");
     prm.declare_entry(
         "Column indices", "auto", Patterns::Selection("auto|32 bit|16 bit"),
         "Of scalar entries in slices of 32, that is with Format = sell, or sliced_ellpack for one unknown "
@@ -203,9 +206,7 @@ namespace PatchFEM
     {
       using Data = ElementBatches::AdditionalData;
       if (text == "auto")
-        return format == "auto" || format == "sliced_ellpack" || format == "sell" || format == "mdia"
-                   ? Data::best_window
-                   : Data().sorting_window;
+        return format == "auto" || format_row(format).is(FormatRow::sorted) ? Data::best_window : Data().sorting_window;
       const bool is_number = !text.empty() && text.size() < 10 &&
                              text.find_first_not_of("0123456789") == std::string::npos && std::stoi(text) > 0;
       require(is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not " + quote(text) + ".");
@@ -224,13 +225,14 @@ namespace PatchFEM
     column_indices           = prm.get("Column indices");
     const std::string kernel = prm.get("CSR kernel");
     csr_kernel = kernel == "scalar" ? CSRKernel::scalar : kernel == "vector" ? CSRKernel::vector : CSRKernel::pieces;
+    const bool slices = format != "auto" && format_row(format).is(FormatRow::slices);
     require(!calibrate || format == "auto",
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
     require(csr_kernel == CSRKernel::pieces || format == "csr",
             "Matrix/CSR kernel = " + kernel + " needs Matrix/Format = csr, not " + format + ".");
-    require(slice_height == 32 || format == "sliced_ellpack" || format == "sell",
+    require(slice_height == 32 || slices,
             "Matrix/Slice height needs Matrix/Format = sliced_ellpack or sell, not " + format + ".");
-    require(column_indices != "16 bit" || ((format == "sliced_ellpack" || format == "sell") && slice_height == 32),
+    require(column_indices != "16 bit" || (slices && slice_height == 32),
             "Matrix/Column indices = 16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
@@ -242,27 +244,12 @@ namespace PatchFEM
 
   MatrixFormat AssemblyParameters::matrix_format() const
   {
-    using Kind = MatrixFormat::Kind;
-    MatrixFormat result;
-    result.csr_kernel    = csr_kernel;
-    result.short_columns = column_indices == "16 bit";
-    result.skip_padding  = format == "ellpack_r";
-    if (format == "csr")
-      result.kind = Kind::csr;
-    else if (format == "coo")
-      result.kind = Kind::coordinate;
-    else if (format == "hybrid")
-      result.kind = Kind::hybrid;
-    else if (format == "mdia")
-      result.kind = Kind::mdia;
-    else if (format == "symmetric")
-      result.kind = Kind::symmetric;
-    else
-    {
-      const bool sliced   = format == "sliced_ellpack" || format == "sell";
-      result.kind         = format == "sliced_ellpack" || format == "bell" ? Kind::sliced_ellpack : Kind::sliced_scalar;
-      result.slice_height = sliced ? slice_height : INT32_MAX;
-    }
+    const FormatRow &row    = format_row(format);
+    MatrixFormat     result = row.format;
+    result.csr_kernel       = csr_kernel;
+    result.short_columns    = column_indices == "16 bit";
+    if (row.is(FormatRow::slices))
+      result.slice_height = slice_height;
     return result;
   }
 
@@ -270,27 +257,25 @@ namespace PatchFEM
                                         const std::string      &precision,
                                         const bool              vector_valued) const
   {
-    using Kind = MatrixFormat::Kind;
     if (format == "auto")
       return;
-    const Kind         kind           = matrix_format().kind;
+    const FormatRow   &row            = format_row(format);
     const std::string &preconditioner = solver.preconditioner;
     const std::string  asked          = "Solver/Preconditioner = " + preconditioner;
     const std::string  given          = "Matrix/Format = " + format;
-    require(!vector_valued || column_indices != "16 bit" || kind == Kind::sliced_scalar,
+    require(!vector_valued || column_indices != "16 bit" || !row.is(FormatRow::blocks),
             "Matrix/Column indices = 16 bit is for scalar entries, but " + given +
                 " has blocks of a node's unknowns here; choose sell.");
     using Row         = PreconditionerRow;
     const auto chosen = [&](const Row::Trait trait) {
       return preconditioner != "auto" && preconditioner_row(preconditioner).is(trait);
     };
-    require(!chosen(Row::rows) || (kind != Kind::coordinate && kind != Kind::hybrid && kind != Kind::symmetric),
+    require(!chosen(Row::rows) || row.is(FormatRow::rows),
             asked + " works on the rows of a matrix, which " + given + " does not have; choose sliced_ellpack or csr.");
-    require(!vector_valued || !chosen(Row::blocks) ||
-                (kind != Kind::sliced_scalar && kind != Kind::hybrid && kind != Kind::mdia),
+    require(!vector_valued || !chosen(Row::blocks) || row.is(FormatRow::blocks),
             asked + " works on the blocks of a node's unknowns, which " + given +
                 " does not keep; choose sliced_ellpack, bell or csr.");
-    require(precision != "mixed" || !chosen(Row::copy) || (kind != Kind::coordinate && kind != Kind::hybrid),
+    require(precision != "mixed" || !chosen(Row::copy) || row.is(FormatRow::copy),
             "Precision = mixed needs a copy of the matrix in single precision, which there is not of " + given +
                 "; choose double, or sliced_ellpack or csr.");
   }

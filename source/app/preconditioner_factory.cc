@@ -2,6 +2,7 @@
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/lac/graph/mis_aggregation.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
 #include <patchfem/lac/multigrid/precondition_amg.h>
 #include <patchfem/lac/precondition/precondition_ic.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
@@ -205,16 +206,13 @@ namespace PatchFEM
                              const std::uint64_t       n_unknowns)
   {
     constexpr std::uint64_t worth_levels = 100;
-    using Kind                           = MatrixFormat::Kind;
-    SolverChoice result{solver, precision};
-    std::string &name = result.parameters.preconditioner;
+    SolverChoice            result{solver, precision};
+    std::string            &name = result.parameters.preconditioner;
     if (name == "auto")
     {
-      const Kind kind   = assembly.format == "auto" ? Kind::csr : assembly.matrix_format().kind;
-      const bool copied = kind != Kind::coordinate && kind != Kind::hybrid;
-      const bool rows   = copied && kind != Kind::symmetric;
-      if (!rows || (n_components > 1 && (kind == Kind::sliced_scalar || kind == Kind::mdia)))
-        name = precision != "mixed" || copied ? "least_squares" : "jacobi";
+      const FormatRow &row = format_row(assembly.format == "auto" ? "csr" : assembly.format);
+      if (!row.is(FormatRow::rows) || (n_components > 1 && !row.is(FormatRow::blocks)))
+        name = precision != "mixed" || row.is(FormatRow::copy) ? "least_squares" : "jacobi";
       else
         name = n_unknowns < worth_levels ? "block_jacobi" : "amg";
     }

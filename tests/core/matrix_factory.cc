@@ -137,6 +137,20 @@ TEST_P(MatrixFactoryTest, EveryFormatIsTheSameMatrix)
   }
 }
 
+TEST(MatrixFormats, NamesStandForFormats)
+{
+  for (const FormatRow &row : matrix_formats())
+  {
+    EXPECT_EQ(format_row(row.name).name, row.name);
+    EXPECT_EQ(format_row(row.format).name, row.name);
+    EXPECT_EQ(row.format.name(), row.name + (row.is(FormatRow::slices) ? ", slices of 32" : ""));
+  }
+  EXPECT_EQ(MatrixFormat({Kind::sliced_ellpack, INT32_MAX, false, true}).name(), "bell, without padding");
+  EXPECT_EQ(MatrixFormat({Kind::sliced_scalar, 8, false, true}).name(), "sell, slices of 8, without padding");
+  EXPECT_EQ(MatrixFormat({Kind::sliced_scalar, 32, true}).name(), "sell, slices of 32, 16-bit columns");
+  EXPECT_THROW(format_row("dense"), Error);
+}
+
 TEST_P(MatrixFactoryTest, MDIAOfCompressedRowsByEye)
 {
   // A zero between rows 0 and 2, and a value that differs by rounding.

@@ -76,32 +76,6 @@ namespace PatchFEM
     return result;
   }
 
-  std::string MatrixFormat::name() const
-  {
-    switch (kind)
-    {
-    case Kind::coordinate:
-      return "coo";
-    case Kind::csr:
-      return std::string("csr") + (csr_kernel == CSRKernel::scalar   ? ", a thread a row"
-                                   : csr_kernel == CSRKernel::vector ? ", a warp a row"
-                                                                     : "");
-    case Kind::hybrid:
-      return "hybrid";
-    case Kind::mdia:
-      return "mdia";
-    case Kind::symmetric:
-      return "symmetric";
-    default:
-      if (slice_height == INT32_MAX)
-        return kind == Kind::sliced_scalar ? (skip_padding ? "ellpack_r" : "ellpack")
-                                           : (skip_padding ? "bell, without padding" : "bell");
-      return (kind == Kind::sliced_scalar ? "sell" : "sliced_ellpack") + std::string(", slices of ") +
-             std::to_string(slice_height) + (short_columns ? ", 16-bit columns" : "") +
-             (skip_padding ? ", without padding" : "");
-    }
-  }
-
   MemoryModel MemoryModel::of(const Backend &backend)
   {
     // The last level of an H200 is 50 MB, of which half is near; of a server's processor tens of MB are shared by all cores.

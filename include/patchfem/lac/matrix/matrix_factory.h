@@ -6,10 +6,47 @@
 #include <patchfem/lac/matrix/matrix_base.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 /** @file From a MatrixFormat to a matrix in it. Assemblers write CSRMatrix and SlicedEllpackMatrix; others are made of those. */
 namespace PatchFEM
 {
+  /**
+   * What a format's name in parameter files stands for, and what the format serves: to add one is to add its class, its
+   * bytes to format_model.cc and its row to the table in matrix_factory.cc.
+   */
+  struct FormatRow
+  {
+    enum Trait : unsigned int
+    {
+      assembled = 1,  ///< assemblers write it
+      slices    = 2,  ///< in slices of a height to choose, and of scalars with columns of 16 bits
+      sorted    = 4,  ///< pads less where rows of like length stand side by side
+      rows      = 8,  ///< keeps the rows that some preconditioners read
+      blocks    = 16, ///< keeps the blocks of a node's unknowns that some preconditioners read
+      copy      = 32  ///< RoundedMatrix has it
+    };
+
+    std::string  name;
+    std::string  words; ///< for a user: what it is
+    unsigned int traits;
+    MatrixFormat format;
+
+    bool is(const Trait trait) const { return (traits & trait) != 0; }
+
+    /// Of a CSRMatrix, or another that the format can be made of; nullptr for others. Null: of none.
+    std::unique_ptr<MatrixBase<double>> (*make_double)(const MatrixBase<double> &, const MatrixFormat &);
+    std::unique_ptr<MatrixBase<float>> (*make_single)(const MatrixBase<float> &, const MatrixFormat &);
+  };
+
+  /** The table, in the order in which users see it. */
+  const std::vector<FormatRow> &matrix_formats();
+
+  /** The row of that name, which is not `auto`, and the one that comes closest to @p format. */
+  const FormatRow &format_row(const std::string &name);
+  const FormatRow &format_row(const MatrixFormat &format);
+
   /**
    * The format to assemble into for a matrix in @p format with blocks of @p block_size: the same one, or that of which
    * convert() makes it.
