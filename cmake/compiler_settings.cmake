@@ -28,6 +28,8 @@ else()
   set(PATCHFEM_DEALII_FLAGS -O2 -DNDEBUG -g0)
   set(PATCHFEM_CUDA_FLAGS -O3 -DNDEBUG -lineinfo)
 endif()
+# A function of a kernel, or of a user's form or law, that is for the host alone is an error, not a wrong result.
+list(APPEND PATCHFEM_CUDA_FLAGS --expt-relaxed-constexpr --Werror=cross-execution-space-call)
 # deal.II's flags hold -fPIC (9.4), nothing (Debian's 9.6, whose compiler then makes -fPIE), or -fPIE; the last one counts.
 if(NOT "${DEAL_II_CXX_FLAGS}" MATCHES "-fPIC" OR "${DEAL_II_CXX_FLAGS}" MATCHES "-f(pie|PIE)")
   list(APPEND PATCHFEM_DEALII_FLAGS -fPIC)
@@ -48,7 +50,7 @@ function(patchfem_target target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Shared)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:${PATCHFEM_CXX_FLAGS} ${PATCHFEM_HOST_ARCHITECTURE} -fno-math-errno -Wall -Wextra -Wpedantic>
-    $<$<COMPILE_LANGUAGE:CUDA>:${PATCHFEM_CUDA_FLAGS} --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra>)
+    $<$<COMPILE_LANGUAGE:CUDA>:${PATCHFEM_CUDA_FLAGS} -Xcompiler=-Wall,-Wextra>)
   patchfem_include_directories(${target})
   target_link_libraries(${target} PUBLIC OpenMP::OpenMP_CXX)
 endfunction()

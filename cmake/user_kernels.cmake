@@ -27,8 +27,10 @@ function(patchfem_add_kernels kind macro files target header)
   if(NOT ARGN)
     message(FATAL_ERROR "patchfem_add_${kind}: name the structs after the header.")
   endif()
-  get_filename_component(stem ${header} NAME_WE)
-  set(objects ${target}_${stem}_${kind})
+  # Headers of one name in different folders are different ones.
+  file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${path})
+  string(MAKE_C_IDENTIFIER ${name} name)
+  set(objects ${target}_${name}_${kind})
   if(TARGET ${objects})
     message(FATAL_ERROR "patchfem_add_${kind}: ${header} was already added to ${target}; name all its structs in one call.")
   endif()
@@ -51,9 +53,10 @@ function(patchfem_add_kernels kind macro files target header)
     file(CONFIGURE OUTPUT ${source}_device.cu CONTENT "${text}" @ONLY)
   endif()
 
+  # Our headers, where the calls are, are no system's: nvcc would not say there that it cannot call a function.
   add_library(${objects} OBJECT ${sources})
   set_target_properties(${objects} PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Shared
-                                              POSITION_INDEPENDENT_CODE ON)
+                                              POSITION_INDEPENDENT_CODE ON NO_SYSTEM_FROM_IMPORTED ON)
   target_compile_options(${objects} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PatchFEM_HOST_FLAGS}>
                                             $<$<COMPILE_LANGUAGE:CUDA>:${PatchFEM_DEVICE_FLAGS}>)
   target_link_libraries(${objects} PRIVATE PatchFEM::core)
