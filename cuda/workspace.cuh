@@ -4,26 +4,34 @@
 
 #include "check.cuh"
 
+#include <patchfem/kernels/runtime.h>
+
 namespace PatchFEM
 {
   namespace kernels
   {
-    /** Memory of the stream's pool for the length of a scope. */
+    /** Memory of the stream's pool for the length of a scope; it counts to memory::peak(). */
     template <typename T>
     class Scratch
     {
     public:
-      Scratch(const Cuda &where, const std::size_t n) : stream(stream_of(where))
+      Scratch(const Cuda &where, const std::size_t n) : stream(stream_of(where)), bytes(n * sizeof(T) + 1)
       {
-        PATCHFEM_CUDA_CHECK(cudaMallocAsync(reinterpret_cast<void **>(&pointer), n * sizeof(T) + 1, stream));
+        PATCHFEM_CUDA_CHECK(cudaMallocAsync(reinterpret_cast<void **>(&pointer), bytes, stream));
+        cuda_runtime::count_workspace(static_cast<std::ptrdiff_t>(bytes));
       }
-      ~Scratch() { cudaFreeAsync(pointer, stream); }
+      ~Scratch()
+      {
+        cudaFreeAsync(pointer, stream);
+        cuda_runtime::count_workspace(-static_cast<std::ptrdiff_t>(bytes));
+      }
       Scratch(const Scratch &)            = delete;
       Scratch &operator=(const Scratch &) = delete;
       T       *get() const { return pointer; }
 
     private:
       cudaStream_t stream;
+      std::size_t  bytes;
       T           *pointer = nullptr;
     };
 

@@ -21,20 +21,21 @@ namespace PatchFEM
       struct Account
       {
         std::atomic<std::size_t> now{0}, most{0};
-
-        void add(const std::size_t bytes)
-        {
-          const std::size_t sum  = now.fetch_add(bytes) + bytes;
-          std::size_t       seen = most.load();
-          while (seen < sum && !most.compare_exchange_weak(seen, sum))
-            ;
-        }
       };
 
       Account &account(const BackendKind kind)
       {
         static Account accounts[3];
         return accounts[static_cast<int>(kind)];
+      }
+
+      void count(const BackendKind kind, const std::ptrdiff_t bytes) noexcept
+      {
+        Account          &a    = account(kind);
+        const std::size_t sum  = a.now += bytes; // modulo 2^64
+        std::size_t       seen = a.most;
+        while (bytes > 0 && seen < sum && !a.most.compare_exchange_weak(seen, sum))
+          ;
       }
 
       /**
@@ -99,7 +100,7 @@ namespace PatchFEM
         return "Not enough memory on back end '" + backend.name() + "': " + mebibytes(bytes) + " were asked for, " +
                mebibytes(backend.free_memory()) + " are free.";
       });
-      account(backend.kind()).add(bytes);
+      count(backend.kind(), static_cast<std::ptrdiff_t>(bytes));
       return pointer;
     }
 
@@ -119,7 +120,7 @@ namespace PatchFEM
 #endif
         break;
       }
-      account(backend.kind()).now -= bytes;
+      count(backend.kind(), -static_cast<std::ptrdiff_t>(bytes));
     }
 
     void copy(const Backend    &to,
@@ -185,4 +186,9 @@ namespace PatchFEM
       account(kind).most = account(kind).now.load();
     }
   } // namespace memory
+
+  void cuda_runtime::count_workspace(const std::ptrdiff_t bytes) noexcept
+  {
+    memory::count(BackendKind::cuda, bytes);
+  }
 } // namespace PatchFEM

@@ -25,6 +25,9 @@ namespace PatchFEM
     std::size_t shared_memory_per_block();
     std::size_t free_memory();
 
+    /** Counts @p bytes that a kernel took for its workspace, less than 0 given back, to memory::peak(). See memory.cc. */
+    void count_workspace(std::ptrdiff_t bytes) noexcept;
+
     /** A stream of its own for one Backend. */
     void *create_stream();
     void  destroy_stream(void *stream) noexcept;
