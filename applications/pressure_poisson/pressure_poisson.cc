@@ -3,7 +3,6 @@
 
 #include "voxel_baseline.h"
 #include "voxel_fields.h"
-#include "voxel_memory.h"
 #include "voxel_output.h"
 
 #include <patchfem/app/linear_solver.h>
@@ -172,11 +171,38 @@ namespace PatchFEM
         require_host_memory(bytes, "A box of " + std::string(number) + " cells takes");
       }
 
+      /** Bytes that a step allocates at most: exact for cells, matrix and vectors, and of closed parts it counts one. */
+      std::size_t forecast_memory(const std::size_t n_fluid) const
+      {
+        const VoxelGrid  &grid    = fields.grid();
+        const std::size_t n_cells = grid.n_cells(), number = sizeof(Number);
+        // Labels, velocities, pressure and what else cells have, for errors the exact pressure and the difference to it;
+        // words with their numbers and entries.
+        std::size_t bytes =
+            n_cells * (9 + 8 * !fields.divergence().empty() + 16 * fields.has_exact_pressure()) + grid.n_words() * 32;
+        for (int d = 0; d < 3; ++d)
+          bytes += 8 * static_cast<std::size_t>(grid.n_faces(d));
+        // Each row: two integers for its part; columns, diagonal and its share of the slices; right-hand side, solution,
+        // residual, four vectors of the iteration, and two when the step is judged; if there is a null space the constant of
+        // one part, what finds it, and a projected vector; of a check the known solution, its right-hand side, and what is
+        // found.
+        bytes += n_fluid * (9 + 8 * dim + 10 * number + 28 * parameters.solver.project_null_space +
+                            3 * number * parameters.solver.check);
+        PatternStatistics pattern; // as if all rows were full
+        pattern.n_rows = pattern.n_columns = static_cast<int>(n_fluid);
+        pattern.n_blocks                   = static_cast<std::int64_t>(n_fluid) * (2 * dim + 1);
+        pattern.stored.fill(pattern.n_blocks);
+        return bytes + (1 << 20) +
+               static_cast<std::size_t>(
+                   preconditioner_row(choice.parameters.preconditioner)
+                       .peak_bytes(
+                           {backend, pattern, {MatrixFormat::Kind::mdia}, choice.parameters, choice.precision, 1}));
+      }
+
       /** Throws Error if the step does not fit, before anything is allocated for it. */
       void check_memory(const std::size_t n_fluid, PathReport &path) const
       {
-        const std::size_t forecast  = forecast_voxel_memory(fields.grid(), n_fluid, parameters, choice,
-                                                            !fields.divergence().empty(), fields.has_exact_pressure());
+        const std::size_t forecast  = forecast_memory(n_fluid);
         const std::size_t available = backend.free_memory() + in_use();
         if (forecast > available)
         {

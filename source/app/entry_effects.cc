@@ -154,8 +154,7 @@ namespace PatchFEM
           format == "auto" || format_row(format).is(FormatRow::slices),
           "Matrix/Format = auto, sell or sliced_ellpack, not " + format},
          {{"Output/Aggregates"},
-          chosen == "auto" ? own_back_end
-                           : preconditioner_row(chosen).memory == PreconditionerForecast::Kind::multigrid,
+          chosen == "auto" ? own_back_end : preconditioner_row(chosen).is(PreconditionerRow::levels),
           "Solver/Preconditioner = amg, not " + chosen},
          {{"Output/Aggregates"}, pictures, "Output/Pictures = last or all, not none"}});
     return result;

@@ -236,9 +236,12 @@ namespace PatchFEM
             "Matrix/Column indices = 16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
-    strategy       = prm.get("Strategy");
-    rows_per_patch = prm.get_integer("Rows per patch");
-    n_repetitions  = prm.get_integer("Repetitions");
+    const std::string strategy = prm.get("Strategy");
+    patches.strategy           = strategy == "patches"  ? AssemblyStrategy::patches
+                                 : strategy == "gather" ? AssemblyStrategy::gather
+                                                        : AssemblyStrategy::automatic;
+    patches.rows_per_patch     = prm.get_integer("Rows per patch");
+    n_repetitions              = prm.get_integer("Repetitions");
     prm.leave_subsection();
   }
 

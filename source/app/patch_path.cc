@@ -163,7 +163,6 @@ namespace PatchFEM
     PathReport report;
     memory::reset_peak(backend.kind());
     const SolverParameters  &solver     = choice.parameters;
-    const bool               mixed      = choice.precision == "mixed";
     const PreconditionerRow &row        = preconditioner_row(solver.preconditioner);
     bool                     conversion = true; // there is memory for a matrix and what it is made of
 
@@ -184,17 +183,10 @@ namespace PatchFEM
       const auto per_point = [](const CoefficientField &field) {
         return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
       };
-      PreconditionerForecast preconditioner;
-      preconditioner.kind        = row.memory;
-      preconditioner.number_size = mixed ? sizeof(float) : sizeof(Number);
-      preconditioner.n_modes     = static_cast<int>(physics.mode_names().size());
-      preconditioner.on_patches  = solver.amg.smoother == AMGSmoother::patch;
-      preconditioner.many_coarse = solver.aggregation.aggregate_distance == 1;
-      const auto forecast_with   = [&](const bool convert, const bool fallback) {
-        preconditioner.fallback = fallback;
+      const auto forecast_with = [&](const bool convert, const bool fallback) {
         MemoryForecast result =
             forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
-                              sizeof(Number), preconditioner, convert);
+                            choice, static_cast<int>(physics.mode_names().size()), convert, fallback);
         if (!discretisation.free_modes.empty())
           result.solver +=
               (discretisation.free_modes.size() + 2) * discretisation.dof_handler->n_dofs() * sizeof(double);
@@ -209,7 +201,7 @@ namespace PatchFEM
       require_memory(forecast, backend);
       if (backend.kind() != BackendKind::host)
         report.device_forecast = forecast.peak();
-      if (row.memory == PreconditionerForecast::Kind::multigrid && mixed)
+      if (row.is(PreconditionerRow::levels) && choice.precision == "mixed")
         in_double = forecast_with(conversion || assembly.format != "auto", true).peak();
       space = Space(backend, std::move(tables),
                     Space::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
@@ -217,13 +209,8 @@ namespace PatchFEM
     });
 
     const std::unique_ptr<SystemAssembler<Number>> system = physics.template make_assembler<Number>();
-    Patches::AdditionalData                        data;
-    data.rows_per_patch = assembly.rows_per_patch;
-    data.strategy       = assembly.strategy == "patches"  ? AssemblyStrategy::patches
-                          : assembly.strategy == "gather" ? AssemblyStrategy::gather
-                                                          : AssemblyStrategy::automatic;
     progress.stage("sparsity and patches (" + backend.name() + ")");
-    system->reinit(space, data);
+    system->reinit(space, assembly.patches);
     report.seconds.sparsity = system->assembler().structure_seconds().sparsity;
     report.seconds.plan     = system->assembler().structure_seconds().plan;
     *report.seconds.plan += timed(MPI_COMM_SELF, progress, "coefficients", [&] {
@@ -262,7 +249,7 @@ namespace PatchFEM
     choice                    = choose_solver(asked_solver, assembly, asked_precision, physics.n_components(),
                                               discretisation.dof_handler->n_dofs());
     const std::string &chosen = choice.parameters.preconditioner;
-    require(!aggregates || preconditioner_row(chosen).memory == PreconditionerForecast::Kind::multigrid,
+    require(!aggregates || preconditioner_row(chosen).is(PreconditionerRow::levels),
             "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + chosen + " here.");
     const PathReport report = choice.precision == "single" ? run_with<float>(discretisation, physics)
                                                            : run_with<double>(discretisation, physics);

@@ -142,31 +142,62 @@ namespace PatchFEM
       return std::make_unique<PreconditionIdentity<Number>>();
     }
 
+    template <template <typename, typename> class Precondition>
+    double peak_of(const PreconditionerExtents &e)
+    {
+      return e.precision == "single"  ? Precondition<float, float>::peak_bytes(e.pattern, e.format)
+             : e.precision == "mixed" ? Precondition<double, float>::peak_bytes(e.pattern, e.format)
+                                      : Precondition<double, double>::peak_bytes(e.pattern, e.format);
+    }
+
+    /** At most half of the blocks of the nodes' unknowns. */
+    double peak_of_diagonal(const PreconditionerExtents &e)
+    {
+      return double(e.pattern.scalar_rows()) * (e.pattern.block_rows + 1) / 2. * (e.precision == "single" ? 4. : 8.);
+    }
+
+    template <typename Number>
+    double peak_of_levels(const PreconditionerExtents &e)
+    {
+      typename PreconditionAMG<Number>::AdditionalData data;
+      static_cast<AMGParameters &>(data) = e.solver.amg;
+      data.single_precision              = e.precision == "mixed";
+      return PreconditionAMG<Number>::peak_bytes(e.backend, e.pattern, e.format, e.n_modes,
+                                                 e.solver.aggregation.aggregate_distance, data, e.fallback);
+    }
+
+    double peak_of_multigrid(const PreconditionerExtents &e)
+    {
+      return e.precision == "single" ? peak_of_levels<float>(e) : peak_of_levels<double>(e);
+    }
+
     std::vector<PreconditionerRow> make_table()
     {
-      using Kind       = PreconditionerForecast::Kind;
       using Polynomial = PolynomialKind;
       using Row        = PreconditionerRow;
       return {
-          {"none", "", "", Row::reference, Kind::diagonal, make_identity, make_identity},
-          {"jacobi", "", "", Row::values | Row::automatic | Row::reference, Kind::diagonal,
+          {"none", "", "", Row::reference, peak_of_diagonal, make_identity, make_identity},
+          {"jacobi", "", "", Row::values | Row::automatic | Row::reference, peak_of_diagonal,
            make_plain<PreconditionJacobi>, make_plain<PreconditionJacobi>},
           {"block_jacobi", "blocks of a node's unknowns", "", Row::values | Row::blocks | Row::automatic,
-           Kind::diagonal, make_plain<PreconditionBlockJacobi>, make_plain<PreconditionBlockJacobi>},
-          {"neumann", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy, Kind::polynomial,
-           make_polynomial<Polynomial::neumann>, make_polynomial<Polynomial::neumann>},
+           peak_of_diagonal, make_plain<PreconditionBlockJacobi>, make_plain<PreconditionBlockJacobi>},
+          {"neumann", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
+           peak_of<PreconditionPolynomial>, make_polynomial<Polynomial::neumann>, make_polynomial<Polynomial::neumann>},
           {"least_squares", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy | Row::automatic,
-           Kind::polynomial, make_polynomial<Polynomial::least_squares>, make_polynomial<Polynomial::least_squares>},
-          {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy, Kind::polynomial,
-           make_polynomial<Polynomial::chebyshev>, make_polynomial<Polynomial::chebyshev>},
-          {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, Kind::ssor, make_ssor, make_ssor},
-          {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy, Kind::cholesky,
-           make_incomplete_cholesky, make_incomplete_cholesky},
+           peak_of<PreconditionPolynomial>, make_polynomial<Polynomial::least_squares>,
+           make_polynomial<Polynomial::least_squares>},
+          {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
+           peak_of<PreconditionPolynomial>, make_polynomial<Polynomial::chebyshev>,
+           make_polynomial<Polynomial::chebyshev>},
+          {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of<PreconditionSSOR>, make_ssor,
+           make_ssor},
+          {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy,
+           peak_of<PreconditionIC>, make_incomplete_cholesky, make_incomplete_cholesky},
           {"amg", "multigrid by smoothed aggregation, whose number of iterations hardly depends on the mesh", "AMG",
-           Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic, Kind::multigrid, make_multigrid,
-           make_multigrid},
-          {"ml", "smoothed aggregation of Trilinos, of the back end trilinos alone", "", Row::reference, Kind::diagonal,
-           nullptr, nullptr},
+           Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic | Row::levels, peak_of_multigrid,
+           make_multigrid, make_multigrid},
+          {"ml", "smoothed aggregation of Trilinos, of the back end trilinos alone", "", Row::reference,
+           peak_of_diagonal, nullptr, nullptr},
       };
     }
   } // namespace

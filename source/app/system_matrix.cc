@@ -8,6 +8,35 @@ namespace PatchFEM
 {
   using Kind = MatrixFormat::Kind;
 
+  std::vector<MatrixFormat> candidate_formats(const AssemblyParameters &assembly,
+                                              const PatternStatistics  &pattern,
+                                              const MemoryModel        &memory,
+                                              const FormatNeeds        &needs)
+  {
+    const bool                automatic = assembly.format == "auto";
+    std::vector<MatrixFormat> formats;
+    if (automatic)
+      formats = needs.rows || !needs.conversion ? assembled_formats(pattern) : product_formats(pattern, memory);
+    else
+    {
+      formats.push_back(assembly.matrix_format());
+      const MatrixFormat &named = formats[0];
+      if (assembly.column_indices == "auto" && named.slice_height == 32 &&
+          (named.kind == Kind::sliced_scalar || (named.kind == Kind::sliced_ellpack && pattern.block_rows == 1)))
+      {
+        formats.push_back(named);
+        formats.back().short_columns = true;
+      }
+    }
+    formats.erase(std::remove_if(formats.begin(), formats.end(),
+                                 [&](const MatrixFormat &format) {
+                                   return (automatic && needs.rows && format.kind == Kind::csr) ||
+                                          (assembly.column_indices == "32 bit" && format.short_columns);
+                                 }),
+                  formats.end());
+    return formats;
+  }
+
   template <typename Number>
   FormatPrediction choose_format(const Backend            &backend,
                                  const AssemblyParameters &assembly,
@@ -15,31 +44,11 @@ namespace PatchFEM
                                  const int                 block_size,
                                  const FormatNeeds        &needs)
   {
-    const MemoryModel         memory    = MemoryModel::of(backend);
-    const PatternStatistics   counted   = pattern_statistics(backend, pattern, block_size, block_size);
-    const bool                automatic = assembly.format == "auto";
-    std::vector<MatrixFormat> formats;
-    if (automatic)
-      formats = needs.rows || !needs.conversion ? assembled_formats(counted) : product_formats(counted, memory);
-    else
-    {
-      formats.push_back(assembly.matrix_format());
-      const MatrixFormat &named = formats[0];
-      if (assembly.column_indices == "auto" && named.slice_height == 32 &&
-          (named.kind == Kind::sliced_scalar || (named.kind == Kind::sliced_ellpack && block_size == 1)))
-      {
-        formats.push_back(named);
-        formats.back().short_columns = true;
-      }
-    }
-    const auto remove = [&](const auto &refused) {
-      formats.erase(std::remove_if(formats.begin(), formats.end(), refused), formats.end());
-    };
-    if (automatic && needs.rows)
-      remove([](const MatrixFormat &format) { return format.kind == Kind::csr; });
-    if (assembly.column_indices == "32 bit")
-      remove([](const MatrixFormat &format) { return format.short_columns; });
-    std::vector<FormatPrediction> predictions = predict_formats(formats, counted, sizeof(Number), memory);
+    const MemoryModel             memory    = MemoryModel::of(backend);
+    const PatternStatistics       counted   = pattern_statistics(backend, pattern, block_size, block_size);
+    const bool                    automatic = assembly.format == "auto";
+    std::vector<FormatPrediction> predictions =
+        predict_formats(candidate_formats(assembly, counted, memory, needs), counted, sizeof(Number), memory);
     if (automatic && assembly.calibrate)
       calibrate_formats<Number>(backend, pattern, counted, predictions, format_rates_file());
     return automatic ? best_format(predictions) : predictions[0];

@@ -4,6 +4,7 @@
 
 #include "kernels/ordering.h"
 #include <patchfem/assembly/element_batches.h>
+#include <patchfem/assembly/structure_estimate.h>
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
@@ -483,5 +484,15 @@ namespace PatchFEM
              c.inhomogeneity.memory_consumption();
     return bytes + face_cells.memory_consumption() + face_offsets.memory_consumption() +
            face_number.memory_consumption() + face_source.memory_consumption();
+  }
+
+  std::size_t StructureEstimate::batches_bytes() const
+  {
+    const std::size_t n_comp = tables.n_components;
+    std::size_t       ints   = tables.n_nodes * n_comp + 5 * tables.faces.size();
+    for (const CellTable &batch : tables.batches)
+      ints += batch.nodes.size() + batch.geometry.size() + 2 * batch.n_cells;
+    // Of constraints nodes, diagonals, offsets, inhomogeneities, and weights of up to a master for each row.
+    return tables.points.size() * sizeof(double) + ints * sizeof(int) + n_resolved_rows * (8 + 32 * n_comp);
   }
 } // namespace PatchFEM

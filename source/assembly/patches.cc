@@ -4,7 +4,7 @@
 
 #include "kernels/ordering.h"
 #include "kernels/patch_plan_bodies.h"
-#include <patchfem/assembly/patches.h>
+#include <patchfem/assembly/structure_estimate.h>
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
@@ -399,5 +399,52 @@ namespace PatchFEM
     for (const Array<char> *array : {&cell_pairs, &places, &sums, &fed_places})
       bytes += array->memory_consumption();
     return bytes;
+  }
+
+  /** Cells of all patches, as often as they are in one: with few rows in a patch once for each row. */
+  double StructureEstimate::n_cells_of_patches(const Patches::AdditionalData &data) const
+  {
+    double n = 0.;
+    for (const CellTable &batch : tables.batches)
+      n += 2.5 * batch.reference.degree * batch.reference.degree * batch.n_cells;
+    return data.rows_per_patch > 0 ? double(cells.n_pairs) : std::min(n, double(cells.n_pairs));
+  }
+
+  std::size_t StructureEstimate::patches_bytes(const Patches::AdditionalData &data, const bool may_gather) const
+  {
+    const double width = pattern.longest_row <= 256 ? 1. : 2., n_rows = tables.n_nodes, n = n_cells_of_patches(data);
+    const double n_pairs = double(cells.n_pairs), fed = double(buffered_cells.n_pairs);
+    double       places = width * double(cells.n_blocks);
+    if (largest->reference.n_shape <= 4) // those of upper entries, with sums
+      places = std::max(places, 8. * n + 2. * double(pattern.n_blocks));
+    return static_cast<std::size_t>(places + 6. * n + (may_gather ? 4. * n_pairs + 8. * n_rows : 0.) + n_rows +
+                                    1.1 * sizeof(BufferedCell) * double(buffered_cells.n) + 8. * fed +
+                                    20. * std::min(n_rows, fed) + width * double(buffered_cells.n_blocks));
+  }
+
+  std::size_t StructureEstimate::peak_bytes(const Backend                 &backend,
+                                            const Patches::AdditionalData &data,
+                                            const bool                     may_gather) const
+  {
+    // Cells in the order of sums; flags of the patches' cells, and keys of those in a buffer; rows that these feed. Device
+    // kernels sort where the host counts; their sort of all pairs takes less than the plan does.
+    const bool   sorts = backend.kind() == BackendKind::cuda;
+    const double n = n_cells_of_patches(data), n_rows = tables.n_nodes;
+    const double keys  = (sorts ? 32. : 20.) * (may_gather ? n : n * double(buffered_cells.n) / double(cells.n));
+    const double order = (sorts ? 29. : 17.) * double(cells.n) + (sorts ? 8. * double(cells.n_pairs) : 0.);
+    const double plan =
+        double(patches_bytes(data, may_gather)) + std::max({order, 16. * n + keys, 36. * n_rows + keys});
+    const double pairs = 8. * (double(cells.n_pairs) + n_rows) + (n_resolved_rows > 0 ? 4. * double(cells.n) : 0.);
+    return sparsity_bytes() + static_cast<std::size_t>(pairs + std::max(plan, double(candidates_bytes(backend))));
+  }
+
+  std::size_t
+  StructureEstimate::buffer_bytes(const std::size_t number_size, const double share, const bool may_gather) const
+  {
+    // Matrices of chunks, which with one patch may exceed their budget by a little, and loads for their rows.
+    const double n_comp = tables.n_components, entry = n_comp * n_comp * number_size;
+    const double full   = entry * double((may_gather ? cells : buffered_cells).n_blocks + n_raw_blocks);
+    const double budget = std::max(1.1 * share * double(pattern.n_entries()) * number_size, 1.1 * (1 << 24));
+    return static_cast<std::size_t>(std::min(full, budget) * (1. + 1. / n_comp / (tables.dim + 1)));
   }
 } // namespace PatchFEM

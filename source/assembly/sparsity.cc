@@ -4,7 +4,7 @@
 #include "kernels/structure_bodies.h"
 
 #include "kernels/ordering.h"
-#include <patchfem/assembly/sparsity.h>
+#include <patchfem/assembly/structure_estimate.h>
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/kernels/team.h>
@@ -15,6 +15,10 @@ namespace PatchFEM
 {
   namespace
   {
+    /// Where rows' columns are sorted: they are taken in chunks whose candidates (for hexahedra of degree 1: 64 for 27
+    /// columns) fit this many entries.
+    constexpr std::int64_t most_candidates = std::int64_t(1) << 27;
+
     /**
      * The pairs of each row, in the order of the cells. Pairs are dealt out to their rows as threads come to them; what
      * is left to sort are the few of each row.
@@ -103,9 +107,6 @@ namespace PatchFEM
                       Array<std::int64_t> &offsets,
                       Array<int>          &columns)
     {
-      // Rows are taken in chunks whose candidates (for hexahedra of degree 1: 64 for 27 columns) fit this many entries.
-      constexpr std::int64_t most_candidates = std::int64_t(1) << 27;
-
       const kernels::CellRows       rows         = row_cells.cell_rows();
       const std::int64_t           *pair_offsets = row_cells.offsets().data(), *pairs = row_cells.pairs().data();
       const kernels::CandidateLists candidate_lists{rows, pair_offsets, pairs};
@@ -195,5 +196,14 @@ namespace PatchFEM
   SparsityView Sparsity::view() const
   {
     return {n_rows(), n_columns(), offsets.data(), columns.data()};
+  }
+
+  std::size_t StructureEstimate::candidates_bytes(const Backend &backend) const
+  {
+    // Two of each candidate of a chunk for the sort, numbers for rows, and columns by chunks beside those as a whole.
+    const std::int64_t chunk = std::min(cells.n_blocks, most_candidates);
+    return backend.kind() != BackendKind::cuda
+               ? 8 * std::size_t(tables.n_nodes)
+               : 8 * chunk + 48 * std::size_t(tables.n_nodes) + (chunk < cells.n_blocks ? sparsity_bytes() : 0);
   }
 } // namespace PatchFEM

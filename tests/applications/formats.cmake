@@ -50,9 +50,13 @@ patchfem_format(bell_amg vector 13 bell "Matrix/Format=bell" "Solver/Preconditio
 patchfem_format(mdia_cholesky grid 25 mdia "Matrix/Format=mdia" "Solver/Preconditioner=incomplete_cholesky")
 
 # The memory of a matrix and of what it is made of is forecast.
-foreach(format sell ellpack_r coo hybrid symmetric)
+foreach(format sell ellpack ellpack_r bell coo hybrid symmetric)
   patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
                     SET "Backend=emulated_device" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi" "Output/Pictures=none")
+endforeach()
+foreach(preconditioner none block_jacobi least_squares ssor incomplete_cholesky)
+  patchfem_run_case(memory.cantilever.${preconditioner} elasticity ${parameter_files}/elasticity/cantilever.prm
+                    SET "Backend=emulated_device" "Precision=double" "Solver/Preconditioner=${preconditioner}" "Output/Pictures=none")
 endforeach()
 foreach(preconditioner chebyshev ssor incomplete_cholesky)
   foreach(format sliced_ellpack csr)

@@ -60,6 +60,8 @@ foreach(format auto sliced_ellpack)
   patchfem_run_case(memory.hp.${format} laplace ${parameter_files}/laplace/l_shape_hp.prm
                     SET "Backend=emulated_device" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi")
 endforeach()
+patchfem_run_case(memory.single.hp laplace ${parameter_files}/laplace/l_shape_hp.prm
+                  SET "Backend=emulated_device" "Precision=single" "Solver/Tolerance=1e-5" "Solver/Preconditioner=jacobi")
 patchfem_run_case(memory.hp_cantilever elasticity ${parameter_files}/elasticity/cantilever.prm
                   SET "Backend=emulated_device" "Mesh/Global refinements=1" "Finite element/Degrees=1, 2" "Finite element/Cell degree=x < 1 ? 1 : 2")
 foreach(format csr sliced_ellpack)

@@ -9,6 +9,7 @@
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/format_calibration.h>
 #include <patchfem/lac/matrix/format_model.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 #include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
@@ -110,6 +111,50 @@ TEST_P(FormatModelTest, CountsWhatMatricesStore)
       EXPECT_EQ(s.stored[h], matrix.n_stored_elements()) << n << " rows, slices of " << (1 << h);
     }
   }
+}
+
+TEST_P(FormatModelTest, StorageIsWhatMatricesKeep)
+{
+  const auto check = [&](const ElementTables &tables, const int b, auto number) {
+    using Number = decltype(number);
+    ElementBatches batches;
+    batches.reinit(backend(), tables);
+    RowCells cells;
+    cells.reinit(batches);
+    Sparsity sparsity;
+    sparsity.reinit(batches, cells);
+    const PatternStatistics   s = pattern_statistics(backend(), sparsity.view(), b, b);
+    std::vector<MatrixFormat> formats{{Kind::csr}, {Kind::coordinate}, {Kind::hybrid}, {Kind::symmetric}};
+    for (const int height : {1, 8, 32, 64, INT32_MAX})
+      for (const Kind kind : {Kind::sliced_ellpack, Kind::sliced_scalar})
+        formats.push_back({kind, height});
+    if (b == 1)
+      formats.push_back({Kind::sliced_ellpack, 32, true});
+    for (const MatrixFormat &format : formats)
+    {
+      SCOPED_TRACE(format.name() + ", blocks of " + std::to_string(b));
+      const MatrixFormat assembled = assembled_format(format, b);
+      auto               matrix    = make_matrix<Number>(backend(), sparsity.view(), b, b, assembled);
+      const std::size_t  before    = memory::in_use(backend().kind());
+      memory::reset_peak(backend().kind());
+      const double taken = storage_bytes(assembled, s, sizeof(Number));
+      EXPECT_NEAR(taken, double(matrix->memory_consumption()), 0.001 * taken + 16.);
+      if (is_converted(format, b))
+      {
+        const auto   made     = convert(*matrix, format);
+        const double forecast = storage_bytes(format, s, sizeof(Number)), kept = double(made->memory_consumption());
+        EXPECT_LE(kept, (format.kind == Kind::symmetric ? 1.04 : 1.002) * forecast);
+        // Scalar slices pad less than those of as many blocks, and short rows of a hybrid matrix end early.
+        EXPECT_LE(forecast, (format.kind == Kind::coordinate ? 1.002 : format.is_sliced() ? 1.06 : 1.13) * kept);
+        const double most = taken + double(memory::peak(backend().kind()) - before);
+        EXPECT_LE(most, conversion_bytes(format, s, sizeof(Number)) + 1.02 * forecast);
+        EXPECT_GE(most, 0.6 * (conversion_bytes(format, s, sizeof(Number)) + forecast));
+      }
+    }
+  };
+  check(synthetic::cube_of_hexahedra(14, 1), 1, double());
+  check(synthetic::cube_of_tetrahedra(12, 3, true), 3, double());
+  check(synthetic::cube_of_tetrahedra(12, 3, true), 3, float());
 }
 
 TEST_P(FormatModelTest, CutsByEye)

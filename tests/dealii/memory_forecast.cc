@@ -30,10 +30,13 @@ namespace
   Chosen choose(const Backend &backend, const ElementTables &tables, const int sorting_window)
   {
     AssemblyParameters assembly;
-    assembly.format               = "auto";
-    assembly.column_indices       = "auto";
-    assembly.sorting_window       = sorting_window;
-    const MemoryForecast forecast = forecast_memory(backend, tables, assembly, 0, sizeof(Number));
+    assembly.format         = "auto";
+    assembly.column_indices = "auto";
+    assembly.sorting_window = sorting_window;
+    SolverChoice solver;
+    solver.parameters.preconditioner = "jacobi";
+    solver.precision                 = sizeof(Number) == sizeof(float) ? "single" : "double";
+    const MemoryForecast forecast    = forecast_memory(backend, tables, assembly, 0, solver);
 
     ElementBatches batches;
     batches.reinit(backend, tables, ElementBatches::AdditionalData(sorting_window));

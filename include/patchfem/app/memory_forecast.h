@@ -2,7 +2,7 @@
 #ifndef patchfem_app_memory_forecast_h
 #define patchfem_app_memory_forecast_h
 
-#include <patchfem/app/parameters.h>
+#include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/assembly/element_tables.h>
 #include <patchfem/base/backend.h>
 
@@ -17,55 +17,35 @@ namespace PatchFEM
     std::size_t batches   = 0; ///< mesh, numbering and coefficients
     std::size_t structure = 0; ///< most while sparsity and patches are made, besides the batches
     std::size_t plan      = 0; ///< patches and the buffer of cell matrices
+    std::size_t columns   = 0; ///< the sparsity, until the matrix has it
     std::size_t matrix    = 0; ///< values and columns
 
     /// What a matrix is made of where it is not assembled, with arrays to work with; given back before the solver comes.
     std::size_t conversion = 0;
 
-    std::size_t solver = 0; ///< right-hand side, solution, vectors of the iteration and a diagonal preconditioner
-
-    std::size_t preconditioner = 0; ///< what another preconditioner takes beyond that, most while it is made
+    std::size_t solver         = 0; ///< right-hand side, solution, residual and vectors of the iteration
+    std::size_t preconditioner = 0; ///< most while it is made
 
     /** The largest sum at any time: first structure beside the batches, then what stays. */
     std::size_t peak() const;
   };
 
-  /** What matters for memory about a preconditioner. */
-  struct PreconditionerForecast
-  {
-    enum class Kind
-    {
-      diagonal,   ///< counted with the vectors
-      polynomial, ///< products with the matrix
-      ssor,       ///< both triangles, in blocks
-      cholesky,   ///< both triangles, by scalar entries
-      multigrid
-    };
-    Kind        kind        = Kind::diagonal;
-    std::size_t number_size = sizeof(double); ///< bytes of a value
-    int         n_modes     = 0;              ///< of multigrid's near-null space
-    bool        on_patches  = false;          ///< whether its smoother takes another copy of each level
-    bool        many_coarse = false;          ///< whether aggregates are so small that coarse levels count
-    bool        fallback    = false;          ///< whether levels are in double beside values in number_size
-  };
-
   /**
-   * Counts what ElementBatches, Sparsity, Patches, the matrix and conjugate gradients allocate on @p backend. What cannot
-   * be read off the tables is estimated from a few thousand rows: the number of blocks, their mean length times the number
-   * of rows, and the padding of slices, that of the sampled rows sorted and sliced as the matrix' rows are; with errors of a
-   * few per cent. How constraints lengthen rows is allowed for by a constant.
+   * The sum of what StructureEstimate, storage_bytes() and the preconditioners' peak_bytes() say.
    *
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
-   * @param number_size Bytes of a value of matrix, vectors and coefficients.
+   * @param n_modes Of multigrid's near-null space.
    * @param conversion Whether Format = auto may take formats that matrices are converted to.
+   * @param fallback Whether multigrid's levels turn out to be too hard for single precision.
    */
-  MemoryForecast forecast_memory(const Backend                &backend,
-                                 const ElementTables          &tables,
-                                 const AssemblyParameters     &assembly,
-                                 int                           n_coefficients_per_point,
-                                 std::size_t                   number_size,
-                                 const PreconditionerForecast &preconditioner = PreconditionerForecast(),
-                                 bool                          conversion     = true);
+  MemoryForecast forecast_memory(const Backend            &backend,
+                                 const ElementTables      &tables,
+                                 const AssemblyParameters &assembly,
+                                 int                       n_coefficients_per_point,
+                                 const SolverChoice       &solver,
+                                 int                       n_modes    = 1,
+                                 bool                      conversion = true,
+                                 bool                      fallback   = false);
 
   /**
    * Throws Error if a mesh cannot be in the host's memory, before it is made. A bound from below: what deal.II's Triangulation

@@ -3,6 +3,7 @@
 #define patchfem_app_parameters_h
 
 #include <patchfem/app/expression.h>
+#include <patchfem/assembly/patches.h>
 #include <patchfem/lac/graph/aggregation.h>
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/multigrid/amg_parameters.h>
@@ -131,9 +132,9 @@ namespace PatchFEM
     CSRKernel   csr_kernel               = CSRKernel::pieces;
     int         sorting_window           = 256; ///< as ElementBatches takes it
     bool        keep_constrained_entries = false;
-    std::string strategy;
-    int         rows_per_patch = 0;
-    int         n_repetitions  = 0; ///< further assemblies that are only timed, of every path
+    int         n_repetitions            = 0; ///< further assemblies that are only timed, of every path
+
+    Patches::AdditionalData patches;
 
     static void declare_parameters(dealii::ParameterHandler &prm);
     void        parse_parameters(dealii::ParameterHandler &prm);

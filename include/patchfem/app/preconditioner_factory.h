@@ -3,7 +3,7 @@
 #define patchfem_app_preconditioner_factory_h
 
 #include <patchfem/app/linear_system_path.h>
-#include <patchfem/app/memory_forecast.h>
+#include <patchfem/app/parameters.h>
 #include <patchfem/lac/multigrid/near_null_space.h>
 #include <patchfem/lac/precondition/precondition_base.h>
 #include <patchfem/lac/solver/null_space.h>
@@ -27,6 +27,18 @@ namespace PatchFEM
     PathReport                           &report;          ///< is told what there is to say
   };
 
+  /** What the memory of a preconditioner depends on, before there is a matrix. */
+  struct PreconditionerExtents
+  {
+    const Backend           &backend;
+    const PatternStatistics &pattern;
+    MatrixFormat             format;
+    const SolverParameters  &solver;
+    const std::string       &precision;
+    int                      n_modes;          ///< of multigrid's near-null space
+    bool                     fallback = false; ///< whether its levels turn out to be too hard for single precision
+  };
+
   /**
    * All that the application layer knows of a preconditioner that a parameter file can name: to add one is to add its row to
    * the table in preconditioner_factory.cc, and a section of entries to SolverParameters if it has any.
@@ -40,14 +52,15 @@ namespace PatchFEM
       blocks    = 4,  ///< it reads blocks of a node's unknowns, which some formats do not keep
       copy      = 8,  ///< values in single precision are a copy of the matrix'
       automatic = 16, ///< `auto` may stand for it
-      reference = 32  ///< the back end trilinos has it
+      reference = 32, ///< the back end trilinos has it
+      levels    = 64  ///< multigrid
     };
 
-    std::string                  name;
-    std::string                  words;   ///< for a user: what it is; may be empty
-    std::string                  section; ///< of its entries in `Solver`; empty for none
-    unsigned int                 traits;
-    PreconditionerForecast::Kind memory;
+    std::string  name;
+    std::string  words;   ///< for a user: what it is; may be empty
+    std::string  section; ///< of its entries in `Solver`; empty for none
+    unsigned int traits;
+    double (*peak_bytes)(const PreconditionerExtents &); ///< the most that it takes while it is made
 
     bool is(const Trait trait) const { return (traits & trait) != 0; }
 

@@ -15,6 +15,12 @@ namespace PatchFEM
     bool conversion = true;  ///< there is memory for a matrix and what it is made of
   };
 
+  /** What choose_format() chooses from, which is not empty. */
+  std::vector<MatrixFormat> candidate_formats(const AssemblyParameters &assembly,
+                                              const PatternStatistics  &pattern,
+                                              const MemoryModel        &memory,
+                                              const FormatNeeds        &needs);
+
   /**
    * The format that @p assembly names, or the one that best_format() takes of those that the model of format_model.h, or a
    * calibration, knows for @p pattern in blocks of @p block_size.

@@ -109,48 +109,29 @@ namespace PatchFEM
     }
   } // namespace
 
-  double product_bytes(const MatrixFormat      &format,
-                       const PatternStatistics &pattern,
-                       const int                number_size,
-                       const MemoryModel       &memory)
+  double storage_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
   {
-    using Kind               = MatrixFormat::Kind;
-    const double size        = number_size;
-    const double rows        = double(pattern.scalar_rows());
-    const double entries     = double(pattern.n_entries());
-    const double block       = double(pattern.block_rows) * pattern.block_columns;
-    const double source      = double(pattern.n_columns) * pattern.block_columns * size;
-    const double row_lengths = format.skip_padding ? 4. : 0.;
-    const int    b           = pattern.block_rows;
-
-    // Columns beyond half the cache from their row.
-    const double half = memory.cache / 2. / (pattern.block_columns * size);
-    const int    k    = std::min<int>(std::max(0, int(std::log2(std::max(1., half)))), int(pattern.within.size()) - 1);
-    const double far  = source > memory.cache ? (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
-    // A patch of the symmetric format reads a row of others once, however many blocks want it. It has half as many of
-    // them again as rows that couple to others.
-    const double between = 1. - pattern.on_diagonal - pattern.inside;
-    const double halo    = 1.5 * pattern.cut_rows * pattern.n_rows;
-    const double missing = format.kind != Kind::symmetric ? double(pattern.n_blocks) * far
-                           : between > 0.                 ? halo * std::min(1., far / between)
-                                                          : 0.;
-    const double vectors = source + rows * size + missing * std::max(memory.line, pattern.block_columns * size);
-
+    using Kind           = MatrixFormat::Kind;
+    const double size    = number_size;
+    const double rows    = double(pattern.scalar_rows());
+    const double entries = double(pattern.n_entries());
+    const double block   = double(pattern.block_rows) * pattern.block_columns;
+    const double slices  = double(n_slices(pattern.n_rows, 32));
+    const int    b       = pattern.block_rows;
     switch (format.kind)
     {
-    case Kind::coordinate: // the destination is set before it is added to
-      return entries * (size + 8.) + rows * size + vectors;
+    case Kind::coordinate: // and a vector to work with
+      return entries * (size + 8.) + rows * size;
     case Kind::csr:
-      return entries * (size + 4.) + 8. * (rows + 1.) + vectors;
+      return entries * (size + 4.) + 8. * (rows + 1.);
     case Kind::mdia:
-      return 4. * (stored_blocks(pattern, 32) - 32. * n_slices(pattern.n_rows, 32)) +
-             8. * n_slices(pattern.n_rows, 32) + rows * size + vectors;
+      return 4. * (stored_blocks(pattern, 32) - 32. * slices) + 8. * slices + rows * size;
     case Kind::hybrid: {
       // The width that a third of the rows fill.
       const std::vector<int> &l     = pattern.lengths;
       const int               width = l.empty() ? 0 : l[l.size() - (l.size() + 2) / 3];
       const double            rest  = overflow(pattern, width) * pattern.n_rows;
-      return rows * width * pattern.block_columns * (size + 4.) + rest * block * (size + 8.) + rows / 4. + vectors;
+      return rows * width * pattern.block_columns * (size + 4.) + rest * block * (size + 8.) + rows * (4.25 + size);
     }
     case Kind::symmetric: {
       const double positions =
@@ -162,19 +143,76 @@ namespace PatchFEM
       const double blocks  = 1.02 * pattern.symmetric_blocks();
       const double mirrors = 0.55 * (chunks + 1.) * double(pattern.n_blocks) * pattern.inside / 2.;
       return blocks * (block * size + 2.) + mirrors * 2. + positions * (b * (b + 1) / 2 * size + 4.) +
-             positions / 32. * 8. * (1. + chunks) + halo * 4. + vectors;
+             positions / 32. * 8. * (1. + chunks) + pattern.halo() * 4.;
     }
     default: {
-      const bool   scalar = format.kind == Kind::sliced_scalar && block > 1.;
-      const double blocks =
-          format.skip_padding ? double(pattern.n_blocks) : stored_blocks(pattern, format.slice_height);
-      const double column  = 4. - 2. * (format.short_columns ? pattern.short_slices : 0.);
-      const double columns = scalar ? blocks * block : blocks;
-      const double n_rows  = scalar ? rows : double(pattern.n_rows);
-      return blocks * block * size + columns * column + (format.short_columns ? 4. * n_rows : 0.) +
-             8. * (n_rows / format.slice_height + 1.) + row_lengths * n_rows + vectors;
+      const bool   scalar = format.kind == Kind::sliced_scalar;
+      const double blocks = stored_blocks(pattern, format.slice_height);
+      const double n_rows = scalar ? rows : double(pattern.n_rows);
+      return blocks * block * size + blocks * (scalar ? block : 1.) * (format.short_columns ? 6. : 4.) +
+             8. * (n_rows / format.slice_height + 1.) + 4. * n_rows;
     }
     }
+  }
+
+  double conversion_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
+  {
+    using Kind           = MatrixFormat::Kind;
+    const double rows    = double(pattern.scalar_rows());
+    const double entries = double(pattern.n_entries());
+    const double csr     = storage_bytes({Kind::csr}, pattern, number_size);
+    switch (format.kind)
+    {
+    case Kind::csr:
+    case Kind::sliced_ellpack:
+      return 0.;
+    case Kind::sliced_scalar:
+      return pattern.block_rows * pattern.block_columns == 1 ? 0. : csr;
+    case Kind::hybrid: // a copy of the entries in ELLPACK in compressed rows
+      return csr + entries * (number_size + 4.) + 24. * rows;
+    case Kind::mdia: // columns off the diagonal
+      return csr + 4. * entries + 12. * rows;
+    case Kind::symmetric: // a code of 16 bits for each block, numbers and keys for rows
+      return storage_bytes({Kind::sliced_ellpack}, pattern, number_size) + 2. * stored_blocks(pattern, 32) +
+             96. * pattern.n_rows;
+    default:
+      return csr;
+    }
+  }
+
+  double product_bytes(const MatrixFormat      &format,
+                       const PatternStatistics &pattern,
+                       const int                number_size,
+                       const MemoryModel       &memory)
+  {
+    using Kind          = MatrixFormat::Kind;
+    const double size   = number_size;
+    const double rows   = double(pattern.scalar_rows());
+    const double block  = double(pattern.block_rows) * pattern.block_columns;
+    const double source = double(pattern.n_columns) * pattern.block_columns * size;
+
+    // Columns beyond half the cache from their row.
+    const double half = memory.cache / 2. / (pattern.block_columns * size);
+    const int    k    = std::min<int>(std::max(0, int(std::log2(std::max(1., half)))), int(pattern.within.size()) - 1);
+    const double far  = source > memory.cache ? (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
+    // A patch of the symmetric format reads a row of others once, however many blocks want it.
+    const double between = 1. - pattern.on_diagonal - pattern.inside;
+    const double missing = format.kind != Kind::symmetric ? double(pattern.n_blocks) * far
+                           : between > 0.                 ? pattern.halo() * std::min(1., far / between)
+                                                          : 0.;
+    const double vectors = source + rows * size + missing * std::max(memory.line, pattern.block_columns * size);
+    // The parts of a hybrid matrix have lengths and a vector that products do not use.
+    if (!format.is_sliced())
+      return storage_bytes(format, pattern, number_size) - (format.kind == Kind::hybrid ? rows * (4. + size) : 0.) +
+             vectors;
+
+    // Padding may be skipped, by lengths that are read, and columns are read in steps of 16 bits where there are such.
+    const bool   scalar = format.kind == Kind::sliced_scalar && block > 1.;
+    const double blocks = format.skip_padding ? double(pattern.n_blocks) : stored_blocks(pattern, format.slice_height);
+    const double column = 4. - 2. * (format.short_columns ? pattern.short_slices : 0.);
+    const double n_rows = scalar ? rows : double(pattern.n_rows);
+    return blocks * block * size + blocks * (scalar ? block : 1.) * column + (format.short_columns ? 4. * n_rows : 0.) +
+           8. * (n_rows / format.slice_height + 1.) + (format.skip_padding ? 4. * n_rows : 0.) + vectors;
   }
 
   double typical_efficiency(const MatrixFormat      &format,

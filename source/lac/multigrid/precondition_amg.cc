@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "multigrid_pattern.h"
 
+#include "kernels/coarsening.h"
 #include "kernels/smoother_bodies.h"
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/graph/mis_aggregation.h>
@@ -245,6 +246,48 @@ namespace PatchFEM
                                                                        : single_matrix.memory_consumption();
     return blocked.memory_consumption() + copy + levels.memory_consumption() + single_levels.memory_consumption() +
            single_src.memory_consumption() + single_dst.memory_consumption() + norm.memory_consumption();
+  }
+
+  template <typename Number>
+  double PreconditionAMG<Number>::peak_bytes(const Backend           &backend,
+                                             const PatternStatistics &pattern,
+                                             const MatrixFormat      &format,
+                                             const int                n_modes,
+                                             const int                distance,
+                                             const AdditionalData    &data,
+                                             const bool               fallback)
+  {
+    const MatrixFormat slices;
+    const bool         mixed = std::is_same_v<Number, double> && data.single_precision, few = distance > 1;
+    const int          inner = mixed ? sizeof(float) : sizeof(Number), size = fallback ? sizeof(Number) : inner;
+    const double       n_nodes = pattern.n_rows, n_dofs = double(pattern.scalar_rows());
+    // First there is the graph of the nodes, with positions and short edges. Rows of the prolongator have six or seven
+    // blocks, and it is stored with its transpose; those of its product with the matrix up to twenty, whose values are there
+    // in stretches, beside a second copy of the prolongator's, and before them rows of the patterns whose lengths are not
+    // known. Coarser levels add a few per cent, or with small aggregates as much as the finest.
+    const double block = pattern.block_rows * n_modes * size + 4., modes = 16. * n_modes * n_dofs;
+    const double stretch = std::max(double(pattern.n_entries()) * size / 3., double(1 << 26));
+    const double product = std::min(20. * n_nodes * block, stretch) + 7. * n_nodes * block;
+    const double kept    = n_nodes * (14. * block + 148.) + n_dofs * (4. * size + 4. * fallback * inner);
+    const double graph   = 20. * double(pattern.n_blocks) + 64. * n_nodes;
+    double       levels  = modes + std::max(graph, kept + std::max(product, 128. * n_nodes));
+    // Patches of large blocks have few nodes, so that much of their slices is padding.
+    if (data.smoother == AMGSmoother::patch)
+      levels += (pattern.block_rows > 1 ? 1.6 : 1.1) * storage_bytes(slices, pattern, inner) + 32. * n_nodes;
+    if (!few || fallback)
+      levels += storage_bytes(slices, pattern, size);
+    // Where aggregates are few, which have 7 to 40 nodes, the device sums their rows in parts, [part][coarse block], in double;
+    // the next level has up to 27 blocks a row, and more than twice as many where aggregates are small.
+    dispatch(backend, [&](auto where) {
+      const int n = kernels::n_coarse_parts(where, static_cast<int>(n_nodes / 40. + 1.));
+      if (n > 1)
+        levels += std::min(n * (n_nodes / 7. + 1.), 8192.) * (few ? 27. : 61.) * n_modes * n_modes * 8.;
+    });
+    // Compressed rows are copied to slices, which give way to those in single precision; of slices there are new values.
+    const double blocked = format.is_sliced() ? 0. : storage_bytes(slices, pattern, sizeof(Number));
+    const double single =
+        mixed * (format.is_sliced() ? value_bytes(slices, pattern, inner) : storage_bytes(slices, pattern, inner));
+    return single + (mixed && !fallback ? std::max(blocked, levels) : blocked + levels);
   }
 
   template <typename Number>

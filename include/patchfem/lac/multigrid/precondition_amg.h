@@ -2,6 +2,7 @@
 #ifndef patchfem_lac_multigrid_precondition_amg_h
 #define patchfem_lac_multigrid_precondition_amg_h
 
+#include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
 #include <patchfem/lac/solver/null_space.h>
 
@@ -76,6 +77,18 @@ namespace PatchFEM
     unsigned int look_interval() const override { return 1; }
     std::string  name() const override { return "amg"; }
     std::size_t  memory_consumption() const override;
+
+    /**
+     * The most that initialize() takes on @p backend, of a matrix in @p format, with @p n_modes and aggregates of nodes within
+     * @p distance; @p fallback: levels turn out to be too hard for single precision.
+     */
+    static double peak_bytes(const Backend           &backend,
+                             const PatternStatistics &pattern,
+                             const MatrixFormat      &format,
+                             int                      n_modes,
+                             int                      distance,
+                             const AdditionalData    &data,
+                             bool                     fallback);
 
     /** See AMGHierarchy::monitor(). */
     void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);

@@ -31,6 +31,12 @@ namespace PatchFEM
 
     std::string name() const override { return this->template with_precision<Value>("ic"); }
 
+    /** The same with the lower triangles of A and R in double, and their columns. */
+    static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format)
+    {
+      return TriangularFactors<Number, Value>::peak_bytes(pattern, format, 1) + 12. * double(pattern.n_entries());
+    }
+
     /** Part of the diagonal that was added to it. */
     double shift() const { return used_shift; }
 

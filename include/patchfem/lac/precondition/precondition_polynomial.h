@@ -3,6 +3,7 @@
 #define patchfem_lac_precondition_precondition_polynomial_h
 
 #include <patchfem/kernels/polynomial.h>
+#include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 
 #include <memory>
@@ -57,6 +58,13 @@ namespace PatchFEM
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::string name() const override;
     std::size_t memory_consumption() const override;
+
+    /** The most that initialize() takes, of a matrix in @p format: values in single precision, and vectors to work with. */
+    static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format)
+    {
+      return (sizeof(Value) < sizeof(Number)) * value_bytes(format, pattern, sizeof(Value)) +
+             6. * sizeof(Number) * double(pattern.scalar_rows());
+    }
 
     /** The interval of the polynomial; its upper end bounds the spectrum of D^-1 A. Fetched from the back end. */
     std::pair<double, double> interval() const;

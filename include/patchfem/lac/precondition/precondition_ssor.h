@@ -39,6 +39,12 @@ namespace PatchFEM
     void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
 
     std::string name() const override { return this->template with_precision<Value>("ssor"); }
+
+    /** The most that initialize() takes, of a matrix in @p format. */
+    static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format)
+    {
+      return TriangularFactors<Number, Value>::peak_bytes(pattern, format, pattern.block_rows);
+    }
   };
 } // namespace PatchFEM
 

@@ -2,6 +2,7 @@
 #ifndef patchfem_lac_precondition_triangular_factors_h
 #define patchfem_lac_precondition_triangular_factors_h
 
+#include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 #include <patchfem/lac/precondition/precondition_base.h>
 
@@ -87,6 +88,21 @@ namespace PatchFEM
 
     /** Patterns of both triangles of @p A, zeros in them, and vectors to work with. Refuses patterns without symmetry. */
     void reinit_triangles(const SlicedEllpackMatrix<Number> &A, int slice_height);
+
+    /**
+     * The most that is taken while triangles in blocks of @p block_size are made of a matrix in @p format: both of them, order
+     * and vectors, for the time being columns of one, and where it is not in slices of these blocks a copy that is.
+     */
+    static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format, const int block_size)
+    {
+      const MatrixFormat slices{block_size == 1 ? MatrixFormat::Kind::sliced_scalar
+                                                : MatrixFormat::Kind::sliced_ellpack};
+      const bool in_place = format.is_sliced() && (format.kind == slices.kind || pattern.block_rows == block_size);
+      return storage_bytes(slices, pattern, sizeof(Value)) +
+             !in_place * storage_bytes(slices, pattern, sizeof(Number)) +
+             8. * double(pattern.n_entries()) / (block_size * block_size) +
+             double(pattern.scalar_rows()) * (64. / block_size + 6. * sizeof(Number));
+    }
 
   private:
     mutable Vector<Number> y, w;

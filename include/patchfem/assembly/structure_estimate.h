@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_assembly_structure_estimate_h
+#define patchfem_assembly_structure_estimate_h
+
+#include <patchfem/assembly/patches.h>
+#include <patchfem/lac/matrix/format_model.h>
+
+namespace PatchFEM
+{
+  /**
+   * What the bytes of a problem's structure depend on, counted on the host from its tables before there is any of it, and
+   * these bytes. What is of cells is exact; the pattern is that of a few thousand rows, constraints resolved, sorted and
+   * sliced as the rows of a matrix are, with errors of a few per cent. Functions are defined beside memory_consumption() of
+   * the class that they are about, and bounds from above but for these errors.
+   */
+  struct StructureEstimate
+  {
+    /** @param sorting_window, keep_entries As ElementBatches::AdditionalData has them. @p tables must outlive it. */
+    StructureEstimate(const ElementTables &tables, int sorting_window, bool keep_entries);
+
+    /** What ElementBatches, Sparsity and Patches keep, the latter made with @p data; they gather if they @p may. */
+    std::size_t batches_bytes() const;
+    std::size_t sparsity_bytes() const { return pattern.n_blocks * 4 + tables.n_nodes * std::size_t(8) + 8; }
+    std::size_t patches_bytes(const Patches::AdditionalData &data, bool may_gather) const;
+
+    /** The most while sparsity and patches are made on @p backend, themselves included. */
+    std::size_t peak_bytes(const Backend &backend, const Patches::AdditionalData &data, bool may_gather) const;
+
+    /** Of the buffer of cell matrices and loads in numbers of @p number_size bytes; @p share as Patches::FastMemory has it. */
+    std::size_t buffer_bytes(std::size_t number_size, double share, bool may_gather) const;
+
+    /** Sums over cells, after constraints are resolved. */
+    struct Cells
+    {
+      std::int64_t n = 0, n_pairs = 0; ///< cells, and pairs of a cell and a row that it feeds
+      std::int64_t n_blocks = 0;       ///< of their matrices
+
+      void add(const std::int64_t n_cells, const std::int64_t pairs, const std::int64_t blocks)
+      {
+        n += n_cells;
+        n_pairs += pairs;
+        n_blocks += blocks;
+      }
+    };
+
+    const ElementTables &tables;
+    const CellTable     *largest = nullptr; ///< the batch with the most cells
+    PatternStatistics    pattern;           ///< of nodes; all columns count as near, and none as inside of patches
+    Cells                cells;             ///< all of them
+    Cells                buffered_cells;    ///< with constraints or boundary terms, or not of the largest batch
+
+    // Of cells with constraints: rows after these are resolved and before, and blocks before.
+    std::int64_t n_resolved_rows = 0, n_raw_blocks = 0;
+
+  private:
+    std::size_t candidates_bytes(const Backend &backend) const; ///< work of Sparsity
+    double      n_cells_of_patches(const Patches::AdditionalData &data) const;
+  };
+} // namespace PatchFEM
+
+#endif
