@@ -18,58 +18,6 @@ namespace
   using benchmark::DeviceTimer;
   using benchmark::median;
 
-  /** y = sum_e K_e x_e in the numbering of the tables, in plain loops: K_e = sum_q w (lambda, mu) or w grad . grad. */
-  std::vector<double> element_product(const ElementTables &tables, const std::vector<double> &x)
-  {
-    const CellTable        &batch  = tables.batches[0];
-    const ReferenceElement &r      = batch.reference;
-    const int               n_comp = tables.n_components, n = r.n_shape;
-    std::vector<double>     y(x.size(), 0.);
-#pragma omp parallel for schedule(static)
-    for (int c = 0; c < batch.n_cells; ++c)
-    {
-      const int *nodes = &batch.nodes[std::int64_t(c) * n];
-      for (int q = 0; q < r.n_quadrature; ++q)
-      {
-        double J[3][3] = {}, inverse[3][3], g[8][3], u[3][3] = {};
-        for (int v = 0; v < n; ++v)
-          for (int a = 0; a < 3; ++a)
-            for (int b = 0; b < 3; ++b)
-              J[a][b] += tables.points[3 * std::int64_t(nodes[v]) + a] * r.geometry_gradients[(q * n + v) * 3 + b];
-        double det = 0.;
-        for (int a = 0; a < 3; ++a)
-        {
-          for (int b = 0; b < 3; ++b)
-            inverse[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] -
-                            J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
-          det += J[0][a] * inverse[a][0];
-        }
-        for (int v = 0; v < n; ++v)
-          for (int a = 0; a < 3; ++a)
-          {
-            g[v][a] = 0.;
-            for (int b = 0; b < 3; ++b)
-              g[v][a] += inverse[b][a] / det * r.shape_gradients[(q * n + v) * 3 + b];
-          }
-        for (int v = 0; v < n; ++v)
-          for (int k = 0; k < n_comp; ++k)
-            for (int a = 0; a < 3; ++a)
-              u[k][a] += x[std::int64_t(nodes[v]) * n_comp + k] * g[v][a];
-        const double weight = det * r.weights[q];
-        for (int v = 0; v < n; ++v)
-          for (int k = 0; k < n_comp; ++k)
-          {
-            double sum = 0.;
-            for (int a = 0; a < 3; ++a)
-              sum += n_comp == 1 ? u[0][a] * g[v][a] : 1.5 * u[a][a] * g[v][k] + 0.8 * (u[k][a] + u[a][k]) * g[v][a];
-#pragma omp atomic
-            y[std::int64_t(nodes[v]) * n_comp + k] += weight * sum;
-          }
-      }
-    }
-    return y;
-  }
-
   template <typename Number>
   bool verified(const ElementTables      &tables,
                 const ElementBatches     &batches,
@@ -85,7 +33,7 @@ namespace
     const std::vector<int> &position = batches.new_of_old();
     for (std::int64_t i = 0; i < n; ++i)
       permuted[std::int64_t(position[i / n_comp]) * n_comp + i % n_comp] = static_cast<Number>(x[i]);
-    const std::vector<double> expected = element_product(tables, x);
+    const std::vector<double> expected = synthetic::element_product(tables, x);
     Vector<Number>            source(batches.backend(), permuted), product(batches.backend(), n);
     matrix.vmult(product, source);
     const std::vector<Number> result = product.copy_to_host();

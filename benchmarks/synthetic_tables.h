@@ -5,6 +5,7 @@
 #include <patchfem/assembly/element_tables.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -210,6 +211,205 @@ namespace synthetic
     batch.material_ids.assign(n, 0);
     tables.batches.push_back(std::move(batch));
     return tables;
+  }
+  /** Points and weights of the Gauss rule with @p n of them on [0, 1], n from 2 to 4. */
+  inline std::vector<std::array<double, 2>> gauss_rule(const int n)
+  {
+    const double a = std::sqrt(1.2);
+    const double z = n == 2 ? std::sqrt(1. / 3.) : n == 3 ? std::sqrt(0.6) : std::sqrt((3. + 2. * a) / 7.);
+    const double w = n == 2 ? 0.5 : n == 3 ? 5. / 18. : (18. - std::sqrt(30.)) / 72.;
+
+    std::vector<std::array<double, 2>> rule{{0.5 - z / 2., w}, {0.5 + z / 2., w}};
+    if (n == 3)
+      rule.push_back({0.5, 4. / 9.});
+    if (n == 4)
+      for (const double sign : {-1., 1.})
+        rule.push_back({0.5 + sign * std::sqrt((3. - 2. * a) / 7.) / 2., 0.5 - w});
+    return rule;
+  }
+
+  /** Value and slope at @p x of the Lagrange polynomial that is 1 at @p k / @p degree. */
+  inline std::array<double, 2> lagrange(const int degree, const int k, const double x)
+  {
+    double value = 1., slope = 0.;
+    for (int m = 0; m <= degree; ++m)
+      if (m != k)
+      {
+        slope = (slope * (degree * x - m) + value * degree) / (k - m);
+        value *= (degree * x - m) / (k - m);
+      }
+    return {value, slope};
+  }
+
+  /** Quadrilateral or hexahedron of degrees 1 to 3 with degree + 1 Gauss points a direction; nodes line by line. */
+  inline ReferenceElement tensor_element(const int dim, const int degree)
+  {
+    ReferenceElement r;
+    const auto       rule  = gauss_rule(degree + 1);
+    const auto       power = [&](const int base) { return dim == 2 ? base * base : base * base * base; };
+    const auto       digit = [](int i, const int base, int d) {
+      for (; d > 0; --d)
+        i /= base;
+      return i % base;
+    };
+    // Values, then gradients, of the functions of degree p at x.
+    const auto tabulate = [&](const int p, const double *x, std::vector<double> &values,
+                              std::vector<double> *gradients) {
+      for (int i = 0; i < power(p + 1); ++i)
+      {
+        double value = 1., gradient[3] = {1., 1., 1.};
+        for (int d = 0; d < dim; ++d)
+        {
+          const auto f = lagrange(p, digit(i, p + 1, d), x[d]);
+          value *= f[0];
+          for (int e = 0; e < dim; ++e)
+            gradient[e] *= f[d == e];
+        }
+        values.push_back(value);
+        if (gradients != nullptr)
+          gradients->insert(gradients->end(), gradient, gradient + dim);
+      }
+    };
+    r.name         = "Q" + std::to_string(degree);
+    r.dim          = dim;
+    r.degree       = degree;
+    r.n_shape      = power(degree + 1);
+    r.n_geometry   = power(2);
+    r.n_quadrature = power(degree + 1);
+    for (int q = 0; q < r.n_quadrature; ++q)
+    {
+      double x[3], weight = 1.;
+      for (int d = 0; d < dim; ++d)
+      {
+        x[d] = rule[digit(q, degree + 1, d)][0];
+        weight *= rule[digit(q, degree + 1, d)][1];
+      }
+      r.weights.push_back(weight);
+      tabulate(degree, x, r.shape_values, &r.shape_gradients);
+      tabulate(1, x, r.geometry_values, &r.geometry_gradients);
+    }
+    for (int i = 0; i < r.n_shape; ++i)
+    {
+      double x[3];
+      for (int d = 0; d < dim; ++d)
+        x[d] = double(digit(i, degree + 1, d)) / degree;
+      tabulate(1, x, r.support_geometry_values, nullptr);
+    }
+    return r;
+  }
+
+  /**
+   * Slabs of @p n^dim quadrilaterals or hexahedra of side 1, one beside the other, of the given @p degrees; inner vertices
+   * are moved by up to a fifth of a cell. Neighbours of different degrees share their vertices alone: no function
+   * space, but a pattern and matrices like those of one.
+   */
+  inline ElementTables
+  slabs_of_degrees(const int dim, const int n, const int n_components, const std::vector<int> &degrees)
+  {
+    ElementTables tables;
+    tables.dim          = dim;
+    tables.n_components = n_components;
+    const int n_slabs = static_cast<int>(degrees.size()), n_z = dim == 2 ? 1 : n;
+    const int m[3] = {n_slabs * n + 1, n + 1, dim == 2 ? 1 : n + 1};
+    for (int v = 0; v < m[0] * m[1] * m[2]; ++v)
+    {
+      const int index[3] = {v % m[0], v / m[0] % m[1], v / (m[0] * m[1])};
+      bool      inner    = true;
+      for (int d = 0; d < dim; ++d)
+        inner = inner && index[d] > 0 && index[d] < m[d] - 1;
+      for (int d = 0; d < dim; ++d)
+        tables.points.push_back(index[d] + (inner ? 0.4 * (hashed(3 * v + d) - 0.5) : 0.));
+    }
+    std::vector<int> vertex_node(m[0] * m[1] * m[2], -1);
+    for (int slab = 0; slab < n_slabs; ++slab)
+    {
+      const int        p = degrees[slab], l[3] = {n * p + 1, n * p + 1, dim == 2 ? 1 : n * p + 1};
+      std::vector<int> node(static_cast<std::size_t>(l[0]) * l[1] * l[2], -1);
+      CellTable        batch;
+      batch.reference = tensor_element(dim, p);
+      batch.n_cells   = n * n * n_z;
+      for (int cell = 0; cell < batch.n_cells; ++cell)
+      {
+        const int at[3] = {cell % n, cell / n % n, cell / (n * n)};
+        for (int k = 0; k < (dim == 2 ? 1 : p + 1); ++k)
+          for (int j = 0; j <= p; ++j)
+            for (int i = 0; i <= p; ++i)
+            {
+              const int  x = at[0] * p + i, y = at[1] * p + j, z = at[2] * p + k;
+              const bool corner = x % p == 0 && y % p == 0 && z % p == 0;
+              int       &number = corner ? vertex_node[slab * n + x / p + m[0] * (y / p + m[1] * (z / p))]
+                                         : node[x + std::size_t(l[0]) * (y + std::size_t(l[1]) * z)];
+              if (number < 0)
+                number = tables.n_nodes++;
+              batch.nodes.push_back(number);
+            }
+        for (int v = 0; v < batch.reference.n_geometry; ++v)
+          batch.geometry.push_back(slab * n + at[0] + (v & 1) +
+                                   m[0] * (at[1] + (v >> 1 & 1) + m[1] * (at[2] + (v >> 2))));
+      }
+      batch.material_ids.assign(batch.n_cells, 0);
+      tables.batches.push_back(std::move(batch));
+    }
+    return tables;
+  }
+
+  /** y = sum_e K_e x_e in the numbering of the tables, in plain loops: K_e = sum_q w (lambda, mu) or w grad . grad. */
+  inline std::vector<double> element_product(const ElementTables &tables, const std::vector<double> &x)
+  {
+    const int           n_comp = tables.n_components, dim = tables.dim;
+    std::vector<double> y(x.size(), 0.);
+    for (const CellTable &batch : tables.batches)
+    {
+      const ReferenceElement &r = batch.reference;
+      const int               n = r.n_shape, n_geometry = r.n_geometry;
+#pragma omp parallel for schedule(static)
+      for (int c = 0; c < batch.n_cells; ++c)
+      {
+        const int                         *nodes = &batch.nodes[std::int64_t(c) * n];
+        std::vector<std::array<double, 3>> g(n);
+        for (int q = 0; q < r.n_quadrature; ++q)
+        {
+          double J[3][3] = {}, inverse[3][3], u[3][3] = {};
+          J[2][2] = dim == 2 ? 1. : 0.;
+          for (int v = 0; v < n_geometry; ++v)
+          {
+            const double *point = &tables.points[dim * std::int64_t(batch.geometry[std::int64_t(c) * n_geometry + v])];
+            for (int a = 0; a < dim; ++a)
+              for (int b = 0; b < dim; ++b)
+                J[a][b] += point[a] * r.geometry_gradients[(q * n_geometry + v) * dim + b];
+          }
+          double det = 0.;
+          for (int a = 0; a < 3; ++a)
+          {
+            for (int b = 0; b < 3; ++b)
+              inverse[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] -
+                              J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
+            det += J[0][a] * inverse[a][0];
+          }
+          for (int v = 0; v < n; ++v)
+          {
+            g[v] = {0., 0., 0.};
+            for (int a = 0; a < dim; ++a)
+              for (int b = 0; b < dim; ++b)
+                g[v][a] += inverse[b][a] / det * r.shape_gradients[(q * n + v) * dim + b];
+            for (int k = 0; k < n_comp; ++k)
+              for (int a = 0; a < dim; ++a)
+                u[k][a] += x[std::int64_t(nodes[v]) * n_comp + k] * g[v][a];
+          }
+          const double weight = det * r.weights[q];
+          for (int v = 0; v < n; ++v)
+            for (int k = 0; k < n_comp; ++k)
+            {
+              double sum = 0.;
+              for (int a = 0; a < dim; ++a)
+                sum += n_comp == 1 ? u[0][a] * g[v][a] : 1.5 * u[a][a] * g[v][k] + 0.8 * (u[k][a] + u[a][k]) * g[v][a];
+#pragma omp atomic
+              y[std::int64_t(nodes[v]) * n_comp + k] += weight * sum;
+            }
+        }
+      }
+    }
+    return y;
   }
 } // namespace synthetic
 
