@@ -61,7 +61,7 @@ namespace PatchFEM
             body.add_buffered(patch, fed, WarpTeam(), scratch);
           barrier();
         }
-        body.write(patch, rank, size, scratch);
+        body.write(patch, rank, size, scratch, body.a.add);
       }
 
       /**
@@ -93,7 +93,9 @@ namespace PatchFEM
         extern __shared__ __align__(16) unsigned char memory[];
         const auto                                    scratch = body.scratch(memory);
         const int                                     patch   = body.a.first_patch + blockIdx.x;
-        const SimplexCells<Form, Number, pair_bits>   cells{body, scratch, patch};
+        if (body.idle(patch))
+          return body.pass_over(patch, threadIdx.x, blockDim.x);
+        const SimplexCells<Form, Number, pair_bits> cells{body, scratch, patch};
         body.clear(patch, threadIdx.x, blockDim.x, scratch);
         cells.load();
         __syncthreads();
@@ -115,8 +117,10 @@ namespace PatchFEM
         extern __shared__ __align__(16) unsigned char memory[];
         const auto                                    scratch = body.scratch(memory);
         const int                                     patch   = body.a.first_patch + blockIdx.x;
-        const CellRecords<Form, Number, Extents>      records{body.a};
-        const WarpCells<Form, Number, Extents>        cells{body, scratch, records, patch};
+        if (body.idle(patch))
+          return body.pass_over(patch, threadIdx.x, blockDim.x);
+        const CellRecords<Form, Number, Extents> records{body.a};
+        const WarpCells<Form, Number, Extents>   cells{body, scratch, records, patch};
         body.clear(patch, threadIdx.x, blockDim.x, scratch);
         __syncthreads();
         cells.run(blockDim.x / 32, cells_per_warp);
@@ -138,6 +142,11 @@ namespace PatchFEM
         const int                                     patch   = body.a.first_patch + blockIdx.x;
         Gather                                        rows{body, scratch, patch};
         let_next_begin();
+        if (body.idle(patch))
+        {
+          wait_for_previous();
+          return body.pass_over(patch, threadIdx.x, blockDim.x);
+        }
         rows.prepare();
         body.clear(patch, threadIdx.x, blockDim.x, scratch);
         wait_for_previous();

@@ -533,7 +533,7 @@ namespace PatchFEM
       {
         const MatrixTarget<Number> &to = body.a.matrix;
         const PatchesView          &p  = body.a.patches;
-        return to.format == MatrixTarget<Number>::sliced_ellpack && to.sliced_view.slice_height == 32 &&
+        return !body.a.add && to.format == MatrixTarget<Number>::sliced_ellpack && to.sliced_view.slice_height == 32 &&
                p.first_row(patch) % 32 == 0 && p.rows_per_patch <= 32 * Patch::most_slices;
       }
 
@@ -648,7 +648,10 @@ namespace PatchFEM
         }
         else
         {
-          body.write(now.number, rank, size, scratch);
+          if (body.a.add) // known when compiling: nothing more is spilled
+            body.write(now.number, rank, size, scratch, std::true_type());
+          else
+            body.write(now.number, rank, size, scratch, std::false_type());
           barrier();
           clear(rank, size);
         }
@@ -695,7 +698,9 @@ namespace PatchFEM
             if (rank < n_levels)
               level_end = ends[rank];
           }
-          if (now.number >= 0)
+          if (now.number >= 0 && body.idle(now.number))
+            body.pass_over(now.number, rank, size);
+          else if (now.number >= 0)
             finish(now, barrier);
           if (next.number < 0)
             return;

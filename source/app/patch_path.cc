@@ -219,7 +219,7 @@ namespace PatchFEM
       system->assembler().set_face_terms(fields.face_terms);
       backend.synchronize();
     });
-    report.assembly_redundancy = system->assembler().patches().redundancy();
+    report.assembly_redundancy = system->assembler().redundancy();
     report.cell_patches        = patch_of_cells(space, system->assembler().patches());
 
     FormatNeeds needs;

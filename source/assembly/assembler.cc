@@ -4,48 +4,56 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 namespace PatchFEM
 {
   template <typename Number>
   void AssemblerBase<Number>::make_plan(const Space          &space,
                                         const FindPatchRoom  &patch_room,
-                                        const bool            one_point,
+                                        const bool            gradients_only,
                                         const int             n_coefficients,
                                         const AdditionalData &data)
   {
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     domain = Space(); // until all of the new one is there
-    plan.reset();
-    one_point_suffices               = one_point;
-    const ElementBatches   &elements = space.batches();
-    const Backend          &backend  = space.backend();
-    const ReferenceElement &computed = elements.reference(Patches::computed_batch(elements));
-    is_isoparametric =
-        computed.n_geometry == computed.n_shape && computed.geometry_gradients == computed.shape_gradients;
-    // Who names the size of the patches may need all of the memory.
-    const int                concurrent = data.concurrent > 0 || data.rows_per_patch == 0 ? data.concurrent : 1;
-    const std::size_t        total      = backend.patch_memory();
-    const kernels::PatchRoom room       = patch_room(total, concurrent);
-    fast_memory                         = room.available;
-    const auto now                      = [&] {
+    passes.clear();
+    const ElementBatches &elements = space.batches();
+    const Backend        &backend  = space.backend();
+    const auto            now      = [&] {
       backend.synchronize();
       return std::chrono::steady_clock::now();
     };
     const auto start = now();
     space.sparsity();
     const auto middle = now();
-    plan              = space.plan({room.worker_bytes, sizeof(Number), room.available, total, room.most_redundant,
-                                    room.bytes_per_row, room.bytes_per_level, room.symmetric, room.buffer_share},
-                                   data);
-
-    const int    n_comp   = elements.n_components();
-    std::int64_t n_matrix = 0, n_vector = 0;
-    for (const Patches::Chunk &chunk : plan->chunks())
+    // The batch with the most pairs of cells and rows is first and begins all rows.
+    std::vector<int> order(elements.n_batches());
+    std::iota(order.begin(), order.end(), 0);
+    const auto n_pairs = [&](const int b) { return std::int64_t(elements.n_cells(b)) * elements.reference(b).n_shape; };
+    std::stable_sort(order.begin(), order.end(), [&](const int a, const int b) { return n_pairs(a) > n_pairs(b); });
+    // Who names the size of the patches may need all of the memory.
+    const int         concurrent = data.concurrent > 0 || data.rows_per_patch == 0 ? data.concurrent : 1;
+    const std::size_t total      = backend.patch_memory();
+    const int         n_comp     = elements.n_components();
+    std::int64_t      n_matrix = 0, n_vector = 0;
+    std::vector<Pass> made;
+    for (const int b : order)
     {
-      const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * computed.n_shape * n_comp;
-      n_matrix                  = std::max(n_matrix, chunk.n_matrix_entries + n_rows * computed.n_shape * n_comp);
-      n_vector                  = std::max(n_vector, chunk.n_vector_entries + n_rows);
+      const ReferenceElement   &r         = elements.reference(b);
+      const bool                one_point = gradients_only && r.constant_jacobian && r.degree == 1;
+      const kernels::PatchRoom  room = patch_room(elements.view().batch[b].reference, one_point, total, concurrent);
+      const Patches::FastMemory memory{room.worker_bytes,   sizeof(Number),     room.available,       total,
+                                       room.most_redundant, room.bytes_per_row, room.bytes_per_level, room.symmetric,
+                                       room.buffer_share};
+      made.push_back({space.plan(b, memory, data), room.available,
+                      r.n_geometry == r.n_shape && r.geometry_gradients == r.shape_gradients, one_point});
+      for (const Patches::Chunk &chunk : made.back().plan->chunks())
+      {
+        const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * r.n_shape * n_comp;
+        n_matrix                  = std::max(n_matrix, chunk.n_matrix_entries + n_rows * r.n_shape * n_comp);
+        n_vector                  = std::max(n_vector, chunk.n_vector_entries + n_rows);
+      }
     }
     buffer_matrix.reinit(backend, n_matrix);
     buffer_vector.reinit(backend, n_vector);
@@ -56,6 +64,7 @@ namespace PatchFEM
     face_robin.release();
     seconds.sparsity = std::chrono::duration<double>(middle - start).count();
     seconds.plan     = std::chrono::duration<double>(now() - middle).count();
+    passes           = std::move(made);
     domain           = space;
   }
 
@@ -105,6 +114,15 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  double AssemblerBase<Number>::redundancy() const
+  {
+    double sum = 0.;
+    for (const Pass &pass : passes)
+      sum += pass.plan->redundancy() * domain.batches().n_cells(pass.plan->batch());
+    return sum / domain.batches().n_cells();
+  }
+
+  template <typename Number>
   std::size_t AssemblerBase<Number>::memory_consumption() const
   {
     return coefficients.memory_consumption() + body_load.memory_consumption() + face_load.memory_consumption() +
@@ -151,25 +169,31 @@ namespace PatchFEM
     a.batches                          = elements.view();
     a.constrained                      = elements.constrained_cells();
     a.faces                            = elements.faces_view();
-    a.patches                          = plan->view(domain.sparsity());
     a.coefficients                     = coefficients.view();
     a.load                             = body_load.view();
     a.face_terms                       = {face_load.empty() && face_robin.empty() ? nullptr : face_points.data(),
                     face_load.empty() ? nullptr : face_load.data(), face_robin.empty() ? nullptr : face_robin.data()};
-    a.matrix         = target;
-    a.rhs            = rhs;
-    a.buffer_matrix  = buffer_matrix.data();
-    a.buffer_vector  = buffer_vector.data();
-    a.fast_memory    = fast_memory;
-    a.most_blocks    = plan->most_blocks();
-    a.most_levels    = plan->most_levels();
-    a.computed_batch = Patches::computed_batch(elements);
-    a.isoparametric  = is_isoparametric;
-    // A load that varies inside cells, and coefficients that do, need all points.
-    a.one_point = one_point_suffices && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
+    a.matrix        = target;
+    a.rhs           = rhs;
+    a.buffer_matrix = buffer_matrix.data();
+    a.buffer_vector = buffer_vector.data();
     require(!needs_coefficients || a.coefficients.kind != CoefficientView<Number>::none,
             "The weak form has no coefficients; call set_coefficients() before assembling.");
     return a;
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::begin_pass(const Pass &pass, AssemblyArguments<Number> &a) const
+  {
+    a.patches        = pass.plan->view(domain.sparsity());
+    a.fast_memory    = pass.fast_memory;
+    a.most_blocks    = pass.plan->most_blocks();
+    a.most_levels    = pass.plan->most_levels();
+    a.computed_batch = pass.plan->batch();
+    a.isoparametric  = pass.isoparametric;
+    // A load that varies inside cells, and coefficients that do, need all points.
+    a.one_point = pass.one_point && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
+    a.add       = &pass != &passes.front();
   }
 
   template class AssemblerBase<double>;

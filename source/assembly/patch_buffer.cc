@@ -19,9 +19,9 @@ namespace PatchFEM
   {
     const Backend          &place  = batches.backend();
     const int               n      = n_patches();
-    const int               n_comp = batches.n_components();
-    const kernels::CellRows rows   = row_cells.cell_rows();
-    const FacesView         faces  = batches.faces_view();
+    const int               n_comp = batches.n_components(), n_cells = batches.n_cells(batch_number);
+    const kernels::CellRows rows  = row_cells.cell_rows();
+    const FacesView         faces = batches.faces_view();
 
     // Chunks of patches whose cells in the buffer fit the budget.
     const double       share = data.buffer_share > 0. ? data.buffer_share : memory.buffer_share;
@@ -59,9 +59,8 @@ namespace PatchFEM
     {
       // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
       // sizes say, as long as what is found in them fits.
-      const int n_shape   = batches.reference(computed_batch(batches)).n_shape,
-                a_cell    = n_shape * n_shape * n_comp * n_comp;
-      const double shared = static_cast<double>(cells.size()) / batches.n_cells();
+      const int    n_shape = batches.reference(batch_number).n_shape, a_cell = n_shape * n_shape * n_comp * n_comp;
+      const double shared = static_cast<double>(cells.size()) / n_cells;
       for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
       {
         chunk_of_patch        = cut_chunks(factor * static_cast<double>(budget));
@@ -72,7 +71,7 @@ namespace PatchFEM
         if (factor <= 1. || n_staged * a_cell <= budget)
           break;
       }
-      integrations = static_cast<double>(staged_cells.size()) / batches.n_cells();
+      integrations = static_cast<double>(staged_cells.size()) / n_cells;
     }
     else
       chunk_of_patch = cut_chunks(static_cast<double>(budget));
@@ -85,9 +84,9 @@ namespace PatchFEM
       array->release();
     fed_rows.release();
     fed_places.release();
-    integrations += static_cast<double>(n_unique) / batches.n_cells();
+    integrations += static_cast<double>(n_unique) / n_cells;
     if (chosen == AssemblyStrategy::patches)
-      integrations += static_cast<double>(static_cast<std::int64_t>(cells.size()) - n_buffered) / batches.n_cells();
+      integrations += static_cast<double>(static_cast<std::int64_t>(cells.size()) - n_buffered) / n_cells;
     if (n_buffered == 0)
       return;
 

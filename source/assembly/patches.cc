@@ -18,13 +18,15 @@ namespace PatchFEM
     /// Sizes of patches that are tried, largest first.
     constexpr std::array<int, 14> patch_sizes = {{512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1}};
 
-    /** The largest offsets[end of patch] - offsets[start of patch] for patches of @p rows rows. */
-    int most_in_patch(const Array<std::int64_t> &offsets, const int rows)
+    /** The most blocks of a patch of @p rows rows that has cells. */
+    int most_in_patch(const Sparsity &sparsity, const RowCells &row_cells, const int rows)
     {
-      const Backend &place  = offsets.backend();
-      const int      n_rows = static_cast<int>(offsets.size()) - 1, n = (n_rows + rows - 1) / rows;
+      const Backend &place  = sparsity.backend();
+      const int      n_rows = row_cells.n_rows(), n = (n_rows + rows - 1) / rows;
       Array<int>     counts(place, n);
-      run(place, n, kernels::PatchSizesBody{offsets.data(), rows, n_rows, counts.data()});
+      run(place, n,
+          kernels::PatchSizesBody{sparsity.row_offsets().data(), row_cells.offsets().data(), rows, n_rows,
+                                  counts.data()});
       int most = 0;
       dispatch(place, [&](auto where) { most = kernels::maximum(where, n, counts.data()); });
       return most;
@@ -78,12 +80,13 @@ namespace PatchFEM
                        const AdditionalData &data)
   {
     require(data.rows_per_patch >= 0 && data.rows_per_patch <= (1 << 20), "Rows per patch must be between 0 and 2^20.");
+    batch_number         = row_cells.batch();
     n_rows               = row_cells.n_rows();
     chosen               = data.strategy;
     const Backend &place = batches.backend();
 
     const auto row_bytes = [&](const int rows) {
-      most_blocks_of_patch = most_in_patch(sparsity.row_offsets(), rows);
+      most_blocks_of_patch = most_in_patch(sparsity, row_cells, rows);
       return (std::size_t(most_blocks_of_patch) * batches.n_components() * batches.n_components() +
               std::size_t(rows) * batches.n_components()) *
                  memory.bytes_per_entry +
@@ -98,6 +101,7 @@ namespace PatchFEM
 
     if (chosen == AssemblyStrategy::automatic && memory.most_redundant <= 1.)
       chosen = AssemblyStrategy::gather;
+    const int                  n_cells  = batches.n_cells(batch_number);
     const Array<unsigned char> buffered = mark_buffered(batches);
     if (chosen != AssemblyStrategy::gather)
     {
@@ -105,16 +109,16 @@ namespace PatchFEM
         n_rows_per_patch = rows;
         return row_bytes(rows) + memory.worker_bytes <= memory.available;
       });
-      if (chosen == AssemblyStrategy::patches)
+      if (chosen == AssemblyStrategy::patches && batches.n_batches() == 1)
         require(fits, "No patch of this problem fits into fast memory; use the gather strategy.");
       if (fits)
       {
         order_cells(row_cells, buffered);
         cut(row_cells, n_rows_per_patch);
       }
-      const bool better = fits && static_cast<double>(cells.size()) <= memory.most_redundant * batches.n_cells();
-      if (chosen == AssemblyStrategy::automatic)
-        chosen = better ? AssemblyStrategy::patches : AssemblyStrategy::gather;
+      const bool better = fits && (chosen == AssemblyStrategy::patches ||
+                                   static_cast<double>(cells.size()) <= memory.most_redundant * n_cells);
+      chosen            = better ? AssemblyStrategy::patches : AssemblyStrategy::gather;
     }
     cell_order.release();
     cell_ranks.release();
@@ -130,16 +134,16 @@ namespace PatchFEM
       require(roomy || row_bytes(n_rows_per_patch) <= memory.total,
               data.rows_per_patch > 0
                   ? "The rows of a patch do not fit into fast memory; choose fewer rows per patch."
-                  : "The longest row of the matrix, with " + std::to_string(sparsity.longest_row()) +
+                  : "The longest row of the matrix, with " + std::to_string(most_in_patch(sparsity, row_cells, 1)) +
                         " blocks, does not fit into fast memory.");
       cut(row_cells, n_rows_per_patch);
     }
-    const int  n_shape = batches.reference(computed_batch(batches)).n_shape;
-    const int  longest = sparsity.longest_row();
+    const int  n_shape = batches.reference(batch_number).n_shape;
+    const int  longest = most_in_patch(sparsity, row_cells, 1);
     const bool upper   = memory.symmetric && chosen == AssemblyStrategy::patches && n_shape <= 4 && longest <= 256;
     pair_bits          = !upper ? 0 : (longest <= 32 ? 5 : 8);
     compact_places     = !upper && n_shape <= 4 && longest <= 32;
-    place_width        = sparsity.longest_row() <= 256 ? 1 : (sparsity.longest_row() <= 65536 ? 2 : 4);
+    place_width        = longest <= 256 ? 1 : (longest <= 65536 ? 2 : 4);
     diagonal_places.reinit(place, upper || compact_places ? n_rows : 0);
     plan_buffer(batches, row_cells, sparsity, memory, data, buffered);
     plan_computed(batches, sparsity, buffered);
@@ -151,11 +155,10 @@ namespace PatchFEM
     }
   }
 
-  /** Which cells are resolved in the buffer: those with constraints, boundary terms or of another batch. */
+  /** Which cells are resolved in the buffer: those with constraints or boundary terms. */
   Array<unsigned char> Patches::mark_buffered(const ElementBatches &batches) const
   {
     const Backend             &place       = batches.backend();
-    const BatchesView          view        = batches.view();
     const ConstrainedCellsView constrained = batches.constrained_cells();
     const FacesView            faces       = batches.faces_view();
     constexpr unsigned char    yes         = 1;
@@ -163,9 +166,6 @@ namespace PatchFEM
     run(place, batches.n_cells(), kernels::MarkRangeBody{buffered.data(), 0});
     run(place, constrained.n_cells, kernels::MarkBody{constrained.cells, buffered.data(), yes});
     run(place, faces.n_cells, kernels::MarkBody{faces.cells, buffered.data(), yes});
-    for (int b = 0; b < view.n_batches; ++b)
-      if (b != computed_batch(batches))
-        run(place, view.batch[b].n_cells, kernels::MarkRangeBody{buffered.data() + view.batch[b].first_cell, yes});
     return buffered;
   }
 
@@ -208,7 +208,7 @@ namespace PatchFEM
     using kernels::LevelsBody;
     const Backend  &place = batches.backend();
     const int       n     = n_patches();
-    const BatchView batch = batches.view().batch[computed_batch(batches)];
+    const BatchView batch = batches.view().batch[batch_number];
 
     Array<int>          counts(place, n), n_levels(place, n);
     Array<std::int64_t> computed_offsets(place, n + 1);
@@ -253,7 +253,7 @@ namespace PatchFEM
   {
     const Backend          &place      = batches.backend();
     const int               n          = n_patches();
-    const BatchView         batch      = batches.view().batch[computed_batch(batches)];
+    const BatchView         batch      = batches.view().batch[batch_number];
     const int               n_shape    = batch.reference.n_shape;
     const std::int64_t      n_computed = static_cast<std::int64_t>(cells.size());
     kernels::CountPairsBody count{batch, n_rows_per_patch, n, cell_offsets.data(), cells.data(), nullptr};
@@ -309,7 +309,7 @@ namespace PatchFEM
                             const Array<int>           &chunk_of_patch)
   {
     const Backend      &place    = batches.backend();
-    const BatchView     batch    = batches.view().batch[computed_batch(batches)];
+    const BatchView     batch    = batches.view().batch[batch_number];
     const int           n_chunks = static_cast<int>(chunk_list.size());
     const CellsOfChunks found    = find_cells(buffered, 0, chunk_of_patch);
     const std::int64_t  n_staged = found.n_unique;
@@ -349,15 +349,6 @@ namespace PatchFEM
                                 staged_offsets.data(),
                                 staged_pairs.data(),
                                 {sparsity.view(), view(sparsity).places, places.data(), diagonal_places.data()}});
-  }
-
-  int Patches::computed_batch(const ElementBatches &batches)
-  {
-    int result = 0;
-    for (int b = 1; b < batches.n_batches(); ++b)
-      if (batches.n_cells(b) > batches.n_cells(result))
-        result = b;
-    return result;
   }
 
   PatchesView Patches::view(const Sparsity &sparsity) const

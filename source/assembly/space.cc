@@ -50,26 +50,26 @@ namespace PatchFEM
     get().released = true;
   }
 
-  std::shared_ptr<const Patches> Space::plan(const Patches::FastMemory     &memory,
-                                             const Patches::AdditionalData &data) const
+  std::shared_ptr<const Patches>
+  Space::plan(const int b, const Patches::FastMemory &memory, const Patches::AdditionalData &data) const
   {
     State &s = get();
     for (const Plan &known : s.plans)
-      if (known.memory == memory && known.data == data)
+      if (known.batch == b && known.memory == memory && known.data == data)
         if (auto patches = known.patches.lock())
           return patches;
     pattern();
-    if (!s.row_cells)
+    if (!s.row_cells || s.row_cells->batch() != b)
     {
       s.row_cells = std::make_unique<RowCells>();
-      s.row_cells->reinit(*s.batches);
+      s.row_cells->reinit(*s.batches, true, b);
     }
     auto patches = std::make_shared<Patches>();
     patches->reinit(*s.batches, *s.row_cells, *s.sparsity, memory, data);
     s.row_cells.reset();
     s.plans.erase(std::remove_if(s.plans.begin(), s.plans.end(), [](const Plan &p) { return p.patches.expired(); }),
                   s.plans.end());
-    s.plans.push_back({memory, data, patches});
+    s.plans.push_back({b, memory, data, patches});
     return patches;
   }
 

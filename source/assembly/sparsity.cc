@@ -152,11 +152,17 @@ namespace PatchFEM
     }
   } // namespace
 
-  void RowCells::reinit(const ElementBatches &batches, const bool resolved)
+  void RowCells::reinit(const ElementBatches &batches, const bool resolved, const int b)
   {
     const Backend &place   = batches.backend();
     const int      n_cells = batches.n_cells(), n_rows = batches.n_nodes();
-    rows = {batches.view(), resolved ? batches.constrained_cells() : ConstrainedCellsView(), nullptr};
+    rows     = {batches.view(), resolved ? batches.constrained_cells() : ConstrainedCellsView(), nullptr, 0, n_cells};
+    of_batch = batches.n_batches() == 1 ? 0 : b;
+    if (of_batch != all_batches)
+    {
+      rows.first_cell = rows.batches.batch[of_batch].first_cell;
+      rows.end_cell   = rows.first_cell + batches.n_cells(of_batch);
+    }
     constrained_index.release();
     if (rows.constrained.n_cells > 0)
     {

@@ -155,17 +155,18 @@ namespace PatchFEM
       }
     };
 
-    /** How many blocks, pairs or places, whatever the offsets count, the rows of a patch have. */
+    /** How many blocks the rows of a patch have; none if they have no pairs with cells. */
     struct PatchSizesBody
     {
-      const std::int64_t *offsets; ///< [row]
+      const std::int64_t *offsets, *pair_offsets; ///< [row]
       int                 rows_per_patch, n_rows;
       int                *sizes; ///< [patch]
 
       PATCHFEM_INLINE void operator()(const std::int64_t p) const
       {
-        const std::int64_t first = p * rows_per_patch, end = first + rows_per_patch;
-        sizes[p] = static_cast<int>(offsets[end < n_rows ? end : n_rows] - offsets[first]);
+        const std::int64_t first = p * rows_per_patch, next = first + rows_per_patch,
+                           end = next < n_rows ? next : n_rows;
+        sizes[p] = pair_offsets[end] > pair_offsets[first] ? static_cast<int>(offsets[end] - offsets[first]) : 0;
       }
     };
 

@@ -21,12 +21,15 @@ namespace PatchFEM
     /** The space of the last reinit(); it is shared with all that was made of it. */
     const Space &space() const { return domain; }
 
-    /** How its cells are brought to rows. */
+    /** How cells are brought to rows: those of the batch that is summed first, the one with the most shape functions. */
     const Patches &patches() const
     {
-      require(plan != nullptr, "An assembler was used before it had a space.");
-      return *plan;
+      require(!passes.empty(), "An assembler was used before it had a space.");
+      return *passes.front().plan;
     }
+
+    /** How often a cell is integrated on average, over all batches. */
+    double redundancy() const;
 
     /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
     void set_body_load(const CoefficientField &field);
@@ -49,12 +52,12 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   protected:
-    /** kernels::patch_room() for the form, of the fast memory there is and the patches that shall share it. */
-    using FindPatchRoom = std::function<kernels::PatchRoom(std::size_t, int)>;
+    /** kernels::patch_room() for the form. */
+    using FindPatchRoom = std::function<kernels::PatchRoom(const ReferenceView &, bool, std::size_t, int)>;
 
     void make_plan(const Space          &space,
                    const FindPatchRoom  &patch_room,
-                   bool                  one_point,
+                   bool                  gradients_only,
                    int                   n_coefficients,
                    const AdditionalData &data);
     void upload_coefficients(const CoefficientField &field, int n_coefficients);
@@ -63,38 +66,50 @@ namespace PatchFEM
     static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix);
     static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix);
 
-    /** Calls @p assemble_chunk(arguments) for every chunk of patches. @p rhs may be null. */
+    /** Calls @p assemble_chunk(arguments) for every chunk of patches, batch after batch. @p rhs may be null. */
     template <typename Function>
     void for_chunks(const MatrixTarget<Number> &target, Number *rhs, const Function &assemble_chunk)
     {
       AssemblyArguments<Number> arguments = common_arguments(target, rhs);
-      for (const Patches::Chunk &chunk : plan->chunks())
+      for (const Pass &pass : passes)
       {
-        arguments.first_patch   = chunk.first_patch;
-        arguments.end_patch     = chunk.end_patch;
-        arguments.buffered      = plan->buffered().data() + chunk.first_buffered;
-        arguments.n_buffered    = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
-        arguments.staged        = plan->staged().data() + chunk.first_staged;
-        arguments.n_staged      = static_cast<int>(chunk.end_staged - chunk.first_staged);
-        arguments.staged_matrix = chunk.n_matrix_entries;
-        arguments.staged_vector = chunk.n_vector_entries;
-        assemble_chunk(arguments);
+        begin_pass(pass, arguments);
+        for (const Patches::Chunk &chunk : pass.plan->chunks())
+        {
+          arguments.first_patch   = chunk.first_patch;
+          arguments.end_patch     = chunk.end_patch;
+          arguments.buffered      = pass.plan->buffered().data() + chunk.first_buffered;
+          arguments.n_buffered    = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
+          arguments.staged        = pass.plan->staged().data() + chunk.first_staged;
+          arguments.n_staged      = static_cast<int>(chunk.end_staged - chunk.first_staged);
+          arguments.staged_matrix = chunk.n_matrix_entries;
+          arguments.staged_vector = chunk.n_vector_entries;
+          assemble_chunk(arguments);
+        }
       }
     }
 
     void check_matrix(const MatrixBase<Number> &matrix, int n_components) const;
 
   private:
-    AssemblyArguments<Number> common_arguments(const MatrixTarget<Number> &target, Number *rhs);
+    /** The cells of one batch. */
+    struct Pass
+    {
+      std::shared_ptr<const Patches> plan;
+      std::size_t                    fast_memory;
+      bool                           isoparametric, one_point;
+    };
 
-    Space                          domain;
-    std::shared_ptr<const Patches> plan;
-    DeviceCoefficients<Number>     coefficients, body_load;
-    Array<Number>                  face_load, face_robin, buffer_matrix, buffer_vector;
-    Array<std::int64_t>            face_points;
-    std::size_t                    fast_memory = 0;
-    StructureSeconds               seconds;
-    bool                           one_point_suffices = false, needs_coefficients = false, is_isoparametric = false;
+    AssemblyArguments<Number> common_arguments(const MatrixTarget<Number> &target, Number *rhs);
+    void                      begin_pass(const Pass &pass, AssemblyArguments<Number> &arguments) const;
+
+    Space                      domain;
+    std::vector<Pass>          passes;
+    DeviceCoefficients<Number> coefficients, body_load;
+    Array<Number>              face_load, face_robin, buffer_matrix, buffer_vector;
+    Array<std::int64_t>        face_points;
+    StructureSeconds           seconds;
+    bool                       needs_coefficients = false;
   };
 
   /**
@@ -133,11 +148,8 @@ namespace PatchFEM
       require(batches.dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
       require(batches.n_components() == Form::n_components,
               "The weak form and the finite element have different numbers of components.");
-      const int           b         = Patches::computed_batch(batches);
-      const ReferenceView reference = batches.view().batch[b].reference;
-      const bool          one_point =
-          GradientsOnly<Form>::value && batches.reference(b).constant_jacobian && batches.reference(b).degree == 1;
-      const auto patch_room = [&](const std::size_t total, const int concurrent) {
+      const auto patch_room = [&](const ReferenceView &reference, const bool one_point, const std::size_t total,
+                                  const int concurrent) {
         kernels::PatchRoom room{};
         dispatch(space.backend(), [&](auto where) {
           room = kernels::patch_room<Form, Number>(where, reference, one_point, total, concurrent);
@@ -145,7 +157,7 @@ namespace PatchFEM
         room.symmetric = IsSymmetric<Form>::value && Form::n_components == 1;
         return room;
       };
-      this->make_plan(space, patch_room, one_point, Form::n_coefficients, data);
+      this->make_plan(space, patch_room, GradientsOnly<Form>::value, Form::n_coefficients, data);
     }
 
     void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }

@@ -15,13 +15,16 @@ namespace PatchFEM
   {
     /// patches, unless a cell would be integrated more often on average than pays for its kind: then gather
     automatic,
-    /// A patch integrates every cell that touches one of its rows, in fast memory.
+    /// A patch integrates every cell that touches one of its rows, in fast memory. With several degrees those gather of
+    /// which no patch fits.
     patches,
     /// The matrices of a chunk's cells are staged in a buffer, each once, and rows gather from it.
     gather
   };
 
   /**
+   * What brings the cells of one batch to the rows; several add theirs one after the other, the first of them to zero.
+   *
    * Owner computes: the rows, in their order, are cut into patches whose rows fit into fast memory; a patch sums
    * all contributions to its rows and writes each row once. It computes cells itself, in an order that is a property of
    * the mesh and lets cells that share no row follow each other, so that they are added at the same time and sums do
@@ -72,6 +75,7 @@ namespace PatchFEM
       }
     };
 
+    /** For the batch of @p row_cells. */
     void reinit(const ElementBatches &batches,
                 const RowCells       &row_cells,
                 const Sparsity       &sparsity,
@@ -92,9 +96,7 @@ namespace PatchFEM
     const Array<int>          &staged() const { return staged_cells; } ///< global numbers, chunk by chunk
     PatchesView                view(const Sparsity &sparsity) const;
 
-    /** The batch whose cells patches compute: the one with the most cells. Cells of other batches are buffered. */
-    static int computed_batch(const ElementBatches &batches);
-
+    int              batch() const { return batch_number; }
     int              n_patches() const { return static_cast<int>(cell_offsets.size()) - 1; }
     int              rows_per_patch() const { return n_rows_per_patch; }
     int              most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
@@ -142,6 +144,7 @@ namespace PatchFEM
     /// Levels that room is kept for: mostly there are a few more than cells at a node.
     int expected_levels = 128;
 
+    int                  batch_number = 0;
     int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
     AssemblyStrategy     chosen       = AssemblyStrategy::patches;
     double               integrations = 1.;

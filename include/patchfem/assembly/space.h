@@ -95,8 +95,9 @@ namespace PatchFEM
      */
     Space unconstrained() const;
 
-    /** The plan of assembly for what a form needs of fast memory; forms of equal needs share one. */
-    std::shared_ptr<const Patches> plan(const Patches::FastMemory &memory, const Patches::AdditionalData &data) const;
+    /** The plan of assembly of batch @p b for what a form needs of fast memory; forms of equal needs share one. */
+    std::shared_ptr<const Patches>
+    plan(int b, const Patches::FastMemory &memory, const Patches::AdditionalData &data) const;
 
     /** Whether both denote one space. */
     bool operator==(const Space &other) const { return state == other.state; }
@@ -108,6 +109,7 @@ namespace PatchFEM
   private:
     struct Plan
     {
+      int                          batch;
       Patches::FastMemory          memory;
       Patches::AdditionalData      data;
       std::weak_ptr<const Patches> patches;

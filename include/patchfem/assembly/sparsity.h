@@ -14,8 +14,12 @@ namespace PatchFEM
   class RowCells
   {
   public:
-    void reinit(const ElementBatches &batches, bool resolved = true);
+    static constexpr int all_batches = -1;
 
+    /** Of the cells of batch @p b, or of all. */
+    void reinit(const ElementBatches &batches, bool resolved = true, int b = all_batches);
+
+    int                        batch() const { return of_batch; }
     int                        n_rows() const { return static_cast<int>(pair_offsets.size()) - 1; }
     std::int64_t               n_pairs() const { return static_cast<std::int64_t>(pair_values.size()); }
     const Array<std::int64_t> &offsets() const { return pair_offsets; } ///< [row]
@@ -28,6 +32,7 @@ namespace PatchFEM
 
   private:
     kernels::CellRows   rows{};
+    int                 of_batch = all_batches;
     Array<int>          constrained_index;
     Array<std::int64_t> pair_offsets, pair_values;
   };

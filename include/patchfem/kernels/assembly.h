@@ -10,9 +10,9 @@
 
 /**
  * @file
- * The contract of assembly. A chunk of patches is assembled by two kernels: matrices and loads of its buffered cells,
- * with boundary terms and constraints resolved, and of its staged ones (element_bodies.h), then its patches, which
- * compute all other cells (cell_records.h) and sum rows (patch_bodies.h).
+ * The contract of assembly, batch after batch. A chunk of patches is assembled by two kernels: matrices and loads of its
+ * buffered cells, with boundary terms and constraints resolved, and of its staged ones (element_bodies.h), then its
+ * patches, which compute all other cells (cell_records.h) and sum rows (patch_bodies.h).
  */
 namespace PatchFEM
 {
@@ -69,6 +69,7 @@ namespace PatchFEM
     int                 computed_batch;
     bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
     bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
+    bool                add;           ///< to what other batches have left in the matrix and the right-hand side
   };
 
   namespace kernels

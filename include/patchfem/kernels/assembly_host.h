@@ -94,11 +94,16 @@ namespace PatchFEM
         const PatchesView                                 &p = arguments.patches;
         const std::size_t                                  bytes =
             body.row_bytes() + patch_room<Form, Number>(Host(), cells.batch().reference, false, 0, 0).worker_bytes;
-        for_shares(arguments.end_patch - arguments.first_patch, [&](const std::int64_t begin, const std::int64_t end) {
+        // One of several batches may have its cells in a few threads' shares of the patches.
+        const int n_patches = arguments.end_patch - arguments.first_patch;
+        const int piece     = arguments.batches.n_batches > 1 ? 16 : n_patches / max_threads() + 1;
+        for_pieces(n_patches, piece, [&](const auto &next) {
           std::vector<double> memory(bytes / sizeof(double) + 1);
           const auto          scratch = body.scratch(memory.data());
-          for (int patch = arguments.first_patch + int(begin); patch < arguments.first_patch + int(end); ++patch)
-          {
+          next([&](const std::int64_t number) {
+            const int patch = arguments.first_patch + static_cast<int>(number);
+            if (body.idle(patch))
+              return body.pass_over(patch, 0, 1);
             body.clear(patch, 0, 1, scratch);
             for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
               add_cell(body, cells, patch, entry, scratch);
@@ -110,8 +115,8 @@ namespace PatchFEM
             if (p.fed_offsets != nullptr)
               for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
                 body.add_buffered(patch, fed, SerialTeam(), scratch);
-            body.write(patch, 0, 1, scratch);
-          }
+            body.write(patch, 0, 1, scratch, arguments.add);
+          });
         });
       });
     }

@@ -162,7 +162,8 @@ namespace PatchFEM
     {
       BatchesView          batches;
       ConstrainedCellsView constrained;
-      const int           *constrained_index; ///< [cell], position in constrained or -1; nullptr if there are none
+      const int           *constrained_index;    ///< [cell], position in constrained or -1; nullptr if there are none
+      int                  first_cell, end_cell; ///< other cells feed no rows here
 
       PATCHFEM_INLINE int index(const int cell) const
       {
@@ -171,6 +172,8 @@ namespace PatchFEM
 
       PATCHFEM_INLINE int n_rows(const int cell) const
       {
+        if (cell < first_cell || cell >= end_cell)
+          return 0;
         const int k = index(cell);
         return k >= 0 ? static_cast<int>(constrained.node_offsets[k + 1] - constrained.node_offsets[k])
                       : batches.batch[batches.batch_of(cell)].reference.n_shape;

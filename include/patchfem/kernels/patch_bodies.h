@@ -57,6 +57,30 @@ namespace PatchFEM
         return s;
       }
 
+      /** Whether none of the patch's rows has a cell of this batch. There may then be no room for its sums. */
+      PATCHFEM_INLINE bool idle(const int patch) const { return a.batches.n_batches > 1 && a.patches.idle(patch); }
+
+      /** All phases of an idle patch: zeros, unless its rows were begun before. */
+      PATCHFEM_INLINE void pass_over(const int patch, const int rank, const int size) const
+      {
+        if (a.add)
+          return;
+        const PatchesView               &p     = a.patches;
+        const SlicedEllpackView<Number> &A     = a.matrix.sliced_view;
+        const int                        first = p.first_row(patch), end = p.end_row(patch);
+        if (a.rhs != nullptr)
+          for (std::int64_t i = std::int64_t(first) * n_comp + rank; i < std::int64_t(end) * n_comp; i += size)
+            a.rhs[i] = Number(0);
+        if (a.matrix.format == MatrixTarget<Number>::csr)
+          for (std::int64_t i = p.row_offsets[first] * n_block + rank; i < p.row_offsets[end] * n_block; i += size)
+            a.matrix.csr_view.values[i] = Number(0);
+        else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
+          for (int row = first + rank; row < end; row += size)
+            for (int k = 0; k < slice_width(A, row / A.slice_height, false); ++k)
+              for (int e = 0; e < n_block; ++e)
+                A.values[A.value_index(row, k, 0, 0) + e * A.slice_height] = Number(0);
+      }
+
       PATCHFEM_INLINE bool with_matrix() const { return a.matrix.format != MatrixTarget<Number>::none; }
       PATCHFEM_INLINE bool loaded() const { return a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none; }
 
@@ -180,21 +204,24 @@ namespace PatchFEM
         }
       }
 
-      /** Phase 4: stream the finished rows out, padding included. */
-      PATCHFEM_INLINE void write(const int patch, const int rank, const int size, const Scratch &s) const
+      /** Phase 4: stream the finished rows out, padding included, or add them to what is there: @p add is a.add. */
+      template <typename Bool>
+      PATCHFEM_INLINE void
+      write(const int patch, const int rank, const int size, const Scratch &s, const Bool add) const
       {
+        const auto         put   = [add](Number &to, const Number value) { to = add ? to + value : value; };
         const int          first = a.patches.first_row(patch), n_rows = a.patches.end_row(patch) - first;
         const std::int64_t first_block = a.patches.row_offsets[first];
         if (a.rhs != nullptr)
           for (int i = rank; i < n_rows * n_comp; i += size)
-            a.rhs[std::int64_t(first) * n_comp + i] = s.rhs[i];
+            put(a.rhs[std::int64_t(first) * n_comp + i], s.rhs[i]);
 
         if (a.matrix.format == MatrixTarget<Number>::csr)
         {
           if constexpr (n_comp == 1)
           {
             for (int i = rank; i < s.start[n_rows]; i += size)
-              a.matrix.csr_view.values[first_block + i] = s.blocks[i];
+              put(a.matrix.csr_view.values[first_block + i], s.blocks[i]);
           }
           else
             // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
@@ -205,7 +232,7 @@ namespace PatchFEM
               for (int k = rank; k < length * n_block; k += size)
               {
                 const int c = k / (length * n_comp), rest = k % (length * n_comp);
-                to[k] = s.blocks[(s.start[row] + rest / n_comp) * n_block + c * n_comp + rest % n_comp];
+                put(to[k], s.blocks[(s.start[row] + rest / n_comp) * n_block + c * n_comp + rest % n_comp]);
               }
             }
         }
@@ -237,7 +264,7 @@ namespace PatchFEM
               for (int k = rank / 32; k < widest; k += step, from += step * n_block, to += step * 32 * n_block)
                 PATCHFEM_UNROLL
               for (int e = 0; e < n_block; ++e)
-                to[e * 32] = k < length ? from[e] : Number(0);
+                put(to[e * 32], k < length ? from[e] : Number(0));
               continue;
             }
             for (int i = rank; i < widest * 32; i += size)
@@ -252,7 +279,7 @@ namespace PatchFEM
               const bool    stored = k < s.start[row + 1] - begin;
               PATCHFEM_UNROLL
               for (int e = 0; e < n_block; ++e)
-                to[e * (plain ? 32 : height)] = stored ? from[e] : Number(0);
+                put(to[e * (plain ? 32 : height)], stored ? from[e] : Number(0));
             }
           }
         }

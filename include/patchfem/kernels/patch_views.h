@@ -9,8 +9,8 @@
 namespace PatchFEM
 {
   /**
-   * A cell with constraints or boundary terms, or of another batch than most: its matrix is resolved in the chunk's
-   * buffer before rows are summed. It holds, for the n_free rows that couple, blocks [row][column] of
+   * A cell with constraints or boundary terms: its matrix is resolved in the chunk's buffer before rows are summed.
+   * It holds, for the n_free rows that couple, blocks [row][column] of
    * n_components^2 entries row by row, then one diagonal block for each of the other rows.
    */
   struct BufferedCell
@@ -111,7 +111,7 @@ namespace PatchFEM
   };
 
   /**
-   * The cut of the rows into patches and what each patch sums. Patch p owns rows [p * rows_per_patch, ...).
+   * The cut of the rows into patches and what each sums of one batch. Patch p owns rows [p * rows_per_patch, ...).
    *
    * It computes cells[cell_offsets[p]...] itself, in the order of the sums: level after level, where the cells of a
    * level share none of the patch's rows. For each of its rows that a cell touches, a *pair*, the plan keeps places.
@@ -150,6 +150,14 @@ namespace PatchFEM
     PATCHFEM_INLINE int end_row(const int p) const
     {
       return (p + 1) * rows_per_patch < n_rows ? (p + 1) * rows_per_patch : n_rows;
+    }
+
+    /** Whether no cell of the batch feeds the patch's rows. */
+    PATCHFEM_INLINE bool idle(const int p) const
+    {
+      return cell_offsets[p] == cell_offsets[p + 1] &&
+             (staged_offsets == nullptr || staged_offsets[first_row(p)] == staged_offsets[end_row(p)]) &&
+             (fed_offsets == nullptr || fed_offsets[p] == fed_offsets[p + 1]);
     }
   };
 } // namespace PatchFEM
