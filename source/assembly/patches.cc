@@ -405,10 +405,13 @@ namespace PatchFEM
   {
     const double width = pattern.longest_row <= 256 ? 1. : 2., n_rows = tables.n_nodes, n = n_cells_of_patches(data);
     const double n_pairs = double(cells.n_pairs), fed = double(buffered_cells.n_pairs);
+    const double lists  = n_rows * double(tables.batches.size()); // each batch has its plan, over all rows
+    const bool   linear = std::any_of(tables.batches.begin(), tables.batches.end(),
+                                      [](const CellTable &batch) { return batch.reference.n_shape <= 4; });
     double       places = width * double(cells.n_blocks);
-    if (largest->reference.n_shape <= 4) // those of upper entries, with sums
+    if (linear) // those of upper entries, with sums
       places = std::max(places, 8. * n + 2. * double(pattern.n_blocks));
-    return static_cast<std::size_t>(places + 6. * n + (may_gather ? 4. * n_pairs + 8. * n_rows : 0.) + n_rows +
+    return static_cast<std::size_t>(places + 6. * n + (may_gather ? 4. * n_pairs + 8. * lists : 0.) + lists +
                                     1.1 * sizeof(BufferedCell) * double(buffered_cells.n) + 8. * fed +
                                     20. * std::min(n_rows, fed) + width * double(buffered_cells.n_blocks));
   }

@@ -19,14 +19,12 @@ namespace PatchFEM
     const bool       is_free = tables.constraints.n_lines() == 0;
     const Array<int> line_of = is_free ? Array<int>() : lines_of_unknowns(tables);
     std::mutex       one_at_a_time;
-    largest = &*std::max_element(tables.batches.begin(), tables.batches.end(),
-                                 [](const CellTable &a, const CellTable &b) { return a.n_cells < b.n_cells; });
 
     std::vector<std::vector<int>> rows((tables.n_nodes + stride - 1) / stride); // columns, once for each cell
     for (const CellTable &batch : tables.batches)
     {
       const int         n_shape = batch.reference.n_shape;
-      std::vector<char> in_buffer(batch.n_cells, &batch != largest);
+      std::vector<char> in_buffer(batch.n_cells, 0);
       for (const FaceEntry &face : tables.faces)
         if (&tables.batches[face.batch] == &batch)
           in_buffer[face.cell] = 1;

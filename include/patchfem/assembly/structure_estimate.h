@@ -44,10 +44,9 @@ namespace PatchFEM
     };
 
     const ElementTables &tables;
-    const CellTable     *largest = nullptr; ///< the batch with the most cells
-    PatternStatistics    pattern;           ///< of nodes; all columns count as near, and none as inside of patches
-    Cells                cells;             ///< all of them
-    Cells                buffered_cells;    ///< with constraints or boundary terms, or not of the largest batch
+    PatternStatistics    pattern;        ///< of nodes; all columns count as near, and none as inside of patches
+    Cells                cells;          ///< all of them
+    Cells                buffered_cells; ///< with constraints or boundary terms
 
     // Of cells with constraints: rows after these are resolved and before, and blocks before.
     std::int64_t n_resolved_rows = 0, n_raw_blocks = 0;
