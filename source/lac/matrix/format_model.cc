@@ -120,8 +120,8 @@ namespace PatchFEM
     const int    b       = pattern.block_rows;
     switch (format.kind)
     {
-    case Kind::coordinate: // and a vector to work with
-      return entries * (size + 8.) + rows * size;
+    case Kind::coordinate:
+      return entries * (size + 8.);
     case Kind::csr:
       return entries * (size + 4.) + 8. * (rows + 1.);
     case Kind::mdia:
@@ -131,7 +131,7 @@ namespace PatchFEM
       const std::vector<int> &l     = pattern.lengths;
       const int               width = l.empty() ? 0 : l[l.size() - (l.size() + 2) / 3];
       const double            rest  = overflow(pattern, width) * pattern.n_rows;
-      return rows * width * pattern.block_columns * (size + 4.) + rest * block * (size + 8.) + rows * (4.25 + size);
+      return rows * width * pattern.block_columns * (size + 4.) + rest * block * (size + 8.) + rows * 4.25;
     }
     case Kind::symmetric: {
       const double positions =
@@ -201,10 +201,10 @@ namespace PatchFEM
                            : between > 0.                 ? pattern.halo() * std::min(1., far / between)
                                                           : 0.;
     const double vectors = source + rows * size + missing * std::max(memory.line, pattern.block_columns * size);
-    // The parts of a hybrid matrix have lengths and a vector that products do not use.
+    // Coordinates are added to a result of zeros; the parts of a hybrid matrix have lengths that products do not use.
     if (!format.is_sliced())
-      return storage_bytes(format, pattern, number_size) - (format.kind == Kind::hybrid ? rows * (4. + size) : 0.) +
-             vectors;
+      return storage_bytes(format, pattern, number_size) + vectors +
+             rows * (format.kind == Kind::coordinate ? size : (format.kind == Kind::hybrid ? -4. : 0.));
 
     // Padding may be skipped, by lengths that are read, and columns are read in steps of 16 bits where there are such.
     const bool   scalar = format.kind == Kind::sliced_scalar && block > 1.;
