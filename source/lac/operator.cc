@@ -15,6 +15,7 @@ namespace PatchFEM
                      " was multiplied with vectors of sizes " + std::to_string(dst.size()) + " and " +
                      std::to_string(src.size()) + ".";
             });
+    require(&dst != &src, "The result of a product needs a vector other than the source.");
     require(dst.backend() == backend() && src.backend() == backend(),
             [&] { return "A matrix on " + backend().name() + " was multiplied with a vector on another back end."; });
   }
@@ -30,7 +31,7 @@ namespace PatchFEM
   void Operator<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
   {
     check_residual(r, x, b);
-    require(&r != &x && &r != &b, "The residual of an operator needs a vector other than x and b.");
+    require(&r != &b, "The residual of an operator without a matrix needs a vector other than b.");
     vmult(r, x);
     r.sadd(Number(-1), Number(1), b);
   }

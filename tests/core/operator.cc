@@ -8,6 +8,7 @@
 #include <patchfem/lac/solver/largest_eigenvalue.h>
 #include <patchfem/lac/solver/null_space.h>
 
+#include <deque>
 #include <limits>
 
 using namespace PatchFEM;
@@ -96,6 +97,7 @@ TEST_P(OperatorTest, PolynomialsOfShellsAreThoseOfTheirMatrices)
     PreconditionPolynomial<double> of_matrix, of_shell;
     of_matrix.initialize(A, {PolynomialKind::least_squares, order});
     of_shell.initialize(shell, {PolynomialKind::least_squares, order});
+    EXPECT_TRUE(of_matrix.can_be_recorded() && !of_shell.can_be_recorded());
     EXPECT_EQ(of_shell.memory_consumption(), of_matrix.memory_consumption() + n * sizeof(double));
     Vector<double> x(backend(), cases::not_a_number<double>(n)), y(backend(), cases::not_a_number<double>(n));
     of_matrix.vmult(x, b);
@@ -103,6 +105,14 @@ TEST_P(OperatorTest, PolynomialsOfShellsAreThoseOfTheirMatrices)
     const std::vector<double> expected = x.copy_to_host(), found = y.copy_to_host();
     for (std::size_t i = 0; i < n; ++i)
       ASSERT_NEAR(found[i], expected[i], 1e-13) << "order " << order << ", row " << i;
+    // The iteration is not recorded then, although its own products could be.
+    IterationControl control;
+    control.reduction      = 1e-10;
+    control.max_iterations = 200;
+    ConjugateGradients<double> iteration;
+    Vector<double>             u(backend(), n), v(backend(), n);
+    const auto                 of_matrix_steps = iteration.solve(A, u, b, of_matrix, control).n_iterations;
+    EXPECT_NEAR(iteration.solve(A, v, b, of_shell, control).n_iterations, of_matrix_steps, 1);
   }
 }
 
@@ -123,6 +133,15 @@ TEST_P(OperatorTest, NamesWhatIsMissing)
   EXPECT_THROW(shell_of(A).residual(r, x, r), Error);
   EXPECT_THROW(shell_of(A).residual(r, r, x), Error);
   EXPECT_THROW(shell_of(A).residual(r, x, too_short), Error);
+  EXPECT_THROW(A.residual(r, r, x), Error);
+  EXPECT_THROW(A.vmult(r, r), Error);
+  if (backend().kind() == BackendKind::host)
+  {
+    std::deque<double> scattered(13, 1.); // in two pieces of memory
+    scattered.insert(scattered.begin(), 12, 1.);
+    std::deque<double> result = scattered;
+    EXPECT_THROW(A.vmult(result, scattered), Error);
+  }
   A.residual(y, x, r);
   A.residual(r, x, r);
   EXPECT_EQ(r.copy_to_host(), y.copy_to_host());

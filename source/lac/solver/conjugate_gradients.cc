@@ -304,6 +304,7 @@ namespace PatchFEM
                                            : preconditioner.look_interval();
     reinit(A, look_interval);
     const System system{A, x, b, preconditioner};
+    const bool   can_be_recorded = A.can_be_recorded() && preconditioner.can_be_recorded();
 
     IterationResult     result;
     std::vector<double> residuals;
@@ -353,7 +354,7 @@ namespace PatchFEM
     std::unique_ptr<Graph> graph, single_graph;
     bool                   first_iteration = true;
     const auto             launch          = [&](unsigned int n) {
-      if (!A.can_be_recorded())
+      if (!can_be_recorded)
         return several(n);
       if (first_iteration && n > 0) // directly, so that all kernels are loaded before a graph is recorded
       {

@@ -63,7 +63,10 @@ namespace PatchFEM
       derived().product(y.data(), step);
     }
 
-    /** dst = A src for any host vector with begin() and end(), such as deal.II's; the matrix must be on `host`. */
+    /**
+     * dst = A src for any host vector with begin() and end() whose entries lie side by side, such as deal.II's; the matrix
+     * must be on `host`.
+     */
     template <typename VectorType>
     void vmult(VectorType &dst, const VectorType &src) const
     {
@@ -75,6 +78,10 @@ namespace PatchFEM
       });
       require(dst.end() - dst.begin() == this->n_rows() && src.end() - src.begin() == this->n_columns(),
               "A vector does not have the size of the matrix.");
+      const auto is_array = [](const auto &v) {
+        return v.begin() == v.end() || &*(v.end() - 1) - &*v.begin() == v.end() - v.begin() - 1;
+      };
+      require(is_array(dst) && is_array(src), "Entries of a vector do not lie side by side, as in a BlockVector.");
       if (this->n_rows() > 0)
         derived().product(this->n_columns() > 0 ? &*src.begin() : nullptr, kernels::Overwrite<Number>{&*dst.begin()});
     }

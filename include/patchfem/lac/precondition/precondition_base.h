@@ -24,9 +24,7 @@ namespace PatchFEM
    * residual is that small: on a slender beam three times as many iterations to a reduction of 1e-8. PreconditionAMG, with
    * which iterations are few, keeps vectors of its levels in fp32, too.
    *
-   * Derived classes have an AdditionalData and initialize(matrix,
-   * additional_data); vmult() only launches kernels on backend(), so that it can be recorded in a Graph: no allocation,
-   * no copies to the host, no synchronisation.
+   * Derived classes have an AdditionalData and initialize(matrix, additional_data).
    */
   template <typename Number>
   class PreconditionBase
@@ -54,6 +52,9 @@ namespace PatchFEM
      * but apply the preconditioner once more each, so an expensive one wants to be looked at often.
      */
     virtual unsigned int look_interval() const { return is_block_diagonal() ? 32 : 4; }
+
+    /** Whether vmult() is work in stream order alone: no allocation, no copies to the host, no synchronisation. */
+    virtual bool can_be_recorded() const { return true; }
 
     /** The name in messages and reports, such as `jacobi`. */
     virtual std::string name() const = 0;

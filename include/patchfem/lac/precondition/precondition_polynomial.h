@@ -56,6 +56,7 @@ namespace PatchFEM
     void initialize(const Operator<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
 
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    bool        can_be_recorded() const override { return matrix == nullptr || matrix->can_be_recorded(); }
     std::string name() const override;
     std::size_t memory_consumption() const override;
 
