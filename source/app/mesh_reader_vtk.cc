@@ -208,6 +208,8 @@ namespace PatchFEM
         const bool wanted = cell_data && name == "MaterialID";
         if (wanted && (n_components != 1 || !ids.empty()))
           scanner.fail("MaterialID should be there once, with one number for each cell");
+        if (name == "MaterialID" && seen.count("POINT_DATA") == 0 && seen.count("CELL_DATA") == 0)
+          scanner.fail("MaterialID stands before CELL_DATA and so is of no cells");
         if (wanted)
           ids.resize(n);
         for (std::uint64_t i = 0; i < n * n_components; ++i)

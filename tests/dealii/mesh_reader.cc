@@ -349,6 +349,7 @@ TEST(MeshReader, what_cannot_be_read_is_refused_with_file_and_line)
        replaced(tetrahedra_vtk_5, "other 2", "MaterialID 2"),
        3,
        {"line 25", "MaterialID should be there once"}},
+      {".vtk", replaced(tetrahedra_vtk_5, "CELL_DATA 3\n", ""), 3, {"MaterialID stands before CELL_DATA"}},
       {".vtk", replaced(tetrahedra_vtk_5, "x\n\nCELLS", "x\nCELLS"), 3, {"METADATA should end with an empty line"}},
       {".vtk", replaced(triangle_vtk_3, "CELLS 1 4", "CELLS 1 5"), 2, {"line 8", "4 numbers where CELLS declares 5"}},
       {".inp", triangles_ucd + "3 0 tri 1 2 3\n", 2, {"line 8", "stands after the end", "4 vertices", "2 elements"}},
