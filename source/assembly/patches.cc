@@ -110,7 +110,9 @@ namespace PatchFEM
         return row_bytes(rows) + memory.worker_bytes <= memory.available;
       });
       if (chosen == AssemblyStrategy::patches && batches.n_batches() == 1)
-        require(fits, "No patch of this problem fits into fast memory; use the gather strategy.");
+        require(fits, data.rows_per_patch > 0
+                          ? "Patches of so many rows do not fit into fast memory; choose fewer rows per patch."
+                          : "No patch of this problem fits into fast memory; use the gather strategy.");
       if (fits)
       {
         order_cells(row_cells, buffered);

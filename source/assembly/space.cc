@@ -61,8 +61,10 @@ namespace PatchFEM
     pattern();
     if (!s.row_cells || s.row_cells->batch() != b)
     {
-      s.row_cells = std::make_unique<RowCells>();
-      s.row_cells->reinit(*s.batches, true, b);
+      s.row_cells.reset(); // its memory first
+      auto row_cells = std::make_unique<RowCells>();
+      row_cells->reinit(*s.batches, true, b);
+      s.row_cells = std::move(row_cells);
     }
     auto patches = std::make_shared<Patches>();
     patches->reinit(*s.batches, *s.row_cells, *s.sparsity, memory, data);

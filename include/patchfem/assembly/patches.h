@@ -15,15 +15,15 @@ namespace PatchFEM
   {
     /// patches, unless a cell would be integrated more often on average than pays for its kind: then gather
     automatic,
-    /// A patch integrates every cell that touches one of its rows, in fast memory. With several degrees those gather of
-    /// which no patch fits.
+    /// A patch integrates every cell that touches one of its rows, in fast memory. Of several degrees, those gather whose
+    /// patches do not fit.
     patches,
     /// The matrices of a chunk's cells are staged in a buffer, each once, and rows gather from it.
     gather
   };
 
   /**
-   * What brings the cells of one batch to the rows; several add theirs one after the other, the first of them to zero.
+   * What brings the cells of one batch to the rows. Of several batches the first overwrites all rows, and the others add.
    *
    * Owner computes: the rows, in their order, are cut into patches whose rows fit into fast memory; a patch sums
    * all contributions to its rows and writes each row once. It computes cells itself, in an order that is a property of
