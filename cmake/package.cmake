@@ -21,7 +21,8 @@ set_target_properties(${patchfem_installed} PROPERTIES INSTALL_RPATH "$ORIGIN" I
 install(DIRECTORY include/patchfem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/patchfem/base/config.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/base)
 # A user's weak form or law is compiled for the device from these.
-install(DIRECTORY cuda/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/cuda FILES_MATCHING PATTERN "*.cuh")
+install(DIRECTORY cuda/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/patchfem/cuda FILES_MATCHING PATTERN "*.cuh"
+        REGEX "(product|unique_rows)\\.cuh$" EXCLUDE)
 
 set(PATCHFEM_HAS_DEALII_LAYER OFF)
 if(TARGET patchfem)

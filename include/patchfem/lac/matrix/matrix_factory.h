@@ -35,7 +35,7 @@ namespace PatchFEM
 
     bool is(const Trait trait) const { return (traits & trait) != 0; }
 
-    /// Of a CSRMatrix, or another that the format can be made of; nullptr for others. Null: of none.
+    /// Of a CSRMatrix, or another that the format can be made of; nullptr for others. nullptr if no matrix is converted to it.
     std::unique_ptr<MatrixBase<double>> (*make_double)(const MatrixBase<double> &, const MatrixFormat &);
     std::unique_ptr<MatrixBase<float>> (*make_single)(const MatrixBase<float> &, const MatrixFormat &);
   };
