@@ -85,18 +85,20 @@ namespace Reference
 
   /** The integrand of a bilinear form at one quadrature point, test function first. */
   template <int dim>
-  using Form = std::function<double(const ShapeFunction<dim> &test,
-                                    const ShapeFunction<dim> &trial,
-                                    const CellIterator<dim>  &cell,
-                                    unsigned int              q,
-                                    const dealii::Point<dim> &x)>;
+  using Integrand = std::function<double(const ShapeFunction<dim> &test, const ShapeFunction<dim> &trial)>;
+
+  /** The integrand of a bilinear form at quadrature point q of a cell, which lies at x; coefficients are in it. */
+  template <int dim>
+  using Form = Coefficient<dim, Integrand<dim>>;
 
   /** k grad u . grad v, for each component by itself. */
   template <int dim>
   Form<dim> laplace(const Coefficient<dim> &k)
   {
-    return [k](const auto &test, const auto &trial, const auto &cell, const unsigned int q, const auto &x) {
-      return test.component == trial.component ? k(cell, q, x) * (test.gradient * trial.gradient) : 0.0;
+    return [k](const auto &cell, const unsigned int q, const auto &x) {
+      return [k = k(cell, q, x)](const auto &test, const auto &trial) {
+        return test.component == trial.component ? k * (test.gradient * trial.gradient) : 0.0;
+      };
     };
   }
 
@@ -104,10 +106,11 @@ namespace Reference
   template <int dim>
   Form<dim> diffusion(const Coefficient<dim, dealii::SymmetricTensor<2, dim>> &K, const Coefficient<dim> &reaction)
   {
-    return [K, reaction](const auto &test, const auto &trial, const auto &cell, const unsigned int q, const auto &x) {
-      return test.component == trial.component
-                 ? test.gradient * (K(cell, q, x) * trial.gradient) + reaction(cell, q, x) * test.value * trial.value
-                 : 0.0;
+    return [K, reaction](const auto &cell, const unsigned int q, const auto &x) {
+      return [K = K(cell, q, x), c = reaction(cell, q, x)](const auto &test, const auto &trial) {
+        return test.component == trial.component ? test.gradient * (K * trial.gradient) + c * test.value * trial.value
+                                                 : 0.0;
+      };
     };
   }
 
@@ -115,12 +118,14 @@ namespace Reference
   template <int dim>
   Form<dim> elasticity(const Coefficient<dim> &lambda, const Coefficient<dim> &mu)
   {
-    return [lambda, mu](const auto &test, const auto &trial, const auto &cell, const unsigned int q, const auto &x) {
-      const unsigned int i = test.component, j = trial.component;
-      const double       divergences = test.gradient[i] * trial.gradient[j];
-      const double       transposed  = test.gradient[j] * trial.gradient[i];
-      const double       full        = i == j ? test.gradient * trial.gradient : 0.0;
-      return lambda(cell, q, x) * divergences + mu(cell, q, x) * (transposed + full);
+    return [lambda, mu](const auto &cell, const unsigned int q, const auto &x) {
+      return [lambda = lambda(cell, q, x), mu = mu(cell, q, x)](const auto &test, const auto &trial) {
+        const unsigned int i = test.component, j = trial.component;
+        const double       divergences = test.gradient[i] * trial.gradient[j];
+        const double       transposed  = test.gradient[j] * trial.gradient[i];
+        const double       full        = i == j ? test.gradient * trial.gradient : 0.0;
+        return lambda * divergences + mu * (transposed + full);
+      };
     };
   }
 
@@ -198,13 +203,14 @@ namespace Reference
       const dealii::FEValues<dim> &values = cell_values.get_present_fe_values();
       for (const unsigned int q : values.quadrature_point_indices())
       {
-        const dealii::Point<dim> &x = values.quadrature_point(q);
+        const dealii::Point<dim> &x         = values.quadrature_point(q);
+        const Integrand<dim>      integrand = form(cell, q, x);
         for (unsigned int i = 0; i < n; ++i)
           shapes[i] = {fe.system_to_component_index(i).first, values.shape_value(i, q), values.shape_grad(i, q)};
         for (unsigned int i = 0; i < n; ++i)
         {
           for (unsigned int j = 0; j < n; ++j)
-            cell_matrix(i, j) += form(shapes[i], shapes[j], cell, q, x) * values.JxW(q);
+            cell_matrix(i, j) += integrand(shapes[i], shapes[j]) * values.JxW(q);
           if (loads.body)
             cell_rhs(i) += loads.body(x, shapes[i].component) * shapes[i].value * values.JxW(q);
         }
