@@ -83,7 +83,7 @@ namespace
       if (buffer_share > 0.)
         data.buffer_share = buffer_share;
       if (rows > 0)
-        data.strategy = AssemblyStrategy::patches;
+        data.strategy = "patches";
       Space  space;
       double plan_cold = 0., plan = 0.;
       for (double *time : {&plan_cold, &plan})

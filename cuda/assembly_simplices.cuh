@@ -2,7 +2,7 @@
 #ifndef patchfem_cuda_assembly_simplices_cuh
 #define patchfem_cuda_assembly_simplices_cuh
 
-#include "patch_levels.cuh"
+#include "assembly_cells.cuh"
 
 #include <type_traits>
 
@@ -355,6 +355,67 @@ namespace PatchFEM
             sum += scratch.blocks[k];
           scratch.blocks[scratch.start[row] + scratch.diagonal[row]] = Number(0) - sum;
         }
+      }
+    };
+
+    namespace internal
+    {
+      template <typename Form, typename Number, int pair_bits>
+      __global__ void __launch_bounds__(SimplexCells<Form, Number, pair_bits>::n_threads,
+                                        SimplexCells<Form, Number, pair_bits>::residency)
+          simplex_kernel(const __grid_constant__ PatchBody<1, Number> body)
+      {
+        extern __shared__ __align__(16) unsigned char memory[];
+        const auto                                    scratch = body.scratch(memory);
+        const int                                     patch   = body.a.first_patch + blockIdx.x;
+        if (body.idle(patch))
+          return body.pass_over(patch, threadIdx.x, blockDim.x);
+        const SimplexCells<Form, Number, pair_bits> cells{body, scratch, patch};
+        body.clear(patch, threadIdx.x, blockDim.x, scratch);
+        cells.load();
+        __syncthreads();
+        cells.run();
+        __syncthreads();
+        if (body.with_matrix())
+        {
+          body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+          __syncthreads();
+          cells.sum_diagonals();
+        }
+        finish_patch(body, scratch, patch);
+      }
+    } // namespace internal
+
+    /** Patches compute cells by SimplexCells. */
+    template <typename Form, typename Number>
+    struct SimplicesKernel : public AnyKernel
+    {
+      static constexpr bool        possible = Form::n_components == 1 && IsSymmetric<Form>::value;
+      static constexpr const char *name     = "linear simplices, a thread each";
+
+      using Cells = SimplexCells<Form, Number, 5>;
+
+      static bool serves(const KernelRequest &r)
+      {
+        return r.strategy == "patches" && fits<LinearSimplex<Form::dimension>>(r) && r.points_are_nodes;
+      }
+
+      static PatchRoom room(const KernelRequest &request)
+      {
+        return {internal::share_of_memory(request, Cells::residency),
+                CellsKernel<Form, Number, AnyExtents>::least_bytes(request.reference), // if data vary inside cells
+                Cells::bytes_per_row, Cells::bytes_per_level};
+      }
+
+      static void launch(Cuda where, const AssemblyArguments<Number> &a)
+      {
+        const typename Cells::Body body{a};
+        const std::size_t          bytes = Cells::bytes(a);
+        require(bytes <= internal::room_of_workers(body), internal::too_many_rows);
+        internal::launch_patches(where,
+                                 a.patches.places.pair_bits == 5 ? internal::simplex_kernel<Form, Number, 5>
+                                                                 : internal::simplex_kernel<Form, Number, 8>,
+                                 body, a.end_patch - a.first_patch, Cells::n_threads, body.row_bytes() + bytes);
       }
     };
   } // namespace kernels

@@ -4,7 +4,6 @@
 #include "kernels/block_diagonal.h"
 #include "kernels/constraint_bodies.h"
 #include "kernels/ordering.h"
-#include "kernels/patch_plan_bodies.h"
 #include "kernels/structure_bodies.h"
 
 // The bodies that build structure and extract diagonals, one line each.
@@ -51,39 +50,11 @@ namespace PatchFEM
 
     PATCHFEM_INSTANTIATE_BODY(IndexOfBody);
     PATCHFEM_INSTANTIATE_BODY(MarkBody);
-    PATCHFEM_INSTANTIATE_BODY(MarkRangeBody);
     PATCHFEM_INSTANTIATE_BODY(CountCellRowsBody);
     PATCHFEM_INSTANTIATE_BODY(EmitPairsBody);
     PATCHFEM_INSTANTIATE_BODY(CountCandidatesBody);
     PATCHFEM_INSTANTIATE_BODY(EmitCandidatesBody);
     PATCHFEM_INSTANTIATE_BODY(CountUniqueBody);
     PATCHFEM_INSTANTIATE_BODY(WriteUniqueBody);
-
-    PATCHFEM_INSTANTIATE_BODY(PatchOffsetsBody);
-    PATCHFEM_INSTANTIATE_BODY(GatherBody);
-    PATCHFEM_INSTANTIATE_BODY(DifferencesBody);
-    PATCHFEM_INSTANTIATE_BODY(ColourBody);
-    PATCHFEM_INSTANTIATE_BODY(ColourKeyBody);
-    PATCHFEM_INSTANTIATE_BODY(PairRanksBody);
-    PATCHFEM_INSTANTIATE_BODY(LookUpBody);
-    PATCHFEM_INSTANTIATE_BODY(PatchSizesBody);
-    PATCHFEM_INSTANTIATE_BODY(CountComputedBody);
-    PATCHFEM_INSTANTIATE_BODY(LevelsBody);
-    PATCHFEM_INSTANTIATE_BODY(SortedCellsBody);
-    PATCHFEM_INSTANTIATE_BODY(CountPairsBody);
-    PATCHFEM_INSTANTIATE_BODY(PlacesBody);
-    PATCHFEM_INSTANTIATE_BODY(UpperPlacesBody);
-    PATCHFEM_INSTANTIATE_BODY(SumsBody);
-    PATCHFEM_INSTANTIATE_BODY(CountFedBody);
-    PATCHFEM_INSTANTIATE_BODY(FedRowsBody);
-    PATCHFEM_INSTANTIATE_BODY(BufferedFlagBody);
-    PATCHFEM_INSTANTIATE_BODY(PatchBufferBody);
-    PATCHFEM_INSTANTIATE_BODY(ChunkKeyBody);
-    PATCHFEM_INSTANTIATE_BODY(FirstOfRunBody);
-    PATCHFEM_INSTANTIATE_BODY(StagedListBody);
-    PATCHFEM_INSTANTIATE_BODY(CountStagedBody);
-    PATCHFEM_INSTANTIATE_BODY(StagedRowsBody);
-    PATCHFEM_INSTANTIATE_BODY(BufferedListBody);
-    PATCHFEM_INSTANTIATE_BODY(BufferedOffsetsBody);
   } // namespace kernels
 } // namespace PatchFEM

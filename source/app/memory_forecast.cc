@@ -2,7 +2,7 @@
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/system_matrix.h>
-#include <patchfem/assembly/structure_estimate.h>
+#include <patchfem/assembly/assembly_strategy.h>
 #include <patchfem/base/exceptions.h>
 
 #include <algorithm>
@@ -48,13 +48,14 @@ namespace PatchFEM
     const bool octets = backend.kind() == BackendKind::cuda && size == sizeof(double) && tables.dim == 3 &&
                         tables.n_components == 1 && !high_order && !tables.batches[0].reference.simplex;
     const Patches::AdditionalData &patches = assembly.patches;
-    const bool                     may_gather =
-        patches.strategy == AssemblyStrategy::gather ||
-        (patches.strategy == AssemblyStrategy::automatic && (high_order || octets || patches.rows_per_patch > 0));
-    result.columns = structure.sparsity_bytes();
-    result.plan =
-        structure.patches_bytes(patches, may_gather) + structure.buffer_bytes(size, octets ? 0.25 : 0.1, may_gather);
-    result.structure = structure.peak_bytes(backend, patches, may_gather);
+    const bool                     sure    = !high_order && !octets && patches.rows_per_patch == 0;
+    result.columns                         = structure.sparsity_bytes();
+    for (const StrategyRow *row : likely_strategies(patches, sure))
+    {
+      result.plan      = std::max(result.plan, structure.plan_bytes(patches, *row) +
+                                                   structure.buffer_bytes(size, octets ? 0.25 : 0.1, *row));
+      result.structure = std::max(result.structure, structure.peak_bytes(backend, patches, *row));
+    }
 
     // Every format that may turn out to be the cheapest when rows are counted: of symmetric storage it is not known how much
     // patches cut, so it takes part as if they cut nothing, and is counted as if they cut most.

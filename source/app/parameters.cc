@@ -3,6 +3,7 @@
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/preconditioner_factory.h>
+#include <patchfem/assembly/assembly_strategy.h>
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -187,10 +188,7 @@ namespace PatchFEM
         "compared with those of codes that keep them. Costs memory and time; Trilinos never keeps them.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
-    prm.declare_entry("Strategy", "automatic", Patterns::Selection("automatic|patches|gather"),
-                      "patches: each patch of rows integrates all cells that touch it; gather: cell matrices go to a "
-                      "buffer that rows gather from; automatic: patches, unless a cell would be integrated more than "
-                      "3.5 times, and gather for scalar trilinear hexahedra in double precision on a GPU.");
+    prm.declare_entry("Strategy", "automatic", Patterns::Selection(names_of_strategies()), words_of_strategies());
     prm.declare_entry("Rows per patch", "0", Patterns::Integer(0, 1 << 20),
                       "Nodes in a patch; 0 takes as many as fit.");
     prm.declare_entry(
@@ -236,12 +234,9 @@ namespace PatchFEM
             "Matrix/Column indices = 16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
-    const std::string strategy = prm.get("Strategy");
-    patches.strategy           = strategy == "patches"  ? AssemblyStrategy::patches
-                                 : strategy == "gather" ? AssemblyStrategy::gather
-                                                        : AssemblyStrategy::automatic;
-    patches.rows_per_patch     = prm.get_integer("Rows per patch");
-    n_repetitions              = prm.get_integer("Repetitions");
+    patches.strategy       = prm.get("Strategy");
+    patches.rows_per_patch = prm.get_integer("Rows per patch");
+    n_repetitions          = prm.get_integer("Repetitions");
     prm.leave_subsection();
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/assembly/assembly_strategy.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,7 @@ namespace PatchFEM
 {
   template <typename Number>
   void AssemblerBase<Number>::make_plan(const Space          &space,
-                                        const FindPatchRoom  &patch_room,
+                                        const FindKernel      find_kernel,
                                         const bool            gradients_only,
                                         const int             n_coefficients,
                                         const AdditionalData &data)
@@ -34,20 +35,27 @@ namespace PatchFEM
     std::stable_sort(order.begin(), order.end(), [&](const int a, const int b) { return n_pairs(a) > n_pairs(b); });
     // Who names the size of the patches may need all of the memory.
     const int         concurrent = data.concurrent > 0 || data.rows_per_patch == 0 ? data.concurrent : 1;
-    const std::size_t total      = backend.patch_memory();
     const int         n_comp     = elements.n_components();
     std::int64_t      n_matrix = 0, n_vector = 0;
     std::vector<Pass> made;
     for (const int b : order)
     {
-      const ReferenceElement   &r         = elements.reference(b);
-      const bool                one_point = gradients_only && r.constant_jacobian && r.degree == 1;
-      const kernels::PatchRoom  room = patch_room(elements.view().batch[b].reference, one_point, total, concurrent);
-      const Patches::FastMemory memory{room.worker_bytes,   sizeof(Number),     room.available,       total,
-                                       room.most_redundant, room.bytes_per_row, room.bytes_per_level, room.symmetric,
-                                       room.buffer_share};
-      made.push_back({space.plan(b, memory, data), room.available,
-                      r.n_geometry == r.n_shape && r.geometry_gradients == r.shape_gradients, one_point});
+      const ReferenceElement         &r     = elements.reference(b);
+      const BatchView                &cells = elements.view().batch[b];
+      std::vector<kernels::PatchRoom> rooms;
+      kernels::KernelRequest          request{};
+      request.reference        = cells.reference;
+      request.isoparametric    = r.n_geometry == r.n_shape && r.geometry_gradients == r.shape_gradients;
+      request.points_are_nodes = cells.geometry == cells.nodes;
+      request.one_point        = gradients_only && r.constant_jacobian && r.degree == 1;
+      request.fast_memory      = backend.patch_memory();
+      request.concurrent       = concurrent;
+      for (const StrategyRow &row : assembly_strategies())
+      {
+        request.strategy = row.name;
+        rooms.push_back(may_take(row, data) ? find_kernel(backend, request).room : kernels::PatchRoom{});
+      }
+      made.push_back({space.plan(b, rooms, data), request});
       for (const Patches::Chunk &chunk : made.back().plan->chunks())
       {
         const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * r.n_shape * n_comp;
@@ -57,6 +65,7 @@ namespace PatchFEM
     }
     buffer_matrix.reinit(backend, n_matrix);
     buffer_vector.reinit(backend, n_vector);
+    this->find_kernel  = find_kernel;
     needs_coefficients = n_coefficients > 0;
     coefficients       = DeviceCoefficients<Number>();
     body_load          = DeviceCoefficients<Number>();
@@ -123,6 +132,16 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  std::vector<std::string> AssemblerBase<Number>::kernel_names() const
+  {
+    std::vector<std::string>  result(passes.size());
+    AssemblyArguments<Number> a = data_arguments();
+    for (const Pass &pass : passes)
+      result[pass.plan->batch()] = pass.plan->strategy() + " (" + begin_pass(pass, a).name + ")";
+    return result;
+  }
+
+  template <typename Number>
   std::size_t AssemblerBase<Number>::memory_consumption() const
   {
     return coefficients.memory_consumption() + body_load.memory_consumption() + face_load.memory_consumption() +
@@ -133,19 +152,13 @@ namespace PatchFEM
   template <typename Number>
   MatrixTarget<Number> AssemblerBase<Number>::target(const CSRMatrix<Number> &matrix)
   {
-    MatrixTarget<Number> result{};
-    result.format   = MatrixTarget<Number>::csr;
-    result.csr_view = matrix.view();
-    return result;
+    return {MatrixTarget<Number>::csr, matrix.view(), {}};
   }
 
   template <typename Number>
   MatrixTarget<Number> AssemblerBase<Number>::target(const SlicedEllpackMatrix<Number> &matrix)
   {
-    MatrixTarget<Number> result{};
-    result.format      = MatrixTarget<Number>::sliced_ellpack;
-    result.sliced_view = matrix.view();
-    return result;
+    return {MatrixTarget<Number>::sliced_ellpack, {}, matrix.view()};
   }
 
   template <typename Number>
@@ -162,15 +175,46 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  AssemblyArguments<Number> AssemblerBase<Number>::common_arguments(const MatrixTarget<Number> &target, Number *rhs)
+  AssemblyArguments<Number> AssemblerBase<Number>::data_arguments() const
   {
     AssemblyArguments<Number> a{};
+    a.coefficients = coefficients.view();
+    a.load         = body_load.view();
+    return a;
+  }
+
+  template <typename Number>
+  kernels::AssemblyKernel<Number> AssemblerBase<Number>::begin_pass(const Pass                &pass,
+                                                                    AssemblyArguments<Number> &a) const
+  {
+    const Patches         &plan    = *pass.plan;
+    kernels::KernelRequest request = pass.request;
+    a.patches                      = plan.view(domain.sparsity());
+    a.fast_memory                  = plan.room().available;
+    a.most_blocks                  = plan.most_blocks();
+    a.most_levels                  = plan.most_levels();
+    a.computed_batch               = plan.batch();
+    a.isoparametric                = request.isoparametric;
+    // A load that varies inside cells, and coefficients that do, need all points.
+    a.one_point = request.one_point && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
+    a.add       = &pass != &passes.front();
+
+    request.strategy     = plan.strategy();
+    request.one_point    = a.one_point;
+    request.computes     = a.most_levels > 0;
+    request.varying      = a.coefficients.varies_inside_cells();
+    request.short_places = a.patches.places.diagonal != nullptr || a.patches.places.view.width == 1;
+    return find_kernel(domain.backend(), request);
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::run(const MatrixTarget<Number> &target, Number *rhs)
+  {
     const ElementBatches     &elements = domain.batches();
+    AssemblyArguments<Number> a        = data_arguments();
     a.batches                          = elements.view();
     a.constrained                      = elements.constrained_cells();
     a.faces                            = elements.faces_view();
-    a.coefficients                     = coefficients.view();
-    a.load                             = body_load.view();
     a.face_terms                       = {face_load.empty() && face_robin.empty() ? nullptr : face_points.data(),
                     face_load.empty() ? nullptr : face_load.data(), face_robin.empty() ? nullptr : face_robin.data()};
     a.matrix        = target;
@@ -179,21 +223,26 @@ namespace PatchFEM
     a.buffer_vector = buffer_vector.data();
     require(!needs_coefficients || a.coefficients.kind != CoefficientView<Number>::none,
             "The weak form has no coefficients; call set_coefficients() before assembling.");
-    return a;
-  }
-
-  template <typename Number>
-  void AssemblerBase<Number>::begin_pass(const Pass &pass, AssemblyArguments<Number> &a) const
-  {
-    a.patches        = pass.plan->view(domain.sparsity());
-    a.fast_memory    = pass.fast_memory;
-    a.most_blocks    = pass.plan->most_blocks();
-    a.most_levels    = pass.plan->most_levels();
-    a.computed_batch = pass.plan->batch();
-    a.isoparametric  = pass.isoparametric;
-    // A load that varies inside cells, and coefficients that do, need all points.
-    a.one_point = pass.one_point && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
-    a.add       = &pass != &passes.front();
+    for (const Pass &pass : passes)
+    {
+      const kernels::AssemblyKernel<Number> kernel = begin_pass(pass, a);
+      for (const Patches::Chunk &chunk : pass.plan->chunks())
+      {
+        a.first_patch   = chunk.first_patch;
+        a.end_patch     = chunk.end_patch;
+        a.buffered      = pass.plan->buffered().data() + chunk.first_buffered;
+        a.n_buffered    = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
+        a.staged        = pass.plan->staged().data() + chunk.first_staged;
+        a.n_staged      = static_cast<int>(chunk.end_staged - chunk.first_staged);
+        a.staged_matrix = chunk.n_matrix_entries;
+        a.staged_vector = chunk.n_vector_entries;
+        dispatch(domain.backend(), [&](auto) {
+          if (a.n_buffered + a.n_staged > 0)
+            kernel.stage(a);
+          kernel.sum(a);
+        });
+      }
+    }
   }
 
   template class AssemblerBase<double>;

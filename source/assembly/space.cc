@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/assembly/assembly_strategy.h>
 #include <patchfem/assembly/space.h>
 
 #include <algorithm>
@@ -51,11 +52,11 @@ namespace PatchFEM
   }
 
   std::shared_ptr<const Patches>
-  Space::plan(const int b, const Patches::FastMemory &memory, const Patches::AdditionalData &data) const
+  Space::plan(const int b, const std::vector<kernels::PatchRoom> &rooms, const Patches::AdditionalData &data) const
   {
     State &s = get();
     for (const Plan &known : s.plans)
-      if (known.batch == b && known.memory == memory && known.data == data)
+      if (known.batch == b && known.rooms == rooms && known.data == data)
         if (auto patches = known.patches.lock())
           return patches;
     pattern();
@@ -66,12 +67,11 @@ namespace PatchFEM
       row_cells->reinit(*s.batches, true, b);
       s.row_cells = std::move(row_cells);
     }
-    auto patches = std::make_shared<Patches>();
-    patches->reinit(*s.batches, *s.row_cells, *s.sparsity, memory, data);
+    const auto patches = make_plan(*s.batches, *s.row_cells, *s.sparsity, rooms, data);
     s.row_cells.reset();
     s.plans.erase(std::remove_if(s.plans.begin(), s.plans.end(), [](const Plan &p) { return p.patches.expired(); }),
                   s.plans.end());
-    s.plans.push_back({b, memory, data, patches});
+    s.plans.push_back({b, rooms, data, patches});
     return patches;
   }
 

@@ -46,15 +46,6 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[indices[i]] = value; }
     };
 
-    /** values[i] = value. */
-    struct MarkRangeBody
-    {
-      unsigned char *values;
-      unsigned char  value;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = value; }
-    };
-
     struct CountCellRowsBody
     {
       CellRows rows;

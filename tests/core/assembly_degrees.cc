@@ -3,6 +3,7 @@
 #include "backend_names.h"
 
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/assembly/assembly_strategy.h>
 
 #include <omp.h>
 
@@ -15,7 +16,7 @@ namespace
 {
   using Data = Patches::AdditionalData;
 
-  Data with(const AssemblyStrategy strategy, const int rows = 0)
+  Data with(const std::string &strategy, const int rows = 0)
   {
     Data data;
     data.strategy       = strategy;
@@ -23,8 +24,7 @@ namespace
     return data;
   }
 
-  constexpr AssemblyStrategy strategies[] = {AssemblyStrategy::automatic, AssemblyStrategy::patches,
-                                             AssemblyStrategy::gather};
+  const std::string strategies[] = {"automatic", "patches", "gather"};
 
   /** An assembled system, [unknown of the tables]. */
   template <typename Form, typename Number = double, template <typename> class Matrix = SlicedEllpackMatrix>
@@ -124,7 +124,7 @@ TEST_P(AssemblyDegreesTest, TwoSquaresByEye)
                                         1. / 9.,  1. / 9.,
                                         -1. / 45.};
   ASSERT_EQ(tables.n_nodes, 11);
-  for (const AssemblyStrategy strategy : strategies)
+  for (const std::string &strategy : strategies)
   {
     System<Laplace<2>>  system(backend(), tables, with(strategy));
     std::vector<double> row;
@@ -150,7 +150,7 @@ TEST_P(AssemblyDegreesTest, SumsTheCellsOfAllDegrees)
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] = synthetic::hashed(i) - 0.5;
     const std::vector<double> expected = synthetic::element_product(tables, x);
-    for (const AssemblyStrategy strategy : strategies)
+    for (const std::string &strategy : strategies)
     {
       System<Form, Number>            sell(backend(), tables, with(strategy));
       System<Form, Number, CSRMatrix> csr(backend(), tables, with(strategy));
@@ -178,7 +178,7 @@ TEST_P(AssemblyDegreesTest, SumsTheCellsOfAllDegrees)
 TEST_P(AssemblyDegreesTest, SumsAllChunks)
 {
   const ElementTables         tables = synthetic::slabs_of_degrees(3, 4, 3, {1, 3});
-  const System<Elasticity<3>> system(backend(), tables, with(AssemblyStrategy::gather));
+  const System<Elasticity<3>> system(backend(), tables, with("gather"));
   std::vector<double>         x(std::size_t(3) * tables.n_nodes);
   for (std::size_t i = 0; i < x.size(); ++i)
     x[i] = synthetic::hashed(i) - 0.5;
@@ -196,7 +196,7 @@ TEST_P(AssemblyDegreesTest, SameBitsForEveryCut)
     std::vector<double> x(std::size_t(tables.n_nodes) * Form::n_components, 1.);
     const int           n_threads = omp_get_max_threads();
     std::vector<double> products;
-    for (const auto strategy : {AssemblyStrategy::gather, AssemblyStrategy::patches})
+    for (const std::string strategy : {"gather", "patches"})
     {
       System<Form>              reference(backend(), tables, with(strategy, 16));
       const std::vector<double> product = reference.product(x);
@@ -215,4 +215,19 @@ TEST_P(AssemblyDegreesTest, SameBitsForEveryCut)
   check(Laplace<2>(), 6);
   check(Elasticity<2>(), 4);
   check(Laplace<3>(), 3);
+}
+
+/** Who assembles is told for each batch: the strategy, and the kernel of which the data can be others. */
+TEST_P(AssemblyDegreesTest, KernelsHaveNames)
+{
+  using Names                  = std::vector<std::string>;
+  const ElementTables   tables = synthetic::slabs_of_degrees(2, 3, 1, {1, 2});
+  const Space           space(backend(), tables);
+  Assembler<Laplace<2>> assembler(space, with("patches"));
+  EXPECT_EQ(assembler.kernel_names(), (Names{"patches (multilinear cubes)", "patches (any cells)"}));
+  const Names gathered = Assembler<Laplace<2>>(space, with("gather")).kernel_names();
+  ASSERT_EQ(gathered.size(), 2u);
+  for (const std::string &name : gathered)
+    EXPECT_EQ(name, backend().kind() == BackendKind::cuda ? "gather (a warp a row)" : "gather (row after row)");
+  EXPECT_THROW(assembler.reinit(space, with("guess")), Error);
 }

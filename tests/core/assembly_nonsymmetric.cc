@@ -52,17 +52,7 @@ namespace PatchFEM
   {
     // This file is compiled for the host alone.
     template <>
-    PatchRoom patch_room<Advection, double>(Cuda, const ReferenceView &, bool, std::size_t, int)
-    {
-      throw Error("not compiled for the device");
-    }
-    template <>
-    void element_matrices<Advection, double>(Cuda, const AssemblyArguments<double> &)
-    {
-      throw Error("not compiled for the device");
-    }
-    template <>
-    void patch_rows<Advection, double>(Cuda, const AssemblyArguments<double> &)
+    AssemblyKernel<double> assembly_kernel<Advection, double>(Cuda, const KernelRequest &)
     {
       throw Error("not compiled for the device");
     }
@@ -72,7 +62,7 @@ namespace PatchFEM
 
 namespace
 {
-  HostCSR<double> assemble(const ElementTables &tables, const AssemblyStrategy strategy)
+  HostCSR<double> assemble(const ElementTables &tables, const std::string &strategy)
   {
     const Space                          space(Backend("host"), tables);
     Assembler<Advection>                 assembler;
@@ -94,8 +84,7 @@ TEST(Assembly, FormsWithMomentsNeedNotBeSymmetric)
   {
     const ElementTables tables =
         hexahedra ? synthetic::cube_of_hexahedra(3, 1) : synthetic::cube_of_tetrahedra(3, 1, true);
-    const HostCSR<double> patches = assemble(tables, AssemblyStrategy::patches),
-                          gather  = assemble(tables, AssemblyStrategy::gather);
+    const HostCSR<double> patches = assemble(tables, "patches"), gather = assemble(tables, "gather");
     ASSERT_EQ(patches.columns, gather.columns);
     for (std::size_t e = 0; e < patches.values.size(); ++e)
       EXPECT_NEAR(patches.values[e], gather.values[e], 1e-14) << e;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../../benchmarks/synthetic_tables.h"
 
-#include <patchfem/assembly/patches.h>
+#include <patchfem/assembly/assembly_strategy.h>
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@ namespace
   /** A plan on the host, with what it was made from. */
   struct Plan
   {
-    ElementBatches batches;
-    RowCells       row_cells;
-    Sparsity       sparsity;
-    Patches        patches;
-    PatchesView    view{};
+    ElementBatches                 batches;
+    RowCells                       row_cells;
+    Sparsity                       sparsity;
+    std::shared_ptr<const Patches> patches;
+    PatchesView                    view{};
 
     Plan(const ElementTables &tables, const int rows_per_patch, const bool symmetric = false)
     {
@@ -28,14 +28,14 @@ namespace
       row_cells.reinit(batches);
       sparsity.reinit(batches, row_cells);
       Patches::AdditionalData data;
-      data.strategy       = AssemblyStrategy::patches;
+      data.strategy       = "patches";
       data.rows_per_patch = rows_per_patch;
-      Patches::FastMemory memory{};
-      memory.bytes_per_entry = sizeof(double);
-      memory.available = memory.total = std::size_t(1) << 24;
-      memory.symmetric                = symmetric;
-      patches.reinit(batches, row_cells, sparsity, memory, data);
-      view = patches.view(sparsity);
+      kernels::PatchRoom room{std::size_t(1) << 24};
+      room.bytes_per_entry = sizeof(double);
+      room.symmetric       = symmetric;
+      patches              = make_plan(batches, row_cells, sparsity,
+                                       std::vector<kernels::PatchRoom>(assembly_strategies().size(), room), data);
+      view                 = patches->view(sparsity);
     }
 
     const int *nodes(const int cell) const

@@ -6,7 +6,6 @@
 #include <patchfem/assembly/quadrature_field.h>
 #include <patchfem/kernels/assembly.h>
 
-#include <functional>
 #include <memory>
 
 namespace PatchFEM
@@ -31,6 +30,9 @@ namespace PatchFEM
     /** How often a cell is integrated on average, over all batches. */
     double redundancy() const;
 
+    /** [batch], strategy and kernel of its cells: "patches (trilinear hexahedra by matrix instructions)". */
+    std::vector<std::string> kernel_names() const;
+
     /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
     void set_body_load(const CoefficientField &field);
 
@@ -52,11 +54,11 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   protected:
-    /** kernels::patch_room() for the form. */
-    using FindPatchRoom = std::function<kernels::PatchRoom(const ReferenceView &, bool, std::size_t, int)>;
+    /** kernels::assembly_kernel() for the form. */
+    using FindKernel = kernels::AssemblyKernel<Number> (*)(const Backend &, const kernels::KernelRequest &);
 
     void make_plan(const Space          &space,
-                   const FindPatchRoom  &patch_room,
+                   FindKernel            find_kernel,
                    bool                  gradients_only,
                    int                   n_coefficients,
                    const AdditionalData &data);
@@ -66,28 +68,8 @@ namespace PatchFEM
     static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix);
     static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix);
 
-    /** Calls @p assemble_chunk(arguments) for every chunk of patches, batch after batch. @p rhs may be null. */
-    template <typename Function>
-    void for_chunks(const MatrixTarget<Number> &target, Number *rhs, const Function &assemble_chunk)
-    {
-      AssemblyArguments<Number> arguments = common_arguments(target, rhs);
-      for (const Pass &pass : passes)
-      {
-        begin_pass(pass, arguments);
-        for (const Patches::Chunk &chunk : pass.plan->chunks())
-        {
-          arguments.first_patch   = chunk.first_patch;
-          arguments.end_patch     = chunk.end_patch;
-          arguments.buffered      = pass.plan->buffered().data() + chunk.first_buffered;
-          arguments.n_buffered    = static_cast<int>(chunk.end_buffered - chunk.first_buffered);
-          arguments.staged        = pass.plan->staged().data() + chunk.first_staged;
-          arguments.n_staged      = static_cast<int>(chunk.end_staged - chunk.first_staged);
-          arguments.staged_matrix = chunk.n_matrix_entries;
-          arguments.staged_vector = chunk.n_vector_entries;
-          assemble_chunk(arguments);
-        }
-      }
-    }
+    /** Assembles. @p rhs may be null. */
+    void run(const MatrixTarget<Number> &target, Number *rhs);
 
     void check_matrix(const MatrixBase<Number> &matrix, int n_components) const;
 
@@ -96,12 +78,11 @@ namespace PatchFEM
     struct Pass
     {
       std::shared_ptr<const Patches> plan;
-      std::size_t                    fast_memory;
-      bool                           isoparametric, one_point;
+      kernels::KernelRequest         request; ///< for data that do not vary inside cells
     };
 
-    AssemblyArguments<Number> common_arguments(const MatrixTarget<Number> &target, Number *rhs);
-    void                      begin_pass(const Pass &pass, AssemblyArguments<Number> &arguments) const;
+    AssemblyArguments<Number>       data_arguments() const;
+    kernels::AssemblyKernel<Number> begin_pass(const Pass &pass, AssemblyArguments<Number> &arguments) const;
 
     Space                      domain;
     std::vector<Pass>          passes;
@@ -109,6 +90,7 @@ namespace PatchFEM
     Array<Number>              face_load, face_robin, buffer_matrix, buffer_vector;
     Array<std::int64_t>        face_points;
     StructureSeconds           seconds;
+    FindKernel                 find_kernel        = nullptr;
     bool                       needs_coefficients = false;
   };
 
@@ -148,16 +130,7 @@ namespace PatchFEM
       require(batches.dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
       require(batches.n_components() == Form::n_components,
               "The weak form and the finite element have different numbers of components.");
-      const auto patch_room = [&](const ReferenceView &reference, const bool one_point, const std::size_t total,
-                                  const int concurrent) {
-        kernels::PatchRoom room{};
-        dispatch(space.backend(), [&](auto where) {
-          room = kernels::patch_room<Form, Number>(where, reference, one_point, total, concurrent);
-        });
-        room.symmetric = IsSymmetric<Form>::value && Form::n_components == 1;
-        return room;
-      };
-      this->make_plan(space, patch_room, GradientsOnly<Form>::value, Form::n_coefficients, data);
+      this->make_plan(space, find_kernel, GradientsOnly<Form>::value, Form::n_coefficients, data);
     }
 
     void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }
@@ -174,7 +147,7 @@ namespace PatchFEM
     {
       this->check_matrix(matrix, Form::n_components);
       rhs.reinit(this->space().backend(), this->space().n_dofs(), true);
-      run(this->target(matrix), rhs.data());
+      this->run(this->target(matrix), rhs.data());
     }
 
     /** The matrix alone. */
@@ -182,26 +155,22 @@ namespace PatchFEM
     void assemble_matrix(Matrix &matrix)
     {
       this->check_matrix(matrix, Form::n_components);
-      run(this->target(matrix), nullptr);
+      this->run(this->target(matrix), nullptr);
     }
 
     /** The right-hand side alone, with the boundary values of the constraints. */
     void assemble_rhs(Vector<Number> &rhs)
     {
       rhs.reinit(this->space().backend(), this->space().n_dofs(), true);
-      run(MatrixTarget<Number>{}, rhs.data());
+      this->run(MatrixTarget<Number>{}, rhs.data());
     }
 
   private:
-    void run(const MatrixTarget<Number> &target, Number *rhs)
+    static kernels::AssemblyKernel<Number> find_kernel(const Backend &backend, const kernels::KernelRequest &request)
     {
-      this->for_chunks(target, rhs, [&](const AssemblyArguments<Number> &arguments) {
-        dispatch(this->space().backend(), [&](auto where) {
-          if (arguments.n_buffered + arguments.n_staged > 0)
-            kernels::element_matrices<Form>(where, arguments);
-          kernels::patch_rows<Form>(where, arguments);
-        });
-      });
+      kernels::AssemblyKernel<Number> result;
+      dispatch(backend, [&](auto where) { result = kernels::assembly_kernel<Form, Number>(where, request); });
+      return result;
     }
   };
 } // namespace PatchFEM

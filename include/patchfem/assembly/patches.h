@@ -5,40 +5,69 @@
 #include <patchfem/assembly/sparsity.h>
 #include <patchfem/kernels/patch_views.h>
 
+#include <algorithm>
+#include <string>
 #include <tuple>
 #include <vector>
 
 namespace PatchFEM
 {
-  /** How the assembler gets the matrices of cells to the rows. The results differ by rounding at most. */
-  enum class AssemblyStrategy
+  /** The lists of all strategies: see PatchesView. */
+  struct PatchLists
   {
-    /// patches, unless a cell would be integrated more often on average than pays for its kind: then gather
-    automatic,
-    /// A patch integrates every cell that touches one of its rows, in fast memory. Of several degrees, those gather whose
-    /// patches do not fit.
-    patches,
-    /// The matrices of a chunk's cells are staged in a buffer, each once, and rows gather from it.
-    gather
+    /** A run of consecutive patches whose buffered and staged cells are in the buffer together. */
+    struct Chunk
+    {
+      int          first_patch, end_patch;
+      std::int64_t first_buffered = 0, end_buffered = 0;
+      std::int64_t n_matrix_entries = 0, n_vector_entries = 0; ///< of the buffered cells
+      std::int64_t first_staged = 0, end_staged = 0;
+    };
+
+    int                 n_rows = 0, rows_per_patch = 0;
+    int                 place_width = 1, pair_bits = 0;
+    bool                compact_places = false;
+    Array<std::int64_t> cell_offsets, level_offsets;
+    Array<int>          cells;        ///< of the patches: all of them, then those that the strategy computes in patches
+    Array<int>          staged_cells; ///< global numbers, chunk by chunk
+    Array<char>         places;
+    Array<std::uint8_t> diagonal_places;
+    std::vector<Chunk>  chunks;
+    Array<BufferedCell> buffered_cells;
+    Array<std::int64_t> fed_offsets, fed_pair_offsets, fed_pairs, fed_place_offsets;
+    Array<int>          fed_rows;
+    Array<char>         fed_places;
+
+    int n_patches() const { return (n_rows + rows_per_patch - 1) / rows_per_patch; }
+
+    /** Of a pair of a row and a cell with @p n_shape nodes. */
+    int place_bytes(const int n_shape) const { return compact_places ? 2 : n_shape * place_width; }
+
+    PlacesView places_view() const
+    {
+      return {{places.data(), compact_places ? 2 : place_width},
+              diagonal_places.empty() ? nullptr : diagonal_places.data(),
+              0,
+              {}};
+    }
   };
 
   /**
-   * What brings the cells of one batch to the rows. Of several batches the first overwrites all rows, and the others add.
+   * What brings the cells of one batch to the rows: the plan of a strategy, which derives from this class, see
+   * assembly_strategies(). Of several batches the first overwrites all rows, and the others add.
    *
    * Owner computes: the rows, in their order, are cut into patches whose rows fit into fast memory; a patch sums
-   * all contributions to its rows and writes each row once. It computes cells itself, in an order that is a property of
-   * the mesh and lets cells that share no row follow each other, so that they are added at the same time and sums do
-   * not depend on the cut. Then it adds the cells with constraints or boundary terms, which are resolved in a buffer
-   * first, chunk by chunk of consecutive patches. With the gather strategy the matrices of the other cells are put
-   * into that buffer too, and rows add them in the order of the cells.
+   * all contributions to its rows and writes each row once. All strategies share this cut, the cells with constraints or
+   * boundary terms, which are resolved in a buffer first, chunk by chunk of consecutive patches, and the rows that these
+   * feed, which add them last. They differ in how the other cells come to the rows.
    */
   class Patches
   {
   public:
     struct AdditionalData
     {
-      AssemblyStrategy strategy       = AssemblyStrategy::automatic;
-      int              rows_per_patch = 0; ///< 0: as many as fit; patches that only gather have 128 at most
+      std::string strategy       = "automatic"; ///< or one of assembly_strategies(), whose results differ by rounding
+      int         rows_per_patch = 0;           ///< 0: as many as fit; patches that only gather have 128 at most
       /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed. 0 takes the
       /// default of the kind of element, a tenth or a quarter.
       double buffer_share = 0.;
@@ -52,117 +81,85 @@ namespace PatchFEM
       }
     };
 
-    /** Fast memory: what the workers of a patch need besides its rows, and a matrix entry's bytes. */
-    struct FastMemory
+    /** What a plan is made of, for the batch of @p row_cells. */
+    struct Source
     {
-      std::size_t worker_bytes;
-      std::size_t bytes_per_entry;
-      std::size_t available; ///< for a patch that computes cells
-      std::size_t total;     ///< of the multiprocessor: patches that only gather have no workers
-      double      most_redundant;
-      std::size_t worker_bytes_per_row   = 0;
-      std::size_t worker_bytes_per_level = 0;
-      bool        symmetric              = false; ///< entry (i, j) of a matrix is entry (j, i), and a number
-      double      buffer_share           = 0.1;   ///< where AdditionalData names none
+      const ElementBatches       &batches;
+      const RowCells             &row_cells;
+      const Sparsity             &sparsity;
+      const AdditionalData       &data;
+      const Array<unsigned char> &buffered; ///< [cell], whether it is resolved in the buffer
+      std::string                 strategy;
+      kernels::PatchRoom          room;
+      double                      most_redundant; ///< integrations of a cell above which the strategy does not serve
+      bool                        alone; ///< no other strategy may take the cells: what does not fit is an Error
 
-      bool operator==(const FastMemory &other) const
+      const Backend &backend() const { return batches.backend(); }
+      BatchView      batch() const { return batches.view().batch[row_cells.batch()]; }
+
+      /** @p n integrations for each cell of the batch. */
+      double per_cell(const std::size_t n) const
       {
-        const auto all = [](const FastMemory &m) {
-          return std::tie(m.worker_bytes, m.bytes_per_entry, m.available, m.total, m.most_redundant,
-                          m.worker_bytes_per_row, m.worker_bytes_per_level, m.symmetric, m.buffer_share);
-        };
-        return all(*this) == all(other);
+        return static_cast<double>(n) / std::max(1, batches.n_cells(row_cells.batch()));
       }
     };
 
-    /** For the batch of @p row_cells. */
-    void reinit(const ElementBatches &batches,
-                const RowCells       &row_cells,
-                const Sparsity       &sparsity,
-                const FastMemory     &memory,
-                const AdditionalData &data);
+    virtual ~Patches() = default;
 
-    /** A run of consecutive patches whose buffered and staged cells are in the buffer together. */
-    struct Chunk
+    /** Makes the plan; false if the strategy does not serve. */
+    bool reinit(const Source &source);
+
+    using Chunk = PatchLists::Chunk;
+    const std::vector<Chunk>  &chunks() const { return lists.chunks; }
+    const Array<BufferedCell> &buffered() const { return lists.buffered_cells; }
+    const Array<int>          &staged() const { return lists.staged_cells; }
+    virtual PatchesView        view(const Sparsity &sparsity) const;
+
+    const std::string        &strategy() const { return name; }
+    const kernels::PatchRoom &room() const { return patch_room; }
+    int                       batch() const { return batch_number; }
+    int                       n_patches() const { return lists.n_patches(); }
+    int                       rows_per_patch() const { return lists.rows_per_patch; }
+    int most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
+    int most_levels() const { return most_levels_of_patch; }
+
+    /** How often a cell is integrated on average, buffered cells included; 0 if there are none. */
+    double              redundancy() const { return integrations; }
+    virtual std::size_t memory_consumption() const;
+
+  protected:
+    /** Chooses rows_per_patch() and finds the cells of each patch; false if the strategy does not serve. */
+    virtual bool cut(const Source &source) = 0;
+
+    /** Cuts the patches into chunks: matrices of buffered, and of staged, cells have at most @p budget entries. */
+    virtual Array<int> plan_chunks(const Source &source, std::int64_t budget) = 0;
+
+    /** Makes the lists of the cells that are not buffered. */
+    virtual void plan_cells(const Source &source) = 0;
+
+    /** Takes the largest size whose rows and @p worker_bytes fit into @p available, or the smallest, and false. */
+    bool        find_size(const Source &source, int most_rows, std::size_t worker_bytes, std::size_t available);
+    std::size_t bytes_of_rows(const Source &source);
+    int         most_in_patch(const Source &source, int rows);
+
+    /** The chunk of each patch, where their cells, those that are buffered or @p all, fit @p limit entries. */
+    Array<int> cut_chunks(const Source &source, bool all, double limit);
+
+    template <typename... Arrays>
+    static std::size_t bytes_of(const Arrays &...arrays)
     {
-      int          first_patch, end_patch;
-      std::int64_t first_buffered, end_buffered;
-      std::int64_t n_matrix_entries, n_vector_entries; ///< of the buffered cells
-      std::int64_t first_staged, end_staged;
-    };
+      return (arrays.memory_consumption() + ...);
+    }
 
-    const std::vector<Chunk>  &chunks() const { return chunk_list; }
-    const Array<BufferedCell> &buffered() const { return buffered_cells; }
-    const Array<int>          &staged() const { return staged_cells; } ///< global numbers, chunk by chunk
-    PatchesView                view(const Sparsity &sparsity) const;
-
-    int              batch() const { return batch_number; }
-    int              n_patches() const { return static_cast<int>(cell_offsets.size()) - 1; }
-    int              rows_per_patch() const { return n_rows_per_patch; }
-    int              most_blocks() const { return most_blocks_of_patch; } ///< blocks of the rows of the largest patch
-    int              most_levels() const { return most_levels_of_patch; }
-    AssemblyStrategy strategy() const { return chosen; }
-
-    /** How often a cell is integrated on average, buffered cells included. */
-    double      redundancy() const { return integrations; }
-    std::size_t memory_consumption() const;
+    PatchLists lists;
+    int        most_levels_of_patch = 0;
+    double     integrations         = 0.;
 
   private:
-    /** The different cells of each chunk: keys chunk << 32 | cell, ascending, and which is the first of its kind. */
-    struct CellsOfChunks
-    {
-      Array<std::uint64_t> keys;
-      Array<int>           first;
-      Array<std::int64_t>  positions; ///< scan of first
-      std::int64_t         n_unique = 0;
-    };
-
-    CellsOfChunks
-    find_cells(const Array<unsigned char> &buffered, unsigned char wanted, const Array<int> &chunk_of_patch) const;
-    Array<unsigned char> mark_buffered(const ElementBatches &batches) const;
-    void                 order_cells(const RowCells &row_cells, const Array<unsigned char> &buffered);
-    void                 cut(const RowCells &row_cells, int rows);
-    void                 plan_buffer(const ElementBatches       &batches,
-                                     const RowCells             &row_cells,
-                                     const Sparsity             &sparsity,
-                                     const FastMemory           &memory,
-                                     const AdditionalData       &data,
-                                     const Array<unsigned char> &buffered);
-    void                 plan_fed_rows(const RowCells             &row_cells,
-                                       const Sparsity             &sparsity,
-                                       const Array<unsigned char> &buffered,
-                                       const Array<int>           &chunk_of_patch,
-                                       const Array<std::int64_t>  &chunk_offsets);
-    void                 plan_staged(const ElementBatches       &batches,
-                                     const RowCells             &row_cells,
-                                     const Sparsity             &sparsity,
-                                     const Array<unsigned char> &buffered,
-                                     const Array<int>           &chunk_of_patch);
-    void plan_computed(const ElementBatches &batches, const Sparsity &sparsity, const Array<unsigned char> &buffered);
-    void plan_places(const ElementBatches &batches, const Sparsity &sparsity);
-
-    /// Levels that room is kept for: mostly there are a few more than cells at a node.
-    int expected_levels = 128;
-
-    int                  batch_number = 0;
-    int                  n_rows = 0, n_rows_per_patch = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
-    AssemblyStrategy     chosen       = AssemblyStrategy::patches;
-    double               integrations = 1.;
-    Array<int>           cell_order, cell_ranks; ///< while the plan is made: the order of sums and its inverse
-    Array<std::int64_t>  cell_offsets, pair_offsets, level_offsets;
-    Array<int>           cells, level_ends;
-    Array<char>          cell_pairs, places, sums;
-    Array<unsigned char> diagonal_places;
-    int                  cell_pair_width = 4, place_width = 1, pair_bits = 0, word_width = 4, sum_width = 2;
-    bool                 compact_places = false;
-    Array<std::int64_t>  fed_offsets, fed_pair_offsets, fed_pairs, fed_place_offsets;
-    Array<int>           fed_rows;
-    Array<char>          fed_places;
-    std::vector<Chunk>   chunk_list;
-    Array<BufferedCell>  buffered_cells;
-    Array<int>           staged_cells;
-    Array<std::int64_t>  staged_offsets;
-    Array<unsigned int>  staged_pairs;
+    std::string        name;
+    kernels::PatchRoom patch_room{};
+    int                batch_number = 0, most_blocks_of_patch = 0;
+    int expected_levels = 128; ///< that room is kept for: mostly there are a few more than cells at a node
   };
 } // namespace PatchFEM
 

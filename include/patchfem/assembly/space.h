@@ -95,9 +95,9 @@ namespace PatchFEM
      */
     Space unconstrained() const;
 
-    /** The plan of assembly of batch @p b for what a form needs of fast memory; forms of equal needs share one. */
+    /** The plan of assembly of batch @p b, see make_plan(); forms with equal @p rooms share one. */
     std::shared_ptr<const Patches>
-    plan(int b, const Patches::FastMemory &memory, const Patches::AdditionalData &data) const;
+    plan(int b, const std::vector<kernels::PatchRoom> &rooms, const Patches::AdditionalData &data) const;
 
     /** Whether both denote one space. */
     bool operator==(const Space &other) const { return state == other.state; }
@@ -109,10 +109,10 @@ namespace PatchFEM
   private:
     struct Plan
     {
-      int                          batch;
-      Patches::FastMemory          memory;
-      Patches::AdditionalData      data;
-      std::weak_ptr<const Patches> patches;
+      int                             batch;
+      std::vector<kernels::PatchRoom> rooms;
+      Patches::AdditionalData         data;
+      std::weak_ptr<const Patches>    patches;
     };
     struct State
     {

@@ -7,6 +7,8 @@
 
 namespace PatchFEM
 {
+  struct StrategyRow;
+
   /**
    * What the bytes of a problem's structure depend on, counted on the host from its tables before there is any of it, and
    * these bytes. What is of cells is exact; the pattern is that of a few thousand rows, constraints resolved, sorted and
@@ -18,16 +20,22 @@ namespace PatchFEM
     /** @param sorting_window, keep_entries As ElementBatches::AdditionalData has them. @p tables must outlive it. */
     StructureEstimate(const ElementTables &tables, int sorting_window, bool keep_entries);
 
-    /** What ElementBatches, Sparsity and Patches keep, the latter made with @p data; they gather if they @p may. */
+    /** What ElementBatches, Sparsity and, with @p data and a strategy, Patches keep. */
     std::size_t batches_bytes() const;
     std::size_t sparsity_bytes() const { return pattern.n_blocks * 4 + tables.n_nodes * std::size_t(8) + 8; }
-    std::size_t patches_bytes(const Patches::AdditionalData &data, bool may_gather) const;
+    std::size_t plan_bytes(const Patches::AdditionalData &data, const StrategyRow &row) const;
 
     /** The most while sparsity and patches are made on @p backend, themselves included. */
-    std::size_t peak_bytes(const Backend &backend, const Patches::AdditionalData &data, bool may_gather) const;
+    std::size_t peak_bytes(const Backend &backend, const Patches::AdditionalData &data, const StrategyRow &row) const;
 
-    /** Of the buffer of cell matrices and loads in numbers of @p number_size bytes; @p share as Patches::FastMemory has it. */
-    std::size_t buffer_bytes(std::size_t number_size, double share, bool may_gather) const;
+    /** Of the buffer of cell matrices and loads in numbers of @p number_size bytes; @p share as PatchRoom has it. */
+    std::size_t buffer_bytes(std::size_t number_size, double share, const StrategyRow &row) const;
+
+    /** Places of all pairs of cells and rows, or, of upper entries, of cells, with sums; and the cells of patches. */
+    double places_bytes(const Patches::AdditionalData &data) const;
+
+    /** Each batch has its plan, over all rows. */
+    double n_rows_of_plans() const { return double(tables.n_nodes) * double(tables.batches.size()); }
 
     /** Sums over cells, after constraints are resolved. */
     struct Cells

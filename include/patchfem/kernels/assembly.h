@@ -3,10 +3,16 @@
 #define patchfem_kernels_assembly_h
 
 #include <patchfem/base/backend.h>
+#include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/batch_views.h>
 #include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/patch_views.h>
 #include <patchfem/kernels/weak_forms.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
 
 /**
  * @file
@@ -74,40 +80,108 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /** What a back end makes of a kind of cell. */
-    struct PatchRoom
+    /** What decides which kernel runs. Of what is known with the plan and the data alone, the usual is assumed before. */
+    struct KernelRequest
     {
-      std::size_t available;      ///< bytes of a patch: its rows, and its workers
-      std::size_t worker_bytes;   ///< what its workers want
-      double      most_redundant; ///< integrations of a cell above which rows gather sooner than patches compute
-      std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< what workers want for each row and each level of cells
-      bool        symmetric    = false; ///< of entries (i, j) and (j, i), which are numbers, one is enough
-      double      buffer_share = 0.1;   ///< of the matrix, what the buffer of a chunk's cell matrices may take
+      std::string_view strategy;
+      ReferenceView    reference;            ///< of the cells
+      bool             isoparametric;        ///< as in AssemblyArguments
+      bool             points_are_nodes;     ///< the points of cells are numbered as their nodes
+      bool             one_point;            ///< as in AssemblyArguments
+      std::size_t      fast_memory;          ///< of a multiprocessor
+      int              concurrent;           ///< patches that share it; 0: as many as are best
+      bool             computes     = true;  ///< not all cells are buffered
+      bool             varying      = false; ///< coefficients vary inside cells
+      bool             short_places = true;  ///< of one byte, or in words (PlacesView)
     };
+
+    /** The kernels that a back end has for a form, a strategy and a kind of cell. */
+    template <typename Number>
+    struct AssemblyKernel
+    {
+      using Launch = std::function<void(const AssemblyArguments<Number> &)>;
+
+      std::string name; ///< for a user
+      PatchRoom   room;
+      Launch      stage; ///< matrices and loads of the chunk's buffered and staged cells
+      Launch      sum;   ///< then its patches
+    };
+
+    /** What kernels have unless they say otherwise. */
+    struct AnyKernel
+    {
+      static constexpr bool        possible     = true;
+      static constexpr const char *name         = "";
+      static constexpr double      buffer_share = 0.1;
+
+      static bool serves(const KernelRequest &) { return true; }
+    };
+
+    /**
+     * Calls @p function(kernel) for the first of @p Kernels that serves: no other place chooses. A kernel is an AnyKernel with
+     *
+     *   possible        whether it is compiled for its form and numbers
+     *   name            for a user
+     *   serves(request) whether it takes such cells of such a strategy
+     *   launch(where, arguments)
+     *
+     * and room(request), a PatchRoom, if it sums rows, or buffer_share if it stages cells.
+     */
+    template <typename... Kernels, typename Function>
+    void first_that_serves(std::tuple<Kernels...>, const KernelRequest &request, const Function &function)
+    {
+      bool       found = false;
+      const auto ask   = [&](auto kernel) {
+        using Kernel = decltype(kernel);
+        if constexpr (Kernel::possible)
+          if (!found && Kernel::serves(request))
+          {
+            found = true;
+            function(kernel);
+          }
+      };
+      (ask(Kernels()), ...);
+      require(found, "There is no kernel for the strategy " + std::string(request.strategy) + " on this back end.");
+    }
+
+    /** Of the lists of a back end that kernel that stages cells and that one that sums rows. */
+    template <typename Form, typename Number, typename Staging, typename Summing, typename Where>
+    AssemblyKernel<Number> find_kernel(const Where where, const KernelRequest &request)
+    {
+      AssemblyKernel<Number> result;
+      first_that_serves(Summing(), request, [&](auto kernel) {
+        result.room                 = kernel.room(request);
+        result.room.total           = request.fast_memory;
+        result.room.bytes_per_entry = sizeof(Number);
+        result.room.symmetric       = IsSymmetric<Form>::value && Form::n_components == 1;
+        result.name                 = kernel.name;
+        result.sum = [where](const AssemblyArguments<Number> &a) { decltype(kernel)::launch(where, a); };
+      });
+      first_that_serves(Staging(), request, [&](auto kernel) {
+        result.room.buffer_share = kernel.buffer_share;
+        result.name.insert(0, kernel.name);
+        result.stage = [where](const AssemblyArguments<Number> &a) { decltype(kernel)::launch(where, a); };
+      });
+      return result;
+    }
 
     // An undefined symbol names what has to be called in CMakeLists.txt.
     inline namespace needs_patchfem_add_weak_form
     {
-      /**
-       * The room of patches with cells of @p reference where there are @p total bytes for @p concurrent patches, or as
-       * many as are best if that is 0. @p one_point: data that do not vary inside cells need one quadrature point.
-       */
+      /** What a back end has for a request; each has a list of kernels that stage, and one of those that sum. */
       template <typename Form, typename Number>
-      PatchRoom patch_room(Host, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
+      AssemblyKernel<Number> assembly_kernel(Host, const KernelRequest &request);
       template <typename Form, typename Number>
-      PatchRoom patch_room(Cuda, const ReferenceView &reference, bool one_point, std::size_t total, int concurrent);
-
-      template <typename Form, typename Number>
-      void element_matrices(Host, const AssemblyArguments<Number> &arguments);
-      template <typename Form, typename Number>
-      void element_matrices(Cuda, const AssemblyArguments<Number> &arguments);
-
-      template <typename Form, typename Number>
-      void patch_rows(Host, const AssemblyArguments<Number> &arguments);
-      template <typename Form, typename Number>
-      void patch_rows(Cuda, const AssemblyArguments<Number> &arguments);
+      AssemblyKernel<Number> assembly_kernel(Cuda, const KernelRequest &request);
     } // namespace needs_patchfem_add_weak_form
   }   // namespace kernels
 } // namespace PatchFEM
+
+/** Compiles the kernels of a weak form on the back end Where of the file. */
+#define PATCHFEM_INSTANTIATE_ASSEMBLY_ON(Where, Form)                                                  \
+  template PatchFEM::kernels::AssemblyKernel<double> PatchFEM::kernels::assembly_kernel<Form, double>( \
+      PatchFEM::Where, const PatchFEM::kernels::KernelRequest &);                                      \
+  template PatchFEM::kernels::AssemblyKernel<float> PatchFEM::kernels::assembly_kernel<Form, float>(   \
+      PatchFEM::Where, const PatchFEM::kernels::KernelRequest &)
 
 #endif

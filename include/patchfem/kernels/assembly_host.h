@@ -3,11 +3,12 @@
 #define patchfem_kernels_assembly_host_h
 
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/assembly_extents.h>
+#include <patchfem/kernels/cell_records.h>
 #include <patchfem/kernels/element_bodies.h>
 #include <patchfem/kernels/patch_bodies.h>
 #include <patchfem/kernels/team.h>
 
+#include <algorithm>
 #include <vector>
 
 /**
@@ -19,30 +20,26 @@ namespace PatchFEM
 {
   namespace kernels
   {
+    /** Cells of a chunk's buffer, resolved or staged. */
     template <typename Form, typename Number>
-    PatchRoom needs_patchfem_add_weak_form::patch_room(
-        Host, const ReferenceView &reference, const bool, const std::size_t total, const int concurrent)
+    struct HostElements : public AnyKernel
     {
-      const int n = CellRecords<Form, Number, AnyExtents>::record_size(reference.n_shape, reference.n_quadrature);
-      return {total / (concurrent > 0 ? concurrent : 1), n * sizeof(Number), 3.5};
-    }
-
-    template <typename Form, typename Number>
-    void needs_patchfem_add_weak_form::element_matrices(Host, const AssemblyArguments<Number> &arguments)
-    {
-      const ElementBody<Form, Number> body{arguments};
-      for_shares(body.n_cells(), [&](const std::int64_t begin, const std::int64_t end) {
-        std::vector<Number> scratch(body.scratch_size(arguments.batches));
-        for (std::int64_t k = begin; k < end; ++k)
-        {
-          const BufferedCell cell = body.cell(static_cast<int>(k));
-          body.geometry(cell, 0, 1, scratch.data());
-          body.integrate(cell, 0, 1, scratch.data());
-          body.boundary(cell, 0, 1);
-          body.resolve(cell, 0, 1);
-        }
-      });
-    }
+      static void launch(Host, const AssemblyArguments<Number> &a)
+      {
+        const ElementBody<Form, Number> body{a};
+        for_shares(body.n_cells(), [&](const std::int64_t begin, const std::int64_t end) {
+          std::vector<Number> scratch(body.scratch_size(a.batches));
+          for (std::int64_t k = begin; k < end; ++k)
+          {
+            const BufferedCell cell = body.cell(static_cast<int>(k));
+            body.geometry(cell, 0, 1, scratch.data());
+            body.integrate(cell, 0, 1, scratch.data());
+            body.boundary(cell, 0, 1);
+            body.resolve(cell, 0, 1);
+          }
+        });
+      }
+    };
 
     /** Adds computed cell number @p position of a patch to the patch's rows. */
     template <typename Form, typename Number, typename Extents>
@@ -85,56 +82,95 @@ namespace PatchFEM
       }
     }
 
-    template <typename Form, typename Number>
-    void needs_patchfem_add_weak_form::patch_rows(Host, const AssemblyArguments<Number> &arguments)
+    /** Sums of patches: @p add_cells(patch, scratch) adds the cells that are not buffered, with @p worker_bytes. */
+    template <typename Body, typename Function>
+    void sum_patches(const Body &body, const std::size_t worker_bytes, const Function &add_cells)
     {
-      with_extents<Form>(arguments, [&](auto extents) {
-        const PatchBody<Form::n_components, Number>        body{arguments};
-        const CellRecords<Form, Number, decltype(extents)> cells{arguments};
-        const PatchesView                                 &p = arguments.patches;
-        const std::size_t                                  bytes =
-            body.row_bytes() + patch_room<Form, Number>(Host(), cells.batch().reference, false, 0, 0).worker_bytes;
-        // One of several batches may have its cells in a few threads' shares of the patches.
-        const int n_patches = arguments.end_patch - arguments.first_patch;
-        const int piece     = arguments.batches.n_batches > 1 ? 16 : n_patches / max_threads() + 1;
-        for_pieces(n_patches, piece, [&](const auto &next) {
-          std::vector<double> memory(bytes / sizeof(double) + 1);
-          const auto          scratch = body.scratch(memory.data());
-          next([&](const std::int64_t number) {
-            const int patch = arguments.first_patch + static_cast<int>(number);
-            if (body.idle(patch))
-              return body.pass_over(patch, 0, 1);
-            body.clear(patch, 0, 1, scratch);
-            for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
-              add_cell(body, cells, patch, entry, scratch);
-            if (body.with_matrix() && p.places.upper())
-              body.mirror(patch, 0, 1, scratch);
-            if (p.staged_offsets != nullptr)
-              for (int row = 0; row < p.end_row(patch) - p.first_row(patch); ++row)
-                body.add_staged(patch, row, SerialTeam(), scratch);
-            if (p.fed_offsets != nullptr)
-              for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
-                body.add_buffered(patch, fed, SerialTeam(), scratch);
-            body.write(patch, 0, 1, scratch, arguments.add);
-          });
+      const auto        &a = body.a;
+      const PatchesView &p = a.patches;
+      // One of several batches may have its cells in a few threads' shares of the patches.
+      const int n_patches = a.end_patch - a.first_patch;
+      const int piece     = a.batches.n_batches > 1 ? 16 : n_patches / max_threads() + 1;
+      for_pieces(n_patches, piece, [&](const auto &next) {
+        std::vector<double> memory((body.row_bytes() + worker_bytes) / sizeof(double) + 1);
+        const auto          scratch = body.scratch(memory.data());
+        next([&](const std::int64_t number) {
+          const int patch = a.first_patch + static_cast<int>(number);
+          if (body.idle(patch))
+            return body.pass_over(patch, 0, 1);
+          body.clear(patch, 0, 1, scratch);
+          add_cells(patch, scratch);
+          if (p.fed_offsets != nullptr)
+            for (std::int64_t fed = p.fed_offsets[patch]; fed < p.fed_offsets[patch + 1]; ++fed)
+              body.add_buffered(patch, fed, SerialTeam(), scratch);
+          body.write(patch, 0, 1, scratch, a.add);
         });
       });
+    }
+
+    /** Patches compute cells of such extents. */
+    template <typename Form, typename Number, typename Extents>
+    struct HostCells : public AnyKernel
+    {
+      static constexpr const char *name = name_of_cells<Extents>();
+
+      static bool serves(const KernelRequest &r) { return r.strategy == "patches" && fits<Extents>(r); }
+
+      static std::size_t worker_bytes(const ReferenceView &r)
+      {
+        return CellRecords<Form, Number, Extents>::record_size(r.n_shape, r.n_quadrature) * sizeof(Number);
+      }
+
+      static PatchRoom room(const KernelRequest &r)
+      {
+        return {r.fast_memory / std::max(1, r.concurrent), worker_bytes(r.reference)};
+      }
+
+      static void launch(Host, const AssemblyArguments<Number> &a)
+      {
+        const PatchBody<Form::n_components, Number> body{a};
+        const CellRecords<Form, Number, Extents>    cells{a};
+        const PatchesView                          &p = a.patches;
+        sum_patches(body, worker_bytes(cells.batch().reference), [&](const int patch, const auto &scratch) {
+          for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
+            add_cell(body, cells, patch, entry, scratch);
+          if (body.with_matrix() && p.places.upper())
+            body.mirror(patch, 0, 1, scratch);
+        });
+      }
+    };
+
+    /** Rows gather staged cells. */
+    template <typename Form, typename Number>
+    struct HostGather : public AnyKernel
+    {
+      static constexpr const char *name = "row after row";
+
+      static bool      serves(const KernelRequest &r) { return r.strategy == "gather"; }
+      static PatchRoom room(const KernelRequest &r) { return {r.fast_memory / 4}; }
+
+      static void launch(Host, const AssemblyArguments<Number> &a)
+      {
+        const PatchBody<Form::n_components, Number> body{a};
+        sum_patches(body, 0, [&](const int patch, const auto &scratch) {
+          for (int row = 0; row < a.patches.end_row(patch) - a.patches.first_row(patch); ++row)
+            body.add_staged(patch, row, SerialTeam(), scratch);
+        });
+      }
+    };
+
+    template <typename Form, typename Number>
+    AssemblyKernel<Number> needs_patchfem_add_weak_form::assembly_kernel(const Host where, const KernelRequest &request)
+    {
+      constexpr int dim = Form::dimension;
+      using Summing     = std::tuple<HostGather<Form, Number>, HostCells<Form, Number, LinearSimplex<dim>>,
+                                 HostCells<Form, Number, MultilinearCube<dim>>, HostCells<Form, Number, AnyExtents>>;
+      return find_kernel<Form, Number, std::tuple<HostElements<Form, Number>>, Summing>(where, request);
     }
   } // namespace kernels
 } // namespace PatchFEM
 
 /** Compiles the host kernels of a weak form. */
-#define PATCHFEM_INSTANTIATE_ASSEMBLY(Form)                                                                     \
-  template PatchFEM::kernels::PatchRoom PatchFEM::kernels::patch_room<Form, double>(                            \
-      PatchFEM::Host, const PatchFEM::ReferenceView &, bool, std::size_t, int);                                 \
-  template PatchFEM::kernels::PatchRoom PatchFEM::kernels::patch_room<Form, float>(                             \
-      PatchFEM::Host, const PatchFEM::ReferenceView &, bool, std::size_t, int);                                 \
-  template void PatchFEM::kernels::element_matrices<Form, double>(PatchFEM::Host,                               \
-                                                                  const PatchFEM::AssemblyArguments<double> &); \
-  template void PatchFEM::kernels::element_matrices<Form, float>(PatchFEM::Host,                                \
-                                                                 const PatchFEM::AssemblyArguments<float> &);   \
-  template void PatchFEM::kernels::patch_rows<Form, double>(PatchFEM::Host,                                     \
-                                                            const PatchFEM::AssemblyArguments<double> &);       \
-  template void PatchFEM::kernels::patch_rows<Form, float>(PatchFEM::Host, const PatchFEM::AssemblyArguments<float> &)
+#define PATCHFEM_INSTANTIATE_ASSEMBLY(Form) PATCHFEM_INSTANTIATE_ASSEMBLY_ON(Host, Form)
 
 #endif

@@ -18,6 +18,32 @@ namespace PatchFEM
       static constexpr int n_geometry   = geometry;
     };
     using AnyExtents = FixedExtents<0, 0, 0>;
+    template <int dim>
+    using LinearSimplex = FixedExtents<dim + 1, 1, dim + 1>;
+    template <int dim>
+    using MultilinearCube = FixedExtents<(1 << dim), (1 << dim), (1 << dim)>;
+
+    /** Whether cells have these extents, are isoparametric, and have short places. */
+    template <typename Extents>
+    bool fits(const KernelRequest &request)
+    {
+      const ReferenceView &r = request.reference;
+      if constexpr (Extents::n_shape == 0)
+        return true;
+      else
+        return request.computes && request.isoparametric && request.short_places && r.n_shape == Extents::n_shape &&
+               (Extents::n_quadrature == 1 ? request.one_point && r.barycentric
+                                           : r.n_quadrature == Extents::n_quadrature);
+    }
+
+    /** The name of a kernel with these extents. */
+    template <typename Extents>
+    constexpr const char *name_of_cells()
+    {
+      return Extents::n_shape == 0        ? "any cells"
+             : Extents::n_quadrature == 1 ? "linear simplices"
+                                          : "multilinear cubes";
+    }
 
     /**
      * What a computed cell keeps in fast memory while its blocks are formed: for each quadrature point the weight times

@@ -4,7 +4,9 @@
 
 #include <patchfem/base/host_device.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 namespace PatchFEM
 {
@@ -135,7 +137,7 @@ namespace PatchFEM
     const std::int64_t *level_offsets; ///< [patch + 1]
     const int          *level_ends;    ///< [level], relative to the patch: the entry after the level's last
 
-    const std::int64_t *staged_offsets; ///< [row + 1], pairs; nullptr unless rows gather
+    const std::int64_t *staged_offsets; ///< [row + 1], pairs; nullptr if the strategy stages none
     const unsigned int *staged_pairs;   ///< slot of the cell * n_shape + row of the cell
 
     const std::int64_t *fed_offsets;      ///< [patch + 1]
@@ -160,6 +162,30 @@ namespace PatchFEM
              (fed_offsets == nullptr || fed_offsets[p] == fed_offsets[p + 1]);
     }
   };
+
+  namespace kernels
+  {
+    /** What the patches of a kernel have of fast memory, and what is good for them. */
+    struct PatchRoom
+    {
+      std::size_t available;                              ///< bytes of a patch: its rows, and its workers
+      std::size_t worker_bytes  = 0;                      ///< what its workers want
+      std::size_t bytes_per_row = 0, bytes_per_level = 0; ///< and what they want for each row and each level of cells
+      double      most_redundant = 3.5; ///< integrations of a cell above which another strategy is better
+      double      buffer_share   = 0.1; ///< of the matrix, what the buffer of a chunk's cell matrices may take
+      std::size_t total = 0, bytes_per_entry = 0; ///< of the multiprocessor, and of a matrix entry
+      bool        symmetric = false;              ///< entry (i, j) of a matrix is entry (j, i), and a number
+
+      bool operator==(const PatchRoom &other) const
+      {
+        const auto all = [](const PatchRoom &r) {
+          return std::tie(r.available, r.worker_bytes, r.bytes_per_row, r.bytes_per_level, r.most_redundant,
+                          r.buffer_share, r.total, r.bytes_per_entry, r.symmetric);
+        };
+        return all(*this) == all(other);
+      }
+    };
+  } // namespace kernels
 } // namespace PatchFEM
 
 #endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/run.h"
+
+#include "kernels/structure_bodies.h"
+#include <patchfem/assembly/assembly_strategy.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace PatchFEM
+{
+  // Each in a file of its name.
+  StrategyRow strategy_patches();
+  StrategyRow strategy_gather();
+
+  const std::vector<StrategyRow> &assembly_strategies()
+  {
+    static const std::vector<StrategyRow> table{strategy_patches(), strategy_gather()};
+    return table;
+  }
+
+  bool may_take(const StrategyRow &row, const Patches::AdditionalData &data)
+  {
+    return row.automatic || row.name == data.strategy;
+  }
+
+  std::vector<const StrategyRow *> likely_strategies(const Patches::AdditionalData &data, const bool sure)
+  {
+    std::vector<const StrategyRow *> result;
+    for (const StrategyRow &row : assembly_strategies())
+      if (row.name == data.strategy || (data.strategy == "automatic" && row.automatic && (result.empty() || !sure)))
+        result.push_back(&row);
+    return result;
+  }
+
+  std::string names_of_strategies()
+  {
+    std::string result = "automatic";
+    for (const StrategyRow &row : assembly_strategies())
+      result += "|" + row.name;
+    return result;
+  }
+
+  std::string words_of_strategies()
+  {
+    std::string result;
+    for (const StrategyRow &row : assembly_strategies())
+      result += row.name + ": " + row.words + "; ";
+    return result + "automatic: patches, unless a cell would be integrated more than 3.5 times, and gather for scalar "
+                    "trilinear hexahedra in double precision on a GPU.";
+  }
+
+  namespace
+  {
+    /** Which cells are resolved in the buffer: those with constraints or boundary terms. */
+    Array<unsigned char> mark_buffered(const ElementBatches &batches)
+    {
+      const Backend             &place       = batches.backend();
+      const ConstrainedCellsView constrained = batches.constrained_cells();
+      const FacesView            faces       = batches.faces_view();
+      constexpr unsigned char    yes         = 1;
+      Array<unsigned char>       buffered(place, batches.n_cells());
+      buffered.set_zero();
+      run(place, constrained.n_cells, kernels::MarkBody{constrained.cells, buffered.data(), yes});
+      run(place, faces.n_cells, kernels::MarkBody{faces.cells, buffered.data(), yes});
+      return buffered;
+    }
+  } // namespace
+
+  std::shared_ptr<const Patches> make_plan(const ElementBatches                  &batches,
+                                           const RowCells                        &row_cells,
+                                           const Sparsity                        &sparsity,
+                                           const std::vector<kernels::PatchRoom> &rooms,
+                                           const Patches::AdditionalData         &data)
+  {
+    const std::vector<StrategyRow> &rows     = assembly_strategies();
+    const auto                      is_asked = [&](const StrategyRow &row) { return row.name == data.strategy; };
+    const auto                      asked    = std::find_if(rows.begin(), rows.end(), is_asked);
+    require(asked != rows.end() || data.strategy == "automatic",
+            [&] { return "There is no Assembly/Strategy " + data.strategy + "."; });
+    const Array<unsigned char> buffered = mark_buffered(batches);
+    const auto                 made     = [&](const StrategyRow &row) {
+      const kernels::PatchRoom &room = rooms[&row - rows.data()];
+      auto                      plan = row.make(batches.backend());
+      const bool                serves =
+          plan->reinit({batches, row_cells, sparsity, data, buffered, row.name, room,
+                        is_asked(row) ? HUGE_VAL : room.most_redundant, is_asked(row) && batches.n_batches() == 1});
+      return serves ? plan : nullptr;
+    };
+    std::shared_ptr<Patches> plan = asked != rows.end() ? made(*asked) : nullptr;
+    for (auto row = rows.begin(); row != rows.end() && !plan; ++row)
+      if (row->automatic && row != asked)
+        plan = made(*row);
+    require(plan != nullptr, "No strategy of assembly serves here.");
+    return plan;
+  }
+} // namespace PatchFEM
