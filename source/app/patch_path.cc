@@ -221,6 +221,7 @@ namespace PatchFEM
     });
     report.assembly_redundancy = system->assembler().redundancy();
     report.cell_patches        = patch_of_cells(space, system->assembler().patches());
+    report.assembly_kernels    = system->assembler().kernel_names();
 
     FormatNeeds needs;
     needs.rows       = row.is(PreconditionerRow::rows);

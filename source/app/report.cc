@@ -131,6 +131,7 @@ namespace PatchFEM
                 {"device_forecast", value_or_null(path.device_forecast)},
                 {"device_peak", value_or_null(path.device_peak)}}},
               {"assembly_redundancy", value_or_null(path.assembly_redundancy)},
+              {"assembly_kernels", path.assembly_kernels},
               {"errors", errors ? json{{"L2", errors->L2}, {"H1", errors->H1}} : json()}};
     }
 
@@ -373,6 +374,8 @@ namespace PatchFEM
       out << "Matrix: " << cycle.path.format_choice << "; a product moves " << std::setprecision(3)
           << *cycle.path.product_bytes / static_cast<double>(cycle.n_dofs) << " bytes per unknown"
           << std::setprecision(6) << '\n';
+    for (const std::string &kernel : cycle.path.assembly_kernels)
+      out << "Assembly: " << kernel << '\n';
     if (cycle.path.amg)
       print_hierarchy(*cycle.path.amg, out);
     if (cycle.baseline)

@@ -61,6 +61,7 @@ namespace
                             "repeated_assembly",
                             "memory_bytes",
                             "assembly_redundancy",
+                            "assembly_kernels",
                             "errors"})
       check(system.contains(key), where + " lacks the key " + key);
     for (const char *key :

@@ -128,6 +128,7 @@ namespace PatchFEM
     std::optional<double>        repeated_assembly; ///< seconds, median over the repetitions that were asked for
     std::optional<double>        device_forecast, device_peak; ///< bytes
     std::vector<unsigned int>    cell_patches;                 ///< by active cell; empty if there are none
+    std::vector<std::string>     assembly_kernels;             ///< by batch, see Assembler::kernel_names()
     std::optional<double>        assembly_redundancy;          ///< cells integrated per cell
   };
 
