@@ -48,22 +48,6 @@ namespace PatchFEM
       return ids;
     }
 
-    /** The patch that owns the first node of each active cell. */
-    std::vector<unsigned int> patch_of_cells(const Space &space, const Patches &patches)
-    {
-      std::vector<unsigned int> result(space.tables().n_cells());
-      const std::vector<int>   &node = space.batches().new_of_old();
-      for (const CellTable &batch : space.tables().batches)
-        for (int cell = 0; cell < batch.n_cells; ++cell)
-        {
-          int first = space.batches().n_nodes();
-          for (int i = 0; i < batch.reference.n_shape; ++i)
-            first = std::min(first, node[batch.nodes[std::size_t(cell) * batch.reference.n_shape + i]]);
-          result[batch.active_index[cell]] = first / patches.rows_per_patch();
-        }
-      return result;
-    }
-
     /** The free modes of @p discretisation at the unknowns of the matrix that are not constrained. */
     template <typename Number, int dim>
     NullSpace<Number> make_null_space(const Discretisation<dim>       &discretisation,
@@ -220,7 +204,7 @@ namespace PatchFEM
       backend.synchronize();
     });
     report.assembly_redundancy = system->assembler().redundancy();
-    report.cell_patches        = patch_of_cells(space, system->assembler().patches());
+    report.cell_patches        = system->assembler().patch_of_cells();
     report.assembly_kernels    = system->assembler().kernel_names();
 
     FormatNeeds needs;

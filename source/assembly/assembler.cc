@@ -123,12 +123,41 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  const Patches &AssemblerBase<Number>::patches(const int b) const
+  {
+    for (const Pass &pass : passes)
+      if (pass.plan->batch() == b)
+        return *pass.plan;
+    throw Error("An assembler was asked for the plan of a batch that its space does not have.");
+  }
+
+  template <typename Number>
   double AssemblerBase<Number>::redundancy() const
   {
     double sum = 0.;
     for (const Pass &pass : passes)
       sum += pass.plan->redundancy() * domain.batches().n_cells(pass.plan->batch());
     return sum / domain.batches().n_cells();
+  }
+
+  template <typename Number>
+  std::vector<unsigned int> AssemblerBase<Number>::patch_of_cells() const
+  {
+    std::vector<unsigned int> result(domain.tables().n_cells());
+    const std::vector<int>   &node = domain.batches().new_of_old();
+    for (const Pass &pass : passes)
+    {
+      const CellTable &batch   = domain.tables().batches[pass.plan->batch()];
+      const int        n_shape = batch.reference.n_shape;
+      for (int cell = 0; cell < batch.n_cells; ++cell)
+      {
+        int first = domain.batches().n_nodes();
+        for (int i = 0; i < n_shape; ++i)
+          first = std::min(first, node[batch.nodes[std::size_t(cell) * n_shape + i]]);
+        result[batch.active_index[cell]] = first / pass.plan->rows_per_patch();
+      }
+    }
+    return result;
   }
 
   template <typename Number>

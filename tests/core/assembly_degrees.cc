@@ -217,6 +217,36 @@ TEST_P(AssemblyDegreesTest, SameBitsForEveryCut)
   check(Laplace<3>(), 3);
 }
 
+/** Cells of degree 3 need smaller patches than those of degree 1, and each cell shows the patch of its own plan. */
+TEST_P(AssemblyDegreesTest, CellsShowThePatchesOfTheirOwnPlans)
+{
+  ElementTables tables = synthetic::slabs_of_degrees(3, 4, 3, {1, 3});
+  int           active = 0;
+  for (CellTable &batch : tables.batches)
+    for (int cell = 0; cell < batch.n_cells; ++cell)
+      batch.active_index.push_back(active++);
+  const Space space(backend(), tables);
+  bool        differ = false;
+  for (const std::string &strategy : strategies)
+  {
+    const Assembler<Elasticity<3>>  assembler(space, with(strategy));
+    const std::vector<unsigned int> shown = assembler.patch_of_cells();
+    ASSERT_EQ(shown.size(), tables.n_cells());
+    differ = differ || assembler.patches(0).rows_per_patch() != assembler.patches(1).rows_per_patch();
+    for (int b = 0; b < 2; ++b)
+      for (int cell = 0; cell < tables.batches[b].n_cells; ++cell)
+      {
+        const CellTable &batch = tables.batches[b];
+        int              first = tables.n_nodes;
+        for (int i = 0; i < batch.reference.n_shape; ++i)
+          first = std::min(first, space.batches().new_of_old()[batch.nodes[cell * batch.reference.n_shape + i]]);
+        EXPECT_EQ(int(shown[batch.active_index[cell]]), first / assembler.patches(b).rows_per_patch());
+      }
+    EXPECT_THROW(assembler.patches(2), Error);
+  }
+  EXPECT_TRUE(differ);
+}
+
 /** Who assembles is told for each batch: the strategy, and the kernel of which the data can be others. */
 TEST_P(AssemblyDegreesTest, KernelsHaveNames)
 {

@@ -27,11 +27,17 @@ namespace PatchFEM
       return *passes.front().plan;
     }
 
+    /** The same for the cells of batch @p b. */
+    const Patches &patches(int b) const;
+
     /** How often a cell is integrated on average, over all batches. */
     double redundancy() const;
 
     /** [batch], strategy and kernel of its cells: "patches (trilinear hexahedra by matrix instructions)". */
     std::vector<std::string> kernel_names() const;
+
+    /** [active cell], the patch that owns the cell's first node in the plan of its batch. */
+    std::vector<unsigned int> patch_of_cells() const;
 
     /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
     void set_body_load(const CoefficientField &field);
