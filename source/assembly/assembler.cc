@@ -137,7 +137,7 @@ namespace PatchFEM
     double sum = 0.;
     for (const Pass &pass : passes)
       sum += pass.plan->redundancy() * domain.batches().n_cells(pass.plan->batch());
-    return sum / domain.batches().n_cells();
+    return sum / std::max(1, domain.batches().n_cells());
   }
 
   template <typename Number>

@@ -154,7 +154,7 @@ namespace PatchFEM
     const bool   sorts = backend.kind() == BackendKind::cuda;
     const double n = n_cells_of_patches(data), n_rows = tables.n_nodes;
     const double keys =
-        (sorts ? 32. : 20.) * (row.stages ? n : n * double(buffered_cells.n) / double(cells.n));
+        (sorts ? 32. : 20.) * (row.stages ? n : n * double(buffered_cells.n) / std::max(1., double(cells.n)));
     const double order = (sorts ? 29. : 17.) * double(cells.n) + (sorts ? 8. * double(cells.n_pairs) : 0.);
     const double plan  = double(plan_bytes(data, row)) + std::max({order, 16. * n + keys, 36. * n_rows + keys});
     const double pairs = 8. * (double(cells.n_pairs) + n_rows) + (n_resolved_rows > 0 ? 4. * double(cells.n) : 0.);

@@ -247,6 +247,30 @@ TEST_P(AssemblyDegreesTest, CellsShowThePatchesOfTheirOwnPlans)
   EXPECT_TRUE(differ);
 }
 
+/** A batch without cells leaves the other's matrix as it is, and is integrated 0 times. Estimates are of no cells, too. */
+TEST_P(AssemblyDegreesTest, WithoutCells)
+{
+  ElementTables tables = synthetic::slabs_of_degrees(2, 3, 1, {1, 2});
+  tables.constraints   = {};
+  CellTable &squares   = tables.batches[1];
+  squares.n_cells      = 0;
+  for (std::vector<int> *list : {&squares.nodes, &squares.geometry, &squares.material_ids, &squares.active_index})
+    list->clear();
+  for (const std::string &strategy : strategies)
+  {
+    const System<Laplace<2>> system(backend(), tables, with(strategy));
+    EXPECT_EQ(system.assembler.patches(1).redundancy(), 0.);
+    EXPECT_EQ(system.assembler.redundancy(), system.assembler.patches(0).redundancy());
+    EXPECT_LE(largest_difference(system.product(std::vector<double>(tables.n_nodes, 1.)),
+                                 std::vector<double>(tables.n_nodes, 0.)),
+              1e-15);
+  }
+  tables.batches.clear();
+  const StructureEstimate nothing(tables, 32, false);
+  for (const StrategyRow &row : assembly_strategies())
+    EXPECT_LT(nothing.peak_bytes(backend(), with(row.name), row), std::size_t(1) << 20);
+}
+
 /** Who assembles is told for each batch: the strategy, and the kernel of which the data can be others. */
 TEST_P(AssemblyDegreesTest, KernelsHaveNames)
 {

@@ -30,7 +30,7 @@ namespace PatchFEM
     /** The same for the cells of batch @p b. */
     const Patches &patches(int b) const;
 
-    /** How often a cell is integrated on average, over all batches. */
+    /** How often a cell is integrated on average, over all batches; 0 if there are no cells. */
     double redundancy() const;
 
     /** [batch], strategy and kernel of its cells: "patches (trilinear hexahedra by matrix instructions)". */
