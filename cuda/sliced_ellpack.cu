@@ -51,47 +51,6 @@ namespace PatchFEM
         }
       }
 
-      /** One thread per row of every slice, rows past the end included. */
-      __global__ void fill_columns_kernel(const SparsityView        pattern,
-                                          const int                 slice_height,
-                                          const int                 n_slices,
-                                          const std::int64_t *const offsets,
-                                          int *const                columns)
-      {
-        const std::int64_t row = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
-        if (row >= std::int64_t(n_slices) * slice_height)
-          return;
-        const std::int64_t slice  = row / slice_height;
-        const std::int64_t out    = offsets[slice] + row % slice_height;
-        const std::int64_t width  = (offsets[slice + 1] - offsets[slice]) / slice_height;
-        const std::int64_t begin  = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
-        const std::int64_t length = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
-        int                column = width > 0 && length == 0 ? padding_column(pattern, slice_height, row) : 0;
-        for (std::int64_t k = 0; k < width; ++k)
-        {
-          if (k < length)
-            column = pattern.columns[begin + k];
-          columns[out + k * slice_height] = column;
-        }
-      }
-
-      /** One thread per scalar row. */
-      template <typename Number>
-      __global__ void
-      fill_values_kernel(const CSRView<Number> source, const int *const row_lengths, const SlicedEllpackView<Number> A)
-      {
-        const std::int64_t row = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
-        if (row >= source.n_rows)
-          return;
-        const int i = static_cast<int>(row / A.block_rows);
-        const int a = static_cast<int>(row % A.block_rows);
-        for (std::int64_t e = source.row_offsets[row]; e < source.row_offsets[row + 1]; ++e)
-        {
-          const int column = source.columns[e];
-          const int k      = find_block(A, row_lengths[i], i, column / A.block_columns);
-          A.values[A.value_index(i, k, a, column % A.block_columns)] = source.values[e];
-        }
-      }
     } // namespace
 
     template <typename Value, typename Number, typename Target>
@@ -122,34 +81,14 @@ namespace PatchFEM
       });
     }
 
-    void fill_columns(
-        Cuda where, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
-    {
-      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
-      if (n_slices == 0)
-        return;
-      fill_columns_kernel<<<grid(std::int64_t(n_slices) * slice_height), block_size, 0, stream_of(where)>>>(
-          pattern, slice_height, n_slices, offsets, columns);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
-    template <typename Number>
-    void
-    fill_values(Cuda where, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A)
-    {
-      if (source.n_rows == 0)
-        return;
-      fill_values_kernel<<<grid(source.n_rows), block_size, 0, stream_of(where)>>>(source, row_lengths, A);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
+    template void parallel_for(Cuda, std::int64_t, const FillColumnsBody &);
+    template void parallel_for(Cuda, std::int64_t, const FillValuesBody<float> &);
+    template void parallel_for(Cuda, std::int64_t, const FillValuesBody<double> &);
     template void parallel_for(Cuda, std::int64_t, const ColumnStepsBody &);
     template void parallel_for(Cuda, std::int64_t, const CountShortSlicesBody &);
     template void parallel_for(Cuda, std::int64_t, const PaddingBody &);
     template void parallel_for(Cuda, std::int64_t, const SampleSlicesBody &);
 
-    template void fill_values(Cuda, const CSRView<float> &, const int *, const SlicedEllpackView<float> &);
-    template void fill_values(Cuda, const CSRView<double> &, const int *, const SlicedEllpackView<double> &);
     PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, SlicedEllpackView)
   } // namespace kernels
 } // namespace PatchFEM

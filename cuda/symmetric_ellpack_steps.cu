@@ -14,10 +14,9 @@ namespace PatchFEM
 
   namespace internal
   {
-#define INSTANTIATE(Number)                                                                                           \
-  template int  asymmetric_row(Here, const Backend &, const SlicedEllpackView<Number> &, const int *, double);        \
-  template void build_symmetric(Here, const SlicedEllpackMatrix<Number> &, SymmetricPatternArrays &, Array<Number> &, \
-                                Array<Number> &);                                                                     \
+#define INSTANTIATE(Number)                                                                                      \
+  template int  asymmetric_row(Here, const Backend &, const SlicedEllpackView<Number> &, const int *, double);   \
+  template void build_symmetric(Here, const SlicedEllpackMatrix<Number> &, SymmetricPattern &, Array<Number> &); \
   template void symmetric_block_diagonal(Here, const Backend &, const SymmetricEllpackView<Number> &, int, Number *)
     INSTANTIATE(float);
     INSTANTIATE(double);

@@ -215,45 +215,6 @@ namespace PatchFEM
         offsets[s + 1] += offsets[s];
     }
 
-    void
-    fill_columns(Host, const SparsityView &pattern, const int slice_height, const std::int64_t *offsets, int *columns)
-    {
-      const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
-#pragma omp parallel for schedule(static)
-      for (int s = 0; s < n_slices; ++s)
-      {
-        const int width = static_cast<int>((offsets[s + 1] - offsets[s]) / slice_height);
-        for (int r = 0; r < slice_height; ++r)
-        {
-          const std::int64_t row     = std::int64_t(s) * slice_height + r;
-          const std::int64_t begin   = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
-          const std::int64_t length  = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
-          const int          padding = width > 0 && length == 0 ? padding_column(pattern, slice_height, row) : 0;
-          for (std::int64_t k = 0; k < width; ++k)
-            columns[offsets[s] + k * slice_height + r] =
-                length == 0 ? padding : pattern.columns[begin + std::min(k, length - 1)];
-        }
-      }
-    }
-
-    template <typename Number>
-    void fill_values(Host, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A)
-    {
-#pragma omp parallel for schedule(static)
-      for (int i = 0; i < A.n_rows; ++i)
-        for (int a = 0; a < A.block_rows; ++a)
-        {
-          const std::int64_t row = std::int64_t(i) * A.block_rows + a;
-          for (std::int64_t e = source.row_offsets[row]; e < source.row_offsets[row + 1]; ++e)
-          {
-            const int k = find_block(A, row_lengths[i], i, source.columns[e] / A.block_columns);
-            A.values[A.value_index(i, k, a, source.columns[e] % A.block_columns)] = source.values[e];
-          }
-        }
-    }
-
     PATCHFEM_INSTANTIATE_PRODUCTS(Host, SlicedEllpackView)
-    template void fill_values(Host, const CSRView<float> &, const int *, const SlicedEllpackView<float> &);
-    template void fill_values(Host, const CSRView<double> &, const int *, const SlicedEllpackView<double> &);
   } // namespace kernels
 } // namespace PatchFEM

@@ -47,11 +47,32 @@ namespace PatchFEM
     }
 
     /**
-     * The columns of @p pattern in the places that block_index() gives. Padding repeats the last column of its row,
-     * so that it costs no further memory of the source vector; see padding_column() for rows without any.
+     * Over the rows of all slices, those past the end included: the columns of @p pattern in the places that block_index()
+     * gives. Padding repeats the last column of its row, so that it costs no further memory of the source vector; see
+     * padding_column() for rows without any.
      */
-    void fill_columns(Host, const SparsityView &pattern, int slice_height, const std::int64_t *offsets, int *columns);
-    void fill_columns(Cuda, const SparsityView &pattern, int slice_height, const std::int64_t *offsets, int *columns);
+    struct FillColumnsBody
+    {
+      SparsityView        pattern;
+      int                 slice_height;
+      const std::int64_t *slice_offsets;
+      int                *columns;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        const std::int64_t slice = row / slice_height, out = slice_offsets[slice] + row % slice_height;
+        const std::int64_t width  = (slice_offsets[slice + 1] - slice_offsets[slice]) / slice_height;
+        const std::int64_t begin  = row < pattern.n_rows ? pattern.row_offsets[row] : 0;
+        const std::int64_t length = row < pattern.n_rows ? pattern.row_offsets[row + 1] - begin : 0;
+        int                column = width > 0 && length == 0 ? padding_column(pattern, slice_height, row) : 0;
+        for (std::int64_t k = 0; k < width; ++k)
+        {
+          if (k < length)
+            column = pattern.columns[begin + k];
+          columns[out + k * slice_height] = column;
+        }
+      }
+    };
 
     /** The column_steps of one slice of 32 rows (see SlicedEllpackView), from its columns. */
     struct ColumnStepsBody
@@ -88,11 +109,32 @@ namespace PatchFEM
       }
     };
 
+    /** Over scalar rows, see fill_values(). */
+    template <typename Number>
+    struct FillValuesBody
+    {
+      CSRView<Number>           source;
+      const int                *row_lengths;
+      SlicedEllpackView<Number> A;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t row) const
+      {
+        const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
+        for (std::int64_t e = source.row_offsets[row]; e < source.row_offsets[row + 1]; ++e)
+        {
+          const int k = find_block(A, row_lengths[i], i, source.columns[e] / A.block_columns);
+          A.values[A.value_index(i, k, a, source.columns[e] % A.block_columns)] = source.values[e];
+        }
+      }
+    };
+
     /** Writes the entries of @p source, each of which must lie in a block of @p A, into its place. */
-    template <typename Number>
-    void fill_values(Host, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A);
-    template <typename Number>
-    void fill_values(Cuda, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A);
+    template <typename Where, typename Number>
+    void
+    fill_values(Where where, const CSRView<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A)
+    {
+      parallel_for(where, source.n_rows, FillValuesBody<Number>{source, row_lengths, A});
+    }
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -20,18 +20,17 @@ namespace PatchFEM
     const int     n        = entries.n_rows;
     const int     n_slices = PatchFEM::n_slices(n, height);
     constant               = value;
-    pattern                = std::make_shared<const internal::MDIAPatternArrays>(); // gives memory back first
+    const auto made        = this->new_pattern(n, n);
 
     Array<int>          counts(backend, n);
     Array<std::int64_t> offsets(backend, std::size_t(n) + 1);
     run(backend, n, kernels::OffDiagonalBody{entries, counts.data(), nullptr, nullptr});
     dispatch(backend, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
-    n_off_diagonal = offsets.read(n);
-    Array<int> columns(backend, n_off_diagonal);
+    Array<int> columns(backend, offsets.read(n));
     run(backend, n, kernels::OffDiagonalBody{entries, nullptr, offsets.data(), columns.data()});
 
     const SparsityView off_diagonal{n, n, offsets.data(), columns.data()};
-    const auto         made = std::make_shared<internal::MDIAPatternArrays>();
+    made->n_nonzero = columns.size() + n;
     made->slice_offsets.reinit(backend, std::size_t(n_slices) + 1);
     dispatch(backend, [&](auto where) {
       kernels::slice_offsets(where, off_diagonal, height, made->slice_offsets.data(), counts.data());
@@ -40,8 +39,8 @@ namespace PatchFEM
     run(backend, std::int64_t(n_slices) * height,
         kernels::MDIAColumnsBody{off_diagonal, made->slice_offsets.data(), made->columns.data()});
     pattern = made;
-    diagonal.reinit(backend, n);
-    diagonal.set_zero();
+    values.reinit(backend, n);
+    values.set_zero();
   }
 
   template <typename Number>
@@ -49,18 +48,18 @@ namespace PatchFEM
                                   const Number          value,
                                   Array<std::int64_t> &&slice_offsets,
                                   Array<int>          &&columns,
-                                  const std::int64_t    n_entries)
+                                  const std::int64_t    n_off_diagonal)
   {
     require(std::int64_t(slice_offsets.size()) == PatchFEM::n_slices(n, MDIAView<Number>::slice_height) + 1,
             "Slices of an mDIA matrix do not fit its rows.");
     const Backend backend = slice_offsets.backend();
-    const auto    made    = std::make_shared<internal::MDIAPatternArrays>();
+    const auto    made    = this->new_pattern(n, n);
+    made->n_nonzero       = n_off_diagonal + n;
     made->slice_offsets   = std::move(slice_offsets);
     made->columns         = std::move(columns);
     pattern               = made;
     constant              = value;
-    n_off_diagonal        = n_entries;
-    diagonal.reinit(backend, n);
+    values.reinit(backend, n);
   }
 
   template <typename Number>
@@ -87,7 +86,7 @@ namespace PatchFEM
     const Array<std::int64_t> offsets(backend, matrix.row_offsets);
     const Array<int>          columns(backend, matrix.columns);
     reinit(backend, {matrix.n_rows, matrix.n_columns, offsets.data(), columns.data()}, value);
-    diagonal.copy_from(host_diagonal.data(), host_diagonal.size());
+    values.copy_from(host_diagonal.data(), host_diagonal.size());
   }
 
   template <typename Number>
@@ -98,11 +97,11 @@ namespace PatchFEM
     const CSRView<Number> A         = matrix.view();
     const int             n         = A.n_rows;
     const double          tolerance = 1000. * std::numeric_limits<Number>::epsilon();
-    Array<Number>         values(place, n);
+    Array<Number>         seen(place, n);
     Array<int>            row(place, std::vector<int>{INT_MAX}), counts(place, n);
-    run(place, n, kernels::OffDiagonalValueBody<Number>{A, tolerance, values.data(), row.data()});
+    run(place, n, kernels::OffDiagonalValueBody<Number>{A, tolerance, seen.data(), row.data()});
     const int    first = row.read(0);
-    const Number value = first < n ? values.read(first) : Number(0);
+    const Number value = first < n ? seen.read(first) : Number(0);
 
     row.copy_from(place, std::vector<int>{INT_MAX});
     run(place, n,
@@ -116,19 +115,7 @@ namespace PatchFEM
     run(place, n,
         kernels::ConstantEntriesBody<Number>{A, tolerance, value, nullptr, offsets.data(), columns.data(), nullptr});
     reinit(place, {n, n, offsets.data(), columns.data()}, value);
-    matrix.extract_block_diagonal(1, diagonal);
-  }
-
-  template <typename Number>
-  template <typename OtherNumber>
-  void MDIAMatrix<Number>::copy_from(const MDIAMatrix<OtherNumber> &other)
-  {
-    constant       = static_cast<Number>(other.constant);
-    n_off_diagonal = other.n_off_diagonal;
-    pattern        = other.pattern;
-    diagonal.reinit(other.backend(), other.diagonal.size());
-    dispatch(backend(),
-             [&](auto where) { kernels::convert(where, diagonal.size(), other.diagonal.data(), diagonal.data()); });
+    matrix.extract_block_diagonal(1, values);
   }
 
   template <typename Number>
@@ -140,26 +127,19 @@ namespace PatchFEM
     Array<std::int64_t> offsets(place, std::size_t(n) + 1);
     run(place, n, kernels::MDIAToCSRBody<Number>{view(), counts.data(), {}, nullptr});
     dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
-    Array<int>    columns(place, n_nonzero_elements());
-    Array<Number> values(place, n_nonzero_elements());
+    Array<int>    columns(place, this->n_nonzero_elements());
+    Array<Number> entries(place, this->n_nonzero_elements());
     run(place, n,
         kernels::MDIAToCSRBody<Number>{
-            view(), nullptr, {n, n, offsets.data(), columns.data(), values.data()}, columns.data()});
+            view(), nullptr, {n, n, offsets.data(), columns.data(), entries.data()}, columns.data()});
     matrix.reinit(place, SparsityView{n, n, offsets.data(), columns.data()});
-    dispatch(place, [&](auto where) { kernels::convert(where, values.size(), values.data(), matrix.view().values); });
+    dispatch(place, [&](auto where) { kernels::convert(where, entries.size(), entries.data(), matrix.view().values); });
   }
 
   template <typename Number>
   MDIAView<Number> MDIAMatrix<Number>::view() const
   {
-    return {n_rows(), constant, pattern->slice_offsets.data(), pattern->columns.data(), diagonal.data()};
-  }
-
-  template <typename Number>
-  std::size_t MDIAMatrix<Number>::memory_consumption() const
-  {
-    return pattern->slice_offsets.memory_consumption() + pattern->columns.memory_consumption() +
-           diagonal.memory_consumption();
+    return {n_rows(), constant, pattern->slice_offsets.data(), pattern->columns.data(), values.data()};
   }
 
   template <typename Number>
@@ -167,7 +147,7 @@ namespace PatchFEM
   {
     require(block_size == 1,
             "A matrix of the format mdia has diagonal blocks of size 1 only, not " + std::to_string(block_size) + ".");
-    blocks.copy_from(backend(), diagonal);
+    blocks.copy_from(backend(), values);
   }
 
   template <typename Number>
@@ -180,8 +160,4 @@ namespace PatchFEM
 
   template class MDIAMatrix<float>;
   template class MDIAMatrix<double>;
-  template void MDIAMatrix<float>::copy_from(const MDIAMatrix<float> &);
-  template void MDIAMatrix<double>::copy_from(const MDIAMatrix<double> &);
-  template void MDIAMatrix<float>::copy_from(const MDIAMatrix<double> &);
-  template void MDIAMatrix<double>::copy_from(const MDIAMatrix<float> &);
 } // namespace PatchFEM

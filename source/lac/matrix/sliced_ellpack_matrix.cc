@@ -24,30 +24,25 @@ namespace PatchFEM
             "Columns of 16 bits are available for blocks of 1 x 1 in slices of 32.");
     require(additional_data.slice_height >= 1,
             "The slice height must be at least 1, not " + std::to_string(additional_data.slice_height) + ".");
-    n_row_blocks    = blocks.n_rows;
-    n_column_blocks = blocks.n_columns;
-    n_block_rows    = block_rows;
-    n_block_columns = block_columns;
     // A slice never needs to be higher than the matrix, and in slices of multiples of 32 loads are aligned.
-    const std::int64_t enough = (std::int64_t(n_row_blocks) + 31) / 32 * 32;
-    height = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, std::max<std::int64_t>(32, enough)));
-    skip_padding       = additional_data.skip_padding;
-    n_blocks           = read_offset(backend, blocks.row_offsets, blocks.n_rows);
-    const int n_slices = PatchFEM::n_slices(n_row_blocks, height);
+    const std::int64_t enough   = std::max<std::int64_t>(32, (std::int64_t(blocks.n_rows) + 31) / 32 * 32);
+    const int          height   = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, enough));
+    const int          n_slices = PatchFEM::n_slices(blocks.n_rows, height);
 
-    pattern         = std::make_shared<const internal::SlicedPatternArrays>(); // gives memory back first
-    const auto made = std::make_shared<internal::SlicedPatternArrays>();
+    const auto made    = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
+    made->n_nonzero    = read_offset(backend, blocks.row_offsets, blocks.n_rows) * block_rows * block_columns;
+    made->height       = height;
+    made->skip_padding = additional_data.skip_padding;
     made->slice_offsets.reinit(backend, static_cast<std::size_t>(n_slices) + 1);
-    made->lengths.reinit(backend, n_row_blocks);
+    made->lengths.reinit(backend, blocks.n_rows);
     dispatch(backend, [&](auto where) {
       kernels::slice_offsets(where, blocks, height, made->slice_offsets.data(), made->lengths.data());
     });
     const std::int64_t n_stored_blocks = read_offset(backend, made->slice_offsets.data(), n_slices);
     made->columns.reinit(backend, n_stored_blocks);
     values.reinit(backend, n_stored_blocks * block_rows * block_columns);
-    dispatch(backend, [&](auto where) {
-      kernels::fill_columns(where, blocks, height, made->slice_offsets.data(), made->columns.data());
-    });
+    run(backend, std::int64_t(n_slices) * height,
+        kernels::FillColumnsBody{blocks, height, made->slice_offsets.data(), made->columns.data()});
     if (additional_data.short_columns)
     {
       made->column_steps.reinit(backend, n_stored_blocks);
@@ -101,52 +96,18 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  template <typename OtherNumber>
-  void SlicedEllpackMatrix<Number>::copy_from(const SlicedEllpackMatrix<OtherNumber> &other)
-  {
-    n_row_blocks    = other.n_row_blocks;
-    n_column_blocks = other.n_column_blocks;
-    n_block_rows    = other.n_block_rows;
-    n_block_columns = other.n_block_columns;
-    height          = other.height;
-    skip_padding    = other.skip_padding;
-    n_blocks        = other.n_blocks;
-    pattern         = other.pattern;
-    values.reinit(other.backend(), other.values.size());
-    copy_values_from(other);
-  }
-
-  template <typename Number>
-  template <typename OtherNumber>
-  void SlicedEllpackMatrix<Number>::copy_values_from(const SlicedEllpackMatrix<OtherNumber> &other)
-  {
-    require(other.values.size() == values.size() && other.backend() == backend(),
-            "The values of a matrix can only be copied to one of the same pattern on the same back end.");
-    dispatch(backend(),
-             [&](auto where) { kernels::convert(where, values.size(), other.values.data(), values.data()); });
-  }
-
-  template <typename Number>
   SlicedEllpackView<Number> SlicedEllpackMatrix<Number>::view() const
   {
-    return {n_row_blocks,
-            n_column_blocks,
-            n_block_rows,
-            n_block_columns,
-            height,
+    return {pattern->row_blocks,
+            pattern->column_blocks,
+            pattern->block_rows,
+            pattern->block_columns,
+            pattern->height,
             pattern->slice_offsets.data(),
             pattern->columns.data(),
             values.data(),
             pattern->column_steps.empty() ? nullptr : pattern->column_steps.data(),
-            skip_padding ? pattern->lengths.data() : nullptr};
-  }
-
-  template <typename Number>
-  std::size_t SlicedEllpackMatrix<Number>::memory_consumption() const
-  {
-    return pattern->slice_offsets.memory_consumption() + pattern->columns.memory_consumption() +
-           pattern->lengths.memory_consumption() + pattern->column_steps.memory_consumption() +
-           values.memory_consumption();
+            pattern->skip_padding ? pattern->lengths.data() : nullptr};
   }
 
   template <typename Number>
@@ -156,7 +117,7 @@ namespace PatchFEM
       return 0;
     Array<int> count(backend(), 1);
     count.set_zero();
-    run(backend(), n_slices(n_row_blocks, height),
+    run(backend(), view().n_slices(),
         kernels::CountShortSlicesBody{pattern->slice_offsets.data(), pattern->column_steps.data(), count.data()});
     return count.read(0);
   }
@@ -164,22 +125,23 @@ namespace PatchFEM
   template <typename Number>
   std::string SlicedEllpackMatrix<Number>::format() const
   {
-    return "sliced ellpack " + std::to_string(n_block_rows) + "x" + std::to_string(n_block_columns) +
+    return "sliced ellpack " + std::to_string(pattern->block_rows) + "x" + std::to_string(pattern->block_columns) +
            (pattern->column_steps.empty() ? "" : " with 16-bit columns");
   }
 
   template <typename Number>
   void SlicedEllpackMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
-    require(n_block_rows == n_block_columns && n_row_blocks <= n_column_blocks,
+    const int b = this->block_rows(), n = n_rows();
+    require(b == this->block_columns() && n <= n_columns(),
             "A matrix of rectangular blocks or with more rows than columns has no block diagonal.");
-    require(block_size == n_block_rows || block_size == 1, "A matrix in blocks of " + std::to_string(n_block_rows) +
-                                                               " has no diagonal blocks of size " +
-                                                               std::to_string(block_size) + ".");
-    blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
+    require(block_size == b || block_size == 1, "A matrix in blocks of " + std::to_string(b) +
+                                                    " has no diagonal blocks of size " + std::to_string(block_size) +
+                                                    ".");
+    blocks.reinit(backend(), std::size_t(n) * block_size);
     const kernels::SlicedEllpackBlockDiagonalBody<Number> body{view(), row_lengths(), block_size, blocks.data(),
-                                                               n_rows() / block_size};
-    dispatch(backend(), [&](auto where) { kernels::parallel_for(where, n_rows(), body); });
+                                                               n / block_size};
+    run(backend(), n, body);
   }
 
   template <typename Number>
@@ -198,23 +160,23 @@ namespace PatchFEM
     result.n_rows    = n_rows();
     result.n_columns = n_columns();
     result.row_offsets.assign(std::size_t(n_rows()) + 1, 0);
-    for (int i = 0; i < n_row_blocks; ++i)
-      for (int a = 0; a < n_block_rows; ++a)
+    for (int i = 0; i < A.n_rows; ++i)
+      for (int a = 0; a < A.block_rows; ++a)
       {
-        const std::size_t row       = std::size_t(i) * n_block_rows + a;
-        result.row_offsets[row + 1] = result.row_offsets[row] + std::int64_t(host_lengths[i]) * n_block_columns;
+        const std::size_t row       = std::size_t(i) * A.block_rows + a;
+        result.row_offsets[row + 1] = result.row_offsets[row] + std::int64_t(host_lengths[i]) * A.block_columns;
       }
     result.columns.resize(result.row_offsets.back());
     result.values.resize(result.row_offsets.back());
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < n_row_blocks; ++i)
-      for (int a = 0; a < n_block_rows; ++a)
+    for (int i = 0; i < A.n_rows; ++i)
+      for (int a = 0; a < A.block_rows; ++a)
       {
-        std::int64_t e = result.row_offsets[std::size_t(i) * n_block_rows + a];
+        std::int64_t e = result.row_offsets[std::size_t(i) * A.block_rows + a];
         for (int k = 0; k < host_lengths[i]; ++k)
-          for (int c = 0; c < n_block_columns; ++c, ++e)
+          for (int c = 0; c < A.block_columns; ++c, ++e)
           {
-            result.columns[e] = A.columns[A.block_index(i, k)] * n_block_columns + c;
+            result.columns[e] = A.columns[A.block_index(i, k)] * A.block_columns + c;
             result.values[e]  = A.values[A.value_index(i, k, a, c)];
           }
       }
@@ -223,10 +185,4 @@ namespace PatchFEM
 
   template class SlicedEllpackMatrix<float>;
   template class SlicedEllpackMatrix<double>;
-  template void SlicedEllpackMatrix<float>::copy_from(const SlicedEllpackMatrix<float> &);
-  template void SlicedEllpackMatrix<double>::copy_from(const SlicedEllpackMatrix<double> &);
-  template void SlicedEllpackMatrix<float>::copy_from(const SlicedEllpackMatrix<double> &);
-  template void SlicedEllpackMatrix<float>::copy_values_from(const SlicedEllpackMatrix<double> &);
-  template void SlicedEllpackMatrix<double>::copy_from(const SlicedEllpackMatrix<float> &);
-  template void SlicedEllpackMatrix<double>::copy_values_from(const SlicedEllpackMatrix<float> &);
 } // namespace PatchFEM

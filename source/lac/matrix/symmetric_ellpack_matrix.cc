@@ -14,7 +14,7 @@ namespace PatchFEM
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::reinit(const SlicedEllpackMatrix<Number> &matrix)
   {
-    *this = SymmetricEllpackMatrix<Number>(); // gives memory back first, and is what an Error leaves
+    this->release();
     require(matrix.block_rows() == matrix.block_columns() && matrix.n_rows() == matrix.n_columns(),
             "A matrix of the format symmetric ellpack must be square, with square blocks.");
     const int b = matrix.block_rows();
@@ -32,8 +32,8 @@ namespace PatchFEM
                 std::string(b == 1 ? "row " : "block row ") + std::to_string(row) +
                 " has an entry that differs from its mirror image, is not a number or has none in the pattern.");
 
-    const auto        made = std::make_shared<internal::SymmetricPatternArrays>();
     const int         rows = kernels::symmetric_patch_rows(b), n = A.n_rows;
+    const auto        made = this->new_pattern(n, n, b, b);
     CompressedPattern halo =
         compress(place, n / rows + (n % rows != 0), n,
                  kernels::SymmetricHalo{n, rows, A.slice_height, A.slice_offsets, A.columns, lengths});
@@ -42,21 +42,17 @@ namespace PatchFEM
                                             " others, more than the format symmetric ellpack can number.");
     made->halo_offsets.swap(halo.offsets);
     made->halo.swap(halo.columns);
-    Array<Number> new_diagonal, new_values;
-    choose(place, [&](auto where) { internal::build_symmetric(where, matrix, *made, new_diagonal, new_values); });
-
-    size_of_blocks = b;
-    n_row_blocks   = n;
-    n_nonzero      = matrix.n_nonzero_elements();
-    diagonal       = std::move(new_diagonal);
-    values         = std::move(new_values);
-    pattern        = made;
+    made->n_nonzero = matrix.n_nonzero_elements();
+    Array<Number> made_values;
+    choose(place, [&](auto where) { internal::build_symmetric(where, matrix, *made, made_values); });
+    values  = std::move(made_values);
+    pattern = made;
   }
 
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::reinit(const CSRMatrix<Number> &matrix, const int block_size)
   {
-    *this = SymmetricEllpackMatrix<Number>(); // before there is a copy in blocks
+    this->release(); // before there is a copy in blocks
     require(block_size >= 1 && matrix.n_rows() % block_size == 0 && matrix.n_columns() % block_size == 0,
             "A matrix of " + std::to_string(matrix.n_rows()) + " rows cannot be cut into blocks of " +
                 std::to_string(block_size) + ".");
@@ -65,39 +61,17 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  template <typename OtherNumber>
-  void SymmetricEllpackMatrix<Number>::copy_from(const SymmetricEllpackMatrix<OtherNumber> &other)
-  {
-    if constexpr (std::is_same_v<Number, OtherNumber>)
-      if (this == &other)
-        return;
-    *this           = SymmetricEllpackMatrix<Number>();
-    const auto copy = [&](const Array<OtherNumber> &from) {
-      Array<Number> to(other.backend(), from.size());
-      dispatch(other.backend(), [&](auto where) { kernels::convert(where, to.size(), from.data(), to.data()); });
-      return to;
-    };
-    Array<Number> new_diagonal = copy(other.diagonal), new_values = copy(other.values);
-    n_row_blocks   = other.n_row_blocks;
-    size_of_blocks = other.size_of_blocks;
-    n_nonzero      = other.n_nonzero;
-    diagonal       = std::move(new_diagonal);
-    values         = std::move(new_values);
-    pattern        = other.pattern;
-  }
-
-  template <typename Number>
   SymmetricEllpackView<Number> SymmetricEllpackMatrix<Number>::view() const
   {
-    return {n_row_blocks,
-            size_of_blocks,
-            kernels::symmetric_patch_rows(size_of_blocks),
-            kernels::symmetric_chunk(size_of_blocks),
+    return {pattern->row_blocks,
+            pattern->block_rows,
+            kernels::symmetric_patch_rows(pattern->block_rows),
+            kernels::symmetric_chunk(pattern->block_rows),
             pattern->rows.data(),
-            diagonal.data(),
+            values.data(),
             pattern->offsets.data(),
             pattern->columns.data(),
-            values.data(),
+            values.data() + pattern->n_on_diagonal(),
             pattern->halo_offsets.data(),
             pattern->halo.data(),
             pattern->chunk_offsets.data(),
@@ -106,26 +80,18 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  std::size_t SymmetricEllpackMatrix<Number>::memory_consumption() const
-  {
-    return values_memory_consumption() + pattern->rows.memory_consumption() + pattern->offsets.memory_consumption() +
-           pattern->halo_offsets.memory_consumption() + pattern->chunk_offsets.memory_consumption() +
-           pattern->mirror_offsets.memory_consumption() + pattern->columns.memory_consumption() +
-           pattern->mirrors.memory_consumption() + pattern->halo.memory_consumption();
-  }
-
-  template <typename Number>
   std::string SymmetricEllpackMatrix<Number>::format() const
   {
-    return "symmetric ellpack " + std::to_string(size_of_blocks) + "x" + std::to_string(size_of_blocks);
+    const std::string b = std::to_string(pattern->block_rows);
+    return "symmetric ellpack " + b + "x" + b;
   }
 
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
-    require(block_size == size_of_blocks || block_size == 1, "A matrix in blocks of " + std::to_string(size_of_blocks) +
-                                                                 " has no diagonal blocks of size " +
-                                                                 std::to_string(block_size) + ".");
+    require(block_size == pattern->block_rows || block_size == 1,
+            "A matrix in blocks of " + std::to_string(pattern->block_rows) + " has no diagonal blocks of size " +
+                std::to_string(block_size) + ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
     choose(backend(), [&](auto where) {
       internal::symmetric_block_diagonal(where, backend(), view(), block_size, blocks.data());
@@ -135,12 +101,14 @@ namespace PatchFEM
   template <typename Number>
   HostCSR<Number> SymmetricEllpackMatrix<Number>::to_csr_host() const
   {
-    const auto rows    = pattern->rows.to_vector();
-    const auto offsets = pattern->offsets.to_vector(), halo_offsets = pattern->halo_offsets.to_vector();
-    const auto columns       = pattern->columns.to_vector();
-    const auto halo          = pattern->halo.to_vector();
-    const auto host_diagonal = diagonal.to_vector(), host_values = values.to_vector();
-    const int  b = size_of_blocks, patch_rows = kernels::symmetric_patch_rows(b);
+    const auto        rows    = pattern->rows.to_vector();
+    const auto        offsets = pattern->offsets.to_vector(), halo_offsets = pattern->halo_offsets.to_vector();
+    const auto        columns       = pattern->columns.to_vector();
+    const auto        halo          = pattern->halo.to_vector();
+    const auto        all_values    = values.to_vector();
+    const auto *const host_diagonal = all_values.data(), *const host_values = host_diagonal + pattern->n_on_diagonal();
+    const int n_row_blocks = pattern->row_blocks, b = pattern->block_rows,
+              patch_rows = kernels::symmetric_patch_rows(b);
 
     // Blocks of each row: column and where its entry (a, c) stands; the diagonal's as a block of its own.
     struct Block
@@ -163,9 +131,9 @@ namespace PatchFEM
         const std::int64_t at     = offsets[s] + 32 * k;
         const int          local  = columns[at + r];
         const int          column = local < patch_rows ? first + local : halo[halo_offsets[patch] + local - patch_rows];
-        blocks[row].push_back({column, host_values.data() + at * b * b + r, 32, false});
+        blocks[row].push_back({column, host_values + at * b * b + r, 32, false});
         if (local < patch_rows)
-          blocks[column].push_back({row, host_values.data() + at * b * b + r, 32, true});
+          blocks[column].push_back({row, host_values + at * b * b + r, 32, true});
       }
       Number *block = diagonal_blocks.data() + std::size_t(row) * b * b;
       for (int a = 0, e = 0; a < b; ++a)
@@ -196,8 +164,4 @@ namespace PatchFEM
 
   template class SymmetricEllpackMatrix<float>;
   template class SymmetricEllpackMatrix<double>;
-  template void SymmetricEllpackMatrix<float>::copy_from(const SymmetricEllpackMatrix<float> &);
-  template void SymmetricEllpackMatrix<double>::copy_from(const SymmetricEllpackMatrix<double> &);
-  template void SymmetricEllpackMatrix<float>::copy_from(const SymmetricEllpackMatrix<double> &);
-  template void SymmetricEllpackMatrix<double>::copy_from(const SymmetricEllpackMatrix<float> &);
 } // namespace PatchFEM

@@ -139,19 +139,12 @@ namespace PatchFEM
     }
 
     template <typename Number>
-    void build_symmetric(Cuda,
-                         const SlicedEllpackMatrix<Number> &,
-                         SymmetricPatternArrays &,
-                         Array<Number> &diagonal,
-                         Array<Number> &values);
+    void build_symmetric(Cuda, const SlicedEllpackMatrix<Number> &, SymmetricPattern &, Array<Number> &values);
 
     /** All but the halo, which @p made has, and the values. */
     template <typename Number>
-    void build_symmetric(Here,
-                         const SlicedEllpackMatrix<Number> &matrix,
-                         SymmetricPatternArrays            &made,
-                         Array<Number>                     &diagonals,
-                         Array<Number>                     &all_values)
+    void
+    build_symmetric(Here, const SlicedEllpackMatrix<Number> &matrix, SymmetricPattern &made, Array<Number> &all_values)
     {
       using Code = kernels::SymmetricCode;
       using Pair = kernels::SymmetricPair;
@@ -362,14 +355,12 @@ namespace PatchFEM
 
       // Columns and values of each position.
       made.columns.reinit(place, size);
-      diagonals.reinit(place, n_positions * (block_size * (block_size + 1) / 2));
-      all_values.reinit(place, size * block_size * block_size);
-      diagonals.set_zero();
+      all_values.reinit(place, made.n_on_diagonal() + size * block_size * block_size);
       all_values.set_zero();
       const std::int64_t *const offsets = made.offsets.data(), *const halo_offsets = made.halo_offsets.data();
       const int *const     halo    = made.halo.data();
       std::uint16_t *const columns = made.columns.data();
-      Number *const diagonal = diagonals.data(), *const values = all_values.data();
+      Number *const diagonal = all_values.data(), *const values = diagonal + made.n_on_diagonal();
       for_all(place, n_positions, [=] PATCHFEM_DEVICE(const std::int64_t q) {
         const std::int64_t slice = q / 32, begin = offsets[slice], end = offsets[slice + 1];
         const int          r   = static_cast<int>(q % 32);

@@ -5,17 +5,16 @@
 #include <patchfem/kernels/csr.h>
 #include <patchfem/lac/matrix/stored_matrix.h>
 
-#include <memory>
-
 namespace PatchFEM
 {
   namespace internal
   {
-    /** What copies of a matrix in compressed rows share; never changed once it is made. */
-    struct CSRPatternArrays
+    struct CSRPattern : Pattern
     {
       Array<std::int64_t> row_offsets;
       Array<int>          columns;
+
+      std::size_t memory_consumption() const { return sum(row_offsets, columns); }
     };
   } // namespace internal
 
@@ -24,9 +23,14 @@ namespace PatchFEM
    * scalar rows of the blocks (see kernels::expand_pattern() for where an entry stands).
    */
   template <typename Number>
-  class CSRMatrix : public StoredMatrix<CSRMatrix<Number>, Number>
+  class CSRMatrix : public PatternMatrix<CSRMatrix, Number, internal::CSRPattern>
   {
+    using Base = PatternMatrix<CSRMatrix, Number, internal::CSRPattern>;
+    using Base::pattern, Base::values;
+
   public:
+    using Base::backend, Base::n_rows, Base::n_columns;
+
     CSRMatrix() = default;
     explicit CSRMatrix(const Backend &backend, const HostCSR<Number> &matrix, const int block_size = 1)
     {
@@ -39,13 +43,12 @@ namespace PatchFEM
     /** A matrix from host memory; @p block_size is only what preconditioners take as the node's unknowns. */
     void reinit(const Backend &backend, const HostCSR<Number> &matrix, int block_size = 1);
 
-    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
     template <typename OtherNumber>
-    void copy_from(const CSRMatrix<OtherNumber> &other);
-
-    /** The values of @p other, which must have the pattern of this matrix. */
-    template <typename OtherNumber>
-    void copy_values_from(const CSRMatrix<OtherNumber> &other);
+    void copy_from(const CSRMatrix<OtherNumber> &other)
+    {
+      Base::copy_from(other);
+      kernel = other.kernel;
+    }
 
     /** Which kernel products on `cuda` use; for comparisons, as the first is the fastest. */
     void use_kernel(const CSRKernel new_kernel) { kernel = new_kernel; }
@@ -53,16 +56,6 @@ namespace PatchFEM
     /** All values become @p value. */
     CSRMatrix &operator=(Number value);
 
-    const Backend &backend() const override { return values.backend(); }
-    int            n_rows() const override { return rows; }
-    int            n_columns() const override { return cols; }
-    int            block_rows() const override { return n_block_rows; }
-    int            block_columns() const override { return n_block_columns; }
-    std::int64_t   n_nonzero_elements() const override { return values.size(); }
-    std::int64_t   n_stored_elements() const override { return values.size(); }
-    std::size_t    memory_consumption() const override;
-    /** Of the values alone: what a copy in another number type adds. */
-    std::size_t     values_memory_consumption() const { return values.memory_consumption(); }
     std::string     format() const override { return "csr"; }
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
@@ -76,14 +69,7 @@ namespace PatchFEM
 
     typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}}; }
 
-    int                   rows            = 0;
-    int                   cols            = 0;
-    int                   n_block_rows    = 1;
-    int                   n_block_columns = 1;
-    CSRKernel             kernel          = CSRKernel::pieces;
-    mutable Array<Number> values;
-
-    std::shared_ptr<const internal::CSRPatternArrays> pattern = std::make_shared<const internal::CSRPatternArrays>();
+    CSRKernel kernel = CSRKernel::pieces;
   };
 } // namespace PatchFEM
 

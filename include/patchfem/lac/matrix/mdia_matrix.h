@@ -5,17 +5,16 @@
 #include <patchfem/kernels/mdia.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 
-#include <memory>
-
 namespace PatchFEM
 {
   namespace internal
   {
-    /** What copies of an mDIA matrix share; never changed once it is made. */
-    struct MDIAPatternArrays
+    struct MDIAPattern : Pattern
     {
       Array<std::int64_t> slice_offsets;
       Array<int>          columns;
+
+      std::size_t memory_consumption() const { return sum(slice_offsets, columns); }
     };
   } // namespace internal
 
@@ -24,9 +23,14 @@ namespace PatchFEM
    * (mDIA, P2, section 3.3; see MDIAView for the layout).
    */
   template <typename Number>
-  class MDIAMatrix : public StoredMatrix<MDIAMatrix<Number>, Number>
+  class MDIAMatrix : public PatternMatrix<MDIAMatrix, Number, internal::MDIAPattern>
   {
+    using Base = PatternMatrix<MDIAMatrix, Number, internal::MDIAPattern>;
+    using Base::pattern, Base::values;
+
   public:
+    using Base::backend, Base::n_rows;
+
     MDIAMatrix() = default;
     MDIAMatrix(const Backend &backend, const HostCSR<Number> &matrix) { reinit(backend, matrix); }
 
@@ -53,9 +57,12 @@ namespace PatchFEM
      */
     void reinit(const CSRMatrix<Number> &matrix);
 
-    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
     template <typename OtherNumber>
-    void copy_from(const MDIAMatrix<OtherNumber> &other);
+    void copy_from(const MDIAMatrix<OtherNumber> &other)
+    {
+      Base::copy_from(other);
+      constant = static_cast<Number>(other.constant);
+    }
 
     /** The same matrix in compressed rows, made on its back end. */
     void copy_to(CSRMatrix<Number> &matrix) const;
@@ -67,15 +74,6 @@ namespace PatchFEM
       return *this;
     }
 
-    const Backend  &backend() const override { return diagonal.backend(); }
-    int             n_rows() const override { return static_cast<int>(diagonal.size()); }
-    int             n_columns() const override { return n_rows(); }
-    int             block_rows() const override { return 1; }
-    int             block_columns() const override { return 1; }
-    std::int64_t    n_nonzero_elements() const override { return n_off_diagonal + n_rows(); }
-    std::int64_t    n_stored_elements() const override { return n_rows(); }
-    std::size_t     memory_consumption() const override;
-    std::size_t     values_memory_consumption() const { return diagonal.memory_consumption(); }
     std::string     format() const override { return "mdia"; }
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
@@ -87,13 +85,9 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class MDIAMatrix;
 
-    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&diagonal}, &constant}; }
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}, &constant}; }
 
-    Number                constant       = Number(0);
-    std::int64_t          n_off_diagonal = 0;
-    mutable Array<Number> diagonal;
-
-    std::shared_ptr<const internal::MDIAPatternArrays> pattern = std::make_shared<const internal::MDIAPatternArrays>();
+    Number constant = Number(0); ///< off the diagonal; the values are the diagonal
   };
 } // namespace PatchFEM
 

@@ -5,18 +5,19 @@
 #include <patchfem/kernels/sliced_ellpack.h>
 #include <patchfem/lac/matrix/stored_matrix.h>
 
-#include <memory>
-
 namespace PatchFEM
 {
   namespace internal
   {
-    /** What copies of a sliced matrix share; never changed once it is made. */
-    struct SlicedPatternArrays
+    struct SlicedPattern : Pattern
     {
+      int                  height       = 32;
+      bool                 skip_padding = false;
       Array<std::int64_t>  slice_offsets;
       Array<int>           columns, lengths;
       Array<std::uint16_t> column_steps; ///< empty unless asked for
+
+      std::size_t memory_consumption() const { return sum(slice_offsets, columns, lengths, column_steps); }
     };
   } // namespace internal
 
@@ -28,9 +29,14 @@ namespace PatchFEM
    * a warp; what is left, blocks up to 12, runs in general code.
    */
   template <typename Number>
-  class SlicedEllpackMatrix : public StoredMatrix<SlicedEllpackMatrix<Number>, Number>
+  class SlicedEllpackMatrix : public PatternMatrix<SlicedEllpackMatrix, Number, internal::SlicedPattern>
   {
+    using Base = PatternMatrix<SlicedEllpackMatrix, Number, internal::SlicedPattern>;
+    using Base::pattern, Base::values;
+
   public:
+    using Base::backend, Base::n_rows, Base::n_columns;
+
     struct AdditionalData
     {
       /// Block rows in a slice.
@@ -71,14 +77,6 @@ namespace PatchFEM
                 int                    block_columns   = 1,
                 const AdditionalData  &additional_data = AdditionalData());
 
-    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
-    template <typename OtherNumber>
-    void copy_from(const SlicedEllpackMatrix<OtherNumber> &other);
-
-    /** The values of @p other, which must have the pattern of this matrix. */
-    template <typename OtherNumber>
-    void copy_values_from(const SlicedEllpackMatrix<OtherNumber> &other);
-
     /** All values become 0; padding must stay 0, so that is the only value there is. */
     SlicedEllpackMatrix &operator=(const Number zero)
     {
@@ -86,17 +84,7 @@ namespace PatchFEM
       return *this;
     }
 
-    const Backend &backend() const override { return values.backend(); }
-    int            n_rows() const override { return n_row_blocks * n_block_rows; }
-    int            n_columns() const override { return n_column_blocks * n_block_columns; }
-    int            block_rows() const override { return n_block_rows; }
-    int            block_columns() const override { return n_block_columns; }
-    int            slice_height() const { return height; }
-    std::int64_t   n_nonzero_elements() const override { return n_blocks * n_block_rows * n_block_columns; }
-    std::int64_t   n_stored_elements() const override { return values.size(); }
-    std::size_t    memory_consumption() const override;
-    /** Of the values alone: what a copy in another number type adds. */
-    std::size_t     values_memory_consumption() const { return values.memory_consumption(); }
+    int             slice_height() const { return pattern->height; }
     std::string     format() const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
@@ -111,22 +99,7 @@ namespace PatchFEM
     const int *row_lengths() const { return pattern->lengths.data(); }
 
   private:
-    template <typename OtherNumber>
-    friend class SlicedEllpackMatrix;
-
-    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}, nullptr, height}; }
-
-    int                   n_row_blocks    = 0;
-    int                   n_column_blocks = 0;
-    int                   n_block_rows    = 1;
-    int                   n_block_columns = 1;
-    int                   height          = 32;
-    bool                  skip_padding    = false;
-    std::int64_t          n_blocks        = 0; ///< without padding
-    mutable Array<Number> values;
-
-    std::shared_ptr<const internal::SlicedPatternArrays> pattern =
-        std::make_shared<const internal::SlicedPatternArrays>();
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}, nullptr, pattern->height}; }
   };
 } // namespace PatchFEM
 

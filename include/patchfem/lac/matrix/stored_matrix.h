@@ -2,9 +2,11 @@
 #ifndef patchfem_lac_matrix_stored_matrix_h
 #define patchfem_lac_matrix_stored_matrix_h
 
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/product.h>
 #include <patchfem/lac/matrix/matrix_base.h>
 
+#include <memory>
 #include <type_traits>
 
 namespace PatchFEM
@@ -88,6 +90,94 @@ namespace PatchFEM
 
   private:
     const Derived &derived() const { return static_cast<const Derived &>(*this); }
+  };
+
+  namespace internal
+  {
+    /** The extents of a pattern, from which each format derives its arrays and their memory_consumption(). */
+    struct Pattern
+    {
+      int          row_blocks = 0, column_blocks = 0, block_rows = 1, block_columns = 1;
+      std::int64_t n_nonzero = 0; ///< entries without padding
+
+    protected:
+      template <typename... Arrays>
+      static std::size_t sum(const Arrays &...arrays)
+      {
+        return (arrays.memory_consumption() + ...);
+      }
+    };
+  } // namespace internal
+
+  /**
+   * A matrix of values on a @p SharedPattern, which is never changed once it is made: copies share it, in any number type.
+   */
+  template <template <typename> class Matrix, typename Number, typename SharedPattern>
+  class PatternMatrix : public StoredMatrix<Matrix<Number>, Number>
+  {
+  public:
+    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
+    template <typename OtherNumber>
+    void copy_from(const PatternMatrix<Matrix, OtherNumber, SharedPattern> &other)
+    {
+      if (static_cast<const void *>(this) == &other)
+        return;
+      release();
+      values.reinit(other.backend(), other.values.size());
+      pattern = other.pattern;
+      copy_values_from(other);
+    }
+
+    /** The values of @p other, which must have the pattern of this matrix. */
+    template <typename OtherNumber>
+    void copy_values_from(const PatternMatrix<Matrix, OtherNumber, SharedPattern> &other)
+    {
+      require(other.values.size() == values.size() && other.backend() == backend(),
+              "The values of a matrix can only be copied to one of the same pattern on the same back end.");
+      dispatch(backend(),
+               [&](auto where) { kernels::convert(where, values.size(), other.values.data(), values.data()); });
+    }
+
+    const Backend &backend() const override { return values.backend(); }
+    int            n_rows() const override { return pattern->row_blocks * pattern->block_rows; }
+    int            n_columns() const override { return pattern->column_blocks * pattern->block_columns; }
+    int            block_rows() const override { return pattern->block_rows; }
+    int            block_columns() const override { return pattern->block_columns; }
+    std::int64_t   n_nonzero_elements() const override { return pattern->n_nonzero; }
+    std::int64_t   n_stored_elements() const override { return values.size(); }
+    std::size_t    memory_consumption() const override
+    {
+      return pattern->memory_consumption() + values_memory_consumption();
+    }
+    /** Of the values alone: what a copy in another number type adds. */
+    std::size_t values_memory_consumption() const { return values.memory_consumption(); }
+
+  protected:
+    template <template <typename> class, typename, typename>
+    friend class PatternMatrix;
+
+    /** Gives memory back before there is a new pattern, so that a failure leaves a matrix without rows. */
+    void release()
+    {
+      pattern = std::make_shared<const SharedPattern>();
+      values.release();
+    }
+
+    /** A pattern to complete, after release(). */
+    std::shared_ptr<SharedPattern>
+    new_pattern(const int row_blocks, const int column_blocks, const int block_rows = 1, const int block_columns = 1)
+    {
+      release();
+      const auto made     = std::make_shared<SharedPattern>();
+      made->row_blocks    = row_blocks;
+      made->column_blocks = column_blocks;
+      made->block_rows    = block_rows;
+      made->block_columns = block_columns;
+      return made;
+    }
+
+    std::shared_ptr<const SharedPattern> pattern = std::make_shared<const SharedPattern>();
+    mutable Array<Number>                values; ///< all but those that the pattern implies
   };
 } // namespace PatchFEM
 

@@ -6,19 +6,24 @@
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
-#include <memory>
-
 namespace PatchFEM
 {
   namespace internal
   {
-    /** What copies of a symmetric matrix share; never changed once it is made. */
-    struct SymmetricPatternArrays
+    struct SymmetricPattern : Pattern
     {
       Array<std::uint32_t> rows;
       Array<std::int64_t>  offsets, halo_offsets, chunk_offsets, mirror_offsets;
       Array<std::uint16_t> columns, mirrors;
       Array<int>           halo;
+
+      std::size_t memory_consumption() const
+      {
+        return sum(rows, offsets, halo_offsets, chunk_offsets, mirror_offsets, columns, mirrors, halo);
+      }
+
+      /** Of the diagonal, whose upper halves of blocks come first in the values. */
+      std::size_t n_on_diagonal() const { return rows.size() * (block_rows * (block_rows + 1) / 2); }
     };
   } // namespace internal
 
@@ -28,9 +33,14 @@ namespace PatchFEM
    * space-filling curve. Blocks of 1, 2, 3 and 6 rows.
    */
   template <typename Number>
-  class SymmetricEllpackMatrix : public StoredMatrix<SymmetricEllpackMatrix<Number>, Number>
+  class SymmetricEllpackMatrix : public PatternMatrix<SymmetricEllpackMatrix, Number, internal::SymmetricPattern>
   {
+    using Base = PatternMatrix<SymmetricEllpackMatrix, Number, internal::SymmetricPattern>;
+    using Base::pattern, Base::values;
+
   public:
+    using Base::backend, Base::n_rows;
+
     SymmetricEllpackMatrix() = default;
     explicit SymmetricEllpackMatrix(const Backend &backend, const HostCSR<Number> &matrix, const int block_size = 1)
     {
@@ -49,10 +59,6 @@ namespace PatchFEM
     /** The same for scalar rows, of which @p block_size make a block. */
     void reinit(const CSRMatrix<Number> &matrix, int block_size = 1);
 
-    /** A copy of @p other, in this matrix's number type. The two share the pattern, of which there is one copy. */
-    template <typename OtherNumber>
-    void copy_from(const SymmetricEllpackMatrix<OtherNumber> &other);
-
     /** A = 0; any other number is refused. */
     SymmetricEllpackMatrix &operator=(const Number zero)
     {
@@ -60,15 +66,6 @@ namespace PatchFEM
       return *this;
     }
 
-    const Backend  &backend() const override { return diagonal.backend(); }
-    int             n_rows() const override { return n_row_blocks * size_of_blocks; }
-    int             n_columns() const override { return n_rows(); }
-    int             block_rows() const override { return size_of_blocks; }
-    int             block_columns() const override { return size_of_blocks; }
-    std::int64_t    n_nonzero_elements() const override { return n_nonzero; }
-    std::int64_t    n_stored_elements() const override { return diagonal.size() + values.size(); }
-    std::size_t     memory_consumption() const override;
-    std::size_t     values_memory_consumption() const { return sizeof(Number) * n_stored_elements(); }
     std::string     format() const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
@@ -77,18 +74,7 @@ namespace PatchFEM
     SymmetricEllpackView<Number> view() const;
 
   private:
-    template <typename OtherNumber>
-    friend class SymmetricEllpackMatrix;
-
-    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&diagonal, &values}}; }
-
-    int           n_row_blocks   = 0;
-    int           size_of_blocks = 1;
-    std::int64_t  n_nonzero      = 0;
-    Array<Number> diagonal, values;
-
-    std::shared_ptr<const internal::SymmetricPatternArrays> pattern =
-        std::make_shared<const internal::SymmetricPatternArrays>();
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}}; }
   };
 } // namespace PatchFEM
 
