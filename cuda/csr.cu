@@ -11,11 +11,6 @@ namespace PatchFEM
     {
       constexpr int block_size = tuning::block_size;
 
-      unsigned int grid(const std::int64_t n)
-      {
-        return static_cast<unsigned int>((n + block_size - 1) / block_size);
-      }
-
       /** One warp per block row, its lanes over the row's entries in the order of memory. */
       __global__ void expand_pattern_kernel(const SparsityView  pattern,
                                             const int           block_rows,
@@ -62,7 +57,7 @@ namespace PatchFEM
                         std::int64_t       *row_offsets,
                         int                *columns)
     {
-      expand_pattern_kernel<<<grid((std::int64_t(pattern.n_rows) + 1) * 32), block_size, 0, stream_of(where)>>>(
+      expand_pattern_kernel<<<pattern.n_rows / (block_size / 32) + 1, block_size, 0, stream_of(where)>>>(
           pattern, block_rows, block_columns, row_offsets, columns);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }

@@ -120,24 +120,20 @@ namespace PatchFEM
     {
       if (A.n_rows == 0)
         return;
-      constexpr int block_size = tuning::block_size;
-      constexpr int per_block  = kernels::cg_rows_per_partial; // rows of a block of the kernel that shares rows
-      const auto    blocks     = [&](const int rows) {
-        return static_cast<unsigned int>((A.n_rows + std::int64_t(rows) - 1) / rows);
-      };
-      const cudaStream_t stream = stream_of(where);
+      constexpr int      block_size = tuning::block_size;
+      const std::int64_t n          = A.n_rows;
       switch (A.kernel)
       {
       case CSRKernel::pieces:
-        csr<tuning::csr_entries_per_lane, block_size><<<blocks(block_size), block_size, 0, stream>>>(A, x, target);
-        break;
+        return launch_threads(where, csr<tuning::csr_entries_per_lane, block_size, Value, Number, Target>, n, A, x,
+                              target);
       case CSRKernel::scalar:
-        csr_scalar<block_size><<<blocks(block_size), block_size, 0, stream>>>(A, x, target);
-        break;
-      case CSRKernel::vector:
-        csr_vector<block_size><<<blocks(per_block), block_size, 0, stream>>>(A, x, target);
+        return launch_threads(where, csr_scalar<block_size, Value, Number, Target>, n, A, x, target);
+      case CSRKernel::vector: // of a block of threads that shares cg_rows_per_partial rows
+        return launch_threads(where, csr_vector<block_size, Value, Number, Target>,
+                              (n + kernels::cg_rows_per_partial - 1) / kernels::cg_rows_per_partial * block_size, A, x,
+                              target);
       }
-      PATCHFEM_CUDA_CHECK_LAUNCH();
     }
   } // namespace product
 } // namespace PatchFEM

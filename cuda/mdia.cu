@@ -50,17 +50,6 @@ namespace PatchFEM
         }
         finish<block_size>(target, total);
       }
-
-      template <typename Value, typename Number, typename Target>
-      void launch_mdia(const Cuda &where, const MDIAView<Value> &A, const Number *x, const Target &target)
-      {
-        if (A.n_rows == 0)
-          return;
-        constexpr int      block_size = tuning::block_size;
-        const unsigned int n_blocks = static_cast<unsigned int>((A.n_rows + std::int64_t(block_size) - 1) / block_size);
-        mdia<block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
-        PATCHFEM_CUDA_CHECK_LAUNCH();
-      }
     } // namespace
   }   // namespace product
 
@@ -69,7 +58,9 @@ namespace PatchFEM
     template <typename Value, typename Number, typename Target>
     void product(Cuda where, const MDIAView<Value> &A, const Number *x, const Target &target)
     {
-      product::launch_mdia(where, A, x, target);
+      constexpr int block_size = tuning::block_size;
+      if (A.n_rows > 0)
+        product::launch_threads(where, product::mdia<block_size, Value, Number, Target>, A.n_rows, A, x, target);
     }
 
     template void parallel_for(Cuda, std::int64_t, const OffDiagonalBody &);

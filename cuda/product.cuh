@@ -2,7 +2,9 @@
 #ifndef patchfem_cuda_product_cuh
 #define patchfem_cuda_product_cuh
 
+#include "check.cuh"
 #include "reduce.cuh"
+#include "tuning.cuh"
 
 #include "kernels/instantiate_products.h"
 
@@ -51,6 +53,21 @@ namespace PatchFEM
         if (threadIdx.x == 0)
           kernels::cg_finish_product(cg, total);
       }
+    }
+
+    /** @p kernel with at least @p n_threads threads. */
+    template <typename Kernel, typename View, typename Number, typename Target>
+    void launch_threads(const Cuda        &where,
+                        const Kernel      &kernel,
+                        const std::int64_t n_threads,
+                        const View        &A,
+                        const Number      *x,
+                        const Target      &target)
+    {
+      constexpr int block_size = tuning::block_size;
+      kernel<<<static_cast<unsigned int>((n_threads + block_size - 1) / block_size), block_size, 0, stream_of(where)>>>(
+          A, x, target);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
     }
   } // namespace product
 } // namespace PatchFEM

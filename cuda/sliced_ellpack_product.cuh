@@ -380,22 +380,10 @@ namespace PatchFEM
                                      const Number                   *x,
                                      const Target                   &target)
     {
-      constexpr int      block_size = tuning::block_size;
-      const std::int64_t n_threads  = (std::int64_t(A.n_rows) + 31) / 32 * (parts * 32 / rows_per_thread);
-      const unsigned int n_blocks   = static_cast<unsigned int>((n_threads + block_size - 1) / block_size);
-      sliced_ellpack_tuned<height, BR, BC, parts, rows_per_thread, unroll, residency, block_size>
-          <<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
-    template <int BR, int BC, int blocks, int unroll, typename Value, typename Number, typename Target>
-    void launch_block_rows(const Cuda &where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
-    {
-      constexpr int      block_size = tuning::block_size;
-      constexpr int      rows       = block_size / 32 * (32 / (BR * blocks)) * sets_of_block_rows<BR, blocks>();
-      const unsigned int n_blocks   = static_cast<unsigned int>((std::int64_t(A.n_rows) + rows - 1) / rows);
-      block_rows<BR, BC, blocks, unroll, block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      launch_threads(where,
+                     sliced_ellpack_tuned<height, BR, BC, parts, rows_per_thread, unroll, residency, tuning::block_size,
+                                          Value, Number, Target>,
+                     (std::int64_t(A.n_rows) + 31) / 32 * (parts * 32 / rows_per_thread), A, x, target);
     }
 
     template <typename Value, typename Number, typename Target>
@@ -404,11 +392,8 @@ namespace PatchFEM
                                        const Number                   *x,
                                        const Target                   &target)
     {
-      constexpr int      block_size = tuning::block_size;
-      const std::int64_t n_threads  = (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows;
-      const unsigned int n_blocks   = static_cast<unsigned int>((n_threads + block_size - 1) / block_size);
-      sliced_ellpack_general<block_size><<<n_blocks, block_size, 0, stream_of(where)>>>(A, x, target);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      launch_threads(where, sliced_ellpack_general<tuning::block_size, Value, Number, Target>,
+                     (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows, A, x, target);
     }
 
     /** The variant that tuning.cuh names for the sizes of @p A. */
@@ -418,17 +403,15 @@ namespace PatchFEM
     {
       if (A.n_rows == 0)
         return;
-      using std::integral_constant;
       const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
       const auto tuned = [&](auto br, auto bc) {
         using Shared                = tuning::SharedSlices<br, bc>;
         const std::int64_t n_blocks = std::int64_t(n_slices(A.n_rows, 32)) * (br / Shared::held);
         if (n_blocks <= tuning::few_blocks && A.column_steps == nullptr)
         {
-          shared_slices<br, bc, Shared::held, Shared::unroll, tuning::block_size>
-              <<<static_cast<unsigned int>(n_blocks), tuning::block_size, 0, stream_of(where)>>>(A, x, target);
-          PATCHFEM_CUDA_CHECK_LAUNCH();
-          return;
+          return launch_threads(
+              where, shared_slices<br, bc, Shared::held, Shared::unroll, tuning::block_size, Value, Number, Target>,
+              n_blocks * tuning::block_size, A, x, target);
         }
         using Tuning = tuning::SlicedEllpack<Value, Number, br, bc>;
         launch_sliced_ellpack_tuned<32, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
@@ -446,8 +429,11 @@ namespace PatchFEM
         if constexpr (b > 1)
           if (A.slice_height == 1)
           {
-            using Tuning = tuning::BlockRows<b>;
-            return launch_block_rows<b, b, Tuning::blocks, Tuning::unroll>(where, A, x, target);
+            using Tuning       = tuning::BlockRows<b>;
+            constexpr int rows = 32 / (b * Tuning::blocks) * sets_of_block_rows<b, Tuning::blocks>(); // of a warp
+            return launch_threads(
+                where, block_rows<b, b, Tuning::blocks, Tuning::unroll, tuning::block_size, Value, Number, Target>,
+                (std::int64_t(A.n_rows) + rows - 1) / rows * 32, A, x, target);
           }
         using Tuning = tuning::AnyHeight<b, b>;
         if constexpr (b == 1)
@@ -459,27 +445,14 @@ namespace PatchFEM
           }
         launch_sliced_ellpack_tuned<0, b, b, Tuning::parts, 1, Tuning::unroll, Tuning::residency>(where, A, x, target);
       };
-      switch (A.block_rows * 16 + A.block_columns)
-      {
-      case 0x11:
-        return square(integral_constant<int, 1>());
-      case 0x22:
-        return square(integral_constant<int, 2>());
-      case 0x33:
-        return square(integral_constant<int, 3>());
-      case 0x66:
-        return square(integral_constant<int, 6>());
-      case 0x23:
-        return rectangular(integral_constant<int, 2>(), integral_constant<int, 3>());
-      case 0x32:
-        return rectangular(integral_constant<int, 3>(), integral_constant<int, 2>());
-      case 0x36:
-        return rectangular(integral_constant<int, 3>(), integral_constant<int, 6>());
-      case 0x63:
-        return rectangular(integral_constant<int, 6>(), integral_constant<int, 3>());
-      default:
-        return launch_sliced_ellpack_general(where, A, x, target);
-      }
+      const bool is_tuned = kernels::with_tuned_block_size(A.block_rows, A.block_columns, [&](auto br, auto bc) {
+        if constexpr (br == bc)
+          square(br);
+        else
+          rectangular(br, bc);
+      });
+      if (!is_tuned)
+        launch_sliced_ellpack_general(where, A, x, target);
     }
   } // namespace product
 } // namespace PatchFEM

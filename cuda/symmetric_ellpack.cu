@@ -12,48 +12,54 @@ namespace PatchFEM
   {
     namespace
     {
-      /** What a block of threads keeps in shared memory: slots for products of transposes, behind them the source. */
-      template <int b, int chunk, int rows_per_thread, int n_threads, typename Number, typename Sum>
-      struct SymmetricShared
+      /**
+       * How a block of threads works on a patch in blocks of b x b, each thread on rows_per_thread neighbouring positions; the
+       * numbers of Tuning are those of tuning.cuh. Shared memory holds slots for products of transposes, and behind them the
+       * source of the patch and of as many rows of its halo, whose place the sums take in the end.
+       */
+      template <int b, typename Number, typename Sum, typename Tuning = tuning::SymmetricEllpack<Number, b>>
+      struct SymmetricTraits : Tuning
       {
-        static constexpr int patch_rows    = n_threads * rows_per_thread;
-        static constexpr int n_slots       = chunk * patch_rows + rows_per_thread; ///< the last ones are 0
+        static constexpr int chunk = kernels::symmetric_chunk(b), patch_rows = kernels::symmetric_patch_rows(b);
+        static constexpr int n_threads     = patch_rows / Tuning::rows_per_thread;
+        static constexpr int n_slots       = chunk * patch_rows + Tuning::rows_per_thread; ///< the last ones are 0
         static constexpr int stride        = 2 * patch_rows + 16 / b; ///< components of a row lie in different banks
-        static constexpr int result_stride = patch_rows + 8 / b; ///< of the sums, which take the place of the source
+        static constexpr int result_stride = patch_rows + 8 / b;
         static constexpr int n_bytes       = b * (n_slots * sizeof(Sum) + stride * sizeof(Number));
 
         static_assert(result_stride * sizeof(Sum) <= stride * sizeof(Number), "sums have room in place of the source");
+        static_assert(chunk % Tuning::unroll == 0, "steps do not reach into the next chunk");
       };
 
       /**
-       * One block of threads per patch, rows_per_thread neighbouring positions a thread. The source of the patch and of
-       * up to as many rows of its halo lies in shared memory. A thread adds the products of its rows' blocks to sums in
-       * registers; those of the transposes of blocks inside it leaves in slots of shared memory, where after a barrier
-       * the threads of the mirrored rows collect them in the order of their lists.
+       * A thread adds the products of its rows' blocks to sums in registers; those of the transposes of blocks inside the
+       * patch it leaves in slots, where the threads of the mirrored rows collect them in the order of their lists:
+       *
+       *     gather     source of the patch and of the first rows of its halo -> shared memory
+       *     --------------------------------------------------------------------------------- barrier
+       *     diagonal   own and sums
+       *     chunk 0    blocks 0 .. chunk - 1 of each row -> sums, their transposes -> slots
+       *     --------------------------------------------------------------------------------- barrier
+       *     collect    slots that the lists of the own rows name -> sums
+       *     --------------------------------------------------------------------------------- barrier
+       *     chunk 1    and so on; then blocks outside of the patch, which have no mirror image in it
+       *     --------------------------------------------------------------------------------- barrier
+       *     results    sums -> shared memory, in the order of rows
+       *     --------------------------------------------------------------------------------- barrier
+       *     target     rows side by side
        */
-      template <int  b,
-                int  chunk,
-                int  rows_per_thread,
-                int  n_threads,
-                int  residency,
-                int  unroll,      ///< blocks of a row whose loads are issued together
-                int  n_collected, ///< slots whose numbers are loaded before the barrier
-                int  distance,    ///< blocks of a row that are asked for ahead of the one in work
-                bool ahead,       ///< a step is loaded before the one in front of it is used
-                typename Value,
-                typename Number,
-                typename Target>
-      __global__ void __launch_bounds__(n_threads, residency)
+      template <int b, typename Traits, typename Value, typename Number, typename Target>
+      __global__ void __launch_bounds__(Traits::n_threads, Traits::residency)
           symmetric_ellpack(const SymmetricEllpackView<Value> A, const Number *__restrict__ x, const Target target)
       {
         using Sum = typename Target::Sum;
         if (skip(target))
           return;
-        using Shared    = SymmetricShared<b, chunk, rows_per_thread, n_threads, Number, Sum>;
-        constexpr int h = SymmetricEllpackView<Value>::slice_height, patch_rows = Shared::patch_rows;
-        constexpr int n_slots = Shared::n_slots, stride = Shared::stride;
-        constexpr int result_stride = Shared::result_stride;
-        static_assert(chunk % unroll == 0, "steps do not reach into the next chunk");
+        constexpr int  h = SymmetricEllpackView<Value>::slice_height, patch_rows = Traits::patch_rows;
+        constexpr int  chunk = Traits::chunk, rows_per_thread = Traits::rows_per_thread, n_threads = Traits::n_threads;
+        constexpr int  n_slots = Traits::n_slots, stride = Traits::stride, result_stride = Traits::result_stride;
+        constexpr int  unroll = Traits::unroll, n_collected = Traits::n_collected, distance = Traits::distance;
+        constexpr bool ahead = Traits::ahead;
         extern __shared__ __align__(16) unsigned char memory[];
         Sum *const                                    slots  = reinterpret_cast<Sum *>(memory);    // [b][n_slots]
         Sum *const                                    result = slots + b * n_slots;                // [b][result_stride]
@@ -66,7 +72,7 @@ namespace PatchFEM
         const int          r_0       = position % h;
         const std::int64_t slice     = (first_row + position) / h;
 
-        // Loads that others wait for come first, and none is used before those that need not wait for it are on their
+        // Gather. Loads that others wait for come first, and none is used before those that need not wait for it are on their
         // way: offsets, rows and the patch's own source, then the numbers of the halo, then its source. Meanwhile a row's
         // first blocks and the numbers of its first slots come into the second-level cache.
         std::int64_t       at         = A.offsets[slice]; // of the block that is read next
@@ -151,13 +157,14 @@ namespace PatchFEM
           n_blocks = max(n_blocks, SymmetricRow::n_blocks(words[r]));
         }
 
+        // What chunks are made of: the blocks of one step of a row, loaded and then used.
         Sum own[rows_per_thread][b], sums[rows_per_thread][b];
-        // The blocks of one step of a row. Loads come first, so that they are on their way together.
         struct Step
         {
           Pack<std::uint16_t, rows_per_thread> column[unroll];
           Pack<Value, rows_per_thread>         value[unroll][b * b];
         };
+        // Loads come first, so that they are on their way together.
         const auto load = [&](Step &step, const int k) {
           ask(k + distance, distance, unroll);
 #pragma unroll
@@ -241,6 +248,8 @@ namespace PatchFEM
         if (ahead)
           load(next, 0);
         __syncthreads();
+
+        // Diagonal.
 #pragma unroll
         for (int r = 0; r < rows_per_thread; ++r)
         {
@@ -260,6 +269,7 @@ namespace PatchFEM
           }
         }
 
+        // Chunks, each collected before the next.
         for (int c = 0; c < n_chunks; ++c)
         {
           const std::uint16_t                 *mirrors = A.mirrors + mirror_begin + r_0;
@@ -299,7 +309,7 @@ namespace PatchFEM
         range(min(n_chunks * chunk, width), width, false);
         __syncthreads();
 
-        // The source is not needed any more. Sums leave in the order of rows, side by side.
+        // Results: the source is not needed any more. Sums leave in the order of rows, side by side.
 #pragma unroll
         for (int r = 0; r < rows_per_thread; ++r)
           if (position + r < n)
@@ -321,40 +331,11 @@ namespace PatchFEM
       template <int b, typename Value, typename Number, typename Target>
       void launch(const Cuda &where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
       {
-        using Tuning            = tuning::SymmetricEllpack<Number, b>;
-        constexpr int chunk     = kernels::symmetric_chunk(b);
-        constexpr int n_threads = kernels::symmetric_patch_rows(b) / Tuning::rows_per_thread;
-        constexpr int bytes =
-            SymmetricShared<b, chunk, Tuning::rows_per_thread, n_threads, Number, typename Target::Sum>::n_bytes;
-        const auto kernel =
-            symmetric_ellpack<b, chunk, Tuning::rows_per_thread, n_threads, Tuning::residency, Tuning::unroll,
-                              Tuning::n_collected, Tuning::distance, Tuning::ahead, Value, Number, Target>;
-        PATCHFEM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-        kernel<<<A.n_patches(), n_threads, bytes, stream_of(where)>>>(A, x, target);
+        using Traits      = SymmetricTraits<b, Number, typename Target::Sum>;
+        const auto kernel = symmetric_ellpack<b, Traits, Value, Number, Target>;
+        PATCHFEM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Traits::n_bytes));
+        kernel<<<A.n_patches(), Traits::n_threads, Traits::n_bytes, stream_of(where)>>>(A, x, target);
         PATCHFEM_CUDA_CHECK_LAUNCH();
-      }
-
-      template <typename Value, typename Number, typename Target>
-      void launch_symmetric_ellpack(const Cuda                        &where,
-                                    const SymmetricEllpackView<Value> &A,
-                                    const Number                      *x,
-                                    const Target                      &target)
-      {
-        if (A.n_rows == 0)
-          return;
-        using std::integral_constant;
-        const auto tuned = [&](auto b) { launch<b>(where, A, x, target); };
-        switch (A.block_size)
-        {
-        case 1:
-          return tuned(integral_constant<int, 1>());
-        case 2:
-          return tuned(integral_constant<int, 2>());
-        case 3:
-          return tuned(integral_constant<int, 3>());
-        case 6:
-          return tuned(integral_constant<int, 6>());
-        }
       }
     } // namespace
   }   // namespace product
@@ -364,7 +345,9 @@ namespace PatchFEM
     template <typename Value, typename Number, typename Target>
     void product(Cuda where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
     {
-      product::launch_symmetric_ellpack(where, A, x, target);
+      if (A.n_rows > 0)
+        with_block_size<0x11, 0x22, 0x33, 0x66>(A.block_size, A.block_size,
+                                                [&](auto b, auto) { product::launch<b>(where, A, x, target); });
     }
 
     PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, SymmetricEllpackView)

@@ -150,24 +150,7 @@ namespace PatchFEM
           else
             run(br, bc, integral_constant<int, 0>());
         };
-        const int code = A.block_rows * 16 + A.block_columns;
-        if (code == 0x11)
-          size(integral_constant<int, 1>(), integral_constant<int, 1>());
-        else if (code == 0x22)
-          size(integral_constant<int, 2>(), integral_constant<int, 2>());
-        else if (code == 0x33)
-          size(integral_constant<int, 3>(), integral_constant<int, 3>());
-        else if (code == 0x66)
-          size(integral_constant<int, 6>(), integral_constant<int, 6>());
-        else if (code == 0x23)
-          size(integral_constant<int, 2>(), integral_constant<int, 3>());
-        else if (code == 0x32)
-          size(integral_constant<int, 3>(), integral_constant<int, 2>());
-        else if (code == 0x36)
-          size(integral_constant<int, 3>(), integral_constant<int, 6>());
-        else if (code == 0x63)
-          size(integral_constant<int, 6>(), integral_constant<int, 3>());
-        else
+        if (!with_tuned_block_size(A.block_rows, A.block_columns, size))
           size(integral_constant<int, 0>(), integral_constant<int, 0>());
       }
     } // namespace

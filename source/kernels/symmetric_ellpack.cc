@@ -74,30 +74,12 @@ namespace PatchFEM
         for (int i = 0; i < n * b; ++i)
           use(first_row * b + i, y[i]);
       }
-
-      /** Calls @p function with the size of blocks as a constant. */
-      template <typename Function>
-      void with_symmetric_block_size(const int block_size, const Function &function)
-      {
-        using std::integral_constant;
-        switch (block_size)
-        {
-        case 1:
-          return function(integral_constant<int, 1>());
-        case 2:
-          return function(integral_constant<int, 2>());
-        case 3:
-          return function(integral_constant<int, 3>());
-        case 6:
-          return function(integral_constant<int, 6>());
-        }
-      }
     } // namespace
 
     template <typename Value, typename Number, typename Target>
     void product(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
     {
-      with_symmetric_block_size(A.block_size, [&](auto b) {
+      with_block_size<0x11, 0x22, 0x33, 0x66>(A.block_size, A.block_size, [&](auto b, auto) {
         // A row costs more than an element of a vector.
         share_items(A.n_patches(), A.patch_rows * 8, target,
                     [&](const std::int64_t begin, const std::int64_t end, const auto &use) {

@@ -5,6 +5,8 @@
 #include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/polynomial.h>
 
+#include <type_traits>
+
 /**
  * @file
  * Products of matrices, written once for each format and back end:
@@ -77,6 +79,30 @@ namespace PatchFEM
         return static_cast<double>(p[row]) * static_cast<double>(sum);
       }
     };
+
+    /**
+     * Calls @p run with the rows and columns of a block as constants if they are among @p sizes, each 16 * rows + columns;
+     * whether they are.
+     */
+    template <int... sizes, typename Run>
+    bool with_block_size(const int rows, const int columns, const Run &run)
+    {
+      using std::integral_constant;
+      const auto matches = [&](auto size) {
+        if (size != 16 * rows + columns)
+          return false;
+        run(integral_constant<int, size / 16>(), integral_constant<int, size % 16>());
+        return true;
+      };
+      return (matches(integral_constant<int, sizes>()) || ...);
+    }
+
+    /** The same for sizes that products in sliced ELLPACK know at compile time. */
+    template <typename Run>
+    bool with_tuned_block_size(const int rows, const int columns, const Run &run)
+    {
+      return with_block_size<0x11, 0x22, 0x33, 0x66, 0x23, 0x32, 0x36, 0x63>(rows, columns, run);
+    }
 
     /** The product of any format: found by argument when it is called, so that formats may be declared further down. */
     template <typename Where, typename View, typename Number, typename Target>
