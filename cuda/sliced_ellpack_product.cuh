@@ -386,15 +386,13 @@ namespace PatchFEM
                      (std::int64_t(A.n_rows) + 31) / 32 * (parts * 32 / rows_per_thread), A, x, target);
     }
 
-    template <typename Value, typename Number, typename Target>
-    void launch_sliced_ellpack_general(const Cuda                     &where,
-                                       const SlicedEllpackView<Value> &A,
-                                       const Number                   *x,
-                                       const Target                   &target)
-    {
-      launch_threads(where, sliced_ellpack_general<tuning::block_size, Value, Number, Target>,
-                     (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows, A, x, target);
-    }
+    /** Targets of square matrices alone, which have no tuned variants for blocks that are not square. */
+    template <typename Target>
+    constexpr bool is_square = false;
+    template <typename Number>
+    constexpr bool is_square<kernels::ConjugateGradients<Number>> = true;
+    template <typename Number>
+    constexpr bool is_square<kernels::PolynomialStep<Number>> = true;
 
     /** The variant that tuning.cuh names for the sizes of @p A. */
     template <typename Value, typename Number, typename Target>
@@ -403,6 +401,10 @@ namespace PatchFEM
     {
       if (A.n_rows == 0)
         return;
+      const auto general = [&] {
+        launch_threads(where, sliced_ellpack_general<tuning::block_size, Value, Number, Target>,
+                       (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows, A, x, target);
+      };
       const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
       const auto tuned = [&](auto br, auto bc) {
         using Shared                = tuning::SharedSlices<br, bc>;
@@ -421,7 +423,7 @@ namespace PatchFEM
         if (is_32)
           tuned(br, bc);
         else
-          launch_sliced_ellpack_general(where, A, x, target);
+          general();
       };
       const auto square = [&](auto b) {
         if (is_32)
@@ -448,11 +450,13 @@ namespace PatchFEM
       const bool is_tuned = kernels::with_tuned_block_size(A.block_rows, A.block_columns, [&](auto br, auto bc) {
         if constexpr (br == bc)
           square(br);
-        else
+        else if constexpr (!is_square<Target>)
           rectangular(br, bc);
+        else
+          general();
       });
       if (!is_tuned)
-        launch_sliced_ellpack_general(where, A, x, target);
+        general();
     }
   } // namespace product
 } // namespace PatchFEM

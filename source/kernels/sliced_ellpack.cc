@@ -138,21 +138,6 @@ namespace PatchFEM
           for (int a = 0; a < br; ++a)
             use((std::int64_t(s) * h + first + r) * br + a, sums[a * count + r]);
       }
-
-      /** Calls @p run with the sizes as compile-time constants where there is a tuned variant. */
-      template <typename Value, typename Run>
-      inline void with_sizes(const SlicedEllpackView<Value> &A, const Run &run)
-      {
-        using std::integral_constant;
-        const auto size = [&](auto br, auto bc) {
-          if (A.slice_height == 32)
-            run(br, bc, integral_constant<int, 32>());
-          else
-            run(br, bc, integral_constant<int, 0>());
-        };
-        if (!with_tuned_block_size(A.block_rows, A.block_columns, size))
-          size(integral_constant<int, 0>(), integral_constant<int, 0>());
-      }
     } // namespace
 
     template <typename Value, typename Number, typename Target>
@@ -163,7 +148,8 @@ namespace PatchFEM
       constexpr std::int64_t few = 8192;
       const std::int64_t     n_entries =
           (A.slice_offsets[A.n_slices()] - A.slice_offsets[0]) * A.block_rows * A.block_columns;
-      with_sizes(A, [&](auto br, auto bc, auto h) {
+      using std::integral_constant;
+      const auto with_height = [&](auto br, auto bc, auto h) {
         const int rows_each = h > 0 ? int(h) : std::min(A.slice_height, strip_rows(A.block_rows));
         share_items(
             std::int64_t(A.n_slices()) * strips_per_slice<h>(A),
@@ -174,7 +160,15 @@ namespace PatchFEM
                 strip_product<br, bc, h, typename Target::Sum>(A, i, x, use);
             },
             n_entries > few);
-      });
+      };
+      const auto with_size = [&](auto br, auto bc) {
+        if (A.slice_height == 32)
+          with_height(br, bc, integral_constant<int, 32>());
+        else
+          with_height(br, bc, integral_constant<int, 0>());
+      };
+      if (!with_tuned_block_size(A.block_rows, A.block_columns, with_size))
+        with_size(integral_constant<int, 0>(), integral_constant<int, 0>());
     }
 
     void
