@@ -8,7 +8,10 @@
 #include "voxel_system.h"
 
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
+#include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 #include <omp.h>
 
@@ -19,8 +22,6 @@ using namespace PatchFEM;
 
 namespace
 {
-  using Kind = MatrixFormat::Kind;
-
   /** A matrix in plain rows, and its pattern of blocks. */
   struct System
   {
@@ -113,23 +114,23 @@ namespace
         for (std::int64_t e = system.matrix.row_offsets[row]; e < system.matrix.row_offsets[row + 1]; ++e)
           expected[row] += system.matrix.values[e] * source[system.matrix.columns[e]];
 
-      std::vector<MatrixFormat> formats = {{Kind::coordinate}, {Kind::csr}, {Kind::hybrid}};
+      std::vector<MatrixFormat> formats = {{formats::coordinate}, {formats::csr}, {formats::hybrid}};
       const int                 all     = INT32_MAX;
       for (const int height : {32, 8, 64, 1})
-        formats.push_back({Kind::sliced_ellpack, height});
+        formats.push_back({formats::sliced_ellpack, height});
       for (const bool skip_padding : {false, true})
-        formats.push_back({Kind::sliced_scalar, all, false, skip_padding});
+        formats.push_back({formats::sliced_scalar, all, false, skip_padding});
       if (b > 1)
       {
-        formats.push_back({Kind::sliced_ellpack, all});
-        formats.push_back({Kind::sliced_scalar, 32});
+        formats.push_back({formats::sliced_ellpack, all});
+        formats.push_back({formats::sliced_scalar, 32});
       }
-      formats.push_back({b > 1 ? Kind::sliced_scalar : Kind::sliced_ellpack, 32, true});
-      formats.push_back({Kind::symmetric});
+      formats.push_back({b > 1 ? formats::sliced_scalar : formats::sliced_ellpack, 32, true});
+      formats.push_back({formats::symmetric});
       if (std::all_of(system.matrix.values.begin(), system.matrix.values.end(),
                       [](const double value) { return value == -1. || value > 0.; }) &&
           b == 1)
-        formats.push_back({Kind::mdia});
+        formats.push_back({formats::mdia});
 
       std::map<std::string, double> seconds;
       double                        product = 0.;
@@ -137,7 +138,7 @@ namespace
       {
         const double time      = measure(system, csr, format, statistics);
         seconds[format.name()] = time;
-        if (format.kind == Kind::csr)
+        if (format.kind == &formats::csr)
           product = time;
       }
       // What the model chooses, in units of the fastest that could be chosen.
@@ -176,11 +177,11 @@ namespace
     std::shared_ptr<const MatrixBase<double>>
     make(const CSRMatrix<double> &csr, const MatrixFormat &format, double &seconds) const
     {
-      if (format.kind == Kind::csr)
+      if (format.kind == &formats::csr)
         return {&csr, [](const MatrixBase<double> *) {}};
       // Of what it is made of in programs.
       std::unique_ptr<MatrixBase<double>> sliced;
-      if (format.kind == Kind::symmetric)
+      if (format.kind == &formats::symmetric)
         sliced = convert(csr, assembled_format(format, csr.block_rows()));
       const MatrixBase<double> &source = sliced ? *sliced : static_cast<const MatrixBase<double> &>(csr);
       std::shared_ptr<const MatrixBase<double>> result;

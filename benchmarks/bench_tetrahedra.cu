@@ -116,15 +116,14 @@ namespace
       else
         set_source();
       const std::string where = "our numbering, window of " + std::to_string(window);
-      using Kind              = MatrixFormat::Kind;
-      ours(where + ", CSR", csr, {Kind::csr});
+      ours(where + ", CSR", csr, {formats::csr});
       for (const bool short_columns : {false, true})
       {
         SlicedEllpackMatrix<double> matrix;
         matrix.reinit(backend, pattern, 1, 1, {32, short_columns});
         assembler.assemble(matrix, rhs);
         ours(where + (short_columns ? ", SELL-32, 16-bit columns" : ", SELL-32"), matrix,
-             {Kind::sliced_ellpack, 32, short_columns});
+             {formats::sliced_ellpack, 32, short_columns});
       }
     }
 
@@ -221,7 +220,7 @@ namespace
 
     void cusparse_csr(const std::string &where, const CSRMatrix<double> &matrix)
     {
-      cusparse(where + ", cuSPARSE CSR", matrix, {MatrixFormat::Kind::csr}, where[0] == 'g');
+      cusparse(where + ", cuSPARSE CSR", matrix, {formats::csr}, where[0] == 'g');
     }
 
     void cusparse_sell(const std::string &where, const CSRMatrix<double> &csr)
@@ -230,7 +229,7 @@ namespace
       SlicedEllpackMatrix<double> matrix;
       matrix.reinit(backend, SparsityView{rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns});
       dispatch(backend, [&](auto tag) { kernels::fill_values(tag, rows, matrix.row_lengths(), matrix.view()); });
-      cusparse(where + ", cuSPARSE SELL-32", matrix, {MatrixFormat::Kind::sliced_ellpack}, where[0] == 'g');
+      cusparse(where + ", cuSPARSE SELL-32", matrix, {formats::sliced_ellpack}, where[0] == 'g');
     }
   };
 

@@ -116,7 +116,6 @@ namespace PatchFEM
 
 #define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
 
-    INSTANTIATE(RowOfEntryBody);
     INSTANTIATE(SplitRowBody);
 
 #define INSTANTIATE_NUMBER(Number)                                                                            \

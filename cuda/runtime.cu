@@ -68,6 +68,22 @@ namespace PatchFEM
       return properties.name;
     }
 
+    DeviceProperties device_properties()
+    {
+      const int  major  = attribute(cudaDevAttrComputeCapabilityMajor);
+      const auto number = [](const int n) { return std::to_string(n); };
+      int        driver = 0;
+      PATCHFEM_CUDA_CHECK(cudaDriverGetVersion(&driver));
+      // Two transfers in each cycle of the memory. Where its clock is not told: what A100, H100 and B200 reach.
+      const double bus = 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+      return {number(major) + "." + number(attribute(cudaDevAttrComputeCapabilityMinor)) + ", driver " + number(driver),
+              attribute(cudaDevAttrMultiProcessorCount), double(attribute(cudaDevAttrL2CacheSize)),
+              bus > 0. ? 0.92 * bus
+                       : (major < 9    ? 1.4e12
+                          : major == 9 ? 3.1e12
+                                       : 7e12)};
+    }
+
     std::size_t shared_memory_per_block()
     {
       return static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));

@@ -4,7 +4,6 @@
 #include "workspace.cuh"
 
 #include <patchfem/kernels/csr.h>
-#include <patchfem/kernels/pattern_statistics.h>
 #include <patchfem/kernels/sliced_ellpack.h>
 
 #include <cub/device/device_scan.cuh>
@@ -16,11 +15,6 @@ namespace PatchFEM
     namespace
     {
       constexpr int block_size = tuning::block_size;
-
-      unsigned int grid(const std::int64_t n)
-      {
-        return static_cast<unsigned int>((n + block_size - 1) / block_size);
-      }
 
       /** One warp per slice: lengths of its rows, and slice_height times the largest, left for the scan. */
       __global__ void slice_sizes_kernel(const SparsityView  pattern,
@@ -50,7 +44,6 @@ namespace PatchFEM
             offsets[0] = 0;
         }
       }
-
     } // namespace
 
     template <typename Value, typename Number, typename Target>
@@ -72,8 +65,8 @@ namespace PatchFEM
         PATCHFEM_CUDA_CHECK(cudaMemsetAsync(offsets, 0, sizeof(std::int64_t), stream));
         return;
       }
-      slice_sizes_kernel<<<grid(std::int64_t(n_slices) * 32), block_size, 0, stream>>>(pattern, slice_height, n_slices,
-                                                                                       offsets, row_lengths);
+      slice_sizes_kernel<<<PatchFEM::n_slices(n_slices, block_size / 32), block_size, 0, stream>>>(
+          pattern, slice_height, n_slices, offsets, row_lengths);
       PATCHFEM_CUDA_CHECK_LAUNCH();
 
       with_workspace(where, [&](void *workspace, std::size_t &bytes) {
@@ -86,8 +79,6 @@ namespace PatchFEM
     template void parallel_for(Cuda, std::int64_t, const FillValuesBody<double> &);
     template void parallel_for(Cuda, std::int64_t, const ColumnStepsBody &);
     template void parallel_for(Cuda, std::int64_t, const CountShortSlicesBody &);
-    template void parallel_for(Cuda, std::int64_t, const PaddingBody &);
-    template void parallel_for(Cuda, std::int64_t, const SampleSlicesBody &);
 
     PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, SlicedEllpackView)
   } // namespace kernels

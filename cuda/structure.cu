@@ -5,6 +5,7 @@
 #include "kernels/constraint_bodies.h"
 #include "kernels/ordering.h"
 #include "kernels/structure_bodies.h"
+#include <patchfem/kernels/pattern_statistics.h>
 
 // The bodies that build structure and extract diagonals, one line each.
 namespace PatchFEM
@@ -32,6 +33,10 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<unsigned int>);
     PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<2>);
     PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<3>);
+
+    PATCHFEM_INSTANTIATE_BODY(PaddingBody);
+    PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
+    PATCHFEM_INSTANTIATE_BODY(ReadBody);
 
     PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<float>);
     PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<double>);

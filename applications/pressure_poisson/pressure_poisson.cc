@@ -195,8 +195,7 @@ namespace PatchFEM
         return bytes + (1 << 20) +
                static_cast<std::size_t>(
                    preconditioner_row(choice.parameters.preconditioner)
-                       .peak_bytes(
-                           {backend, pattern, {MatrixFormat::Kind::mdia}, choice.parameters, choice.precision, 1}));
+                       .peak_bytes({backend, pattern, {formats::mdia}, choice.parameters, choice.precision, 1}));
       }
 
       /** Throws Error if the step does not fit, before anything is allocated for it. */

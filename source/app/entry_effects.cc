@@ -152,7 +152,7 @@ namespace PatchFEM
          {{"Matrix/", "Assembly/Strategy", "Assembly/Rows per patch"}, own_back_end, own_back_ends},
          {{"Matrix/Column indices"},
           format == "auto" || format_row(format).is(FormatRow::slices),
-          "Matrix/Format = auto, sell or sliced_ellpack, not " + format},
+          "Matrix/Format = auto, " + format_names(FormatRow::slices) + ", not " + format},
          {{"Output/Aggregates"},
           chosen == "auto" ? own_back_end : preconditioner_row(chosen).is(PreconditionerRow::levels),
           "Solver/Preconditioner = amg, not " + chosen},

@@ -153,35 +153,41 @@ namespace PatchFEM
       formats += "|" + row.name;
       words += row.name + ", " + row.words + "; ";
     }
+    const std::string slices = format_names(FormatRow::slices);
     prm.declare_entry(
         "Format", "auto", Patterns::Selection("auto" + formats),
-        "How the matrix is stored: " + words +
-            "or auto. Matrices are assembled into sliced_ellpack, bell and csr, those of scalar problems into sell, "
-            "ellpack and ellpack_r as well, and converted to the others, which takes memory for two. auto: "
-            "sliced_ellpack, csr or, on a GPU with preconditioners that need products alone, symmetric, with slices of "
-            "whatever height and columns of 32 or 16 bits, whichever a product is expected to be fastest in by the "
-            "bytes that it moves. Trilinos has rows of its own.");
-    prm.declare_entry(
-        "Column indices", "auto", Patterns::Selection("auto|32 bit|16 bit"),
-        "Of scalar entries in slices of 32, that is with Format = sell, or sliced_ellpack for one unknown "
-        "a node: 16 bit keeps steps from one column to the next where they fit, beside the columns of 32 bits; auto "
-        "takes what is expected to be faster.");
-    prm.declare_entry(
-        "CSR kernel", "pieces", Patterns::Selection("pieces|scalar|vector"),
-        "Of products with Format = csr on a GPU: pieces of equal length, whatever rows they are of, or a thread or a "
-        "warp for each row.");
+        "How the matrix is stored: " + words + "or auto. Matrices are assembled into " +
+            format_names(FormatRow::assembled, 0, "and") + ", those of scalar problems into " +
+            format_names(FormatRow::assembled_scalars, 0, "and") +
+            " as well, and converted to the others, which takes memory for two. auto: whichever of those that are "
+            "often "
+            "the fastest, with slices of whatever height and columns of 32 or 16 bits, a product is expected to be "
+            "fastest in by the bytes that it moves; others than assembled ones only on a GPU with preconditioners that "
+            "need products alone. Trilinos has rows of its own.");
+    prm.declare_entry("Column indices", "auto", Patterns::Selection("auto|32 bit|16 bit"),
+                      "Of scalar entries in slices of 32, that is with Format = " +
+                          format_names(FormatRow::slices, FormatRow::blocks) + ", or " +
+                          format_names(FormatRow::slices | FormatRow::blocks) +
+                          " for one unknown a node: 16 bit keeps steps from one column to the next where they fit, "
+                          "beside the columns of 32 bits; auto "
+                          "takes what is expected to be faster.");
+    prm.declare_entry("CSR kernel", "pieces", Patterns::Selection("pieces|scalar|vector"),
+                      "Of products with Format = " + format_row(formats::csr).name +
+                          " on a GPU: pieces of equal length, whatever rows they are of, or a thread or a "
+                          "warp for each row.");
     prm.declare_entry("Calibrate", "false", Patterns::Bool(),
                       "With Format = auto: time a few products in each format on this mesh instead of expecting; rates "
                       "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.");
-    prm.declare_entry(
-        "Slice height", "32", Patterns::Integer(1, 1024),
-        "With Format = sliced_ellpack or sell: (block) rows in a slice; they are padded to the longest of them.");
+    prm.declare_entry("Slice height", "32", Patterns::Integer(1, 1024),
+                      "With Format = " + slices + ": (block) rows in a slice; they are padded to the longest of them.");
     prm.declare_entry(
         "Sorting window", "auto", Patterns::Anything(),
         "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none. auto: 256, or "
         "of 16384 nodes or more 1, 64 or 1024 where products are expected to move at least 5 % less so, with "
-        "Format = auto, sliced_ellpack, sell and mdia; csr and coo do not pad, symmetric sorts rows inside of its "
-        "patches, and ellpack, ellpack_r, bell and hybrid pad alike in every order, so that these have 256.");
+        "Format = auto, " +
+            format_names(FormatRow::sorted) +
+            "; the others do not pad, pad alike in every order or "
+            "sort rows themselves, so that these have 256.");
     prm.declare_entry(
         "Keep constrained entries", "false", Patterns::Bool(),
         "Rows and columns of constrained unknowns stay in the pattern, with zeros, so that entries can be "
@@ -226,12 +232,14 @@ namespace PatchFEM
     const bool slices = format != "auto" && format_row(format).is(FormatRow::slices);
     require(!calibrate || format == "auto",
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
-    require(csr_kernel == CSRKernel::pieces || format == "csr",
-            "Matrix/CSR kernel = " + kernel + " needs Matrix/Format = csr, not " + format + ".");
+    const std::string &csr = format_row(formats::csr).name;
+    require(csr_kernel == CSRKernel::pieces || format == csr,
+            "Matrix/CSR kernel = " + kernel + " needs Matrix/Format = " + csr + ", not " + format + ".");
     require(slice_height == 32 || slices,
-            "Matrix/Slice height needs Matrix/Format = sliced_ellpack or sell, not " + format + ".");
+            "Matrix/Slice height needs Matrix/Format = " + format_names(FormatRow::slices) + ", not " + format + ".");
     require(column_indices != "16 bit" || (slices && slice_height == 32),
-            "Matrix/Column indices = 16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32.");
+            "Matrix/Column indices = 16 bit needs Matrix/Format = " + format_names(FormatRow::slices) +
+                " with slices of 32.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     patches.strategy       = prm.get("Strategy");
@@ -258,24 +266,26 @@ namespace PatchFEM
     if (format == "auto")
       return;
     const FormatRow   &row            = format_row(format);
+    const std::string  proposed       = format_names(FormatRow::assembled | FormatRow::rows | FormatRow::copy);
     const std::string &preconditioner = solver.preconditioner;
     const std::string  asked          = "Solver/Preconditioner = " + preconditioner;
     const std::string  given          = "Matrix/Format = " + format;
     require(!vector_valued || column_indices != "16 bit" || !row.is(FormatRow::blocks),
             "Matrix/Column indices = 16 bit is for scalar entries, but " + given +
-                " has blocks of a node's unknowns here; choose sell.");
+                " has blocks of a node's unknowns here; choose " + format_names(FormatRow::slices, FormatRow::blocks) +
+                ".");
     using Row         = PreconditionerRow;
     const auto chosen = [&](const Row::Trait trait) {
       return preconditioner != "auto" && preconditioner_row(preconditioner).is(trait);
     };
     require(!chosen(Row::rows) || row.is(FormatRow::rows),
-            asked + " works on the rows of a matrix, which " + given + " does not have; choose sliced_ellpack or csr.");
+            asked + " works on the rows of a matrix, which " + given + " does not have; choose " + proposed + ".");
     require(!vector_valued || !chosen(Row::blocks) || row.is(FormatRow::blocks),
-            asked + " works on the blocks of a node's unknowns, which " + given +
-                " does not keep; choose sliced_ellpack, bell or csr.");
+            asked + " works on the blocks of a node's unknowns, which " + given + " does not keep; choose " + proposed +
+                ".");
     require(precision != "mixed" || !chosen(Row::copy) || row.is(FormatRow::copy),
             "Precision = mixed needs a copy of the matrix in single precision, which there is not of " + given +
-                "; choose double, or sliced_ellpack or csr.");
+                "; choose double, or " + proposed + ".");
   }
 
   void OutputParameters::declare_parameters(ParameterHandler &prm)

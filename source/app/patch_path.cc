@@ -145,6 +145,7 @@ namespace PatchFEM
   PathReport PatchPath<dim>::run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics)
   {
     PathReport report;
+    prepare_choice(backend, assembly, discretisation.dof_handler->n_dofs());
     memory::reset_peak(backend.kind());
     const SolverParameters  &solver     = choice.parameters;
     const PreconditionerRow &row        = preconditioner_row(solver.preconditioner);

@@ -241,8 +241,7 @@ namespace PatchFEM
     std::string            &name = result.parameters.preconditioner;
     if (name == "auto")
     {
-      const std::string format = assembly.format == "auto" ? "csr" : assembly.format;
-      const FormatRow  &row    = format_row(format);
+      const FormatRow &row = assembly.format == "auto" ? format_row(MatrixFormat()) : format_row(assembly.format);
       if (!row.is(FormatRow::rows) || (n_components > 1 && !row.is(FormatRow::blocks)))
         name = precision != "mixed" || row.is(FormatRow::copy) ? "least_squares" : "jacobi";
       else

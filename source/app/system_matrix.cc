@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/system_matrix.h>
-#include <patchfem/lac/matrix/format_calibration.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/write_file.h>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
 
 namespace PatchFEM
 {
-  using Kind = MatrixFormat::Kind;
-
   std::vector<MatrixFormat> candidate_formats(const AssemblyParameters &assembly,
                                               const PatternStatistics  &pattern,
                                               const MemoryModel        &memory,
@@ -21,8 +26,8 @@ namespace PatchFEM
     {
       formats.push_back(assembly.matrix_format());
       const MatrixFormat &named = formats[0];
-      if (assembly.column_indices == "auto" && named.slice_height == 32 &&
-          (named.kind == Kind::sliced_scalar || (named.kind == Kind::sliced_ellpack && pattern.block_rows == 1)))
+      if (assembly.column_indices == "auto" && named.slice_height == 32 && named.is_sliced() &&
+          (pattern.block_rows == 1 || !format_row(named).is(FormatRow::blocks)))
       {
         formats.push_back(named);
         formats.back().short_columns = true;
@@ -30,11 +35,64 @@ namespace PatchFEM
     }
     formats.erase(std::remove_if(formats.begin(), formats.end(),
                                  [&](const MatrixFormat &format) {
-                                   return (automatic && needs.rows && format.kind == Kind::csr) ||
+                                   return (automatic && needs.rows && !format.is_sliced()) ||
                                           (assembly.column_indices == "32 bit" && format.short_columns);
                                  }),
                   formats.end());
     return formats;
+  }
+
+  std::string format_rates_file()
+  {
+    const char *const cache = std::getenv("XDG_CACHE_HOME");
+    const char *const home  = std::getenv("HOME");
+    if (cache != nullptr && cache[0] == '/')
+      return std::string(cache) + "/patchfem/format_rates";
+    return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/patchfem/format_rates" : "";
+  }
+
+  MeasuredRates read_rates(const std::string &file)
+  {
+    std::ifstream in(file);
+    if (!in)
+      return {};
+    try
+    {
+      const auto rates = nlohmann::json::parse(in).get<MeasuredRates>();
+      if (std::all_of(rates.begin(), rates.end(), [](const auto &rate) { return rate.second > 0.; }))
+        return rates;
+    }
+    catch (const nlohmann::json::exception &)
+    {}
+    std::cerr << "The file " + file + " has no rates that can be read; they are measured anew.\n";
+    return {};
+  }
+
+  void write_rates(const std::string &file, const MeasuredRates &rates)
+  {
+    if (file.empty())
+      return;
+    try
+    {
+      std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+      write_file(file, [&](std::ostream &out) { out << nlohmann::json(rates).dump(2) << '\n'; });
+    }
+    catch (const std::exception &error)
+    {
+      std::cerr << "Measured rates are not kept. " << error.what() << '\n';
+    }
+  }
+
+  void prepare_choice(const Backend &backend, const AssemblyParameters &assembly, const std::size_t n_unknowns)
+  {
+    constexpr std::size_t large = 1000000; // unknowns, whose solution takes far longer than a measurement
+    if (assembly.format != "auto" || backend.kind() != BackendKind::cuda || (n_unknowns < large && !assembly.calibrate))
+      return;
+    MeasuredRates     rates   = read_rates(format_rates_file());
+    const std::size_t n_known = rates.size();
+    use_measured_rate(backend, rates);
+    if (assembly.calibrate && rates.size() > n_known)
+      write_rates(format_rates_file(), rates);
   }
 
   template <typename Number>
@@ -50,7 +108,11 @@ namespace PatchFEM
     std::vector<FormatPrediction> predictions =
         predict_formats(candidate_formats(assembly, counted, memory, needs), counted, sizeof(Number), memory);
     if (automatic && assembly.calibrate)
-      calibrate_formats<Number>(backend, pattern, counted, predictions, format_rates_file());
+    {
+      MeasuredRates rates = read_rates(format_rates_file());
+      if (calibrate_formats<Number>(backend, pattern, counted, predictions, rates) > 0)
+        write_rates(format_rates_file(), rates);
+    }
     return automatic ? best_format(predictions) : predictions[0];
   }
 

@@ -6,20 +6,17 @@
 
 #include <patchfem/assembly/sparsity.h>
 #include <patchfem/base/memory.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/format_calibration.h>
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 #include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
-
-#include <unistd.h>
 
 using namespace PatchFEM;
 
@@ -29,8 +26,6 @@ PATCHFEM_INSTANTIATE_BACKENDS(FormatModelTest);
 
 namespace
 {
-  using Kind = MatrixFormat::Kind;
-
   struct DevicePattern
   {
     DevicePattern(const Backend &backend, const HostCSR<double> &pattern)
@@ -88,10 +83,10 @@ TEST_P(FormatModelTest, TinyByEye)
   EXPECT_EQ(s.cut_rows, 0.);
   EXPECT_NEAR(s.symmetric_blocks(), 1.5, 1e-12);
   // Values, columns, offsets, source and destination.
-  EXPECT_EQ(product_bytes({Kind::csr}, s, 8, processor), 24 * 12 + 8 * 9 + 8 * 16);
-  EXPECT_EQ(product_bytes({Kind::sliced_ellpack, 2}, s, 8, processor), 10 * (4 * 8 + 4) + 8 * 3 + 8 * 16);
-  EXPECT_EQ(product_bytes({Kind::sliced_ellpack, 2}, s, 4, processor), 10 * (4 * 4 + 4) + 8 * 3 + 4 * 16);
-  EXPECT_EQ(product_bytes({Kind::coordinate}, s, 8, processor), 24 * 16 + 8 * 24);
+  EXPECT_EQ(product_bytes({formats::csr}, s, 8, processor), 24 * 12 + 8 * 9 + 8 * 16);
+  EXPECT_EQ(product_bytes({formats::sliced_ellpack, 2}, s, 8, processor), 10 * (4 * 8 + 4) + 8 * 3 + 8 * 16);
+  EXPECT_EQ(product_bytes({formats::sliced_ellpack, 2}, s, 4, processor), 10 * (4 * 4 + 4) + 8 * 3 + 4 * 16);
+  EXPECT_EQ(product_bytes({formats::coordinate}, s, 8, processor), 24 * 16 + 8 * 24);
 }
 
 TEST_P(FormatModelTest, CountsWhatMatricesStore)
@@ -124,12 +119,12 @@ TEST_P(FormatModelTest, StorageIsWhatMatricesKeep)
     Sparsity sparsity;
     sparsity.reinit(batches, cells);
     const PatternStatistics   s = pattern_statistics(backend(), sparsity.view(), b, b);
-    std::vector<MatrixFormat> formats{{Kind::csr}, {Kind::coordinate}, {Kind::hybrid}, {Kind::symmetric}};
+    std::vector<MatrixFormat> formats{{formats::csr}, {formats::coordinate}, {formats::hybrid}, {formats::symmetric}};
     for (const int height : {1, 8, 32, 64, INT32_MAX})
-      for (const Kind kind : {Kind::sliced_ellpack, Kind::sliced_scalar})
-        formats.push_back({kind, height});
+      for (const FormatKind *kind : {&formats::sliced_ellpack, &formats::sliced_scalar})
+        formats.push_back({*kind, height});
     if (b == 1)
-      formats.push_back({Kind::sliced_ellpack, 32, true});
+      formats.push_back({formats::sliced_ellpack, 32, true});
     for (const MatrixFormat &format : formats)
     {
       SCOPED_TRACE(format.name() + ", blocks of " + std::to_string(b));
@@ -143,9 +138,9 @@ TEST_P(FormatModelTest, StorageIsWhatMatricesKeep)
       {
         const auto   made     = convert(*matrix, format);
         const double forecast = storage_bytes(format, s, sizeof(Number)), kept = double(made->memory_consumption());
-        EXPECT_LE(kept, (format.kind == Kind::symmetric ? 1.04 : 1.002) * forecast);
+        EXPECT_LE(kept, (format.kind == &formats::symmetric ? 1.04 : 1.002) * forecast);
         // Scalar slices pad less than those of as many blocks, and short rows of a hybrid matrix end early.
-        EXPECT_LE(forecast, (format.kind == Kind::coordinate ? 1.002 : format.is_sliced() ? 1.06 : 1.13) * kept);
+        EXPECT_LE(forecast, (format.kind == &formats::coordinate ? 1.002 : format.is_sliced() ? 1.06 : 1.13) * kept);
         const double most = taken + double(memory::peak(backend().kind()) - before);
         EXPECT_LE(most, conversion_bytes(format, s, sizeof(Number)) + 1.02 * forecast);
         EXPECT_GE(most, 0.6 * (conversion_bytes(format, s, sizeof(Number)) + forecast));
@@ -178,7 +173,7 @@ TEST_P(FormatModelTest, CutsByEye)
   EXPECT_NEAR(s.inside, 2 * 2 * 511 / n, 1e-12);
   EXPECT_NEAR(s.cut_rows, 4. / 1025., 1e-12);
   EXPECT_NEAR(s.symmetric_blocks(), 2 * 511 + 4, 1e-9);
-  EXPECT_TRUE(std::isfinite(predict_formats({{Kind::symmetric}}, s, 8, device)[0].cost()));
+  EXPECT_TRUE(std::isfinite(predict_formats({{formats::symmetric}}, s, 8, device)[0].cost()));
 }
 
 TEST_P(FormatModelTest, CountsWhatSymmetricMatricesStore)
@@ -204,7 +199,7 @@ TEST_P(FormatModelTest, CountsWhatSymmetricMatricesStore)
     EXPECT_NEAR(1.02 * s.symmetric_blocks() * b * b, stored, 0.01 * stored);
     // Each array once, and source and destination.
     const auto bytes = [&](const int size) {
-      return product_bytes({Kind::symmetric}, s, size, {1e12, 64., true}) - 2. * size * s.scalar_rows();
+      return product_bytes({formats::symmetric}, s, size, {1e12, 64., true}) - 2. * size * s.scalar_rows();
     };
     EXPECT_NEAR(bytes(8), double(matrix.memory_consumption()), 0.03 * matrix.memory_consumption());
     EXPECT_NEAR(bytes(4), double(single.memory_consumption()), 0.04 * single.memory_consumption());
@@ -265,8 +260,8 @@ TEST_P(FormatModelTest, ChoosesByBytes)
   EXPECT_TRUE(best(even, 1, processor).is_sliced());
   // A long row in each slice: its padding is more than offsets of rows.
   const HostCSR<double> uneven = rows_of(3000, [](const int i) { return i % 32 == 0 ? 200 : 5; });
-  EXPECT_EQ(best(uneven, 1, device).kind, Kind::csr);
-  EXPECT_EQ(best(uneven, 1, processor).kind, Kind::csr);
+  EXPECT_EQ(best(uneven, 1, device).kind, &formats::csr);
+  EXPECT_EQ(best(uneven, 1, processor).kind, &formats::csr);
 }
 
 TEST_P(FormatModelTest, ChoosesSymmetricStorageWhereItPays)
@@ -302,10 +297,10 @@ TEST_P(FormatModelTest, ChoosesSymmetricStorageWhereItPays)
 
   // The rule by itself: a fifth, whether bytes or rates are known.
   const auto taken = [](const double symmetric, const double sliced) {
-    return best_format({{{Kind::symmetric}, symmetric}, {{Kind::sliced_ellpack}, sliced}}).format.kind;
+    return best_format({{{formats::symmetric}, symmetric}, {{formats::sliced_ellpack}, sliced}}).format.kind;
   };
-  EXPECT_EQ(taken(81., 100.), Kind::sliced_ellpack);
-  EXPECT_EQ(taken(79., 100.), Kind::symmetric);
+  EXPECT_EQ(taken(81., 100.), &formats::sliced_ellpack);
+  EXPECT_EQ(taken(79., 100.), &formats::symmetric);
   EXPECT_THROW(best_format({}), Error);
 }
 
@@ -336,7 +331,7 @@ TEST(SymmetricEfficiency, IsThatOfTheBenchmarks)
     s.on_diagonal                  = c.on_diagonal;
     s.inside                       = c.inside;
     s.cut_rows                     = c.cut_rows;
-    EXPECT_NEAR(typical_efficiency({Kind::symmetric}, s, c.number_size, device) / c.measured, 1., 0.07);
+    EXPECT_NEAR(typical_efficiency({formats::symmetric}, s, c.number_size, device) / c.measured, 1., 0.07);
   }
 }
 
@@ -354,8 +349,8 @@ TEST_P(FormatModelTest, FarColumnsCostLines)
   }
   const DevicePattern     pattern(backend(), A);
   const PatternStatistics s     = pattern_statistics(backend(), pattern.view);
-  const double            near_ = product_bytes({Kind::csr}, s, 8, {1e9, 64., true}),
-               far              = product_bytes({Kind::csr}, s, 8, {8. * n / 4., 64., true});
+  const double            near_ = product_bytes({formats::csr}, s, 8, {1e9, 64., true}),
+               far              = product_bytes({formats::csr}, s, 8, {8. * n / 4., 64., true});
   EXPECT_NEAR(far - near_, n * 0.75 * 64., 0.01 * n * 64.);
 }
 
@@ -540,19 +535,17 @@ TEST_P(FormatModelTest, SortingCountsMastersOfHangingNodes)
   EXPECT_LT(found, 1.05 * stored());
 }
 
-TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
+TEST_P(FormatModelTest, CalibrationIsKept)
 {
   // In blocks of 2 x 2, so that symmetric storage takes part.
   HostCSR<double>         A = cases::laplacian<double>(60, 50);
   const DevicePattern     pattern(backend(), A);
-  const PatternStatistics s        = pattern_statistics(backend(), pattern.view, 2, 2);
-  const MemoryModel       memory   = MemoryModel::of(backend());
-  char                    folder[] = "format_rates_XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string file = std::string(folder) + "/deeper/rates";
-  const auto        run  = [&](auto number, const std::string &name, const std::string &build = "0123456789ab") {
+  const PatternStatistics s      = pattern_statistics(backend(), pattern.view, 2, 2);
+  const MemoryModel       memory = MemoryModel::of(backend());
+  MeasuredRates           rates;
+  const auto              run = [&](auto number, const std::string &build = "0123456789ab") {
     auto      predictions = predict_formats(product_formats(s, device), s, sizeof(number), memory);
-    const int n = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, name, build);
+    const int n = calibrate_formats<decltype(number)>(backend(), pattern.view, s, predictions, rates, build);
     for (std::size_t i = 0; i < predictions.size(); ++i)
     {
       EXPECT_GT(predictions[i].rate, 0.);
@@ -561,39 +554,76 @@ TEST_P(FormatModelTest, CalibrationIsKeptInAFile)
     return n;
   };
   const int n_formats = static_cast<int>(product_formats(s, device).size());
-  EXPECT_EQ(run(1., file), n_formats);
-  EXPECT_EQ(run(1., file), 0);
-  EXPECT_EQ(run(1.f, file), n_formats);
-  EXPECT_EQ(run(1.f, file), 0);
+  EXPECT_EQ(run(1.), n_formats);
+  EXPECT_EQ(run(1.), 0);
+  EXPECT_EQ(run(1.f), n_formats);
+  EXPECT_EQ(run(1.f), 0);
   // Another build measures, and one that no name stands for each time.
-  EXPECT_EQ(run(1., file, "ba9876543210"), n_formats);
-  EXPECT_EQ(run(1., file, "ba9876543210"), 0);
+  EXPECT_EQ(run(1., "ba9876543210"), n_formats);
+  EXPECT_EQ(run(1., "ba9876543210"), 0);
   for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(run(1., file, "ba9876543210-dirty"), n_formats);
-  {
-    std::ofstream out(file, std::ios::app);
-    out << "not a rate\n-3\tof what\n\n";
-  }
-  EXPECT_EQ(run(1., file), 0);
-  // Without a file, and where none can be written, rates are measured each time.
-  EXPECT_EQ(run(1., ""), n_formats);
-  EXPECT_EQ(run(1., file + "/below"), n_formats);
-  std::remove(file.c_str());
-  rmdir((std::string(folder) + "/deeper").c_str());
-  rmdir(folder);
+    EXPECT_EQ(run(1., "ba9876543210-dirty"), n_formats);
+  EXPECT_EQ(static_cast<int>(rates.size()), 3 * n_formats);
+  // What is no rate is measured anew.
+  for (auto &rate : rates)
+    rate.second = -1.;
+  EXPECT_EQ(run(1.), n_formats);
 
-  auto others = predict_formats({{Kind::mdia}}, s, 8, memory);
-  EXPECT_THROW(calibrate_formats<double>(backend(), pattern.view, s, others, ""), Error);
+  auto others = predict_formats({{formats::mdia}}, s, 8, memory);
+  EXPECT_THROW(calibrate_formats<double>(backend(), pattern.view, s, others, rates), Error);
 }
 
-TEST(FormatRatesFile, LiesInTheCacheFolder)
+TEST_P(FormatModelTest, RateOfReadingIsMeasuredOnce)
 {
-  const char *const cache  = std::getenv("XDG_CACHE_HOME");
-  const std::string before = cache == nullptr ? "" : cache;
-  setenv("XDG_CACHE_HOME", "/some/cache", 1);
-  EXPECT_EQ(format_rates_file(), "/some/cache/patchfem/format_rates");
-  if (cache == nullptr)
-    unsetenv("XDG_CACHE_HOME");
-  else
-    setenv("XDG_CACHE_HOME", before.c_str(), 1);
+  MeasuredRates rates;
+  use_measured_rate(backend(), rates);
+  ASSERT_EQ(rates.size(), 1u);
+  const double rate = rates.begin()->second;
+  EXPECT_EQ(MemoryModel::of(backend()).rate, rate);
+  EXPECT_GT(rate, 1e8);
+  EXPECT_LT(rate, 1e14);
+  EXPECT_EQ(rates.begin()->first.rfind(backend().name() + " | " + backend().device_name(), 0), 0u);
+  EXPECT_GT(MemoryModel::of(backend()).n_processors, 0);
+  EXPECT_GT(MemoryModel::of(backend()).cache, 1e6);
+  // Known in this process, and what a file says wins.
+  MeasuredRates again;
+  use_measured_rate(backend(), again);
+  EXPECT_EQ(again, rates);
+  MeasuredRates of_file{{rates.begin()->first, 2. * rate}};
+  use_measured_rate(backend(), of_file);
+  EXPECT_EQ(MemoryModel::of(backend()).rate, 2. * rate);
+  use_measured_rate(backend(), rates);
+}
+
+TEST_P(FormatModelTest, ReadBodyReadsAllAndWritesNothing)
+{
+  using Body = kernels::ReadBody;
+  for (const int n : {1, 31, 257})
+  {
+    Array<Body::Piece> memory(backend(), std::size_t(n) * Body::n_pieces);
+    memory.set_zero();
+    dispatch(backend(), [&](auto where) { kernels::parallel_for(where, n, Body{memory.data(), n}); });
+    for (const Body::Piece &piece : memory.to_vector())
+      EXPECT_EQ(piece.values[0] | piece.values[1], 0);
+  }
+}
+
+TEST(MemoryModel, WaitingKernelsGainLessByAFasterMemory)
+{
+  // Of many patches the share of a memory's rate falls as it gets faster, and rises with more multiprocessors.
+  PatternStatistics s;
+  s.n_rows = s.n_columns = 3375000;
+  s.block_rows = s.block_columns = 3;
+  s.n_blocks                     = 27LL * s.n_rows;
+  s.within                       = {1.};
+  s.on_diagonal                  = 1. / 27.;
+  s.inside                       = 0.73;
+  s.cut_rows                     = 0.6;
+  const auto share               = [&](const double rate, const int n_processors) {
+    return typical_efficiency({formats::symmetric}, s, 8, {50e6, 64., true, rate, n_processors});
+  };
+  EXPECT_LT(share(9e12, 132), share(4.5e12, 132));
+  EXPECT_LT(share(4.5e12, 132), share(1.5e12, 132));
+  EXPECT_LT(share(4.5e12, 108), share(4.5e12, 132));
+  EXPECT_NEAR(share(9e12, 264), share(4.5e12, 132), 1e-12);
 }

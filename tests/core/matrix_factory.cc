@@ -2,6 +2,7 @@
 #include "precondition_cases.h"
 
 #include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/matrix/coordinate_matrix.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 #include <patchfem/lac/matrix/mdia_matrix.h>
@@ -16,25 +17,23 @@ PATCHFEM_INSTANTIATE_BACKENDS(MatrixFactoryTest);
 
 namespace
 {
-  using Kind = MatrixFormat::Kind;
-
   /** Every format, with what can be chosen about it. */
   std::vector<MatrixFormat> all_formats()
   {
-    std::vector<MatrixFormat> result = {{Kind::csr},
-                                        {Kind::coordinate},
-                                        {Kind::hybrid},
-                                        {Kind::symmetric},
-                                        {Kind::sliced_ellpack},
-                                        {Kind::sliced_ellpack, 8},
-                                        {Kind::sliced_ellpack, INT32_MAX},
-                                        {Kind::sliced_scalar, INT32_MAX},
-                                        {Kind::sliced_scalar, INT32_MAX, false, true},
-                                        {Kind::sliced_scalar, 64},
-                                        {Kind::sliced_scalar, 32, true}};
+    std::vector<MatrixFormat> result = {{formats::csr},
+                                        {formats::coordinate},
+                                        {formats::hybrid},
+                                        {formats::symmetric},
+                                        {formats::sliced_ellpack},
+                                        {formats::sliced_ellpack, 8},
+                                        {formats::sliced_ellpack, INT32_MAX},
+                                        {formats::sliced_scalar, INT32_MAX},
+                                        {formats::sliced_scalar, INT32_MAX, false, true},
+                                        {formats::sliced_scalar, 64},
+                                        {formats::sliced_scalar, 32, true}};
     for (const CSRKernel kernel : {CSRKernel::scalar, CSRKernel::vector})
     {
-      result.push_back({Kind::csr});
+      result.push_back({formats::csr});
       result.back().csr_kernel = kernel;
     }
     return result;
@@ -115,7 +114,7 @@ namespace
                 1000. * std::numeric_limits<Number>::epsilon());
 
       // Compressed rows become anything but themselves.
-      if (format.kind == Kind::csr)
+      if (format.kind == &formats::csr)
       {
         EXPECT_THROW(convert<Number>(rows, format), Error);
         continue;
@@ -137,6 +136,81 @@ TEST_P(MatrixFactoryTest, EveryFormatIsTheSameMatrix)
   }
 }
 
+TEST_P(MatrixFactoryTest, EveryRowOfTheTableIsWhatItForecasts)
+{
+  // One constant off the diagonal, which every format can hold.
+  const HostCSR<double>   A = cases::laplacian<double>(67, 41);
+  const BlockPattern      pattern(backend(), A);
+  const CSRMatrix<double> rows(backend(), A);
+  const PatternStatistics s = pattern_statistics(backend(), pattern.view);
+  const Vector<double>    src(backend(), cases::random_values(A.n_rows, 5));
+  Vector<double>          expected(backend(), cases::not_a_number<double>(A.n_rows));
+  rows.vmult(expected, src);
+  for (const FormatRow &row : matrix_formats())
+  {
+    SCOPED_TRACE(row.name);
+    const bool                          is_rows = row.format.kind == &formats::csr;
+    std::unique_ptr<MatrixBase<double>> made    = is_rows ? nullptr : convert<double>(rows, row.format);
+    const MatrixBase<double>           &matrix  = is_rows ? static_cast<const MatrixBase<double> &>(rows) : *made;
+    Vector<double>                      dst(backend(), cases::not_a_number<double>(A.n_rows));
+    matrix.vmult(dst, src);
+    EXPECT_LT(cases::difference(dst.copy_to_host(), expected.copy_to_host()), 1e-13);
+    EXPECT_EQ(matrix.n_nonzero_elements(), std::int64_t(A.values.size()));
+
+    const double kept = double(matrix.memory_consumption()), forecast = storage_bytes(row.format, s, 8);
+    EXPECT_LE(kept, 1.15 * forecast); // of few patches the last one is half empty
+    EXPECT_LE(forecast, 1.15 * kept);
+    EXPECT_LT(value_bytes(row.format, s, 8), forecast);
+    EXPECT_EQ(is_converted(row.format, 1), conversion_bytes(row.format, s, 8) > 0.);
+    EXPECT_FALSE(is_converted(assembled_format(row.format, 1), 1));
+    for (const bool is_device : {false, true})
+    {
+      const MemoryModel memory{50e6, 64., is_device};
+      EXPECT_GE(product_bytes(row.format, s, 8, memory), 0.9 * value_bytes(row.format, s, 8) + 16. * A.n_rows);
+      const double share = typical_efficiency(row.format, s, 8, memory);
+      EXPECT_TRUE(share > 0. && share < 1.2) << share;
+      EXPECT_GT(predict_formats({row.format}, s, 4, memory)[0].cost(), 0.);
+    }
+    EXPECT_FALSE(row.words.empty());
+    EXPECT_EQ(row.is(FormatRow::assembled), !is_converted(row.format, 4));
+    EXPECT_EQ(row.is(FormatRow::assembled_scalars), !is_converted(row.format, 1) && is_converted(row.format, 4));
+  }
+}
+
+namespace
+{
+  /** A format that the library does not know. */
+  struct DiagonalKind final : FormatKind
+  {
+    DiagonalKind() : FormatKind(0) {}
+    double storage(const FormatCase &c) const override { return double(c.pattern.n_rows) * c.size; }
+    double efficiency(const FormatCase &, const MemoryModel &) const override { return 1.; }
+  };
+} // namespace
+
+TEST_P(MatrixFactoryTest, AFormatOfOthersTakesPartInTheChoice)
+{
+  const HostCSR<double>   A = cases::laplacian<double>(30, 20);
+  const BlockPattern      pattern(backend(), A);
+  const PatternStatistics s = pattern_statistics(backend(), pattern.view);
+  const DiagonalKind      kind;
+  const MatrixFormat      format(kind);
+  EXPECT_EQ(product_bytes(format, s, 8, MemoryModel()), 3 * 8 * 600);
+  EXPECT_EQ(conversion_bytes(format, s, 8), storage_bytes(formats::csr, s, 8));
+  EXPECT_EQ(best_format(predict_formats({formats::csr, format}, s, 8, MemoryModel())).format.kind, &kind);
+  EXPECT_THROW(format.name(), Error);
+  // It cannot be made.
+  EXPECT_EQ(kind.make(CSRMatrix<double>(backend(), A), format), nullptr);
+}
+
+TEST(MatrixFormats, SentencesNameRows)
+{
+  EXPECT_EQ(format_names(~0u), "");
+  EXPECT_EQ(format_names(FormatRow::slices, FormatRow::blocks), "sell");
+  EXPECT_EQ(format_names(FormatRow::slices), "sliced_ellpack or sell");
+  EXPECT_EQ(format_names(FormatRow::assembled, 0, "and"), "sliced_ellpack, csr and bell");
+}
+
 TEST(MatrixFormats, NamesStandForFormats)
 {
   for (const FormatRow &row : matrix_formats())
@@ -145,9 +219,9 @@ TEST(MatrixFormats, NamesStandForFormats)
     EXPECT_EQ(format_row(row.format).name, row.name);
     EXPECT_EQ(row.format.name(), row.name + (row.is(FormatRow::slices) ? ", slices of 32" : ""));
   }
-  EXPECT_EQ(MatrixFormat({Kind::sliced_ellpack, INT32_MAX, false, true}).name(), "bell, without padding");
-  EXPECT_EQ(MatrixFormat({Kind::sliced_scalar, 8, false, true}).name(), "sell, slices of 8, without padding");
-  EXPECT_EQ(MatrixFormat({Kind::sliced_scalar, 32, true}).name(), "sell, slices of 32, 16-bit columns");
+  EXPECT_EQ(MatrixFormat({formats::sliced_ellpack, INT32_MAX, false, true}).name(), "bell, without padding");
+  EXPECT_EQ(MatrixFormat({formats::sliced_scalar, 8, false, true}).name(), "sell, slices of 8, without padding");
+  EXPECT_EQ(MatrixFormat({formats::sliced_scalar, 32, true}).name(), "sell, slices of 32, 16-bit columns");
   EXPECT_THROW(format_row("dense"), Error);
 }
 
@@ -208,13 +282,13 @@ TEST_P(MatrixFactoryTest, RefusesWhatItCannotMake)
 {
   const HostCSR<double> A = cases::laplacian<double>(5, 4);
   const BlockPattern    pattern(backend(), A);
-  for (const Kind kind : {Kind::coordinate, Kind::hybrid, Kind::mdia, Kind::symmetric})
-    EXPECT_THROW(make_matrix<double>(backend(), pattern.view, 1, 1, {kind}), Error);
-  EXPECT_THROW(make_matrix<double>(backend(), pattern.view, 2, 2, {Kind::sliced_scalar}), Error);
+  for (const FormatKind *kind : {&formats::coordinate, &formats::hybrid, &formats::mdia, &formats::symmetric})
+    EXPECT_THROW(make_matrix<double>(backend(), pattern.view, 1, 1, {*kind}), Error);
+  EXPECT_THROW(make_matrix<double>(backend(), pattern.view, 2, 2, {formats::sliced_scalar}), Error);
   const SlicedEllpackMatrix<double> sliced(backend(), A);
-  EXPECT_THROW(convert<double>(sliced, {Kind::coordinate}), Error);
+  EXPECT_THROW(convert<double>(sliced, {formats::coordinate}), Error);
   const HostCSR<double> other{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1., 2., 3., 4.}};
-  EXPECT_THROW(convert<double>(CSRMatrix<double>(backend(), other), {Kind::symmetric}), Error);
+  EXPECT_THROW(convert<double>(CSRMatrix<double>(backend(), other), {formats::symmetric}), Error);
 }
 
 TEST_P(MatrixFactoryTest, KeepsRectangularBlocksAndGhostColumns)
@@ -227,7 +301,7 @@ TEST_P(MatrixFactoryTest, KeepsRectangularBlocksAndGhostColumns)
   const Array<double> values(backend(), blocks.values);
   dispatch(backend(),
            [&](auto where) { kernels::convert(where, std::int64_t(values.size()), values.data(), csr.view().values); });
-  const auto sliced = convert<double>(csr, {Kind::sliced_ellpack});
+  const auto sliced = convert<double>(csr, {formats::sliced_ellpack});
   EXPECT_EQ(sliced->block_rows(), 2);
   EXPECT_EQ(sliced->block_columns(), 3);
   const HostCSR<double> result = sliced->to_csr_host();

@@ -50,7 +50,7 @@ namespace
     };
     Chosen result;
     result.format   = choose_format<Number>(backend, assembly, sparsity.view(), b, FormatNeeds()).format;
-    result.rows     = make({MatrixFormat::Kind::csr})->memory_consumption();
+    result.rows     = make({formats::csr})->memory_consumption();
     result.forecast = forecast.matrix;
     result.prepared = forecast.conversion > 0;
     auto matrix     = make(assembled_format(result.format, b));

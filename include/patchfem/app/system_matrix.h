@@ -4,6 +4,7 @@
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/system_assembler.h>
+#include <patchfem/lac/matrix/format_calibration.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 
 namespace PatchFEM
@@ -20,6 +21,25 @@ namespace PatchFEM
                                               const PatternStatistics  &pattern,
                                               const MemoryModel        &memory,
                                               const FormatNeeds        &needs);
+
+  /** The file in the user's cache folder: $XDG_CACHE_HOME/patchfem/format_rates, or that below ~/.cache; empty without any. */
+  std::string format_rates_file();
+
+  /**
+   * What @p file, an object of JSON, has; nothing if it is not there. Of a file that is no such object, or has anything but
+   * positive numbers in it, a sentence on standard error says that all is measured anew.
+   */
+  MeasuredRates read_rates(const std::string &file);
+
+  /** Makes its folder, too. Where it cannot be written, a sentence on standard error says why; the run goes on. */
+  void write_rates(const std::string &file, const MeasuredRates &rates);
+
+  /**
+   * Before anything is forecast or chosen: for large systems on CUDA with `Matrix/Format = auto` the rate of its memory is
+   * measured once in a process, in some milliseconds, unless the file of rates has it. With `Matrix/Calibrate` that of any
+   * system is, and is added to the file.
+   */
+  void prepare_choice(const Backend &backend, const AssemblyParameters &assembly, std::size_t n_unknowns);
 
   /**
    * The format that @p assembly names, or the one that best_format() takes of those that the model of format_model.h, or a

@@ -77,19 +77,6 @@ namespace PatchFEM
       }
     };
 
-    /** rows[e] = row for the entries of each row of compressed ones. */
-    struct RowOfEntryBody
-    {
-      const std::int64_t *row_offsets;
-      int                *rows;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t row) const
-      {
-        for (std::int64_t e = row_offsets[row]; e < row_offsets[row + 1]; ++e)
-          rows[e] = static_cast<int>(row);
-      }
-    };
-
     /** Entries of each row that fit into @p width of them (counts[0][row]), and the others (counts[1][row]). */
     struct SplitRowBody
     {

@@ -120,6 +120,31 @@ namespace PatchFEM
 #endif
       }
     };
+
+    /** Reads n_pieces of memory, which is 0 everywhere, and does nothing with them: the rate at which the memory can be read. */
+    struct ReadBody
+    {
+      struct alignas(16) Piece
+      {
+        std::int64_t values[2];
+      };
+      static constexpr int n_pieces = 8, bytes = n_pieces * sizeof(Piece);
+
+      Piece       *memory; ///< [n_pieces][n]
+      std::int64_t n;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        std::int64_t seen = 0;
+        for (int k = 0; k < n_pieces; ++k)
+        {
+          const Piece piece = memory[k * n + i];
+          seen |= piece.values[0] | piece.values[1];
+        }
+        if (seen != 0) // so that no compiler leaves reads out
+          memory[i].values[0] = 0;
+      }
+    };
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -25,6 +25,15 @@ namespace PatchFEM
     std::size_t shared_memory_per_block();
     std::size_t free_memory();
 
+    struct DeviceProperties
+    {
+      std::string versions; ///< compute capability and driver
+      int         n_processors;
+      double      cache; ///< bytes of the second level
+      double      rate;  ///< of reading, bytes per second: what 0.92 of the bus' is, which an H200 reaches
+    };
+    DeviceProperties device_properties();
+
     /** Counts @p bytes that a kernel took for its workspace, less than 0 given back, to memory::peak(). See memory.cc. */
     void count_workspace(std::ptrdiff_t bytes) noexcept;
 

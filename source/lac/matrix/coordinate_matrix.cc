@@ -4,6 +4,7 @@
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/lac/matrix/coordinate_matrix.h>
+#include <patchfem/lac/matrix/format_model.h>
 
 #include <algorithm>
 
@@ -22,9 +23,8 @@ namespace PatchFEM
     rows.reinit(place, n);
     columns.reinit(place, n);
     values.reinit(place, n);
-    run(place, size_rows, kernels::RowOfEntryBody{csr.row_offsets, rows.data()});
     run(place, size_rows,
-        kernels::CopyRowsBody<Number>{csr, false, csr.row_offsets, nullptr, columns.data(), values.data()});
+        kernels::CopyRowsBody<Number>{csr, false, csr.row_offsets, rows.data(), columns.data(), values.data()});
     carries.reinit(place, 2 * view().n_pieces());
   }
 
@@ -146,18 +146,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  std::int64_t HybridMatrix<Number>::n_nonzero_elements() const
-  {
-    return regular.n_nonzero_elements() + rest.n_nonzero_elements();
-  }
-
-  template <typename Number>
-  std::int64_t HybridMatrix<Number>::n_stored_elements() const
-  {
-    return regular.n_stored_elements() + rest.n_stored_elements();
-  }
-
-  template <typename Number>
   std::size_t HybridMatrix<Number>::memory_consumption() const
   {
     return regular.memory_consumption() + rest.memory_consumption() + sums_of_rest.memory_consumption();
@@ -222,6 +210,66 @@ namespace PatchFEM
     }
     return result;
   }
+
+  namespace
+  {
+    struct CoordinateKind final : ConvertedKind<CoordinateKind>
+    {
+      constexpr CoordinateKind() : ConvertedKind(0) {}
+
+      double storage(const FormatCase &c) const override { return double(c.pattern.n_entries()) * (c.size + 8.); }
+      /** Entries are added to a result of zeros. */
+      double traffic(const FormatCase &c) const override
+      {
+        return storage(c) + double(c.pattern.scalar_rows()) * c.size;
+      }
+      double efficiency(const FormatCase &c, const MemoryModel &memory) const override
+      {
+        return memory.is_device ? c.pattern.share_of_rate(0.73, 1.2) : 1.1;
+      }
+      template <typename Number>
+      std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &A, const MatrixFormat &) const
+      {
+        return made_of_rows<CoordinateMatrix>(A);
+      }
+    };
+
+    struct HybridKind final : ConvertedKind<HybridKind>
+    {
+      constexpr HybridKind() : ConvertedKind(0) {}
+
+      double storage(const FormatCase &c) const override
+      {
+        // The width that a third of the rows fill, and blocks behind it for each row.
+        const std::vector<int> &l     = c.pattern.lengths;
+        const int               width = l.empty() ? 0 : l[l.size() - (l.size() + 2) / 3];
+        double                  rest  = 0.;
+        for (auto length = l.rbegin(); length != l.rend() && *length > width; ++length)
+          rest += double(*length - width) / double(l.size());
+        return double(c.pattern.scalar_rows()) *
+               (c.pattern.block_columns * (width * (c.size + 4.) + rest * (c.size + 8.)) + 4.25);
+      }
+      /** The lengths of rows in ELLPACK are not read. */
+      double traffic(const FormatCase &c) const override { return storage(c) - 4. * double(c.pattern.scalar_rows()); }
+      /** A copy in compressed rows of the entries in ELLPACK. */
+      double workspace(const FormatCase &c) const override
+      {
+        return double(c.pattern.n_entries()) * (c.size + 4.) + 24. * double(c.pattern.scalar_rows());
+      }
+      double efficiency(const FormatCase &c, const MemoryModel &memory) const override
+      {
+        return memory.is_device ? c.pattern.share_of_rate(0.97, 1.6) : 1.15;
+      }
+      template <typename Number>
+      std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &A, const MatrixFormat &) const
+      {
+        return made_of_rows<HybridMatrix>(A);
+      }
+    };
+    constexpr CoordinateKind coordinate_kind;
+    constexpr HybridKind     hybrid_kind;
+  } // namespace
+  const FormatKind &formats::coordinate = coordinate_kind, &formats::hybrid = hybrid_kind;
 
   template class CoordinateMatrix<float>;
   template class CoordinateMatrix<double>;

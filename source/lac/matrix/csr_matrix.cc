@@ -2,6 +2,7 @@
 #include "kernels/block_diagonal.h"
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/format_model.h>
 
 #include "block_pattern.h"
 #include "kernels/run.h"
@@ -74,6 +75,29 @@ namespace PatchFEM
   {
     return {n_rows(), n_columns(), pattern->row_offsets.to_vector(), pattern->columns.to_vector(), values.to_vector()};
   }
+
+  namespace
+  {
+    struct CSRKind final : FormatKind
+    {
+      constexpr CSRKind() : FormatKind(INT_MAX) {}
+
+      double storage(const FormatCase &c) const override
+      {
+        return double(c.pattern.n_entries()) * (c.size + 4.) + 8. * (double(c.pattern.scalar_rows()) + 1.);
+      }
+      double efficiency(const FormatCase &c, const MemoryModel &memory) const override
+      {
+        return memory.is_device ? c.pattern.share_of_rate(0.86, 1.5) : 1.1;
+      }
+      std::vector<MatrixFormat> candidates(const PatternStatistics &, const MemoryModel &) const override
+      {
+        return {*this};
+      }
+    };
+    constexpr CSRKind csr_kind;
+  } // namespace
+  const FormatKind &formats::csr = csr_kind;
 
   template class CSRMatrix<float>;
   template class CSRMatrix<double>;

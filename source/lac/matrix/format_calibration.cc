@@ -1,56 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/run.h"
+
 #include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/pattern_statistics.h>
+#include <patchfem/kernels/runtime.h>
 #include <patchfem/lac/matrix/format_calibration.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <map>
+#include <optional>
 #include <sstream>
 
 #include <omp.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace PatchFEM
 {
   namespace
   {
-    using Rates = std::map<std::string, double>;
+    constexpr char separator[] = " | ";
 
-    /** Lines of a rate, a tab and what it is of; whatever else there is is left out. */
-    Rates read_rates(const std::string &file)
+    /** What rates depend on before all else. */
+    std::string device_key(const Backend &backend)
     {
-      Rates         result;
-      std::ifstream in(file);
-      for (std::string line; std::getline(in, line);)
-      {
-        std::istringstream text(line);
-        double             rate = 0.;
-        std::string        key;
-        if (text >> rate && text.get() == '\t' && std::getline(text, key) && std::isfinite(rate) && rate > 0.)
-          result[key] = rate;
-      }
-      return result;
-    }
-
-    /** Under a temporary name of this process first, so that others never see half a file; none if that fails. */
-    void write_rates(const std::string &file, const Rates &rates)
-    {
-      for (std::size_t slash = file.find('/', 1); slash != std::string::npos; slash = file.find('/', slash + 1))
-        mkdir(file.substr(0, slash).c_str(), 0755); // those that exist stay
-      const std::string temporary = file + "." + std::to_string(getpid()) + ".part";
-      std::ofstream     out(temporary);
-      out.precision(6);
-      for (const auto &entry : rates)
-        out << entry.second << '\t' << entry.first << '\n';
-      out.close(); // a full disk shows no earlier
-      if (!out || std::rename(temporary.c_str(), file.c_str()) != 0)
-        std::remove(temporary.c_str());
+      std::string result = backend.name() + separator + backend.device_name() + separator;
+#ifdef PATCHFEM_WITH_CUDA
+      if (backend.kind() == BackendKind::cuda)
+        return result + cuda_runtime::device_properties().versions + separator;
+#endif
+      return result + std::to_string(omp_get_max_threads()) + " threads" + separator;
     }
 
     int power_of_two(const double value)
@@ -58,33 +38,66 @@ namespace PatchFEM
       return value > 0. ? static_cast<int>(std::lround(std::log2(value))) : 0;
     }
 
-    template <typename Number>
-    double seconds_of_product(const MatrixBase<Number> &matrix)
+    /** The median of seven after one that does not count. */
+    template <typename Work>
+    double seconds_of(const Backend &backend, const Work &work)
     {
-      const Backend &backend = matrix.backend();
-      Vector<Number> x(backend, matrix.n_columns()), y(backend, matrix.n_rows());
-      matrix.vmult(y, x);
-      backend.synchronize();
       std::vector<double> seconds;
-      for (int i = 0; i < 7; ++i)
+      for (int i = 0; i < 8; ++i)
       {
-        const auto start = std::chrono::steady_clock::now();
-        matrix.vmult(y, x);
         backend.synchronize();
-        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        backend.synchronize();
+        if (i > 0)
+          seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       }
       std::nth_element(seconds.begin(), seconds.begin() + 3, seconds.end());
-      return seconds[3];
+      return std::max(seconds[3], 1e-9);
+    }
+
+    /** By the kind of back end, of which there is one device each. */
+    std::array<std::optional<double>, 3> &learned_rates()
+    {
+      static std::array<std::optional<double>, 3> rates;
+      return rates;
     }
   } // namespace
 
-  std::string format_rates_file()
+  MemoryModel MemoryModel::of(const Backend &backend)
   {
-    const char *const cache = std::getenv("XDG_CACHE_HOME");
-    const char *const home  = std::getenv("HOME");
-    if (cache != nullptr && cache[0] == '/')
-      return std::string(cache) + "/patchfem/format_rates";
-    return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/patchfem/format_rates" : "";
+    MemoryModel result;
+#ifdef PATCHFEM_WITH_CUDA
+    if (backend.kind() == BackendKind::cuda)
+    {
+      const cuda_runtime::DeviceProperties device = cuda_runtime::device_properties();
+      result                                      = {device.cache, 64., true, device.rate, device.n_processors};
+    }
+#endif
+    result.rate = learned_rates()[static_cast<int>(backend.kind())].value_or(result.rate);
+    return result;
+  }
+
+  void use_measured_rate(const Backend &backend, MeasuredRates &known)
+  {
+    std::optional<double> &learned = learned_rates()[static_cast<int>(backend.kind())];
+    double                &rate    = known[device_key(backend) + "reading"];
+    if (!(rate > 0.) && learned)
+      rate = *learned;
+    else if (!(rate > 0.))
+    {
+      using Body                    = kernels::ReadBody;
+      constexpr std::size_t most    = 256 << 20;
+      const std::size_t     n       = std::max<std::size_t>(1, std::min(most, backend.free_memory() / 4) / Body::bytes);
+      constexpr int         n_reads = 4; // so that launches do not count
+      Array<Body::Piece>    memory(backend, n * Body::n_pieces);
+      memory.set_zero();
+      rate = double(n_reads * n * Body::bytes) / seconds_of(backend, [&] {
+               for (int i = 0; i < n_reads; ++i)
+                 run(backend, n, Body{memory.data(), static_cast<std::int64_t>(n)});
+             });
+    }
+    learned = rate;
   }
 
   template <typename Number>
@@ -92,61 +105,52 @@ namespace PatchFEM
                         const SparsityView            &pattern,
                         const PatternStatistics       &statistics,
                         std::vector<FormatPrediction> &predictions,
-                        const std::string             &file,
+                        MeasuredRates                 &known,
                         const std::string             &build)
   {
     const std::string unnamed = "-dirty";
-    const bool        keeps   = !file.empty() && (build.size() < unnamed.size() ||
-                                         build.compare(build.size() - unnamed.size(), unnamed.size(), unnamed) != 0);
-    Rates             rates   = keeps ? read_rates(file) : Rates();
-    const int         rows = statistics.block_rows, columns = statistics.block_columns;
-    int               n_measured = 0;
-    const char       *separator  = " | ";
+    const bool        is_named =
+        build.size() < unnamed.size() || build.compare(build.size() - unnamed.size(), unnamed.size(), unnamed) != 0;
+    MeasuredRates  none;
+    MeasuredRates &rates = is_named ? known : none;
+    const int      rows = statistics.block_rows, columns = statistics.block_columns;
+    int            n_measured = 0;
     for (FormatPrediction &prediction : predictions)
     {
       std::ostringstream key;
-      key << backend.name() << separator << backend.device_name() << separator;
-      if (backend.kind() != BackendKind::cuda)
-        key << omp_get_max_threads() << " threads" << separator;
-      key << build << separator << prediction.format.name() << separator << rows << 'x' << columns << separator << "fp"
-          << 8 * sizeof(Number) << separator << "rows of 2^"
+      key << device_key(backend) << build << separator << prediction.format.name() << separator << rows << 'x'
+          << columns << separator << "fp" << 8 * sizeof(Number) << separator << "rows of 2^"
           << power_of_two(double(statistics.n_blocks) / std::max(1, statistics.n_rows)) << separator << "2^"
           << power_of_two(prediction.bytes) << " bytes";
-      const auto known = rates.find(key.str());
-      if (known != rates.end())
+      double &rate = rates[key.str()];
+      if (rate > 0.)
       {
-        prediction.rate = known->second;
+        prediction.rate = rate;
         continue;
       }
       const MatrixFormat &format = prediction.format;
-      require(!is_converted(format, rows * columns) || format.kind == MatrixFormat::Kind::symmetric,
+      MemoryModel         device;
+      device.is_device = true;
+      require(!format.kind->candidates(statistics, device).empty(),
               "Only formats that are chosen by themselves can be calibrated, not " + format.name() + ".");
       std::unique_ptr<MatrixBase<Number>> matrix =
           make_matrix<Number>(backend, pattern, rows, columns, assembled_format(format, rows));
       if (is_converted(format, rows * columns))
         matrix = convert(*matrix, format);
-      const double seconds = seconds_of_product(*matrix);
-      prediction.rate      = prediction.bytes / std::max(seconds, 1e-9);
-      rates[key.str()]     = prediction.rate;
+      Vector<Number> x(backend, matrix->n_columns()), y(backend, matrix->n_rows());
+      rate            = prediction.bytes / seconds_of(backend, [&] { matrix->vmult(y, x); });
+      prediction.rate = rate;
       ++n_measured;
     }
-    if (n_measured > 0 && keeps)
-      write_rates(file, rates);
     std::stable_sort(predictions.begin(), predictions.end(),
                      [](const FormatPrediction &a, const FormatPrediction &b) { return a.cost() < b.cost(); });
     return n_measured;
   }
 
-  template int calibrate_formats<float>(const Backend &,
-                                        const SparsityView &,
-                                        const PatternStatistics &,
-                                        std::vector<FormatPrediction> &,
-                                        const std::string &,
-                                        const std::string &);
-  template int calibrate_formats<double>(const Backend &,
-                                         const SparsityView &,
-                                         const PatternStatistics &,
-                                         std::vector<FormatPrediction> &,
-                                         const std::string &,
-                                         const std::string &);
+#define PATCHFEM_INSTANTIATE(Number)                                                                       \
+  template int calibrate_formats<Number>(const Backend &, const SparsityView &, const PatternStatistics &, \
+                                         std::vector<FormatPrediction> &, MeasuredRates &, const std::string &)
+  PATCHFEM_INSTANTIATE(float);
+  PATCHFEM_INSTANTIATE(double);
+#undef PATCHFEM_INSTANTIATE
 } // namespace PatchFEM

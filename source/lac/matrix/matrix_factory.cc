@@ -1,113 +1,47 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lac/multigrid/multigrid_pattern.h"
-
 #include <patchfem/lac/matrix/coordinate_matrix.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 #include <patchfem/lac/matrix/mdia_matrix.h>
 #include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
 
-#include <type_traits>
-
 namespace PatchFEM
 {
-  using Kind = MatrixFormat::Kind;
-
   bool is_converted(const MatrixFormat &format, const int block_size)
   {
-    return format.kind == Kind::sliced_scalar ? block_size > 1 : !format_row(format).is(FormatRow::assembled);
+    return block_size > format.kind->largest_assembled;
   }
 
   MatrixFormat assembled_format(const MatrixFormat &format, const int block_size)
   {
-    if (!is_converted(format, block_size))
-      return format;
-    MatrixFormat result;
-    result.kind = format.kind == Kind::symmetric ? Kind::sliced_ellpack : Kind::csr;
-    return result;
+    return is_converted(format, block_size) ? MatrixFormat(format.kind->source()) : format;
   }
 
   namespace
   {
-    template <typename Number>
-    typename SlicedEllpackMatrix<Number>::AdditionalData slices_of(const MatrixFormat &format)
-    {
-      return {format.slice_height, format.short_columns, format.skip_padding};
-    }
-
-    template <typename Number>
-    std::unique_ptr<MatrixBase<Number>> make_slices(const MatrixBase<Number> &matrix, const MatrixFormat &format)
-    {
-      const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
-      if (csr == nullptr)
-        return nullptr;
-      const Backend        &place = csr->backend();
-      const CSRView<Number> rows  = csr->view();
-      const bool            cut   = format.kind != Kind::sliced_scalar;
-      const int             b = cut ? csr->block_rows() : 1, c = cut ? csr->block_columns() : 1;
-      auto                  made = std::make_unique<SlicedEllpackMatrix<Number>>();
-      if (b == 1 && c == 1)
-        made->reinit(place, {rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns}, 1, 1,
-                     slices_of<Number>(format));
-      else
-      {
-        const CompressedPattern pattern = block_pattern(place, rows, b, c);
-        made->reinit(place, pattern.view(), b, c, slices_of<Number>(format));
-      }
-      dispatch(place, [&](auto where) { kernels::fill_values(where, rows, made->row_lengths(), made->view()); });
-      return made;
-    }
-
-    template <template <typename> class Matrix, typename Number>
-    std::unique_ptr<MatrixBase<Number>> make_of_rows(const MatrixBase<Number> &matrix, const MatrixFormat &)
-    {
-      const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
-      if (csr == nullptr)
-        return nullptr;
-      auto made = std::make_unique<Matrix<Number>>();
-      made->reinit(*csr);
-      return made;
-    }
-
-    template <typename Number>
-    std::unique_ptr<MatrixBase<Number>> make_symmetric(const MatrixBase<Number> &matrix, const MatrixFormat &)
-    {
-      auto made = std::make_unique<SymmetricEllpackMatrix<Number>>();
-      if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix))
-        made->reinit(*sliced);
-      else if (const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix))
-        made->reinit(*csr, csr->block_rows());
-      else
-        return nullptr;
-      return made;
-    }
-
     std::vector<FormatRow> make_table()
     {
-      using Row             = FormatRow;
-      constexpr int one     = INT32_MAX; // slice
-      const auto    scalars = Row::rows | Row::copy, all = scalars | Row::blocks;
-      const auto    format = [](const Kind kind, const int slice_height = 32, const bool skip_padding = false) {
-        return MatrixFormat{kind, slice_height, false, skip_padding};
-      };
+      using namespace formats;
+      using Row            = FormatRow;
+      constexpr int one    = INT_MAX; // slice
+      const auto    copies = Row::rows | Row::copy, scalars = copies | Row::assembled_scalars;
+      const auto    all = copies | Row::blocks | Row::assembled;
       return {
           {"sliced_ellpack", "slices of rows of a node's blocks (sliced ELLPACK: SELL, SBELL)",
-           Row::assembled | Row::slices | Row::sorted | all, format(Kind::sliced_ellpack), make_slices, make_slices},
-          {"symmetric", "that with most entries once", Row::blocks | Row::copy, format(Kind::symmetric), make_symmetric,
-           make_symmetric},
-          {"csr", "compressed sparse rows of scalars", Row::assembled | all, format(Kind::csr), nullptr, nullptr},
-          {"sell", "slices of rows of scalars", Row::slices | Row::sorted | scalars, format(Kind::sliced_scalar),
-           make_slices, make_slices},
-          {"bell", "one slice of blocks", Row::assembled | all, format(Kind::sliced_ellpack, one), make_slices,
-           make_slices},
-          {"ellpack", "one slice of scalars", scalars, format(Kind::sliced_scalar, one), make_slices, make_slices},
-          {"ellpack_r", "that with products to the end of each row", scalars, format(Kind::sliced_scalar, one, true),
-           make_slices, make_slices},
-          {"coo", "coordinates", Row::blocks, format(Kind::coordinate), make_of_rows<CoordinateMatrix>,
-           make_of_rows<CoordinateMatrix>},
-          {"hybrid", "ELLPACK, and coordinates for what is longer", 0, format(Kind::hybrid), make_of_rows<HybridMatrix>,
-           make_of_rows<HybridMatrix>},
-          {"mdia", "a diagonal and columns, for matrices with one constant off the diagonal", Row::sorted | scalars,
-           format(Kind::mdia), make_of_rows<MDIAMatrix>, make_of_rows<MDIAMatrix>},
+           Row::slices | Row::sorted | all, sliced_ellpack},
+          {"symmetric", "slices of blocks of a symmetric matrix, with most entries once", Row::blocks | Row::copy,
+           symmetric},
+          {"csr", "compressed sparse rows of scalars", all, csr},
+          {"sell", "slices of rows of scalars", Row::slices | Row::sorted | scalars, sliced_scalar},
+          {"bell", "one slice of blocks", all, {sliced_ellpack, one}},
+          {"ellpack", "one slice of scalars", scalars, {sliced_scalar, one}},
+          {"ellpack_r",
+           "one slice of scalars, with products to the end of each row",
+           scalars,
+           {sliced_scalar, one, false, true}},
+          {"coo", "coordinates", Row::blocks, coordinate},
+          {"hybrid", "ELLPACK, and coordinates for what is longer", 0, hybrid},
+          {"mdia", "a diagonal and columns, for matrices with one constant off the diagonal", Row::sorted | copies,
+           mdia},
       };
     }
   } // namespace
@@ -116,6 +50,18 @@ namespace PatchFEM
   {
     static const std::vector<FormatRow> table = make_table();
     return table;
+  }
+
+  std::string format_names(const unsigned int traits, const unsigned int others, const std::string &conjunction)
+  {
+    std::string result, last;
+    for (const FormatRow &row : matrix_formats())
+      if (row.is(traits) && (row.traits & others) == 0)
+      {
+        result += (result.empty() || last.empty() ? "" : ", ") + last;
+        last = row.name;
+      }
+    return result + (result.empty() ? "" : " " + conjunction + " ") + last;
   }
 
   const FormatRow &format_row(const std::string &name)
@@ -131,9 +77,10 @@ namespace PatchFEM
     const FormatRow *result = nullptr;
     for (const FormatRow &row : matrix_formats())
       if (row.format.kind == format.kind &&
-          (!format.is_sliced() || (row.format.slice_height == INT32_MAX) == (format.slice_height == INT32_MAX)) &&
+          (!format.is_sliced() || (row.format.slice_height == INT_MAX) == (format.slice_height == INT_MAX)) &&
           (result == nullptr || row.format.skip_padding == format.skip_padding))
         result = &row;
+    require(result != nullptr, "This format has no row in the table of formats.");
     return *result;
   }
 
@@ -141,7 +88,7 @@ namespace PatchFEM
   {
     const FormatRow &row    = format_row(*this);
     std::string      result = row.name;
-    if (kind == Kind::csr && csr_kernel != CSRKernel::pieces)
+    if (kind == &formats::csr && csr_kernel != CSRKernel::pieces)
       result += csr_kernel == CSRKernel::scalar ? ", a thread a row" : ", a warp a row";
     if (row.is(FormatRow::slices))
       result += ", slices of " + std::to_string(slice_height) + (short_columns ? ", 16-bit columns" : "");
@@ -157,7 +104,7 @@ namespace PatchFEM
   {
     require(!is_converted(format, block_rows * block_columns),
             "Matrices are not assembled into the format " + format.name() + "; they are converted to it.");
-    if (format.kind == Kind::csr)
+    if (!format.is_sliced())
     {
       auto result = std::make_unique<CSRMatrix<Number>>();
       result->use_kernel(format.csr_kernel);
@@ -165,19 +112,15 @@ namespace PatchFEM
       return result;
     }
     auto result = std::make_unique<SlicedEllpackMatrix<Number>>();
-    result->reinit(backend, pattern, block_rows, block_columns, slices_of<Number>(format));
+    result->reinit(backend, pattern, block_rows, block_columns,
+                   {format.slice_height, format.short_columns, format.skip_padding});
     return result;
   }
 
   template <typename Number>
   std::unique_ptr<MatrixBase<Number>> convert(const MatrixBase<Number> &matrix, const MatrixFormat &format)
   {
-    const FormatRow                    &row = format_row(format);
-    std::unique_ptr<MatrixBase<Number>> result;
-    if constexpr (std::is_same_v<Number, double>)
-      result = row.make_double != nullptr ? row.make_double(matrix, format) : nullptr;
-    else
-      result = row.make_single != nullptr ? row.make_single(matrix, format) : nullptr;
+    std::unique_ptr<MatrixBase<Number>> result = format.kind->make(matrix, format);
     require(result != nullptr,
             "A matrix of the format " + matrix.format() + " cannot be converted to " + format.name() + ".");
     return result;

@@ -5,6 +5,7 @@
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/kernels/sliced_ellpack.h>
+#include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/matrix/mdia_matrix.h>
 
 #include <climits>
@@ -60,33 +61,6 @@ namespace PatchFEM
     pattern               = made;
     constant              = value;
     values.reinit(backend, n);
-  }
-
-  template <typename Number>
-  void MDIAMatrix<Number>::reinit(const Backend &backend, const HostCSR<Number> &matrix)
-  {
-    check_host_csr(matrix);
-    std::vector<Number> host_diagonal(matrix.n_rows, Number(0));
-    Number              value = Number(0);
-    bool                found = false;
-    for (int row = 0; row < matrix.n_rows; ++row)
-      for (std::int64_t e = matrix.row_offsets[row]; e < matrix.row_offsets[row + 1]; ++e)
-        if (matrix.columns[e] == row)
-          host_diagonal[row] = matrix.values[e];
-        else
-        {
-          if (!found)
-            value = matrix.values[e];
-          found = true;
-          require(matrix.values[e] == value, [=] {
-            return "The format mdia holds one constant off the diagonal, but row " + std::to_string(row) +
-                   " has an entry that differs from others.";
-          });
-        }
-    const Array<std::int64_t> offsets(backend, matrix.row_offsets);
-    const Array<int>          columns(backend, matrix.columns);
-    reinit(backend, {matrix.n_rows, matrix.n_columns, offsets.data(), columns.data()}, value);
-    values.copy_from(host_diagonal.data(), host_diagonal.size());
   }
 
   template <typename Number>
@@ -157,6 +131,37 @@ namespace PatchFEM
     copy_to(csr);
     return csr.to_csr_host();
   }
+
+  namespace
+  {
+    struct MDIAKind final : ConvertedKind<MDIAKind>
+    {
+      constexpr MDIAKind() : ConvertedKind(0) {}
+
+      double storage(const FormatCase &c) const override
+      {
+        const double slices = n_slices(c.pattern.n_rows, 32);
+        return 4. * (c.pattern.stored_blocks(32) - 32. * slices) + 8. * slices +
+               double(c.pattern.scalar_rows()) * c.size;
+      }
+      /** Columns off the diagonal. */
+      double workspace(const FormatCase &c) const override
+      {
+        return 4. * double(c.pattern.n_entries()) + 12. * double(c.pattern.scalar_rows());
+      }
+      double efficiency(const FormatCase &, const MemoryModel &memory) const override
+      {
+        return memory.is_device ? 0.8 : 1.1;
+      }
+      template <typename Number>
+      std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &A, const MatrixFormat &) const
+      {
+        return made_of_rows<MDIAMatrix>(A);
+      }
+    };
+    constexpr MDIAKind mdia_kind;
+  } // namespace
+  const FormatKind &formats::mdia = mdia_kind;
 
   template class MDIAMatrix<float>;
   template class MDIAMatrix<double>;

@@ -37,28 +37,15 @@ namespace PatchFEM
     if (sliced != nullptr && sliced->block_rows() == block_size && sliced->block_columns() == block_size)
       return *sliced;
     CSRMatrix<Number> scalar;
+    const auto       *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
     if (sliced != nullptr)
-    {
       expand(*sliced, scalar);
-      return in_blocks(scalar, block_size, copy);
-    }
-    if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
-    {
+    else if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
       mdia->copy_to(scalar);
-      return in_blocks(scalar, block_size, copy);
-    }
-    const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
-    require(csr != nullptr, "This preconditioner is not available for matrices of the format " + matrix.format() + ".");
-    const Backend        &place = matrix.backend();
-    const CSRView<Number> view  = csr->view();
-    if (block_size == 1)
-      copy.reinit(place, SparsityView{view.n_rows, view.n_columns, view.row_offsets, view.columns});
     else
-    {
-      const CompressedPattern pattern = block_pattern(place, view, block_size, block_size);
-      copy.reinit(place, pattern.view(), block_size, block_size);
-    }
-    dispatch(place, [&](auto where) { kernels::fill_values(where, view, copy.row_lengths(), copy.view()); });
+      require(csr != nullptr,
+              "This preconditioner is not available for matrices of the format " + matrix.format() + ".");
+    copy.reinit(csr != nullptr ? *csr : scalar, block_size, block_size);
     return copy;
   }
 } // namespace PatchFEM

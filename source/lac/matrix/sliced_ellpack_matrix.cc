@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/block_diagonal.h"
 #include <patchfem/kernels/blas1.h>
-#include <patchfem/kernels/csr.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
 #include "block_pattern.h"
 #include "kernels/run.h"
+#include "sliced_copy.h"
 
 #include <algorithm>
 
@@ -54,45 +56,24 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void SlicedEllpackMatrix<Number>::reinit(const Backend         &backend,
-                                           const HostCSR<Number> &matrix,
-                                           const int              block_rows,
-                                           const int              block_columns,
-                                           const AdditionalData  &additional_data)
+  void SlicedEllpackMatrix<Number>::reinit(const CSRMatrix<Number> &matrix,
+                                           const int                block_rows,
+                                           const int                block_columns,
+                                           const AdditionalData    &additional_data)
   {
-    check_host_csr(matrix);
-    require(block_rows >= 1 && block_columns >= 1 && matrix.n_rows % block_rows == 0 &&
-                matrix.n_columns % block_columns == 0,
-            "A matrix of " + std::to_string(matrix.n_rows) + " x " + std::to_string(matrix.n_columns) +
+    const CSRView<Number> rows  = matrix.view();
+    const Backend        &place = matrix.backend();
+    require(block_rows >= 1 && block_columns >= 1 && rows.n_rows % block_rows == 0 &&
+                rows.n_columns % block_columns == 0,
+            "A matrix of " + std::to_string(rows.n_rows) + " x " + std::to_string(rows.n_columns) +
                 " cannot be cut into blocks of " + std::to_string(block_rows) + " x " + std::to_string(block_columns) +
                 ".");
-
-    // The union of the block columns of each block row's scalar rows.
-    std::vector<std::int64_t> block_offsets(1, 0);
-    std::vector<int>          block_columns_of_rows, row;
-    for (int i = 0; i < matrix.n_rows / block_rows; ++i)
-    {
-      row.clear();
-      for (std::int64_t e = matrix.row_offsets[i * block_rows]; e < matrix.row_offsets[(i + 1) * block_rows]; ++e)
-        row.push_back(matrix.columns[e] / block_columns);
-      std::sort(row.begin(), row.end());
-      row.erase(std::unique(row.begin(), row.end()), row.end());
-      block_columns_of_rows.insert(block_columns_of_rows.end(), row.begin(), row.end());
-      block_offsets.push_back(block_columns_of_rows.size());
-    }
-    const Array<std::int64_t> offsets(backend, block_offsets);
-    const Array<int>          pattern_columns(backend, block_columns_of_rows);
-    reinit(backend,
-           {matrix.n_rows / block_rows, matrix.n_columns / block_columns, offsets.data(), pattern_columns.data()},
-           block_rows, block_columns, additional_data);
-
-    const Array<std::int64_t> scalar_offsets(backend, matrix.row_offsets);
-    const Array<int>          scalar_columns(backend, matrix.columns);
-    Array<Number>             scalar_values(backend, matrix.values);
-    const CSRView<Number>     source{matrix.n_rows, matrix.n_columns, scalar_offsets.data(), scalar_columns.data(),
-                                 scalar_values.data()};
-    dispatch(backend, [&](auto where) { kernels::fill_values(where, source, row_lengths(), view()); });
-    backend.synchronize();
+    if (block_rows == 1 && block_columns == 1)
+      reinit(place, {rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns}, 1, 1, additional_data);
+    else
+      reinit(place, block_pattern(place, rows, block_rows, block_columns).view(), block_rows, block_columns,
+             additional_data);
+    dispatch(place, [&](auto where) { kernels::fill_values(where, rows, row_lengths(), view()); });
   }
 
   template <typename Number>
@@ -147,41 +128,88 @@ namespace PatchFEM
   template <typename Number>
   HostCSR<Number> SlicedEllpackMatrix<Number>::to_csr_host() const
   {
-    const std::vector<std::int64_t> host_offsets = pattern->slice_offsets.to_vector();
-    const std::vector<int>          host_columns = pattern->columns.to_vector();
-    const std::vector<int>          host_lengths = pattern->lengths.to_vector();
-    std::vector<Number>             host_values  = values.to_vector();
-    SlicedEllpackView<Number>       A            = view();
-    A.slice_offsets                              = host_offsets.data();
-    A.columns                                    = host_columns.data();
-    A.values                                     = host_values.data();
-
-    HostCSR<Number> result;
-    result.n_rows    = n_rows();
-    result.n_columns = n_columns();
-    result.row_offsets.assign(std::size_t(n_rows()) + 1, 0);
-    for (int i = 0; i < A.n_rows; ++i)
-      for (int a = 0; a < A.block_rows; ++a)
-      {
-        const std::size_t row       = std::size_t(i) * A.block_rows + a;
-        result.row_offsets[row + 1] = result.row_offsets[row] + std::int64_t(host_lengths[i]) * A.block_columns;
-      }
-    result.columns.resize(result.row_offsets.back());
-    result.values.resize(result.row_offsets.back());
-#pragma omp parallel for schedule(static)
-    for (int i = 0; i < A.n_rows; ++i)
-      for (int a = 0; a < A.block_rows; ++a)
-      {
-        std::int64_t e = result.row_offsets[std::size_t(i) * A.block_rows + a];
-        for (int k = 0; k < host_lengths[i]; ++k)
-          for (int c = 0; c < A.block_columns; ++c, ++e)
-          {
-            result.columns[e] = A.columns[A.block_index(i, k)] * A.block_columns + c;
-            result.values[e]  = A.values[A.value_index(i, k, a, c)];
-          }
-      }
-    return result;
+    CSRMatrix<Number> scalar;
+    expand(*this, scalar);
+    return scalar.to_csr_host();
   }
+
+  namespace
+  {
+    struct SlicedKind final : ConvertedKind<SlicedKind>
+    {
+      const bool in_blocks;
+
+      constexpr explicit SlicedKind(const bool in_blocks)
+          : ConvertedKind(in_blocks ? INT_MAX : 1, true), in_blocks(in_blocks)
+      {}
+
+      /** With @p column bytes for each column and @p length for each row. */
+      double bytes(const FormatCase &c, const double blocks, const double column, const double length) const
+      {
+        const double block  = double(c.pattern.block_rows) * c.pattern.block_columns;
+        const double n_rows = in_blocks ? double(c.pattern.n_rows) : double(c.pattern.scalar_rows());
+        return blocks * (block * c.size + (in_blocks ? 1. : block) * column) +
+               8. * (n_rows / c.format.slice_height + 1.) + length * n_rows;
+      }
+      double storage(const FormatCase &c) const override
+      {
+        return bytes(c, c.pattern.stored_blocks(c.format.slice_height), c.format.short_columns ? 6. : 4., 4.);
+      }
+      /** Padding may be skipped, by lengths that are read, and columns are read in steps of 16 bits where there are such. */
+      double traffic(const FormatCase &c) const override
+      {
+        const MatrixFormat &f      = c.format;
+        const double        blocks = f.skip_padding ? c.pattern.n_blocks : c.pattern.stored_blocks(f.slice_height);
+        return bytes(c, blocks, 4. - 2. * (f.short_columns ? c.pattern.short_slices : 0.),
+                     4. * (f.short_columns + f.skip_padding));
+      }
+
+      double efficiency(const FormatCase &c, const MemoryModel &memory) const override
+      {
+        const PatternStatistics &pattern = c.pattern;
+        const int                height  = c.format.slice_height;
+        const bool               is_32   = height == 32 && !c.format.skip_padding;
+        if (!memory.is_device)
+          return is_32 ? (c.format.short_columns ? 1.1 : 1.15) : 1.;
+        const int  br = in_blocks ? pattern.block_rows : 1, bc = in_blocks ? pattern.block_columns : 1;
+        const bool square      = br == bc && (br <= 3 || br == 6);
+        const bool rectangular = (br == 2 && bc == 3) || (br == 3 && (bc == 2 || bc == 6)) || (br == 6 && bc == 3);
+        if (!square && !(rectangular && is_32))
+          return br > 1 ? 0.55 : 0.4;
+        // Adding up steps before the source can be read takes time that short rows do not hide.
+        if (c.format.short_columns)
+          return std::min(0.95, pattern.share_of_rate(1.09, 6.));
+        if (height == 1)
+          return br == 1 ? pattern.share_of_rate(0.86, 1.5) : pattern.share_of_rate(0.9, 1.6);
+        // Pieces of lower slices are shorter than the lines of the second-level cache; of others addresses take longer.
+        return pattern.share_of_rate(height < 32 ? 0.96 * (1. - 1. / height) : (height == 32 ? 0.97 : 0.96), 1.6);
+      }
+
+      std::vector<MatrixFormat> candidates(const PatternStatistics &pattern, const MemoryModel &) const override
+      {
+        if (!in_blocks)
+          return {};
+        std::vector<MatrixFormat> result{{*this, 32}, {*this, 8}, {*this, 16}, {*this, 64}};
+        if (pattern.block_rows == 1 && pattern.block_columns == 1)
+          result.insert(result.begin() + 1, {*this, 32, true});
+        return result;
+      }
+
+      template <typename Number>
+      std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &matrix, const MatrixFormat &format) const
+      {
+        const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+        if (csr == nullptr)
+          return nullptr;
+        auto made = std::make_unique<SlicedEllpackMatrix<Number>>();
+        made->reinit(*csr, in_blocks ? csr->block_rows() : 1, in_blocks ? csr->block_columns() : 1,
+                     {format.slice_height, format.short_columns, format.skip_padding});
+        return made;
+      }
+    };
+    constexpr SlicedKind blocks_kind(true), scalars_kind(false);
+  } // namespace
+  const FormatKind &formats::sliced_ellpack = blocks_kind, &formats::sliced_scalar = scalars_kind;
 
   template class SlicedEllpackMatrix<float>;
   template class SlicedEllpackMatrix<double>;

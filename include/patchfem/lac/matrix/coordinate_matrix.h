@@ -84,19 +84,22 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &ellpack() const { return regular; }
     const CoordinateMatrix<Number>    &coordinate() const { return rest; }
 
-    const Backend  &backend() const override { return regular.backend(); }
-    int             n_rows() const override { return regular.n_rows(); }
-    int             n_columns() const override { return regular.n_columns(); }
-    int             block_rows() const override { return 1; }
-    int             block_columns() const override { return 1; }
-    std::int64_t    n_nonzero_elements() const override;
-    std::int64_t    n_stored_elements() const override;
-    std::size_t     memory_consumption() const override;
-    std::string     format() const override { return "hybrid"; }
-    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
-    void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
+    const Backend &backend() const override { return regular.backend(); }
+    int            n_rows() const override { return regular.n_rows(); }
+    int            n_columns() const override { return regular.n_columns(); }
+    int            block_rows() const override { return 1; }
+    int            block_columns() const override { return 1; }
+    std::int64_t   n_nonzero_elements() const override
+    {
+      return regular.n_nonzero_elements() + rest.n_nonzero_elements();
+    }
+    std::int64_t n_stored_elements() const override { return regular.n_stored_elements() + rest.n_stored_elements(); }
+    std::size_t  memory_consumption() const override;
+    std::string  format() const override { return "hybrid"; }
+    void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void         vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void         residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
+    void         extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
     HostCSR<Number> to_csr_host() const override;
 
   private:
@@ -104,6 +107,11 @@ namespace PatchFEM
     CoordinateMatrix<Number>    rest;
     mutable Array<double>       sums_of_rest; ///< of a residual in single precision
   };
+
+  namespace formats
+  {
+    extern const FormatKind &coordinate, &hybrid;
+  }
 } // namespace PatchFEM
 
 #endif

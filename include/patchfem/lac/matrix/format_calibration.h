@@ -5,23 +5,23 @@
 #include <patchfem/base/commit.h>
 #include <patchfem/lac/matrix/format_model.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace PatchFEM
 {
-  /** The file in the user's cache folder: $XDG_CACHE_HOME/patchfem/format_rates, or that below ~/.cache; empty without any. */
-  std::string format_rates_file();
+  /** Bytes per second by what they were measured of, which begins with the back end and its device. */
+  using MeasuredRates = std::map<std::string, double>;
 
   /**
    * Sets the rate of each of @p predictions, which must be of product_formats(), to what a few
    * products with a matrix of zeros in it reach, and sorts them, the fastest first. @p pattern is memory of @p backend.
    *
-   * A rate that @p file has for this device, @p build, format, number type, block size and about this length of rows and
-   * size of matrix (both to a factor of two) is taken from there, and a new one added; without a file, where it cannot
-   * be written, or with a build of changed files, whose name ends in `-dirty` and says nothing about the kernels in it,
-   * all are measured each time. Each measurement takes the time of about ten products and, while it lasts, the
-   * memory of the matrix, or of two where one is converted.
+   * A rate that @p known has for this device, @p build, format, number type, block size and about this length of rows and
+   * size of matrix (both to a factor of two) is taken from there, and a new one added; with a build of changed files, whose
+   * name ends in `-dirty` and says nothing about the kernels in it, all are measured each time. Each measurement takes the
+   * time of about ten products and, while it lasts, the memory of the matrix, or of two where one is converted.
    *
    * @return how many were measured.
    */
@@ -30,8 +30,16 @@ namespace PatchFEM
                         const SparsityView            &pattern,
                         const PatternStatistics       &statistics,
                         std::vector<FormatPrediction> &predictions,
-                        const std::string             &file,
+                        MeasuredRates                 &known,
                         const std::string             &build = commit());
+
+  /**
+   * Sets the rate of MemoryModel::of(@p backend), for all that ask in this process afterwards, to that of reading 256 MiB, or
+   * a quarter of what is free if that is less, on this device: the one that @p known has, else one measured before in this
+   * process or now, in a few milliseconds, which is added. Does not depend on the number type: reads are as wide as they can
+   * be. Other threads must not ask meanwhile.
+   */
+  void use_measured_rate(const Backend &backend, MeasuredRates &known);
 } // namespace PatchFEM
 
 #endif

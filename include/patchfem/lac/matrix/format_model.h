@@ -7,6 +7,8 @@
 #include <patchfem/kernels/pattern_statistics.h>
 
 #include <array>
+#include <climits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,15 @@
  */
 namespace PatchFEM
 {
+  template <typename Number>
+  class MatrixBase;
+  class FormatKind;
+
+  namespace formats
+  {
+    extern const FormatKind &sliced_ellpack, &csr; // of which others are made
+  }
+
   /** What the bytes of a product depend on. */
   struct PatternStatistics
   {
@@ -43,11 +54,20 @@ namespace PatchFEM
     std::int64_t scalar_rows() const { return std::int64_t(n_rows) * block_rows; }
     std::int64_t n_entries() const { return n_blocks * block_rows * block_columns; }
 
+    /** Blocks that slices of @p height rows store with their padding. */
+    double stored_blocks(int height) const;
+
     /** Blocks off the diagonal that symmetric storage keeps, without padding. */
     double symmetric_blocks() const { return double(n_blocks) * (1. - on_diagonal - inside / 2.); }
 
     /** Rows of others that its patches read: half as many again as rows that couple to others. */
     double halo() const { return 1.5 * cut_rows * n_rows; }
+
+    /**
+     * @p limit, the share of the memory's rate that products of long rows reach, for rows of these lengths: each costs as
+     * much as some @p further entries, in its offsets, its last incomplete group of loads and its end.
+     */
+    double share_of_rate(double limit, double further) const;
   };
 
   /**
@@ -57,42 +77,117 @@ namespace PatchFEM
   PatternStatistics
   pattern_statistics(const Backend &backend, const SparsityView &pattern, int block_rows = 1, int block_columns = 1);
 
+  /** What the model knows of a machine. */
+  struct MemoryModel
+  {
+    double cache     = 32e6;  ///< bytes of the last level, which parts of the source are found in again
+    double line      = 64.;   ///< bytes that a read beyond it fetches at the least
+    bool   is_device = false; ///< whether kernels are those of CUDA
+
+    // What kernels that wait at barriers need; of the host they are not asked for.
+    double rate         = 4.5e12; ///< of reading, bytes per second
+    int    n_processors = 132;    ///< that blocks of threads are shared out over
+
+    /** What use_measured_rate() has set on this back end in this process, else what CUDA says of the device. */
+    static MemoryModel of(const Backend &backend);
+  };
+
   /** A format and what can be chosen about it. */
   struct MatrixFormat
   {
-    enum class Kind
-    {
-      coordinate,     ///< CoordinateMatrix
-      csr,            ///< CSRMatrix
-      sliced_ellpack, ///< SlicedEllpackMatrix, in blocks
-      sliced_scalar,  ///< SlicedEllpackMatrix in 1 x 1 blocks, whatever the blocks of the pattern
-      hybrid,         ///< HybridMatrix
-      mdia,           ///< MDIAMatrix
-      symmetric       ///< SymmetricEllpackMatrix
-    };
+    MatrixFormat(const FormatKind &kind          = formats::sliced_ellpack,
+                 const int         slice_height  = 32,
+                 const bool        short_columns = false,
+                 const bool        skip_padding  = false)
+        : kind(&kind), slice_height(slice_height), short_columns(short_columns), skip_padding(skip_padding)
+    {}
 
-    Kind kind          = Kind::sliced_ellpack;
-    int  slice_height  = 32; ///< of the sliced ones; the number of rows or more makes ELLPACK
-    bool short_columns = false;
-    bool skip_padding  = false;
+    const FormatKind *kind;
+    int               slice_height; ///< of the sliced ones; the number of rows or more makes ELLPACK
+    bool              short_columns;
+    bool              skip_padding;
+    CSRKernel         csr_kernel = CSRKernel::pieces;
 
-    CSRKernel csr_kernel = CSRKernel::pieces;
-
-    bool is_sliced() const { return kind == Kind::sliced_ellpack || kind == Kind::sliced_scalar; }
+    bool is_sliced() const;
 
     /** As parameter files and reports call it, such as `sliced_ellpack, slices of 32, 16-bit columns`. */
     std::string name() const;
   };
 
-  /** What the model knows of a machine. */
-  struct MemoryModel
+  /** What is asked of a FormatKind: about one of its formats, for a pattern and numbers of some bytes. */
+  struct FormatCase
   {
-    double cache = 0.; ///< bytes of the last level, which parts of the source are found in again
-    double line  = 0.; ///< bytes that a read beyond it fetches at the least
-    bool   is_device;  ///< whether kernels are those of CUDA
-
-    static MemoryModel of(const Backend &backend);
+    const MatrixFormat      &format;
+    const PatternStatistics &pattern;
+    int                      size;
   };
+
+  /**
+   * What the model, the factory and the choice among formats know of the matrices of a class. Each class has an object of it
+   * beside itself, in namespace formats, which rows of matrix_formats() refer to.
+   */
+  class FormatKind
+  {
+  public:
+    const int  largest_assembled; ///< entries of the largest blocks with which assemblers write it
+    const bool is_sliced;         ///< a SlicedEllpackMatrix
+
+    /** What assemblers write, for make(), where they do not write this one. */
+    virtual const FormatKind &source() const { return formats::csr; }
+
+    /** See storage_bytes(). */
+    virtual double storage(const FormatCase &) const = 0;
+
+    /** Bytes that make() takes beside both matrices. */
+    virtual double workspace(const FormatCase &) const { return 0.; }
+
+    /** What a product moves but for source and destination. */
+    virtual double traffic(const FormatCase &c) const { return storage(c); }
+
+    /** How often a product reads a block of the source that the cache does not hold, if that is so of a share of blocks. */
+    virtual double misses(const PatternStatistics &pattern, const double share) const
+    {
+      return pattern.n_blocks * share;
+    }
+
+    /** See typical_efficiency(). */
+    virtual double efficiency(const FormatCase &, const MemoryModel &) const = 0;
+
+    /** Those in which products may be the fastest; see product_formats(). */
+    virtual std::vector<MatrixFormat> candidates(const PatternStatistics &, const MemoryModel &) const { return {}; }
+
+    /** Of a CSRMatrix, or another that it can be made of; nullptr for others, and if no matrix is converted to it. */
+    virtual std::unique_ptr<MatrixBase<double>> make(const MatrixBase<double> &, const MatrixFormat &) const;
+    virtual std::unique_ptr<MatrixBase<float>>  make(const MatrixBase<float> &, const MatrixFormat &) const;
+
+  protected:
+    constexpr explicit FormatKind(const int largest_assembled, const bool is_sliced = false)
+        : largest_assembled(largest_assembled), is_sliced(is_sliced)
+    {}
+    ~FormatKind() = default;
+  };
+
+  /** One that is made by @p Kind, which has make_of(matrix, format) for any number type. */
+  template <typename Kind>
+  class ConvertedKind : public FormatKind
+  {
+  public:
+    using FormatKind::FormatKind;
+
+    std::unique_ptr<MatrixBase<double>> make(const MatrixBase<double> &A, const MatrixFormat &format) const override
+    {
+      return static_cast<const Kind *>(this)->make_of(A, format);
+    }
+    std::unique_ptr<MatrixBase<float>> make(const MatrixBase<float> &A, const MatrixFormat &format) const override
+    {
+      return static_cast<const Kind *>(this)->make_of(A, format);
+    }
+  };
+
+  inline bool MatrixFormat::is_sliced() const
+  {
+    return kind->is_sliced;
+  }
 
   /** A format with what one product in it is expected to move. */
   struct FormatPrediction

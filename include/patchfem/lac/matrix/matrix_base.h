@@ -10,6 +10,8 @@
 
 namespace PatchFEM
 {
+  class FormatKind;
+
   /**
    * An operator that is stored entry by entry: what preconditioners and exports know of a matrix. All work happens on the
    * back end the matrix lives on, in stream order, without allocation, so that products may be recorded in a Graph.

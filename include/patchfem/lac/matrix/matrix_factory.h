@@ -13,19 +13,22 @@
 namespace PatchFEM
 {
   /**
-   * What a format's name in parameter files stands for, and what the format serves: to add one is to add its class, its
-   * bytes to format_model.cc and its row to the table in matrix_factory.cc.
+   * What a format's name in parameter files stands for, and what the format serves: to add one is to add its class, with its
+   * FormatKind beside it, and its row to the table in matrix_factory.cc.
    */
   struct FormatRow
   {
     enum Trait : unsigned int
     {
-      assembled = 1,  ///< assemblers write it
-      slices    = 2,  ///< in slices of a height to choose, and of scalars with columns of 16 bits
-      sorted    = 4,  ///< pads less where rows of like length stand side by side
-      rows      = 8,  ///< keeps the rows that some preconditioners read
-      blocks    = 16, ///< keeps the blocks of a node's unknowns that some preconditioners read
-      copy      = 32  ///< RoundedMatrix has it
+      slices = 1,  ///< in slices of a height to choose, and of scalars with columns of 16 bits
+      sorted = 2,  ///< pads less where rows of like length stand side by side
+      rows   = 4,  ///< keeps the rows that some preconditioners read
+      blocks = 8,  ///< keeps the blocks of a node's unknowns that some preconditioners read
+      copy   = 16, ///< RoundedMatrix has it
+
+      // As their kinds say:
+      assembled         = 32, ///< assemblers write it
+      assembled_scalars = 64  ///< of problems of one unknown a node
     };
 
     std::string  name;
@@ -33,15 +36,15 @@ namespace PatchFEM
     unsigned int traits;
     MatrixFormat format;
 
-    bool is(const Trait trait) const { return (traits & trait) != 0; }
-
-    /// Of a CSRMatrix, or another that the format can be made of; nullptr for others. nullptr if no matrix is converted to it.
-    std::unique_ptr<MatrixBase<double>> (*make_double)(const MatrixBase<double> &, const MatrixFormat &);
-    std::unique_ptr<MatrixBase<float>> (*make_single)(const MatrixBase<float> &, const MatrixFormat &);
+    /** Whether it has all of @p wanted. */
+    bool is(const unsigned int wanted) const { return (traits & wanted) == wanted; }
   };
 
   /** The table, in the order in which users see it. */
   const std::vector<FormatRow> &matrix_formats();
+
+  /** The names of formats that have all of @p traits and none of @p others, for sentences: `a, b and c`. */
+  std::string format_names(unsigned int traits, unsigned int others = 0, const std::string &conjunction = "or");
 
   /** The row of that name, which is not `auto`, and the one that comes closest to @p format. */
   const FormatRow &format_row(const std::string &name);
@@ -53,7 +56,7 @@ namespace PatchFEM
    */
   MatrixFormat assembled_format(const MatrixFormat &format, int block_size);
 
-  /** Whether matrices in @p format with blocks of @p block_size are made of others, by convert(). */
+  /** Whether matrices in @p format with blocks of @p block_size, rows or entries, are made of others, by convert(). */
   bool is_converted(const MatrixFormat &format, int block_size);
 
   /** Zeros in a format that is assembled into, on blocks of @p pattern, whose arrays are memory of @p backend. */
@@ -65,7 +68,7 @@ namespace PatchFEM
                                                   const MatrixFormat &format);
 
   /**
-   * @p matrix, a CSRMatrix, or for Kind::symmetric a SlicedEllpackMatrix as well, in another format with its blocks, made on
+   * @p matrix, a CSRMatrix, or for formats::symmetric a SlicedEllpackMatrix as well, in another format with its blocks, made on
    * its back end. Throws Error for a matrix that @p format cannot hold.
    */
   template <typename Number>

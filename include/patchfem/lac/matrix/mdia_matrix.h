@@ -47,15 +47,15 @@ namespace PatchFEM
     void reinit(
         int n, Number constant, Array<std::int64_t> &&slice_offsets, Array<int> &&columns, std::int64_t n_off_diagonal);
 
-    /** A matrix from host memory. Refuses entries off the diagonal that differ; rows may lack their diagonal. */
-    void reinit(const Backend &backend, const HostCSR<Number> &matrix);
-
     /**
      * The entries of @p matrix, on its back end. Those off the diagonal may be 0, and are left out then, and differ from
      * one constant by rounding, 1000 times the accuracy of the number type relative to the largest entry of their row; else
      * Error.
      */
     void reinit(const CSRMatrix<Number> &matrix);
+
+    /** The same from host memory. */
+    void reinit(const Backend &backend, const HostCSR<Number> &matrix) { reinit(CSRMatrix<Number>(backend, matrix)); }
 
     template <typename OtherNumber>
     void copy_from(const MDIAMatrix<OtherNumber> &other)
@@ -67,12 +67,7 @@ namespace PatchFEM
     /** The same matrix in compressed rows, made on its back end. */
     void copy_to(CSRMatrix<Number> &matrix) const;
 
-    /** A = 0; any other number is refused. */
-    MDIAMatrix &operator=(const Number zero)
-    {
-      this->set_to_zero(zero);
-      return *this;
-    }
+    using Base::operator=;
 
     std::string     format() const override { return "mdia"; }
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
@@ -89,6 +84,11 @@ namespace PatchFEM
 
     Number constant = Number(0); ///< off the diagonal; the values are the diagonal
   };
+
+  namespace formats
+  {
+    extern const FormatKind &mdia;
+  }
 } // namespace PatchFEM
 
 #endif

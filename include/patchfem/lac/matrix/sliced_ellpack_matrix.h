@@ -3,7 +3,7 @@
 #define patchfem_lac_matrix_sliced_ellpack_matrix_h
 
 #include <patchfem/kernels/sliced_ellpack.h>
-#include <patchfem/lac/matrix/stored_matrix.h>
+#include <patchfem/lac/matrix/csr_matrix.h>
 
 namespace PatchFEM
 {
@@ -68,21 +68,25 @@ namespace PatchFEM
                 const AdditionalData &additional_data = AdditionalData());
 
     /**
-     * A scalar matrix from host memory, its entries gathered into blocks: a block is stored if one of its entries is
+     * The entries of scalar rows, on their back end, gathered into blocks: a block is stored if one of its entries is
      * there. Rows and columns must be multiples of the block sizes.
      */
+    void reinit(const CSRMatrix<Number> &rows,
+                int                      block_rows,
+                int                      block_columns,
+                const AdditionalData    &additional_data = AdditionalData());
+
+    /** The same from host memory. */
     void reinit(const Backend         &backend,
                 const HostCSR<Number> &matrix,
                 int                    block_rows      = 1,
                 int                    block_columns   = 1,
-                const AdditionalData  &additional_data = AdditionalData());
-
-    /** All values become 0; padding must stay 0, so that is the only value there is. */
-    SlicedEllpackMatrix &operator=(const Number zero)
+                const AdditionalData  &additional_data = AdditionalData())
     {
-      this->set_to_zero(zero);
-      return *this;
+      reinit(CSRMatrix<Number>(backend, matrix), block_rows, block_columns, additional_data);
     }
+
+    using Base::operator=;
 
     int             slice_height() const { return pattern->height; }
     std::string     format() const override;
@@ -101,6 +105,11 @@ namespace PatchFEM
   private:
     typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}, nullptr, pattern->height}; }
   };
+
+  namespace formats
+  {
+    extern const FormatKind &sliced_scalar; ///< in 1 x 1 blocks, whatever the blocks of the pattern
+  }
 } // namespace PatchFEM
 
 #endif

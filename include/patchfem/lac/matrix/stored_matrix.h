@@ -138,6 +138,13 @@ namespace PatchFEM
                [&](auto where) { kernels::convert(where, values.size(), other.values.data(), values.data()); });
     }
 
+    /** A = 0; any other number is refused. */
+    Matrix<Number> &operator=(const Number zero)
+    {
+      this->set_to_zero(zero);
+      return static_cast<Matrix<Number> &>(*this);
+    }
+
     const Backend &backend() const override { return values.backend(); }
     int            n_rows() const override { return pattern->row_blocks * pattern->block_rows; }
     int            n_columns() const override { return pattern->column_blocks * pattern->block_columns; }
@@ -175,6 +182,8 @@ namespace PatchFEM
       made->block_columns = block_columns;
       return made;
     }
+
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}}; }
 
     std::shared_ptr<const SharedPattern> pattern = std::make_shared<const SharedPattern>();
     mutable Array<Number>                values; ///< all but those that the pattern implies

@@ -59,12 +59,7 @@ namespace PatchFEM
     /** The same for scalar rows, of which @p block_size make a block. */
     void reinit(const CSRMatrix<Number> &matrix, int block_size = 1);
 
-    /** A = 0; any other number is refused. */
-    SymmetricEllpackMatrix &operator=(const Number zero)
-    {
-      this->set_to_zero(zero);
-      return *this;
-    }
+    using Base::operator=;
 
     std::string     format() const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
@@ -72,10 +67,12 @@ namespace PatchFEM
 
     /** What kernels see. */
     SymmetricEllpackView<Number> view() const;
-
-  private:
-    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}}; }
   };
+
+  namespace formats
+  {
+    extern const FormatKind &symmetric;
+  }
 } // namespace PatchFEM
 
 #endif

@@ -95,8 +95,7 @@ namespace PatchFEM
      */
     static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format, const int block_size)
     {
-      const MatrixFormat slices{block_size == 1 ? MatrixFormat::Kind::sliced_scalar
-                                                : MatrixFormat::Kind::sliced_ellpack};
+      const MatrixFormat slices{block_size == 1 ? formats::sliced_scalar : formats::sliced_ellpack};
       const bool in_place = format.is_sliced() && (format.kind == slices.kind || pattern.block_rows == block_size);
       return storage_bytes(slices, pattern, sizeof(Value)) +
              !in_place * storage_bytes(slices, pattern, sizeof(Number)) +
