@@ -37,7 +37,6 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(PaddingBody);
     PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
     PATCHFEM_INSTANTIATE_BODY(ReadBody);
-
     PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<float>);
     PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<double>);
     PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<float>);

@@ -25,10 +25,7 @@ namespace PatchFEM
   /** The file in the user's cache folder: $XDG_CACHE_HOME/patchfem/format_rates, or that below ~/.cache; empty without any. */
   std::string format_rates_file();
 
-  /**
-   * What @p file, an object of JSON, has; nothing if it is not there. Of a file that is no such object, or has anything but
-   * positive numbers in it, a sentence on standard error says that all is measured anew.
-   */
+  /** What @p file has; none if it is not there. A sentence on standard error says if it is broken, and all is measured anew. */
   MeasuredRates read_rates(const std::string &file);
 
   /** Makes its folder, too. Where it cannot be written, a sentence on standard error says why; the run goes on. */
@@ -36,8 +33,7 @@ namespace PatchFEM
 
   /**
    * Before anything is forecast or chosen: for large systems on CUDA with `Matrix/Format = auto` the rate of its memory is
-   * measured once in a process, in some milliseconds, unless the file of rates has it. With `Matrix/Calibrate` that of any
-   * system is, and is added to the file.
+   * measured once in a process, unless the file of rates has it; with `Matrix/Calibrate` of any system, and put there.
    */
   void prepare_choice(const Backend &backend, const AssemblyParameters &assembly, std::size_t n_unknowns);
 
