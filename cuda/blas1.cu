@@ -3,6 +3,7 @@
 #include "reduce.cuh"
 #include "tuning.cuh"
 
+#include "kernels/instantiate.h"
 #include <patchfem/kernels/blas1.h>
 
 namespace PatchFEM
@@ -33,83 +34,6 @@ namespace PatchFEM
         for_each_kernel<<<n_blocks, block_size, 0, stream_of(where)>>>(n, body);
         PATCHFEM_CUDA_CHECK_LAUNCH();
       }
-
-      template <typename Number>
-      struct Set
-      {
-        Number          value;
-        Number         *x;
-        __device__ void operator()(const std::int64_t i) const { x[i] = value; }
-      };
-
-      template <typename Number>
-      struct Equ
-      {
-        Number          a;
-        const Number   *x;
-        Number         *y;
-        __device__ void operator()(const std::int64_t i) const { y[i] = a * x[i]; }
-      };
-
-      template <typename Number>
-      struct Sadd
-      {
-        Number          s, a;
-        const Number   *x;
-        Number         *y;
-        __device__ void operator()(const std::int64_t i) const { y[i] = s * y[i] + a * x[i]; }
-      };
-
-      template <typename Number>
-      struct Add
-      {
-        Number          a, b;
-        const Number   *x, *y;
-        Number         *z;
-        __device__ void operator()(const std::int64_t i) const { z[i] += a * x[i] + b * y[i]; }
-      };
-
-      template <typename Number>
-      struct Scale
-      {
-        const Number   *d;
-        Number         *y;
-        __device__ void operator()(const std::int64_t i) const { y[i] *= d[i]; }
-      };
-
-      template <typename From, typename To>
-      struct Convert
-      {
-        const From     *x;
-        To             *y;
-        __device__ void operator()(const std::int64_t i) const { y[i] = static_cast<To>(x[i]); }
-      };
-
-      /** The term of a sum that element i gives. */
-      template <typename Number>
-      struct Product
-      {
-        const Number     *x, *y;
-        __device__ double operator()(const std::int64_t i) const
-        {
-          return static_cast<double>(x[i]) * static_cast<double>(y[i]);
-        }
-      };
-
-      /** The same, of z that is changed first. */
-      template <typename Number>
-      struct AddAndProduct
-      {
-        Number            a;
-        const Number     *x, *y;
-        Number           *z;
-        __device__ double operator()(const std::int64_t i) const
-        {
-          const Number z_i = z[i] + a * x[i];
-          z[i]             = z_i;
-          return static_cast<double>(z_i) * static_cast<double>(y == z ? z_i : y[i]);
-        }
-      };
 
       /** body(i) for all i of a part, one block for each. */
       template <typename Body>
@@ -156,7 +80,7 @@ namespace PatchFEM
           *result = sum;
       }
 
-      /** result[0] = the sum of all terms. */
+      /** result[0] = the sum of term(i) over all elements. */
       template <typename Term>
       void sum(const Cuda &where, const std::int64_t n, const Term &term, double *partials, double *result)
       {
@@ -171,51 +95,54 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void set(Cuda where, const std::int64_t n, const Number value, Number *x)
+    template <typename Number, typename Where>
+    void set(Where where, const std::int64_t n, const Number value, Number *x)
     {
-      for_each(where, n, Set<Number>{value, x});
+      for_each(where, n, [=] __device__(const std::int64_t i) { x[i] = value; });
     }
 
-    template <typename Number>
-    void equ(Cuda where, const std::int64_t n, const Number a, const Number *x, Number *y)
+    template <typename Number, typename Where>
+    void equ(Where where, const std::int64_t n, const Number a, const Number *x, Number *y)
     {
-      for_each(where, n, Equ<Number>{a, x, y});
+      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = a * x[i]; });
     }
 
-    template <typename Number>
-    void sadd(Cuda where, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
+    template <typename Number, typename Where>
+    void sadd(Where where, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
     {
-      for_each(where, n, Sadd<Number>{s, a, x, y});
+      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = s * y[i] + a * x[i]; });
     }
 
-    template <typename Number>
+    template <typename Number, typename Where>
     void
-    add(Cuda where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
+    add(Where where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
     {
-      for_each(where, n, Add<Number>{a, b, x, y, z});
+      for_each(where, n, [=] __device__(const std::int64_t i) { z[i] += a * x[i] + b * y[i]; });
     }
 
-    template <typename Number>
-    void scale(Cuda where, const std::int64_t n, const Number *d, Number *y)
+    template <typename Number, typename Where>
+    void scale(Where where, const std::int64_t n, const Number *d, Number *y)
     {
-      for_each(where, n, Scale<Number>{d, y});
+      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] *= d[i]; });
     }
 
-    template <typename From, typename To>
-    void convert(Cuda where, const std::int64_t n, const From *x, To *y)
+    template <typename From, typename To, typename Where>
+    void convert(Where where, const std::int64_t n, const From *x, To *y)
     {
-      for_each(where, n, Convert<From, To>{x, y});
+      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = static_cast<To>(x[i]); });
     }
 
-    template <typename Number>
-    void dot(Cuda where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
+    template <typename Number, typename Where>
+    void dot(Where where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
     {
-      sum(where, n, Product<Number>{x, y}, partials, result);
+      sum(
+          where, n,
+          [=] __device__(const std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(y[i]); },
+          partials, result);
     }
 
-    template <typename Number>
-    void add_and_dot(Cuda               where,
+    template <typename Number, typename Where>
+    void add_and_dot(Where              where,
                      const std::int64_t n,
                      const Number       a,
                      const Number      *x,
@@ -224,11 +151,18 @@ namespace PatchFEM
                      double            *partials,
                      double            *result)
     {
-      sum(where, n, AddAndProduct<Number>{a, x, y, z}, partials, result);
+      sum(
+          where, n,
+          [=] __device__(const std::int64_t i) {
+            const Number z_i = z[i] + a * x[i];
+            z[i]             = z_i;
+            return static_cast<double>(z_i) * static_cast<double>(y == z ? z_i : y[i]);
+          },
+          partials, result);
     }
 
-    template <typename Number>
-    void linfty_norm(Cuda where, const std::int64_t n, const Number *x, double *result)
+    template <typename Number, typename Where>
+    void linfty_norm(Where where, const std::int64_t n, const Number *x, double *result)
     {
       PATCHFEM_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof(double), stream_of(where)));
       if (n == 0)
@@ -237,22 +171,6 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-#define INSTANTIATE(Number)                                                                                         \
-  template void set<Number>(Cuda, std::int64_t, Number, Number *);                                                  \
-  template void equ<Number>(Cuda, std::int64_t, Number, const Number *, Number *);                                  \
-  template void sadd<Number>(Cuda, std::int64_t, Number, Number, const Number *, Number *);                         \
-  template void scale<Number>(Cuda, std::int64_t, const Number *, Number *);                                        \
-  template void add<Number>(Cuda, std::int64_t, Number, const Number *, Number, const Number *, Number *);          \
-  template void dot<Number>(Cuda, std::int64_t, const Number *, const Number *, double *, double *);                \
-  template void add_and_dot<Number>(Cuda, std::int64_t, Number, const Number *, const Number *, Number *, double *, \
-                                    double *);                                                                      \
-  template void linfty_norm<Number>(Cuda, std::int64_t, const Number *, double *);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
-    template void convert<float, float>(Cuda, std::int64_t, const float *, float *);
-    template void convert<double, double>(Cuda, std::int64_t, const double *, double *);
-    template void convert<float, double>(Cuda, std::int64_t, const float *, double *);
-    template void convert<double, float>(Cuda, std::int64_t, const double *, float *);
+    PATCHFEM_INSTANTIATE_BLAS1(Cuda)
   } // namespace kernels
 } // namespace PatchFEM

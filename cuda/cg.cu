@@ -4,6 +4,7 @@
 #include "reduce.cuh"
 #include "tuning.cuh"
 
+#include "kernels/instantiate.h"
 #include <patchfem/kernels/cg.h>
 
 namespace PatchFEM
@@ -273,15 +274,15 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void cg_step_length(Cuda where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
+    template <typename Number, typename Where>
+    void cg_step_length(Where where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
     {
       step_length_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, p, q, cg);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Value, typename Number>
-    void cg_residual(Cuda                            where,
+    template <typename Value, typename Number, typename Where>
+    void cg_residual(Where                           where,
                      const CGResidual                mode,
                      const std::int64_t              n,
                      const BlockDiagonalView<Value> &D,
@@ -305,26 +306,26 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
+    template <typename Number, typename Where>
     void cg_residual_norm(
-        Cuda where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+        Where where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
     {
       residual_kernel<Then::nothing, Number, Number>
           <<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(mode, n, nullptr, q, r, nullptr, cg);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
+    template <typename Number, typename Where>
     void cg_preconditioned(
-        Cuda where, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
+        Where where, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
     {
       preconditioned_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, r, z, mode == CGResidual::start,
                                                                                  cg);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Number>
-    void cg_direction(Cuda where, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
+    template <typename Number, typename Where>
+    void cg_direction(Where where, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
     {
       if (n == 0)
         return;
@@ -334,24 +335,6 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-#define INSTANTIATE(Number)                                                                                         \
-  template void cg_step_length<Number>(Cuda, std::int64_t, const Number *, const Number *, const CGView &);         \
-  template void cg_residual<Number, Number>(Cuda, CGResidual, std::int64_t, const BlockDiagonalView<Number> &,      \
-                                            const Number *, Number *, Number *, const CGView &);                    \
-  template void cg_residual_norm<Number>(Cuda, CGResidual, std::int64_t, const Number *, Number *, const CGView &); \
-  template void cg_preconditioned<Number>(Cuda, CGResidual, std::int64_t, const Number *, const Number *,           \
-                                          const CGView &);                                                          \
-  template void cg_direction<Number>(Cuda, std::int64_t, const Number *, Number *, Number *, const CGView &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
-    template void cg_residual<float, double>(Cuda,
-                                             CGResidual,
-                                             std::int64_t,
-                                             const BlockDiagonalView<float> &,
-                                             const double *,
-                                             double *,
-                                             double *,
-                                             const CGView &);
+    PATCHFEM_INSTANTIATE_CG(Cuda)
   } // namespace kernels
 } // namespace PatchFEM

@@ -3,6 +3,7 @@
 #include "tuning.cuh"
 
 #include "kernels/dense_spd.h"
+#include "kernels/instantiate.h"
 
 namespace PatchFEM
 {
@@ -56,8 +57,8 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void dense_symmetric_vmult(Cuda where, const int n, const Number *M, const Number *x, Number *y)
+    template <typename Number, typename Where>
+    void dense_symmetric_vmult(Where where, const int n, const Number *M, const Number *x, Number *y)
     {
       if (n == 0)
         return;
@@ -66,8 +67,7 @@ namespace PatchFEM
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template void dense_symmetric_vmult(Cuda, int, const float *, const float *, float *);
-    template void dense_symmetric_vmult(Cuda, int, const double *, const double *, double *);
+    PATCHFEM_INSTANTIATE_DENSE_VMULT(Cuda)
 
     void dense::invert_tile(Cuda where, const int n, const int begin, const double *A, double *factor, int *failure)
     {

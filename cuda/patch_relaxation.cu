@@ -2,6 +2,7 @@
 #include "check.cuh"
 #include "patch_rows.cuh"
 
+#include "kernels/instantiate.h"
 #include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/runtime.h>
@@ -541,8 +542,8 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void patch_relaxation(Cuda                           where,
+    template <typename Number, typename Where>
+    void patch_relaxation(Where                          where,
                           const PatchMatrixView<Number> &A,
                           const double                  *weight,
                           const Number                  *b,
@@ -553,15 +554,16 @@ namespace PatchFEM
       launch_relaxation(where, A, weight, b, r, x, r_out);
     }
 
-    template <typename Number>
-    void patch_inverse(Cuda where, const PatchMatrixView<Number> &A, const Number *src, Number *dst)
+    template <typename Number, typename Where>
+    void patch_inverse(Where where, const PatchMatrixView<Number> &A, const Number *src, Number *dst)
     {
       const Number *const from_zero = nullptr;
       launch_relaxation(where, A, nullptr, src, from_zero, dst, static_cast<Number *>(nullptr));
     }
 
-    template <typename Number>
-    void patch_outer_residual(Cuda where, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Number, typename Where>
+    void
+    patch_outer_residual(Where where, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r)
     {
       if (A.n_slices == 0)
         return;
@@ -574,12 +576,6 @@ namespace PatchFEM
       });
     }
 
-#define INSTANTIATE(Number)                                                                             \
-  template void patch_relaxation(Cuda, const PatchMatrixView<Number> &, const double *, const Number *, \
-                                 const Number *, Number *, Number *);                                   \
-  template void patch_inverse(Cuda, const PatchMatrixView<Number> &, const Number *, Number *);         \
-  template void patch_outer_residual(Cuda, const PatchMatrixView<Number> &, const Number *, const Number *, Number *)
-    INSTANTIATE(float);
-    INSTANTIATE(double);
+    PATCHFEM_INSTANTIATE_PATCH_RELAXATION(Cuda)
   } // namespace kernels
 } // namespace PatchFEM

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/instantiate.h"
 #include <patchfem/kernels/blas1.h>
 
 #include "reduce_host.h"
@@ -7,64 +8,64 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    template <typename Number>
-    void set(Host, const std::int64_t n, const Number value, Number *x)
+    template <typename Number, typename Where>
+    void set(Where, const std::int64_t n, const Number value, Number *x)
     {
 #pragma omp parallel for simd schedule(static)
       for (std::int64_t i = 0; i < n; ++i)
         x[i] = value;
     }
 
-    template <typename Number>
-    void equ(Host, const std::int64_t n, const Number a, const Number *x, Number *y)
+    template <typename Number, typename Where>
+    void equ(Where, const std::int64_t n, const Number a, const Number *x, Number *y)
     {
 #pragma omp parallel for simd schedule(static)
       for (std::int64_t i = 0; i < n; ++i)
         y[i] = a * x[i];
     }
 
-    template <typename Number>
-    void sadd(Host, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
+    template <typename Number, typename Where>
+    void sadd(Where, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
     {
 #pragma omp parallel for simd schedule(static)
       for (std::int64_t i = 0; i < n; ++i)
         y[i] = s * y[i] + a * x[i];
     }
 
-    template <typename Number>
-    void add(Host, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
+    template <typename Number, typename Where>
+    void add(Where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
     {
 #pragma omp parallel for simd schedule(static)
       for (std::int64_t i = 0; i < n; ++i)
         z[i] += a * x[i] + b * y[i];
     }
 
-    template <typename Number>
-    void scale(Host, const std::int64_t n, const Number *d, Number *y)
+    template <typename Number, typename Where>
+    void scale(Where, const std::int64_t n, const Number *d, Number *y)
     {
 #pragma omp parallel for simd schedule(static)
       for (std::int64_t i = 0; i < n; ++i)
         y[i] *= d[i];
     }
 
-    template <typename From, typename To>
-    void convert(Host, const std::int64_t n, const From *x, To *y)
+    template <typename From, typename To, typename Where>
+    void convert(Where, const std::int64_t n, const From *x, To *y)
     {
 #pragma omp parallel for simd schedule(static)
       for (std::int64_t i = 0; i < n; ++i)
         y[i] = static_cast<To>(x[i]);
     }
 
-    template <typename Number>
-    void dot(Host, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
+    template <typename Number, typename Where>
+    void dot(Where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
     {
       sum_parts<1>(n, partials, result, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
         sums[0] = dot_of_range(x, y, begin, end);
       });
     }
 
-    template <typename Number>
-    void add_and_dot(Host,
+    template <typename Number, typename Where>
+    void add_and_dot(Where,
                      const std::int64_t n,
                      const Number       a,
                      const Number      *x,
@@ -79,8 +80,8 @@ namespace PatchFEM
       });
     }
 
-    template <typename Number>
-    void linfty_norm(Host, const std::int64_t n, const Number *x, double *result)
+    template <typename Number, typename Where>
+    void linfty_norm(Where, const std::int64_t n, const Number *x, double *result)
     {
       std::uint64_t largest = 0;
 #pragma omp parallel for simd schedule(static) reduction(max : largest)
@@ -89,22 +90,6 @@ namespace PatchFEM
       std::memcpy(result, &largest, sizeof(largest));
     }
 
-#define INSTANTIATE(Number)                                                                                         \
-  template void set<Number>(Host, std::int64_t, Number, Number *);                                                  \
-  template void equ<Number>(Host, std::int64_t, Number, const Number *, Number *);                                  \
-  template void sadd<Number>(Host, std::int64_t, Number, Number, const Number *, Number *);                         \
-  template void scale<Number>(Host, std::int64_t, const Number *, Number *);                                        \
-  template void add<Number>(Host, std::int64_t, Number, const Number *, Number, const Number *, Number *);          \
-  template void dot<Number>(Host, std::int64_t, const Number *, const Number *, double *, double *);                \
-  template void add_and_dot<Number>(Host, std::int64_t, Number, const Number *, const Number *, Number *, double *, \
-                                    double *);                                                                      \
-  template void linfty_norm<Number>(Host, std::int64_t, const Number *, double *);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
-    template void convert<float, float>(Host, std::int64_t, const float *, float *);
-    template void convert<double, double>(Host, std::int64_t, const double *, double *);
-    template void convert<float, double>(Host, std::int64_t, const float *, double *);
-    template void convert<double, float>(Host, std::int64_t, const double *, float *);
+    PATCHFEM_INSTANTIATE_BLAS1(Host)
   } // namespace kernels
 } // namespace PatchFEM

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/instantiate.h"
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/cg.h>
 
@@ -38,8 +39,8 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void cg_step_length(Host, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
+    template <typename Number, typename Where>
+    void cg_step_length(Where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
     {
       if (cg.scalars->status != CGStatus::iterating)
       {
@@ -53,8 +54,8 @@ namespace PatchFEM
       cg_finish_product(cg, p_dot_q);
     }
 
-    template <typename Value, typename Number>
-    void cg_residual(Host,
+    template <typename Value, typename Number, typename Where>
+    void cg_residual(Where,
                      const CGResidual                mode,
                      const std::int64_t              n,
                      const BlockDiagonalView<Value> &D,
@@ -107,9 +108,9 @@ namespace PatchFEM
       cg_finish_preconditioner(cg, sums[1], first);
     }
 
-    template <typename Number>
+    template <typename Number, typename Where>
     void
-    cg_residual_norm(Host, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+    cg_residual_norm(Where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
     {
       if (cg.scalars->status != CGStatus::iterating)
         return;
@@ -123,9 +124,9 @@ namespace PatchFEM
       cg_finish_residual(cg, r_dot_r, mode == CGResidual::start);
     }
 
-    template <typename Number>
+    template <typename Number, typename Where>
     void cg_preconditioned(
-        Host, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
+        Where, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
     {
       if (cg.scalars->status != CGStatus::iterating)
         return;
@@ -136,8 +137,8 @@ namespace PatchFEM
       cg_finish_preconditioner(cg, r_dot_z, mode == CGResidual::start);
     }
 
-    template <typename Number>
-    void cg_direction(Host, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
+    template <typename Number, typename Where>
+    void cg_direction(Where, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
     {
       const CGScalars &s      = *cg.scalars;
       const bool       move_x = x != nullptr && s.x_pending != 0;
@@ -155,24 +156,6 @@ namespace PatchFEM
         sadd(Host(), n, beta, Number(1), z, p);
     }
 
-#define INSTANTIATE(Number)                                                                                         \
-  template void cg_step_length<Number>(Host, std::int64_t, const Number *, const Number *, const CGView &);         \
-  template void cg_residual<Number, Number>(Host, CGResidual, std::int64_t, const BlockDiagonalView<Number> &,      \
-                                            const Number *, Number *, Number *, const CGView &);                    \
-  template void cg_residual_norm<Number>(Host, CGResidual, std::int64_t, const Number *, Number *, const CGView &); \
-  template void cg_preconditioned<Number>(Host, CGResidual, std::int64_t, const Number *, const Number *,           \
-                                          const CGView &);                                                          \
-  template void cg_direction<Number>(Host, std::int64_t, const Number *, Number *, Number *, const CGView &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
-    template void cg_residual<float, double>(Host,
-                                             CGResidual,
-                                             std::int64_t,
-                                             const BlockDiagonalView<float> &,
-                                             const double *,
-                                             double *,
-                                             double *,
-                                             const CGView &);
+    PATCHFEM_INSTANTIATE_CG(Host)
   } // namespace kernels
 } // namespace PatchFEM

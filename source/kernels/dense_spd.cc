@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/dense_spd.h"
+#include "kernels/instantiate.h"
 
 #include <algorithm>
 
@@ -26,8 +27,8 @@ namespace PatchFEM
       }
     }
 
-    template <typename Number>
-    void dense_symmetric_vmult(Host, const int n, const Number *M, const Number *x, Number *y)
+    template <typename Number, typename Where>
+    void dense_symmetric_vmult(Where, const int n, const Number *M, const Number *x, Number *y)
     {
 #pragma omp      parallel for schedule(static) if (n > 128)
       for (int i = 0; i < n; ++i)
@@ -40,7 +41,6 @@ namespace PatchFEM
            }
          }
 
-         template void dense_symmetric_vmult(Host, int, const float *, const float *, float *);
-         template void dense_symmetric_vmult(Host, int, const double *, const double *, double *);
+         PATCHFEM_INSTANTIATE_DENSE_VMULT(Host)
        } // namespace kernels
 } // namespace PatchFEM

@@ -214,10 +214,8 @@ namespace PatchFEM
     }
 
     /** y = M x for a dense symmetric matrix; reads n^2 values. */
-    template <typename Number>
-    void dense_symmetric_vmult(Host, int n, const Number *M, const Number *x, Number *y);
-    template <typename Number>
-    void dense_symmetric_vmult(Cuda, int n, const Number *M, const Number *x, Number *y);
+    template <typename Number, typename Where>
+    void dense_symmetric_vmult(Where, int n, const Number *M, const Number *x, Number *y);
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/instantiate.h"
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/patch_relaxation.h>
@@ -289,8 +290,8 @@ namespace PatchFEM
       }
     } // namespace
 
-    template <typename Number>
-    void patch_relaxation(Host,
+    template <typename Number, typename Where>
+    void patch_relaxation(Where,
                           const PatchMatrixView<Number> &A,
                           const double                  *weight,
                           const Number                  *b,
@@ -319,8 +320,8 @@ namespace PatchFEM
       });
     }
 
-    template <typename Number>
-    void patch_inverse(Host, const PatchMatrixView<Number> &A, const Number *src, Number *dst)
+    template <typename Number, typename Where>
+    void patch_inverse(Where, const PatchMatrixView<Number> &A, const Number *src, Number *dst)
     {
       for_each_patch(A, [=](auto &patch) {
         patch.gather(src, patch.rhs);
@@ -329,8 +330,8 @@ namespace PatchFEM
       });
     }
 
-    template <typename Number>
-    void patch_outer_residual(Host, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r)
+    template <typename Number, typename Where>
+    void patch_outer_residual(Where, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r)
     {
       const int n_slices = A.n_slices;
       with_block_size(A.block_size, [&](auto static_size) {
@@ -377,12 +378,6 @@ namespace PatchFEM
       });
     }
 
-#define INSTANTIATE(Number)                                                                             \
-  template void patch_relaxation(Host, const PatchMatrixView<Number> &, const double *, const Number *, \
-                                 const Number *, Number *, Number *);                                   \
-  template void patch_inverse(Host, const PatchMatrixView<Number> &, const Number *, Number *);         \
-  template void patch_outer_residual(Host, const PatchMatrixView<Number> &, const Number *, const Number *, Number *)
-    INSTANTIATE(float);
-    INSTANTIATE(double);
+    PATCHFEM_INSTANTIATE_PATCH_RELAXATION(Host)
   } // namespace kernels
 } // namespace PatchFEM

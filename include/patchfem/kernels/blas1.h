@@ -18,54 +18,37 @@ namespace PatchFEM
   namespace kernels
   {
     /** x_i = value */
-    template <typename Number>
-    void set(Host, std::int64_t n, Number value, Number *x);
-    template <typename Number>
-    void set(Cuda, std::int64_t n, Number value, Number *x);
+    template <typename Number, typename Where>
+    void set(Where, std::int64_t n, Number value, Number *x);
 
     /** y = a x */
-    template <typename Number>
-    void equ(Host, std::int64_t n, Number a, const Number *x, Number *y);
-    template <typename Number>
-    void equ(Cuda, std::int64_t n, Number a, const Number *x, Number *y);
+    template <typename Number, typename Where>
+    void equ(Where, std::int64_t n, Number a, const Number *x, Number *y);
 
     /** y = s y + a x */
-    template <typename Number>
-    void sadd(Host, std::int64_t n, Number s, Number a, const Number *x, Number *y);
-    template <typename Number>
-    void sadd(Cuda, std::int64_t n, Number s, Number a, const Number *x, Number *y);
+    template <typename Number, typename Where>
+    void sadd(Where, std::int64_t n, Number s, Number a, const Number *x, Number *y);
 
     /** z += a x + b y */
-    template <typename Number>
-    void add(Host, std::int64_t n, Number a, const Number *x, Number b, const Number *y, Number *z);
-    template <typename Number>
-    void add(Cuda, std::int64_t n, Number a, const Number *x, Number b, const Number *y, Number *z);
+    template <typename Number, typename Where>
+    void add(Where, std::int64_t n, Number a, const Number *x, Number b, const Number *y, Number *z);
 
     /** y_i = d_i y_i */
-    template <typename Number>
-    void scale(Host, std::int64_t n, const Number *d, Number *y);
-    template <typename Number>
-    void scale(Cuda, std::int64_t n, const Number *d, Number *y);
+    template <typename Number, typename Where>
+    void scale(Where, std::int64_t n, const Number *d, Number *y);
 
     /** y_i = x_i in the other number type. */
-    template <typename From, typename To>
-    void convert(Host, std::int64_t n, const From *x, To *y);
-    template <typename From, typename To>
-    void convert(Cuda, std::int64_t n, const From *x, To *y);
+    template <typename From, typename To, typename Where>
+    void convert(Where, std::int64_t n, const From *x, To *y);
 
     /** result[0] = sum_i x_i y_i; @p partials has reduction::max_parts entries. Both are memory of the back end. */
-    template <typename Number>
-    void dot(Host, std::int64_t n, const Number *x, const Number *y, double *partials, double *result);
-    template <typename Number>
-    void dot(Cuda, std::int64_t n, const Number *x, const Number *y, double *partials, double *result);
+    template <typename Number, typename Where>
+    void dot(Where, std::int64_t n, const Number *x, const Number *y, double *partials, double *result);
 
     /** z += a x, and of the new z as dot() does, result[0] = sum_i z_i y_i; y may be z. Four vectors move, not five. */
-    template <typename Number>
+    template <typename Number, typename Where>
     void add_and_dot(
-        Host, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
-    template <typename Number>
-    void add_and_dot(
-        Cuda, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
+        Where, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
 
     /**
      * The bits of |x|. Read as integers those of finite numbers are ordered as the numbers are, and not a number is above
@@ -79,10 +62,8 @@ namespace PatchFEM
     }
 
     /** result[0], in memory of the back end, = max_i |x_i|, or not a number. */
-    template <typename Number>
-    void linfty_norm(Host, std::int64_t n, const Number *x, double *result);
-    template <typename Number>
-    void linfty_norm(Cuda, std::int64_t n, const Number *x, double *result);
+    template <typename Number, typename Where>
+    void linfty_norm(Where, std::int64_t n, const Number *x, double *result);
   } // namespace kernels
 } // namespace PatchFEM
 

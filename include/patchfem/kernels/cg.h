@@ -135,23 +135,12 @@ namespace PatchFEM
     };
 
     /** alpha for operators without a fused product: q = A p has been computed. */
-    template <typename Number>
-    void cg_step_length(Host, std::int64_t n, const Number *p, const Number *q, const CGView &cg);
-    template <typename Number>
-    void cg_step_length(Cuda, std::int64_t n, const Number *p, const Number *q, const CGView &cg);
+    template <typename Number, typename Where>
+    void cg_step_length(Where, std::int64_t n, const Number *p, const Number *q, const CGView &cg);
 
     /** r, z = D r and all scalars of the step. D.block_size = 0 is the identity: z is not written. */
-    template <typename Value, typename Number>
-    void cg_residual(Host,
-                     CGResidual                      mode,
-                     std::int64_t                    n,
-                     const BlockDiagonalView<Value> &D,
-                     const Number                   *q,
-                     Number                         *r,
-                     Number                         *z,
-                     const CGView                   &cg);
-    template <typename Value, typename Number>
-    void cg_residual(Cuda,
+    template <typename Value, typename Number, typename Where>
+    void cg_residual(Where,
                      CGResidual                      mode,
                      std::int64_t                    n,
                      const BlockDiagonalView<Value> &D,
@@ -161,22 +150,16 @@ namespace PatchFEM
                      const CGView                   &cg);
 
     /** r and its norm, for preconditioners that are kernels of their own; cg_preconditioned() follows. */
-    template <typename Number>
-    void cg_residual_norm(Host, CGResidual mode, std::int64_t n, const Number *q, Number *r, const CGView &cg);
-    template <typename Number>
-    void cg_residual_norm(Cuda, CGResidual mode, std::int64_t n, const Number *q, Number *r, const CGView &cg);
+    template <typename Number, typename Where>
+    void cg_residual_norm(Where, CGResidual mode, std::int64_t n, const Number *q, Number *r, const CGView &cg);
 
     /** beta, once z = M^-1 r has been computed. */
-    template <typename Number>
-    void cg_preconditioned(Host, CGResidual mode, std::int64_t n, const Number *r, const Number *z, const CGView &cg);
-    template <typename Number>
-    void cg_preconditioned(Cuda, CGResidual mode, std::int64_t n, const Number *r, const Number *z, const CGView &cg);
+    template <typename Number, typename Where>
+    void cg_preconditioned(Where, CGResidual mode, std::int64_t n, const Number *r, const Number *z, const CGView &cg);
 
     /** x = x + alpha p if @p x is given and waits for it; p = z + beta p if @p z is given. */
-    template <typename Number>
-    void cg_direction(Host, std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg);
-    template <typename Number>
-    void cg_direction(Cuda, std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg);
+    template <typename Number, typename Where>
+    void cg_direction(Where, std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg);
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -127,17 +127,8 @@ namespace PatchFEM
      * the packed layout of BlockDiagonalView, scaled by @p factor. failure[0] becomes the smallest unknown whose pivot
      * is not positive and finite, or no_failure.
      */
-    template <typename Number>
-    void invert_block_diagonal(Host,
-                               int           n_blocks,
-                               int           block_size,
-                               std::int64_t  stride,
-                               const Number *blocks,
-                               double        factor,
-                               Number       *inverse,
-                               int          *failure);
-    template <typename Number>
-    void invert_block_diagonal(Cuda,
+    template <typename Number, typename Where>
+    void invert_block_diagonal(Where,
                                int           n_blocks,
                                int           block_size,
                                std::int64_t  stride,
@@ -147,10 +138,8 @@ namespace PatchFEM
                                int          *failure);
 
     /** dst = D src; src and dst may be the same. */
-    template <typename Value, typename Number>
-    void vmult(Host, const BlockDiagonalView<Value> &D, const Number *src, Number *dst);
-    template <typename Value, typename Number>
-    void vmult(Cuda, const BlockDiagonalView<Value> &D, const Number *src, Number *dst);
+    template <typename Value, typename Number, typename Where>
+    void vmult(Where, const BlockDiagonalView<Value> &D, const Number *src, Number *dst);
   } // namespace kernels
 } // namespace PatchFEM
 

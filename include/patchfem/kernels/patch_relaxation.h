@@ -136,16 +136,8 @@ namespace PatchFEM
      * @p r from x = 0, which is not read. With @p r_out also r_out = b - A_P x of the new x. Per unknown b or r (and b
      * for r_out) and x in, x and r_out out, D^-1 and A_P in, which s products use, one more with r_out. r_out may be r.
      */
-    template <typename Number>
-    void patch_relaxation(Host,
-                          const PatchMatrixView<Number> &A,
-                          const double                  *weight,
-                          const Number                  *b,
-                          const Number                  *r,
-                          Number                        *x,
-                          Number                        *r_out);
-    template <typename Number>
-    void patch_relaxation(Cuda,
+    template <typename Number, typename Where>
+    void patch_relaxation(Where,
                           const PatchMatrixView<Number> &A,
                           const double                  *weight,
                           const Number                  *b,
@@ -154,16 +146,12 @@ namespace PatchFEM
                           Number                        *r_out);
 
     /** dst = M^-1 src */
-    template <typename Number>
-    void patch_inverse(Host, const PatchMatrixView<Number> &A, const Number *src, Number *dst);
-    template <typename Number>
-    void patch_inverse(Cuda, const PatchMatrixView<Number> &A, const Number *src, Number *dst);
+    template <typename Number, typename Where>
+    void patch_inverse(Where, const PatchMatrixView<Number> &A, const Number *src, Number *dst);
 
     /** r = b - A_B x, each row summed in double; r may be b. */
-    template <typename Number>
-    void patch_outer_residual(Host, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r);
-    template <typename Number>
-    void patch_outer_residual(Cuda, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r);
+    template <typename Number, typename Where>
+    void patch_outer_residual(Where, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r);
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_source_kernels_instantiate_h
+#define patchfem_source_kernels_instantiate_h
+
+/**
+ * @file
+ * Of what number types the functions are that the headers of kernels declare, on the host and on the device alike:
+ * PATCHFEM_INSTANTIATE_CG(Host).
+ */
+#define PATCHFEM_INSTANTIATE_BLAS1(Where)                              \
+  PATCHFEM_INSTANTIATE_BLAS1_OF(Where, float)                          \
+  PATCHFEM_INSTANTIATE_BLAS1_OF(Where, double)                         \
+  template void convert(Where, std::int64_t, const float *, float *);  \
+  template void convert(Where, std::int64_t, const float *, double *); \
+  template void convert(Where, std::int64_t, const double *, float *); \
+  template void convert(Where, std::int64_t, const double *, double *);
+
+#define PATCHFEM_INSTANTIATE_BLAS1_OF(Where, Number)                                                         \
+  template void set(Where, std::int64_t, Number, Number *);                                                  \
+  template void equ(Where, std::int64_t, Number, const Number *, Number *);                                  \
+  template void sadd(Where, std::int64_t, Number, Number, const Number *, Number *);                         \
+  template void scale(Where, std::int64_t, const Number *, Number *);                                        \
+  template void add(Where, std::int64_t, Number, const Number *, Number, const Number *, Number *);          \
+  template void dot(Where, std::int64_t, const Number *, const Number *, double *, double *);                \
+  template void add_and_dot(Where, std::int64_t, Number, const Number *, const Number *, Number *, double *, \
+                            double *);                                                                       \
+  template void linfty_norm(Where, std::int64_t, const Number *, double *);
+
+#define PATCHFEM_INSTANTIATE_CG(Where)                   \
+  PATCHFEM_INSTANTIATE_CG_OF(Where, float)               \
+  PATCHFEM_INSTANTIATE_CG_OF(Where, double)              \
+  PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, float, float)  \
+  PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, float, double) \
+  PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, double, double)
+
+#define PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, Value, Number)                                                 \
+  template void cg_residual(Where, CGResidual, std::int64_t, const BlockDiagonalView<Value> &, const Number *, \
+                            Number *, Number *, const CGView &);
+
+#define PATCHFEM_INSTANTIATE_CG_OF(Where, Number)                                                                   \
+  template void cg_step_length(Where, std::int64_t, const Number *, const Number *, const CGView &);                \
+  template void cg_residual_norm(Where, CGResidual, std::int64_t, const Number *, Number *, const CGView &);        \
+  template void cg_preconditioned(Where, CGResidual, std::int64_t, const Number *, const Number *, const CGView &); \
+  template void cg_direction(Where, std::int64_t, const Number *, Number *, Number *, const CGView &);
+
+#define PATCHFEM_INSTANTIATE_JACOBI(Where)                                                                     \
+  template void invert_block_diagonal(Where, int, int, std::int64_t, const float *, double, float *, int *);   \
+  template void invert_block_diagonal(Where, int, int, std::int64_t, const double *, double, double *, int *); \
+  template void vmult(Where, const BlockDiagonalView<float> &, const float *, float *);                        \
+  template void vmult(Where, const BlockDiagonalView<float> &, const double *, double *);                      \
+  template void vmult(Where, const BlockDiagonalView<double> &, const double *, double *);
+
+#define PATCHFEM_INSTANTIATE_DENSE_VMULT(Where)                                           \
+  template void dense_symmetric_vmult(Where, int, const float *, const float *, float *); \
+  template void dense_symmetric_vmult(Where, int, const double *, const double *, double *);
+
+#define PATCHFEM_INSTANTIATE_PATCH_RELAXATION(Where)     \
+  PATCHFEM_INSTANTIATE_PATCH_RELAXATION_OF(Where, float) \
+  PATCHFEM_INSTANTIATE_PATCH_RELAXATION_OF(Where, double)
+
+#define PATCHFEM_INSTANTIATE_PATCH_RELAXATION_OF(Where, Number)                                          \
+  template void patch_relaxation(Where, const PatchMatrixView<Number> &, const double *, const Number *, \
+                                 const Number *, Number *, Number *);                                    \
+  template void patch_inverse(Where, const PatchMatrixView<Number> &, const Number *, Number *);         \
+  template void patch_outer_residual(Where, const PatchMatrixView<Number> &, const Number *, const Number *, Number *);
+
+#define PATCHFEM_INSTANTIATE_COARSENING(Where)     \
+  PATCHFEM_INSTANTIATE_COARSENING_OF(Where, float) \
+  PATCHFEM_INSTANTIATE_COARSENING_OF(Where, double)
+
+#define PATCHFEM_INSTANTIATE_COARSENING_OF(Where, Number)                                                  \
+  template void prolongator(Where, const CoarseningView<Number> &, const TentativeView<Number> &);         \
+  template void matrix_prolongator(Where, const CoarseningView<Number> &, const ProductStretch<Number> &); \
+  template void coarse_matrix(Where, const CoarseningView<Number> &, const ProductStretch<Number> &);
+
+#endif
