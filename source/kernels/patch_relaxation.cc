@@ -16,60 +16,19 @@ namespace PatchFEM
       constexpr int max_slice_height = 32;
 
       /**
-       * use(a, slot, sum) for the rows of a slice of A_P z; z is [component][slot of the patch], slots from its first.
-       * The innermost loop runs over rows, which stand side by side.
+       * use(a, slot, sum) for the rows of a slice of A_P z, of half storage the sums of kept blocks, and then
+       * mirror(c, k, columns, products) for the k-th kept blocks of the rows, but the diagonal: component c of their
+       * transposes times z of the rows. z is [component][slot of the patch], slots from its first. The innermost loop runs
+       * over rows, which stand side by side.
        */
-      template <int static_size, typename Number, typename Use>
-      inline void inner_product(const PatchMatrixView<Number> &A,
+      template <int static_size, bool half, typename Number, typename Use, typename Mirror>
+      inline void slice_product(const PatchMatrixView<Number> &A,
                                 const int                      slice,
                                 const int                      first_slice,
                                 const int                      n_slots,
                                 const Number *__restrict__ z,
-                                const Use &use)
-      {
-        constexpr int      storage = static_size > 0 ? static_size : max_block_size;
-        const int          b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
-        const std::int64_t begin                  = A.inner_offsets[slice];
-        const int          width                  = A.inner_width(slice);
-        const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
-        const Number *__restrict__ values         = A.inner_values + begin * b * b;
-        Number sums[storage][max_slice_height];
-        Number gathered[max_slice_height];
-        for (int a = 0; a < b; ++a)
-          for (int r = 0; r < h; ++r)
-            sums[a][r] = 0;
-        for (int k = 0; k < width; ++k, columns += h, values += std::int64_t(b) * b * h)
-          for (int c = 0; c < b; ++c)
-          {
-            const Number *__restrict__ z_c = z + std::int64_t(c) * n_slots;
-#pragma omp simd
-            for (int r = 0; r < h; ++r)
-              gathered[r] = z_c[columns[r]];
-            for (int a = 0; a < b; ++a)
-            {
-              const Number *__restrict__ entry = values + (a * b + c) * h;
-#pragma omp simd
-              for (int r = 0; r < h; ++r)
-                sums[a][r] += entry[r] * gathered[r];
-            }
-          }
-        for (int a = 0; a < b; ++a)
-          for (int r = 0; r < h; ++r)
-            use(a, (slice - first_slice) * h + r, sums[a][r]);
-      }
-
-      /**
-       * Half storage: use(a, slot, sum) for the kept blocks of the rows of a slice, and mirror(c, k, slot, r, product) for
-       * the k-th kept block of a row, but the diagonal, with component c of its transpose times z of the row.
-       */
-      template <int static_size, typename Number, typename Use, typename Mirror>
-      inline void kept_product(const PatchMatrixView<Number> &A,
-                               const int                      slice,
-                               const int                      first_slice,
-                               const int                      n_slots,
-                               const Number *__restrict__ z,
-                               const Use    &use,
-                               const Mirror &mirror)
+                                const Use    &use,
+                                const Mirror &mirror)
       {
         constexpr int      storage = static_size > 0 ? static_size : max_block_size;
         const int          b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
@@ -77,7 +36,8 @@ namespace PatchFEM
         const int          width = A.inner_width(slice), slot = (slice - first_slice) * h;
         const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
         const Number *__restrict__ values         = A.inner_values + begin * b * b;
-        Number sums[storage][max_slice_height], transposed[max_slice_height], gathered[max_slice_height];
+        Number                  sums[storage][max_slice_height], gathered[max_slice_height];
+        [[maybe_unused]] Number transposed[max_slice_height];
         for (int a = 0; a < b; ++a)
           for (int r = 0; r < h; ++r)
             sums[a][r] = 0;
@@ -88,22 +48,25 @@ namespace PatchFEM
 #pragma omp simd
             for (int r = 0; r < h; ++r)
             {
-              gathered[r]   = z_c[columns[r]];
-              transposed[r] = 0;
+              gathered[r] = z_c[columns[r]];
+              if constexpr (half)
+                transposed[r] = 0;
             }
             for (int a = 0; a < b; ++a)
             {
-              const Number *__restrict__ entry = values + (a * b + c) * h;
-              const Number *__restrict__ z_a   = z + std::int64_t(a) * n_slots + slot;
+              const Number *__restrict__ entry                = values + (a * b + c) * h;
+              [[maybe_unused]] const Number *__restrict__ z_a = z + std::int64_t(a) * n_slots + slot;
 #pragma omp simd
               for (int r = 0; r < h; ++r)
               {
                 sums[a][r] += entry[r] * gathered[r];
-                transposed[r] += entry[r] * z_a[r];
+                if constexpr (half)
+                  transposed[r] += entry[r] * z_a[r];
               }
             }
-            if (k > 0)
-              mirror(c, k, columns, transposed);
+            if constexpr (half)
+              if (k > 0)
+                mirror(c, k, columns, transposed);
           }
         for (int a = 0; a < b; ++a)
           for (int r = 0; r < h; ++r)
@@ -169,9 +132,9 @@ namespace PatchFEM
           if (A.storage == PatchStorage::half_atomic)
             return scattered_product(use);
           for (int slice = first_slice; slice < last_slice; ++slice)
-            inner_product<static_size>(A, slice, first_slice, n_slots, z.data(), [&](int a, int slot, Number sum) {
-              use(std::int64_t(a) * n_slots + slot, sum);
-            });
+            slice_product<static_size, false>(
+                A, slice, first_slice, n_slots, z.data(),
+                [&](int a, int slot, Number sum) { use(std::int64_t(a) * n_slots + slot, sum); }, nullptr);
         }
 
         template <typename Use>
@@ -184,7 +147,7 @@ namespace PatchFEM
             Number *const place = mirrored.data() + (A.inner_offsets[slice] - begin);
             for (int c = 0; c < b; ++c)
               std::fill_n(place + c * n_blocks, A.inner_width(slice) > 0 ? h : 0, Number(0));
-            kept_product<static_size>(
+            slice_product<static_size, true>(
                 A, slice, first_slice, n_slots, z.data(),
                 [&](int a, int slot, Number sum) { sums[std::int64_t(a) * n_slots + slot] = sum; },
                 [&](int c, int k, const std::uint16_t *, const Number *product) {
@@ -217,7 +180,7 @@ namespace PatchFEM
           const std::int64_t n = std::int64_t(n_slots) * size();
           std::fill_n(sums.begin(), n, Number(0));
           for (int slice = first_slice; slice < last_slice; ++slice)
-            kept_product<static_size>(
+            slice_product<static_size, true>(
                 A, slice, first_slice, n_slots, z.data(),
                 [&](int a, int slot, Number sum) { sums[std::int64_t(a) * n_slots + slot] += sum; },
                 [&](int c, int, const std::uint16_t *columns, const Number *product) {
