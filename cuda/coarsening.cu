@@ -3,6 +3,7 @@
 #include "unique_rows.cuh"
 
 #include "kernels/coarsening.h"
+#include "kernels/instantiate.h"
 
 // What of the set-up of smoothed aggregation is the work of teams.
 namespace PatchFEM
@@ -17,49 +18,24 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(CoarseRows);
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(BlockedRows);
 
-    template <typename Number>
-    void prolongator(Cuda                             where,
-                     const CoarseningView<Number>    &view,
-                     const int                       *aggregate_of_node,
-                     const Number                    *tentative,
-                     const BlockDiagonalView<Number> &D,
-                     const double                    *omega,
-                     Number                          *P_values)
+    template <typename Number, typename Where>
+    void prolongator(Where where, const CoarseningView<Number> &view, const TentativeView<Number> &Q)
     {
-      prolongator_by_teams(where, view, aggregate_of_node, tentative, D, omega, P_values);
+      by_teams<ProlongatorBody>(where, view.P.n_rows, view, Q);
     }
 
-    template <typename Number>
-    void matrix_prolongator(Cuda                          where,
-                            const CoarseningView<Number> &view,
-                            const Number                 *P_values,
-                            const int                     first,
-                            const int                     last,
-                            Number                       *values)
+    template <typename Number, typename Where>
+    void matrix_prolongator(Where where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows)
     {
-      matrix_prolongator_by_teams(where, view, P_values, first, last, values);
+      by_teams<MatrixProlongatorBody>(where, rows.last - rows.first, view, rows);
     }
 
-    template <typename Number>
-    void coarse_matrix(Cuda                          where,
-                       const CoarseningView<Number> &view,
-                       const Number                 *P_values,
-                       const int                     first,
-                       const int                     last,
-                       const Number                 *values,
-                       const int                     n_parts,
-                       double                       *partial)
+    template <typename Number, typename Where>
+    void coarse_matrix(Where where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows)
     {
-      coarse_matrix_by_teams(where, view, P_values, first, last, values, n_parts, partial);
+      coarse_matrix_by_teams(where, view, rows);
     }
 
-#define INSTANTIATE_COARSENING(Number)                                                                             \
-  template void prolongator(Cuda, const CoarseningView<Number> &, const int *, const Number *,                     \
-                            const BlockDiagonalView<Number> &, const double *, Number *);                          \
-  template void matrix_prolongator(Cuda, const CoarseningView<Number> &, const Number *, int, int, Number *);      \
-  template void coarse_matrix(Cuda, const CoarseningView<Number> &, const Number *, int, int, const Number *, int, \
-                              double *)
-    INSTANTIATE_COARSENING(float);
-    INSTANTIATE_COARSENING(double);
+    PATCHFEM_INSTANTIATE_COARSENING(Cuda)
   } // namespace kernels
 } // namespace PatchFEM

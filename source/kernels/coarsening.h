@@ -17,72 +17,40 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    template <typename Number>
-    struct CoarseningView
-    {
-      SlicedEllpackView<Number> A;
-      const int                *A_lengths;
-      int                       n_c, n_m;
-      SparsityView              P;
-      SlicedPattern             R;
-      SparsityView              AP;
-      SparsityView              C_pattern; ///< of R A P
-      SlicedEllpackView<Number> C;
-      int                       P_width, AP_width, C_width; ///< longest rows
-    };
+    /** P = (I - omega D^-1 A) Q */
+    template <typename Number, typename Where>
+    void prolongator(Where, const CoarseningView<Number> &view, const TentativeView<Number> &Q);
 
-    /** The device's way on either side, by ProlongatorBody, MatrixProlongatorBody and CoarseMatrixBody. */
-    template <typename Where, typename Number>
-    void prolongator_by_teams(const Where                      where,
-                              const CoarseningView<Number>    &view,
-                              const int                       *aggregate_of_node,
-                              const Number                    *tentative,
-                              const BlockDiagonalView<Number> &D,
-                              const double                    *omega,
-                              Number                          *P_values)
+    /**
+     * Rows of A P. Columns before the first one of the row of P are left out: the upper half of C has no use for them.
+     */
+    template <typename Number, typename Where>
+    void matrix_prolongator(Where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows);
+
+    /** Adds what those rows contribute to the upper half of C. */
+    template <typename Number, typename Where>
+    void coarse_matrix(Where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows);
+
+    /** The device's way on either side: @p Body on @p n_items items, with what it works on. */
+    template <template <int, int, typename> class Body, typename Where, typename Number, typename Arguments>
+    void by_teams(const Where                   where,
+                  const std::int64_t            n_items,
+                  const CoarseningView<Number> &view,
+                  const Arguments              &arguments)
     {
       with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
-        team_for(
-            where, view.P.n_rows,
-            ProlongatorBody<decltype(nc)::value, decltype(nm)::value, Number>{
-                view.A, view.A_lengths, aggregate_of_node, tentative, D, omega, view.n_c, view.n_m, view.P, P_values});
+        team_for(where, n_items, Body<decltype(nc)::value, decltype(nm)::value, Number>{view, arguments});
       });
     }
 
     template <typename Where, typename Number>
-    void matrix_prolongator_by_teams(const Where                   where,
-                                     const CoarseningView<Number> &view,
-                                     const Number                 *P_values,
-                                     const int                     first,
-                                     const int                     last,
-                                     Number                       *values)
+    void
+    coarse_matrix_by_teams(const Where where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows)
     {
-      with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
-        team_for(where, last - first,
-                 MatrixProlongatorBody<decltype(nc)::value, decltype(nm)::value, Number>{
-                     view.A, view.A_lengths, view.n_c, view.n_m, view.P, P_values, view.AP, first, values});
-      });
-    }
-
-    template <typename Where, typename Number>
-    void coarse_matrix_by_teams(const Where                   where,
-                                const CoarseningView<Number> &view,
-                                const Number                 *P_values,
-                                const int                     first,
-                                const int                     last,
-                                const Number                 *values,
-                                const int                     n_parts,
-                                double                       *partial)
-    {
-      with_prolongator_sizes(view.n_c, view.n_m, [&](auto nc, auto nm) {
-        team_for(where, std::int64_t(view.C.n_rows) * n_parts,
-                 CoarseMatrixBody<decltype(nc)::value, decltype(nm)::value, Number>{
-                     view.R, view.n_c, view.n_m, view.P, P_values, view.AP, values, first, last, view.C_pattern, view.C,
-                     n_parts, partial});
-      });
-      if (partial != nullptr)
+      by_teams<CoarseMatrixBody>(where, std::int64_t(view.C.n_rows) * rows.n_parts, view, rows);
+      if (rows.partial != nullptr)
         parallel_for(where, std::int64_t(view.C.n_rows) * view.C_width * view.n_m * view.n_m,
-                     AddPartsBody<Number>{view.R, first, last, view.C_pattern, view.C, view.C_width, n_parts, partial});
+                     AddPartsBody<Number>{view, rows});
     }
 
     /** Into how many parts the device cuts the rows of R: where coarse rows are few, their parts are as many teams as
@@ -96,58 +64,6 @@ namespace PatchFEM
     {
       return 1;
     }
-
-    /** P = (I - omega D^-1 A) Q; Q is [node][component][mode], @p D the inverse, @p omega memory of the back end. */
-    template <typename Number>
-    void prolongator(Host,
-                     const CoarseningView<Number>    &view,
-                     const int                       *aggregate_of_node,
-                     const Number                    *tentative,
-                     const BlockDiagonalView<Number> &D,
-                     const double                    *omega,
-                     Number                          *P_values);
-    template <typename Number>
-    void prolongator(Cuda,
-                     const CoarseningView<Number>    &view,
-                     const int                       *aggregate_of_node,
-                     const Number                    *tentative,
-                     const BlockDiagonalView<Number> &D,
-                     const double                    *omega,
-                     Number                          *P_values);
-
-    /**
-     * Rows [first, last) of A P; the values start at the first entry of row @p first. Columns before the first one of
-     * the row of P are left out: the upper half of C has no use for them.
-     */
-    template <typename Number>
-    void matrix_prolongator(
-        Host, const CoarseningView<Number> &view, const Number *P_values, int first, int last, Number *values);
-    template <typename Number>
-    void matrix_prolongator(
-        Cuda, const CoarseningView<Number> &view, const Number *P_values, int first, int last, Number *values);
-
-    /**
-     * Adds what those rows contribute to the upper half of C. With n_coarse_parts() > 1 parts @p partial has
-     * [part][entry of C_pattern][n_m][n_m] values, else it is nullptr.
-     */
-    template <typename Number>
-    void coarse_matrix(Host,
-                       const CoarseningView<Number> &view,
-                       const Number                 *P_values,
-                       int                           first,
-                       int                           last,
-                       const Number                 *values,
-                       int                           n_parts,
-                       double                       *partial);
-    template <typename Number>
-    void coarse_matrix(Cuda,
-                       const CoarseningView<Number> &view,
-                       const Number                 *P_values,
-                       int                           first,
-                       int                           last,
-                       const Number                 *values,
-                       int                           n_parts,
-                       double                       *partial);
   } // namespace kernels
 } // namespace PatchFEM
 

@@ -120,6 +120,41 @@ namespace PatchFEM
       }
     };
 
+    template <typename Number>
+    struct CoarseningView
+    {
+      SlicedEllpackView<Number> A;
+      const int                *A_lengths;
+      int                       n_c, n_m;
+      SparsityView              P;
+      Number                   *P_values;
+      SlicedPattern             R;
+      SparsityView              AP;
+      SparsityView              C_pattern; ///< of R A P
+      SlicedEllpackView<Number> C;
+      int                       P_width, AP_width, C_width; ///< longest rows
+    };
+
+    /** What P = (I - omega D^-1 A) Q is made of beside A; all is memory of the back end. */
+    template <typename Number>
+    struct TentativeView
+    {
+      const int                *aggregate_of_node; ///< [node], -1 where none
+      const Number             *values;            ///< Q, [node][component][mode]
+      BlockDiagonalView<Number> D;                 ///< D^-1
+      const double             *omega;
+    };
+
+    /** Rows [first, last) of A P, whose values start at the first entry of row first. */
+    template <typename Number>
+    struct ProductStretch
+    {
+      int     first, last;
+      Number *values;
+      int     n_parts; ///< into which the device cuts the rows of R, see n_coarse_parts()
+      double *partial; ///< [part][entry of C_pattern][n_m][n_m], or nullptr for one part
+    };
+
     namespace coarsening
     {
       /** Modes that a member takes of a block: two where they can be read together. */
@@ -355,26 +390,33 @@ namespace PatchFEM
         }
       }
 
-      /** The blocks of row @p i of a matrix in slices as left factors. */
-      template <int static_nc, typename Number>
+      /** The blocks of row @p i of A as left factors, with what rows of right factors are found by. */
+      template <int static_nc, int static_nm, typename Number>
       struct LeftRow
       {
-        const Number *values; ///< of the first block
-        std::int64_t  height;
-        int           n_c;
+        using value_type = Number;
 
-        PATCHFEM_INLINE LeftRow(const SlicedEllpackView<Number> &A, const int i)
-            : values(A.values + A.value_index(i, 0, 0, 0)), height(A.slice_height),
-              n_c(static_nc > 0 ? static_nc : A.block_rows)
+        const Number *values; ///< of the right factors
+        const Number *left;   ///< the first block of the row
+        const int    *columns;
+        std::int64_t  height;
+        int           n_c, n_m;
+
+        PATCHFEM_INLINE LeftRow(const CoarseningView<Number> &view, const int i, const Number *right)
+            : values(right), left(view.A.values + view.A.value_index(i, 0, 0, 0)),
+              columns(view.A.columns + view.A.block_index(i, 0)), height(view.A.slice_height),
+              n_c(static_nc > 0 ? static_nc : view.n_c), n_m(static_nm > 0 ? static_nm : view.n_m)
         {}
 
+        PATCHFEM_INLINE int column(const int k) const { return columns[k * height]; }
+
         template <typename Unused>
-        PATCHFEM_INLINE void read_left(const int k, const Unused &, Number *left) const
+        PATCHFEM_INLINE void read_left(const int k, const Unused &, Number *block) const
         {
           const int     nc   = static_nc > 0 ? static_nc : n_c;
-          const Number *from = values + k * (height * (nc * nc));
+          const Number *from = left + k * (height * (nc * nc));
           for (int e = 0; e < nc * nc; ++e)
-            left[e] = from[e * height];
+            block[e] = from[e * height];
         }
       };
     } // namespace coarsening
@@ -387,35 +429,23 @@ namespace PatchFEM
       static constexpr int bytes     = sizeof(Number) == 8 ? 350 : 200;
       using Scratch                  = coarsening::Sums<static_nc, static_nc, static_nm, team_size, bytes, Number>;
 
-      SlicedEllpackView<Number> A;
-      const int                *A_lengths;
-      const int                *aggregate_of_node;
-      const Number             *tentative;
-      BlockDiagonalView<Number> D; ///< D^-1
-      const double             *omega;
-      int                       n_c, n_m;
-      SparsityView              P;
-      Number                   *P_values;
+      CoarseningView<Number> view;
+      TentativeView<Number>  Q;
 
-      struct Factors : coarsening::LeftRow<static_nc, Number>
+      struct Factors : coarsening::LeftRow<static_nc, static_nm, Number>
       {
-        using value_type = Number;
-
-        const Number *values;
-        const int    *columns; ///< of the row of A
-        int           height, n_m;
-        const int    *aggregate_of_node;
+        const int *aggregate_of_node;
 
         PATCHFEM_INLINE Factors(const ProlongatorBody &body, const int i)
-            : coarsening::LeftRow<static_nc, Number>(body.A, i), values(body.tentative),
-              columns(body.A.columns + body.A.block_index(i, 0)), height(body.A.slice_height),
-              n_m(static_nm > 0 ? static_nm : body.n_m), aggregate_of_node(body.aggregate_of_node)
+            : coarsening::LeftRow<static_nc, static_nm, Number>(body.view, i, body.Q.values),
+              aggregate_of_node(body.Q.aggregate_of_node)
         {}
 
         PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &) const
         {
-          const int j = columns[std::int64_t(k) * height], nc = static_nc > 0 ? static_nc : this->n_c;
-          return {std::int64_t(j) * (nc * n_m), n_m, aggregate_of_node[j] >= 0 ? 1 : 0, aggregate_of_node + j};
+          const int j = this->column(k), nc = static_nc > 0 ? static_nc : this->n_c;
+          const int nm = static_nm > 0 ? static_nm : this->n_m;
+          return {std::int64_t(j) * (nc * nm), nm, aggregate_of_node[j] >= 0 ? 1 : 0, aggregate_of_node + j};
         }
       };
 
@@ -423,18 +453,18 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
       {
         constexpr int              each = Scratch::each;
-        const int                  nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m;
-        const int                  i = static_cast<int>(index), own = aggregate_of_node[i];
-        const coarsening::BlockRow row = coarsening::block_row(P, i, 0, nc, nm);
-        const Number              *Q   = tentative + index * (nc * nm);
+        const int                  nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
+        const int                  i = static_cast<int>(index), own = Q.aggregate_of_node[i];
+        const coarsening::BlockRow row = coarsening::block_row(view.P, i, 0, nc, nm);
+        const Number              *Q_i = Q.values + index * (nc * nm);
         coarsening::sum_products(
-            team, scratch, Factors(*this, i), nc, nc, nm, row.columns, 0, row.n_blocks, 0, A_lengths[i],
+            team, scratch, Factors(*this, i), nc, nc, nm, row.columns, 0, row.n_blocks, 0, view.A_lengths[i],
             [&](const int first, const int n) {
               Number d[Scratch::rows * Scratch::rows];
               for (int a = 0; a < nc; ++a)
                 for (int c = 0; c <= a; ++c)
                   d[a * nc + c] = d[c * nc + a] =
-                      static_cast<Number>(omega[0]) * D.values[(a * (a + 1) / 2 + c) * D.stride + i];
+                      static_cast<Number>(Q.omega[0]) * Q.D.values[(a * (a + 1) / 2 + c) * Q.D.stride + i];
               for (int item = team.rank(); item < n * (nm / each); item += Team::size)
               {
                 const bool    is_own = scratch.columns[item / (nm / each)] == own;
@@ -446,14 +476,14 @@ namespace PatchFEM
                   for (int e = 0; e < each; ++e)
                     value[e] = Number(0);
                   if (is_own)
-                    coarsening::read<each>(Q + a * nm + m, value);
+                    coarsening::read<each>(Q_i + a * nm + m, value);
                   for (int c = 0; c < nc; ++c)
                   {
                     coarsening::read<each>(sums + c * Scratch::pitch(nm), sum);
                     for (int e = 0; e < each; ++e)
                       value[e] -= d[a * nc + c] * sum[e];
                   }
-                  coarsening::write<each>(value, P_values + row.first + a * row.pitch + first * nm + item * each);
+                  coarsening::write<each>(value, view.P_values + row.first + a * row.pitch + first * nm + item * each);
                 }
               }
             });
@@ -462,7 +492,7 @@ namespace PatchFEM
 
     /**
      * A row of A P as far as the coarse matrix needs it: its upper half has no use for columns before the first of the
-     * row of P. Item i is row first_row + i.
+     * row of P. Item i is row rows.first + i.
      */
     template <int static_nc, int static_nm, typename Number>
     struct MatrixProlongatorBody
@@ -471,34 +501,21 @@ namespace PatchFEM
       static constexpr int bytes     = sizeof(Number) == 8 ? 370 : 185;
       using Scratch                  = coarsening::Sums<static_nc, static_nc, static_nm, team_size, bytes, Number>;
 
-      SlicedEllpackView<Number> A;
-      const int                *A_lengths;
-      int                       n_c, n_m;
-      SparsityView              P;
-      const Number             *P_values;
-      SparsityView              AP;
-      int                       first_row;
-      Number                   *values; ///< of the rows from first_row on
+      CoarseningView<Number> view;
+      ProductStretch<Number> rows;
 
-      struct Factors : coarsening::LeftRow<static_nc, Number>
+      struct Factors : coarsening::LeftRow<static_nc, static_nm, Number>
       {
-        using value_type = Number;
-
-        const Number *values;
-        const int    *columns; ///< of the row of A
-        int           height, n_m;
-        SparsityView  P;
+        SparsityView P;
 
         PATCHFEM_INLINE Factors(const MatrixProlongatorBody &body, const int i)
-            : coarsening::LeftRow<static_nc, Number>(body.A, i), values(body.P_values),
-              columns(body.A.columns + body.A.block_index(i, 0)), height(body.A.slice_height),
-              n_m(static_nm > 0 ? static_nm : body.n_m), P(body.P)
+            : coarsening::LeftRow<static_nc, static_nm, Number>(body.view, i, body.view.P_values), P(body.view.P)
         {}
 
         PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &) const
         {
-          return coarsening::block_row(P, columns[std::int64_t(k) * height], 0, static_nc > 0 ? static_nc : this->n_c,
-                                       n_m);
+          return coarsening::block_row(P, this->column(k), 0, static_nc > 0 ? static_nc : this->n_c,
+                                       static_nm > 0 ? static_nm : this->n_m);
         }
       };
 
@@ -506,15 +523,16 @@ namespace PatchFEM
       PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
       {
         constexpr int each = Scratch::each;
-        const int     nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m;
-        const int     i = first_row + static_cast<int>(index);
+        const int     nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
+        const int     i = rows.first + static_cast<int>(index);
+        const auto   &P = view.P;
         if (P.row_offsets[i] == P.row_offsets[i + 1])
           return;
-        const coarsening::BlockRow row = coarsening::block_row(AP, i, first_row, nc, nm);
+        const coarsening::BlockRow row = coarsening::block_row(view.AP, i, rows.first, nc, nm);
         const int begin                = coarsening::search(row.columns, 0, row.n_blocks, P.columns[P.row_offsets[i]]);
         coarsening::sum_products(team, scratch, Factors(*this, i), nc, nc, nm, row.columns, begin, row.n_blocks, 0,
-                                 A_lengths[i], [&](const int first, const int n) {
-                                   Number *out = values + row.first + first * nm;
+                                 view.A_lengths[i], [&](const int first, const int n) {
+                                   Number *out = rows.values + row.first + first * nm;
                                    for (int item = team.rank(); item < n * (nm / each); item += Team::size)
                                      for (int a = 0; a < nc; ++a)
                                        coarsening::write<each>(scratch.sums + a * Scratch::pitch(nm) + item * each,
@@ -524,9 +542,9 @@ namespace PatchFEM
     };
 
     /**
-     * What the rows [first_row, last_row) of A P contribute to a row of the upper half of R (A P). Item row * n_parts +
+     * What a stretch of A P contributes to a row of the upper half of R (A P). Item row * n_parts +
      * part takes a share of the row of R: where there are few coarse rows, that is how the device is filled. With one
-     * part the result is added to C, else it goes to @p partial, which AddPartsBody adds in the order of the parts.
+     * part the result is added to C, else it goes to partial, which AddPartsBody adds in the order of the parts.
      */
     template <int static_nc, int static_nm, typename Number>
     struct CoarseMatrixBody
@@ -535,18 +553,8 @@ namespace PatchFEM
       static constexpr int bytes     = sizeof(Number) == 8 ? 360 : 170;
       using Scratch                  = coarsening::Sums<static_nm, static_nc, static_nm, team_size, bytes, Number>;
 
-      SlicedPattern             R;
-      int                       n_c, n_m;
-      SparsityView              P;
-      const Number             *P_values;
-      SparsityView              AP;
-      const Number             *AP_values; ///< of the rows from first_row on
-      int                       first_row;
-      int                       last_row;
-      SparsityView              C_pattern;
-      SlicedEllpackView<Number> C;
-      int                       n_parts;
-      double                   *partial; ///< [part][entry of C_pattern][n_m][n_m], or nullptr for one part
+      CoarseningView<Number> view;
+      ProductStretch<Number> rows;
 
       struct Factors
       {
@@ -556,23 +564,24 @@ namespace PatchFEM
         const Number           *values;
         int                     i;
 
-        PATCHFEM_INLINE Factors(const CoarseMatrixBody &body, const int i) : body(body), values(body.AP_values), i(i) {}
+        PATCHFEM_INLINE Factors(const CoarseMatrixBody &body, const int i) : body(body), values(body.rows.values), i(i)
+        {}
 
         /** @p left becomes the block of P in the same fine row. */
         PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &left) const
         {
-          const int nc = static_nc > 0 ? static_nc : body.n_c, nm = static_nm > 0 ? static_nm : body.n_m;
-          const int j                  = body.R.column(i, k);
-          const coarsening::BlockRow P = coarsening::block_row(body.P, j, 0, nc, nm);
+          const int nc = static_nc > 0 ? static_nc : body.view.n_c, nm = static_nm > 0 ? static_nm : body.view.n_m;
+          const int j                  = body.view.R.column(i, k);
+          const coarsening::BlockRow P = coarsening::block_row(body.view.P, j, 0, nc, nm);
           left                         = {P.first + coarsening::search(P.columns, 0, P.n_blocks, i) * nm, P.pitch};
-          return coarsening::block_row(body.AP, j, body.first_row, nc, nm);
+          return coarsening::block_row(body.view.AP, j, body.rows.first, nc, nm);
         }
 
         PATCHFEM_INLINE void read_left(int, const typename Scratch::Left &at, Number *left) const
         {
           constexpr int each = Scratch::each;
-          const int     nc = static_nc > 0 ? static_nc : body.n_c, nm = static_nm > 0 ? static_nm : body.n_m;
-          const Number *from = body.P_values + at.first;
+          const int     nc = static_nc > 0 ? static_nc : body.view.n_c, nm = static_nm > 0 ? static_nm : body.view.n_m;
+          const Number *from = body.view.P_values + at.first;
           for (int b = 0; b < nc; ++b)
             for (int m = 0; m < nm; m += each)
             {
@@ -584,35 +593,21 @@ namespace PatchFEM
         }
       };
 
-      /** The first fine row of R's row @p i that is not below @p row. */
-      PATCHFEM_INLINE int first_of(const int i, const int row) const
-      {
-        int first = 0, last = R.length(i);
-        while (first < last)
-        {
-          const int middle = (first + last) / 2;
-          if (R.column(i, middle) < row)
-            first = middle + 1;
-          else
-            last = middle;
-        }
-        return first;
-      }
-
       template <typename Team>
       PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
       {
-        const int nc = static_nc > 0 ? static_nc : n_c, nm = static_nm > 0 ? static_nm : n_m, size = nm * nm;
-        const int i = static_cast<int>(index / n_parts), part = static_cast<int>(index % n_parts);
-        const int k_begin = first_of(i, first_row), n_all = first_of(i, last_row) - k_begin;
-        const int k_first = k_begin + static_cast<int>(std::int64_t(n_all) * part / n_parts);
-        const int k_last  = k_begin + static_cast<int>(std::int64_t(n_all) * (part + 1) / n_parts);
-        if (n_all == 0 || (k_first == k_last && partial == nullptr))
+        const int nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m, size = nm * nm;
+        const int i = static_cast<int>(index / rows.n_parts), part = static_cast<int>(index % rows.n_parts);
+        const int k_begin = view.R.lower_bound(i, rows.first), n_all = view.R.lower_bound(i, rows.last) - k_begin;
+        const int k_first = k_begin + static_cast<int>(std::int64_t(n_all) * part / rows.n_parts);
+        const int k_last  = k_begin + static_cast<int>(std::int64_t(n_all) * (part + 1) / rows.n_parts);
+        if (n_all == 0 || (k_first == k_last && rows.partial == nullptr))
           return;
-        const std::int64_t C_begin = C_pattern.row_offsets[i];
-        const int         *columns = C_pattern.columns + C_begin;
-        const int          length  = static_cast<int>(C_pattern.row_offsets[i + 1] - C_begin);
-        const int          begin   = coarsening::search(columns, 0, length, i);
+        const SparsityView &C_pattern = view.C_pattern;
+        const std::int64_t  C_begin   = C_pattern.row_offsets[i];
+        const int          *columns   = C_pattern.columns + C_begin;
+        const int           length    = static_cast<int>(C_pattern.row_offsets[i + 1] - C_begin);
+        const int           begin     = coarsening::search(columns, 0, length, i);
         coarsening::sum_products(
             team, scratch, Factors(*this, i), nm, nc, nm, columns, begin, length, k_first, k_last,
             [&](const int first, const int n) {
@@ -620,16 +615,45 @@ namespace PatchFEM
               {
                 const int    block = e / size, m = e / nm % nm, l = e % nm;
                 const Number sum = scratch.sums[m * Scratch::pitch(nm) + block * nm + l];
-                if (partial != nullptr)
-                  partial[(part * C_pattern.row_offsets[C_pattern.n_rows] + C_begin + first) * size + e] =
+                if (rows.partial != nullptr)
+                  rows.partial[(part * C_pattern.row_offsets[C_pattern.n_rows] + C_begin + first) * size + e] =
                       static_cast<double>(sum);
                 else
                 {
-                  Number &entry = C.values[C.value_index(i, first + block, m, l)];
+                  Number &entry = view.C.values[view.C.value_index(i, first + block, m, l)];
                   entry         = static_cast<Number>(static_cast<double>(entry) + static_cast<double>(sum));
                 }
               }
             });
+      }
+    };
+
+    /**
+     * Adds what the parts of the rows of R contributed to the upper half of a coarse matrix, in their order. Index
+     * (row * C_width + p) * n_m^2 + e is entry e of block p. Rows without fine rows in the stretch are left.
+     */
+    template <typename Number>
+    struct AddPartsBody
+    {
+      CoarseningView<Number> view;
+      ProductStretch<Number> rows;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t index) const
+      {
+        const SparsityView &pattern = view.C_pattern;
+        const int           nm = view.n_m, size = nm * nm, e = static_cast<int>(index % size);
+        const int i = static_cast<int>(index / size / view.C_width), p = static_cast<int>(index / size % view.C_width);
+        const std::int64_t begin = pattern.row_offsets[i], n = pattern.row_offsets[pattern.n_rows] * size;
+        if (p >= pattern.row_offsets[i + 1] - begin || pattern.columns[begin + p] < i)
+          return;
+        const int k = view.R.lower_bound(i, rows.first);
+        if (k == view.R.length(i) || view.R.column(i, k) >= rows.last)
+          return;
+        double sum = 0.;
+        for (int part = 0; part < rows.n_parts; ++part)
+          sum += rows.partial[part * n + (begin + p) * size + e];
+        Number &entry = view.C.values[view.C.value_index(i, p, e / nm, e % nm)];
+        entry         = static_cast<Number>(static_cast<double>(entry) + sum);
       }
     };
   } // namespace kernels

@@ -33,6 +33,21 @@ namespace PatchFEM
       {
         return columns[slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height];
       }
+
+      /** The first block of a row whose column is not below @p wanted. */
+      PATCHFEM_INLINE int lower_bound(const int row, const int wanted) const
+      {
+        int first = 0, last = lengths[row];
+        while (first < last)
+        {
+          const int middle = (first + last) / 2;
+          if (column(row, middle) < wanted)
+            first = middle + 1;
+          else
+            last = middle;
+        }
+        return first;
+      }
     };
 
     struct ProlongatorRows
@@ -148,16 +163,9 @@ namespace PatchFEM
 
       PATCHFEM_INLINE bool has(const int row, const int column) const
       {
-        std::int64_t first = pattern.row_offsets[row], last = pattern.row_offsets[row + 1];
-        while (first < last)
-        {
-          const std::int64_t middle = (first + last) / 2;
-          if (pattern.columns[middle] < column)
-            first = middle + 1;
-          else
-            last = middle;
-        }
-        return first < pattern.row_offsets[row + 1] && pattern.columns[first] == column;
+        const int *const end = pattern.columns + pattern.row_offsets[row + 1];
+        const int *const at  = lower_bound(pattern.columns + pattern.row_offsets[row], end, column);
+        return at != end && *at == column;
       }
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const

@@ -186,52 +186,8 @@ namespace PatchFEM
     };
 
     /**
-     * Adds what n_parts shares of the rows of R contributed to the upper half of a coarse matrix, in their order. Index
-     * (row * width + p) * n_m^2 + e is entry e of block p. Rows without fine rows in [first_row, last_row) are left.
-     */
-    template <typename Number>
-    struct AddPartsBody
-    {
-      SlicedPattern             R;
-      int                       first_row, last_row;
-      SparsityView              pattern;
-      SlicedEllpackView<Number> C;
-      int                       width;
-      int                       n_parts;
-      const double             *partial; ///< [part][entry][n_m][n_m]
-
-      PATCHFEM_INLINE void operator()(const std::int64_t index) const
-      {
-        const int          nm = C.block_rows, size = nm * nm, e = static_cast<int>(index % size);
-        const int          i = static_cast<int>(index / size / width), p = static_cast<int>(index / size % width);
-        const std::int64_t begin = pattern.row_offsets[i], n = pattern.row_offsets[C.n_rows] * size;
-        if (p >= pattern.row_offsets[i + 1] - begin || pattern.columns[begin + p] < i || !has_rows(i))
-          return;
-        double sum = 0.;
-        for (int part = 0; part < n_parts; ++part)
-          sum += partial[part * n + (begin + p) * size + e];
-        Number &entry = C.values[C.value_index(i, p, e / nm, e % nm)];
-        entry         = static_cast<Number>(static_cast<double>(entry) + sum);
-      }
-
-      PATCHFEM_INLINE bool has_rows(const int i) const
-      {
-        int first = 0, last = R.length(i);
-        while (first < last)
-        {
-          const int middle = (first + last) / 2;
-          if (R.column(i, middle) < first_row)
-            first = middle + 1;
-          else
-            last = middle;
-        }
-        return first < R.length(i) && R.column(i, first) < last_row;
-      }
-    };
-
-    /**
-     * The lower half of a coarse matrix becomes the transpose of the upper one, and the diagonal of dropped modes 1.
-     * Index (slice * width + p) * slice height + r is block p of row r of a slice.
+     * The lower half of a coarse matrix becomes the transpose of the upper one, and the diagonal of dropped modes 1, for
+     * indices of BlockOfSlice.
      */
     template <typename Number>
     struct MirrorBody

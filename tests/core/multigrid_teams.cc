@@ -24,7 +24,7 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /** Where the functions of coarsening.h that end in _by_teams run here. */
+    /** Where what coarsening.h does by teams runs here. */
     template <typename Body>
     void team_for(Threads, const std::int64_t n, const Body &body)
     {
@@ -173,14 +173,16 @@ TEST(Teams, CoarseningIsThatOfTheHost)
     step.reinit(A, aggregates, nm);
     step.compute(A, aggregates, tentative, diagonal, lambda);
 
-    const auto          view     = step.view(A);
-    const double        omega    = 1.5 / lambda.value();
-    const std::size_t   n_values = view.P.row_offsets[n_nodes] * nc * nm;
-    std::vector<double> expected = cases::not_a_number<double>(n_values), P = expected;
-    kernels::prolongator(Host(), view, aggregates.aggregate_of_node().data(), tentative.values().data(),
-                         *diagonal.block_diagonal(), &omega, expected.data());
-    kernels::prolongator_by_teams(Threads(), view, aggregates.aggregate_of_node().data(), tentative.values().data(),
-                                  *diagonal.block_diagonal(), &omega, P.data());
+    auto                                 view     = step.view(A, nullptr);
+    const double                         omega    = 1.5 / lambda.value();
+    const std::size_t                    n_values = view.P.row_offsets[n_nodes] * nc * nm;
+    std::vector<double>                  expected = cases::not_a_number<double>(n_values), P = expected;
+    const kernels::TentativeView<double> Q{aggregates.aggregate_of_node().data(), tentative.values().data(),
+                                           *diagonal.block_diagonal(), &omega};
+    view.P_values = expected.data();
+    kernels::prolongator(Host(), view, Q);
+    view.P_values = P.data();
+    kernels::by_teams<kernels::ProlongatorBody>(Threads(), n_nodes, view, Q);
     EXPECT_LT(cases::difference(P, expected), 1e-15);
 
     const Dense C(step.coarse_matrix().to_csr_host());
@@ -190,14 +192,14 @@ TEST(Teams, CoarseningIsThatOfTheHost)
       const int           last     = std::min(n_nodes, first + stretch);
       const std::int64_t  n_blocks = view.AP.row_offsets[last] - view.AP.row_offsets[first];
       std::vector<double> product  = cases::not_a_number<double>(n_blocks * nc * nm);
-      kernels::matrix_prolongator_by_teams(Threads(), view, P.data(), first, last, product.data());
       // The first stretch in one part, the others in three.
       const int           n_parts = first == 0 ? 1 : 3;
       std::vector<double> partial =
           cases::not_a_number<double>(n_parts * view.C_pattern.row_offsets[C.n_rows / nm] * nm * nm);
-      kernels::coarse_matrix_by_teams(Threads(), view, P.data(), first, last,
-                                      static_cast<const double *>(product.data()), n_parts,
-                                      n_parts == 1 ? nullptr : partial.data());
+      const kernels::ProductStretch<double> rows{first, last, product.data(), n_parts,
+                                                 n_parts == 1 ? nullptr : partial.data()};
+      kernels::by_teams<kernels::MatrixProlongatorBody>(Threads(), last - first, view, rows);
+      kernels::coarse_matrix_by_teams(Threads(), view, rows);
     }
     // What lies below the diagonal is left to the mirror.
     Dense after = C, upper(step.coarse_matrix().to_csr_host());

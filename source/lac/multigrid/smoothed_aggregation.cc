@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/coarsening.h"
-#include "kernels/coarsening_bodies.h"
-#include "kernels/multigrid_value_bodies.h"
 #include "kernels/smoother_bodies.h"
 #include "multigrid_pattern.h"
 
-#include "kernels/ordering.h"
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/multigrid/smoothed_aggregation.h>
 
@@ -104,8 +101,7 @@ namespace PatchFEM
     }
     coarse_pattern =
         compress(place, n_aggregates, n_aggregates, kernels::CoarseRows{sliced_pattern(R), product_pattern.view()});
-    Array<int> first_row(place, 1);
-    run(place, 1, kernels::FillBody{first_row.data(), INT_MAX});
+    Array<int> first_row(place, std::vector<int>{INT_MAX});
     run(place, n_aggregates, kernels::SymmetryBody{coarse_pattern.view(), first_row.data()});
     require(first_row.read(0) == INT_MAX,
             "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
@@ -135,11 +131,12 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  kernels::CoarseningView<Number> SmoothedAggregation<Number>::view(const SlicedEllpackMatrix<Number> &A) const
+  kernels::CoarseningView<Number> SmoothedAggregation<Number>::view(const SlicedEllpackMatrix<Number> &A,
+                                                                    Number                            *P_values) const
   {
-    return {A.view(),         A.row_lengths(),   P.block_rows(),         P.block_columns(),
-            P_pattern.view(), sliced_pattern(R), product_pattern.view(), coarse_pattern.view(),
-            coarse.view(),    P_pattern.width,   product_pattern.width,  coarse_pattern.width};
+    return {A.view(),        A.row_lengths(),       P.block_rows(),         P.block_columns(),     P_pattern.view(),
+            P_values,        sliced_pattern(R),     product_pattern.view(), coarse_pattern.view(), coarse.view(),
+            P_pattern.width, product_pattern.width, coarse_pattern.width};
   }
 
   template <typename Number>
@@ -154,7 +151,7 @@ namespace PatchFEM
             "A tentative prolongator does not belong to these aggregates.");
     run(place, 1, kernels::OmegaBody{lambda.scalars(), omega_factor, omega.data()});
     const bool                      folded  = aggregates.stretched();
-    kernels::CoarseningView<Number> all     = view(A);
+    kernels::CoarseningView<Number> all     = view(A, nullptr);
     const CompressedPattern        &pattern = folded ? whole_pattern : P_pattern;
     Array<Number>                   P_values(place, pattern.columns.size() * P.block_rows() * P.block_columns());
     // Half as many bytes to read 27 times where Q comes in single precision.
@@ -169,14 +166,13 @@ namespace PatchFEM
       dispatch(place, [&](auto where) { kernels::convert(where, n, tentative.values().data(), single.data()); });
       Q = single.data();
     }
-    all.P       = pattern.view();
-    all.P_width = pattern.width;
-    dispatch(place, [&](auto where) {
-      kernels::prolongator(where, all, aggregates.aggregate_of_node().data(), Q, *D_inverse.block_diagonal(),
-                           omega.data(), P_values.data());
-    });
+    all.P        = pattern.view();
+    all.P_values = P_values.data();
+    all.P_width  = pattern.width;
+    const kernels::TentativeView<Number> tentative_view{aggregates.aggregate_of_node().data(), Q,
+                                                        *D_inverse.block_diagonal(), omega.data()};
+    dispatch(place, [&](auto where) { kernels::prolongator(where, all, tentative_view); });
     single.release();
-    all = view(A);
     if (folded)
     {
       require(tentative.coarse_modes().size() ==
@@ -184,26 +180,25 @@ namespace PatchFEM
               "A prolongator along short edges needs the modes of the next level.");
       Array<Number> kept(place, P_pattern.columns.size() * P.block_rows() * P.block_columns());
       run(place, A.n_rows(),
-          kernels::FoldBlocksBody<Number>{whole_pattern.view(), all.P, P_values.data(),
+          kernels::FoldBlocksBody<Number>{whole_pattern.view(), P_pattern.view(), P_values.data(),
                                           aggregates.aggregate_of_node().data(), tentative.coarse_modes().data(),
                                           P.block_rows(), P.block_columns(), kept.data()});
       P_values.swap(kept);
       place.synchronize();
     }
+    all = view(A, P_values.data());
     run(place, slots(P, P_pattern.width),
         kernels::FillProlongatorBody<Number>{all.P, P_values.data(), P.view(), P_pattern.width});
     run(place, slots(R, R_width),
         kernels::FillRestrictorBody<Number>{all.P, P_values.data(), R.view(), R.row_lengths(), R_width});
-    compute_coarse_matrix(A, P_values, tentative.dropped());
+    compute_coarse_matrix(all, tentative.dropped());
   }
 
   template <typename Number>
-  void SmoothedAggregation<Number>::compute_coarse_matrix(const SlicedEllpackMatrix<Number> &A,
-                                                          const Array<Number>               &P_values,
-                                                          const Array<int>                  &dropped)
+  void SmoothedAggregation<Number>::compute_coarse_matrix(const kernels::CoarseningView<Number> &all,
+                                                          const Array<int>                      &dropped)
   {
-    const Backend                        &place = A.backend();
-    const kernels::CoarseningView<Number> all   = view(A);
+    const Backend &place = coarse.backend();
     if (stretch_entries == 0)
       return;
     Array<Number> product(place, stretch_entries * P.block_rows() * P.block_columns());
@@ -214,11 +209,11 @@ namespace PatchFEM
                           n_parts == 1 ? 0 : n_parts * coarse_pattern.columns.size() * std::size_t(all.n_m) * all.n_m);
     for (int first = 0; first < all.P.n_rows; first += stretch_rows)
     {
-      const int last = std::min(all.P.n_rows, first + stretch_rows);
+      const kernels::ProductStretch<Number> rows{first, std::min(all.P.n_rows, first + stretch_rows), product.data(),
+                                                 n_parts, partial.data()};
       dispatch(place, [&](auto where) {
-        kernels::matrix_prolongator(where, all, P_values.data(), first, last, product.data());
-        kernels::coarse_matrix(where, all, P_values.data(), first, last, static_cast<const Number *>(product.data()),
-                               n_parts, partial.data());
+        kernels::matrix_prolongator(where, all, rows);
+        kernels::coarse_matrix(where, all, rows);
       });
     }
     run(place, slots(coarse, coarse_pattern.width),

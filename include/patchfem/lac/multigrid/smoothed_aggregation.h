@@ -84,7 +84,7 @@ namespace PatchFEM
     void set_stretch(const int n_rows) { stretch = n_rows; }
 
     /** What kernels see. */
-    kernels::CoarseningView<Number> view(const SlicedEllpackMatrix<Number> &A) const;
+    kernels::CoarseningView<Number> view(const SlicedEllpackMatrix<Number> &A, Number *P_values) const;
 
   private:
     SlicedEllpackMatrix<Number> P, R, coarse;
@@ -97,9 +97,7 @@ namespace PatchFEM
     Array<double>               omega;
 
     void plan_stretches(const SlicedEllpackMatrix<Number> &A);
-    void compute_coarse_matrix(const SlicedEllpackMatrix<Number> &A,
-                               const Array<Number>               &P_values,
-                               const Array<int>                  &dropped);
+    void compute_coarse_matrix(const kernels::CoarseningView<Number> &view, const Array<int> &dropped);
   };
 } // namespace PatchFEM
 
