@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lac/matrix/sliced_copy.h"
-
-#include "kernels/ordering.h"
-#include "kernels/triangular_bodies.h"
-#include <patchfem/kernels/blas1.h>
+#include "triangular_tools.h"
 #include <patchfem/lac/precondition/precondition_ic.h>
 
 #include <algorithm>
@@ -14,26 +10,6 @@ namespace PatchFEM
   {
     /** Beyond this shift a matrix is dominated by its diagonal unless its entries are far from those of a positive one. */
     constexpr double largest_shift = 1e3;
-
-    /** The strict lower triangle in the order of rows. */
-    CompressedPattern lower_triangle(const Backend &place, const kernels::SlicedPattern &A, const PhaseOrder &natural)
-    {
-      CompressedPattern result;
-      result.n_rows = result.n_columns = A.n_rows;
-      Array<int> counts(place, A.n_rows), conflict(place, 1);
-      result.offsets.reinit(place, std::size_t(A.n_rows) + 1);
-      run(place, 1, kernels::FillBody{conflict.data(), kernels::no_failure});
-      run(place, A.n_rows,
-          kernels::TriangleBody{A, natural.phase.data(), natural.position.data(), false, counts.data(), nullptr,
-                                nullptr, conflict.data()});
-      dispatch(place,
-               [&](auto where) { kernels::exclusive_scan(where, A.n_rows, counts.data(), result.offsets.data()); });
-      result.columns.reinit(place, result.offsets.read(A.n_rows));
-      run(place, A.n_rows,
-          kernels::TriangleBody{A, natural.phase.data(), natural.position.data(), false, nullptr, result.offsets.data(),
-                                result.columns.data(), conflict.data()});
-      return result;
-    }
   } // namespace
 
   template <typename Number, typename Value>
@@ -53,17 +29,8 @@ namespace PatchFEM
     PhaseOrder natural, levels;
     natural.reinit_natural(place, n);
     levels.reinit_levels(A);
-    const CompressedPattern pattern = lower_triangle(place, sliced_pattern(A), natural);
-
-    Array<double> values(place, pattern.columns.size()), R(place, pattern.columns.size()), diagonal(place, n),
-        pivots(place, n);
-    Array<int> failure(place, 1);
-    run(place, n,
-        kernels::LoadLowerBody<Number>{A.view(), A.row_lengths(), pattern.offsets.data(), values.data(),
-                                       diagonal.data()});
-    run(place, 1, kernels::FillBody{failure.data(), kernels::no_failure});
-    run(place, n, kernels::PositiveDiagonalBody{diagonal.data(), failure.data()});
-    int row = failure.read(0);
+    triangular::IncompleteCholesky factors;
+    int row = choose(place, [&](auto where) { return triangular::load(where, A, natural, factors); });
     require(row == kernels::no_failure,
             "The matrix's diagonal entry in row " + std::to_string(row) + " is not positive and finite.");
 
@@ -71,12 +38,7 @@ namespace PatchFEM
     breakdowns = 0;
     while (true)
     {
-      dispatch(place, [&](auto where) { kernels::convert(where, values.size(), values.data(), R.data()); });
-      for (int level = 0; level < levels.n_phases(); ++level)
-        run(place, levels.first[level + 1] - levels.first[level],
-            kernels::IncompleteCholeskyBody{pattern.view(), levels.row_of_position.data() + levels.first[level],
-                                            diagonal.data(), used_shift, R.data(), pivots.data(), failure.data()});
-      row = failure.read(0);
+      row = choose(place, [&](auto where) { return triangular::factorise(where, levels, used_shift, factors); });
       if (row == kernels::no_failure)
         break;
       ++breakdowns;
@@ -84,18 +46,14 @@ namespace PatchFEM
       require(used_shift <= largest_shift,
               "The incomplete Cholesky factorisation breaks down in row " + std::to_string(row) +
                   " whatever is added to the diagonal: the matrix is far from positive definite, or not finite.");
-      run(place, 1, kernels::FillBody{failure.data(), kernels::no_failure});
     }
 
     this->n_sweeps = static_cast<int>(additional_data.n_sweeps);
     this->order    = this->n_sweeps > 0 ? std::move(natural) : std::move(levels);
     this->reinit_triangles(A, this->n_sweeps > 0 ? 32 : 1);
-    run(place, n,
-        kernels::FactorValuesBody<Value>{pattern.view(), R.data(), this->order.position.data(), this->lower.view(),
-                                         this->upper.view(), this->lower.row_lengths(), this->upper.row_lengths()});
-    this->D_values.reinit(place, n);
-    run(place, n,
-        kernels::InversePivotBody<Number>{pivots.data(), this->order.row_of_position.data(), this->D_values.data()});
+    choose(place, [&](auto where) {
+      triangular::fill_factors(where, factors, this->order, this->lower, this->upper, this->D_values);
+    });
     this->D_inverse = {n, 1, n, this->D_values.data()};
   }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lac/matrix/sliced_copy.h"
-
-#include "kernels/triangular_bodies.h"
+#include "triangular_tools.h"
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/precondition/precondition_ssor.h>
 
@@ -34,14 +32,9 @@ namespace PatchFEM
 
     const BlockDiagonalView<Number> &D_inverse = *D.block_diagonal();
     const int                        b = D_inverse.block_size, n = this->order.n_positions();
-    run(place, D_inverse.n_blocks,
-        kernels::SSORValuesBody<Value, Number>{A.view(), A.row_lengths(), D_inverse, omega, this->order.phase.data(),
-                                               this->order.position.data(), this->lower.view(), this->upper.view(),
-                                               this->lower.row_lengths(), this->upper.row_lengths()});
-    this->D_values.reinit(place, std::size_t(n) * (b * (b + 1) / 2));
-    run(place, n,
-        kernels::PermuteDiagonalBody<Number>{D_inverse, omega * (2. - omega), this->order.row_of_position.data(), n,
-                                             this->D_values.data()});
+    choose(place, [&](auto where) {
+      triangular::fill_ssor(where, A, D_inverse, omega, this->order, this->lower, this->upper, this->D_values);
+    });
     this->D_inverse = {n, b, n, this->D_values.data()};
   }
 

@@ -29,11 +29,8 @@ namespace PatchFEM
     /** Every row a phase of its own, at its own position. */
     void reinit_natural(const Backend &place, int n_rows);
 
-    /** By the numbers in phase, which are those from 0 on; sets what is left. */
-    void sort(int alignment);
-
     /**
-     * Phases are colours of the graph of @p A (see kernels::ColouringBody), few, and the same on every back end for
+     * Phases are colours of the graph of @p A (Jones and Plassmann 1993), few, and the same on every back end for
      * any number of threads. Positions of a colour keep the order of rows.
      */
     template <typename Number>
