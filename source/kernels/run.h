@@ -19,7 +19,8 @@
  *     });
  *   }
  * @endcode
- * What others call takes Here first, is declared for Host and for Cuda and called through choose(); all else is in a
+ * What others call takes Here first. It is declared once, as a template of that tag, and called through choose(); the steps
+ * specialise it for Here or, where it is a template of more, instantiate it, in a source of their own. All else is in a
  * namespace without a name. So, and with launch() in place of dispatch(), the two compilers never make functions of one
  * name. Lambdas capture pointers, never arrays or an object's members, which would be followed on the host.
  */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "graph_steps.h"
+#include "graph_tools.h"
+#include "kernels/matrix_rows.h"
 
 namespace PatchFEM
 {

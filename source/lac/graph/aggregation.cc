@@ -22,7 +22,7 @@ namespace PatchFEM
   } // namespace
 
   template <typename Matrix>
-  void Aggregation::reinit_matrix(const Matrix &matrix, const AdditionalData &data)
+  void Aggregation::reinit(const Matrix &matrix, const AdditionalData &data)
   {
     Adjacency pattern, strong;
     pattern.reinit(matrix);
@@ -30,18 +30,6 @@ namespace PatchFEM
       strong.reinit(matrix, data.strength_threshold);
     const Adjacency &graph = data.strength_threshold != 0. ? strong : pattern;
     reinit(pattern, graph, graph, matrix.block_rows(), data);
-  }
-
-  template <typename Number>
-  void Aggregation::reinit(const SlicedEllpackMatrix<Number> &matrix, const AdditionalData &data)
-  {
-    reinit_matrix(matrix, data);
-  }
-
-  template <typename Number>
-  void Aggregation::reinit(const CSRMatrix<Number> &matrix, const AdditionalData &data)
-  {
-    reinit_matrix(matrix, data);
   }
 
   void Aggregation::reinit(const Adjacency           &pattern,

@@ -555,6 +555,7 @@ namespace PatchFEM
     }
   } // namespace
 
+  template <>
   void Aggregation::build(Here,
                           const Adjacency           &pattern,
                           const Adjacency           &all,

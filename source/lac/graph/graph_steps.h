@@ -61,8 +61,8 @@ namespace PatchFEM
       constexpr double reach_jump = 3.;
     } // namespace
 
-    template <typename Rows>
-    void read_rows(Here,
+    template <typename Rows, typename Where>
+    void read_rows(Where,
                    const Backend       &place,
                    const Rows          &rows,
                    const double         threshold,
@@ -103,6 +103,7 @@ namespace PatchFEM
       place.synchronize();
     }
 
+    template <>
     bool
     find_short_edges(Here, const Adjacency &all, const NodePoints &at, const double length_factor, Adjacency &result)
     {
@@ -174,6 +175,7 @@ namespace PatchFEM
       return true;
     }
 
+    template <>
     int maximal_independent_set(Here, const Adjacency &graph, const int k, Array<int> &members)
     {
       Array<std::uint64_t> tuples(graph.backend(), graph.n_nodes());
@@ -184,6 +186,7 @@ namespace PatchFEM
       return n_rounds;
     }
 
+    template <>
     void line_weights(Here,
                       const Adjacency     &all_edges,
                       const Adjacency     &short_edges,
@@ -220,6 +223,7 @@ namespace PatchFEM
       });
     }
 
+    template <>
     void find_centroids(Here,
                         const Array<int> &group_offsets,
                         const Array<int> &group_nodes,
@@ -241,6 +245,15 @@ namespace PatchFEM
               });
       centroids.backend().synchronize();
     }
+
+#define INSTANTIATE(Rows) \
+  template void read_rows(Here, const Backend &, const Rows &, double, Array<std::int64_t> &, Array<int> &)
+    INSTANTIATE(kernels::PatternRows);
+    INSTANTIATE(kernels::SlicedEllpackRows<float>);
+    INSTANTIATE(kernels::SlicedEllpackRows<double>);
+    INSTANTIATE(kernels::CSRRows<float>);
+    INSTANTIATE(kernels::CSRRows<double>);
+#undef INSTANTIATE
   } // namespace graph_tools
 } // namespace PatchFEM
 

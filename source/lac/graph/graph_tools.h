@@ -50,16 +50,14 @@ namespace PatchFEM
     };
 
     /** The graph of @p rows (see matrix_rows.h) as in Adjacency::reinit(). */
-    template <typename Rows>
-    void read_rows(Host, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
-    template <typename Rows>
-    void read_rows(Cuda, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
+    template <typename Rows, typename Where>
+    void read_rows(Where, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
 
     /** See the functions of these names in adjacency.h. */
-    bool find_short_edges(Host, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
-    bool find_short_edges(Cuda, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
-    int  maximal_independent_set(Host, const Adjacency &graph, int k, Array<int> &members);
-    int  maximal_independent_set(Cuda, const Adjacency &graph, int k, Array<int> &members);
+    template <typename Where>
+    bool find_short_edges(Where, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
+    template <typename Where>
+    int maximal_independent_set(Where, const Adjacency &graph, int k, Array<int> &members);
 
     /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
     constexpr int whole_node = 12;
@@ -78,13 +76,8 @@ namespace PatchFEM
      * edge is long or positions are not known (dim = 0). Other nodes need most. Where k are enough, each counts
      * whole_node most / k, rounded up.
      */
-    void line_weights(Host,
-                      const Adjacency     &all,
-                      const Adjacency     &shorts,
-                      const NodePoints    &at,
-                      const LineSizes     &sizes,
-                      Array<std::int64_t> &weights);
-    void line_weights(Cuda,
+    template <typename Where>
+    void line_weights(Where,
                       const Adjacency     &all,
                       const Adjacency     &shorts,
                       const NodePoints    &at,
@@ -92,8 +85,8 @@ namespace PatchFEM
                       Array<std::int64_t> &weights);
 
     /** Means of the positions of the nodes of each group, in their order: [group][dim]. */
-    void find_centroids(Host, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
-    void find_centroids(Cuda, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
+    template <typename Where>
+    void find_centroids(Where, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
   } // namespace graph_tools
 } // namespace PatchFEM
 

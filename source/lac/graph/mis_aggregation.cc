@@ -128,13 +128,6 @@ namespace PatchFEM
     points.copy_from(node_points.backend(), node_points);
   }
 
-  AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A)
-  {
-    return aggregate_level(level, A);
-  }
-
-  AggregateLists MISAggregation::aggregate(const unsigned int level, const SlicedEllpackMatrix<float> &A)
-  {
-    return aggregate_level(level, A);
-  }
+  template AggregateLists MISAggregation::aggregate_level(unsigned int, const SlicedEllpackMatrix<float> &);
+  template AggregateLists MISAggregation::aggregate_level(unsigned int, const SlicedEllpackMatrix<double> &);
 } // namespace PatchFEM

@@ -86,11 +86,9 @@ namespace PatchFEM
       std::int64_t cut_by_patches      = 0; ///< those between patches
     };
 
-    /** From a matrix. Throws Error for parameters out of range. */
-    template <typename Number>
-    void reinit(const SlicedEllpackMatrix<Number> &matrix, const AdditionalData &additional_data);
-    template <typename Number>
-    void reinit(const CSRMatrix<Number> &matrix, const AdditionalData &additional_data);
+    /** From a SlicedEllpackMatrix or CSRMatrix of floats or doubles. Throws Error for parameters out of range. */
+    template <typename Matrix>
+    void reinit(const Matrix &matrix, const AdditionalData &additional_data);
 
     /** The same with default parameters. */
     template <typename Matrix>
@@ -141,17 +139,8 @@ namespace PatchFEM
     std::size_t       memory_consumption() const;
 
   private:
-    template <typename Matrix>
-    void reinit_matrix(const Matrix &matrix, const AdditionalData &additional_data);
-
-    void build(Host,
-               const Adjacency           &pattern,
-               const Adjacency           &all,
-               const Adjacency           &strong,
-               int                        block_size,
-               const AdditionalData      &additional_data,
-               const Array<std::int64_t> &weights);
-    void build(Cuda,
+    template <typename Where>
+    void build(Where,
                const Adjacency           &pattern,
                const Adjacency           &all,
                const Adjacency           &strong,

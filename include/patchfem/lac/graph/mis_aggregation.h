@@ -30,8 +30,14 @@ namespace PatchFEM
     /** With what @p data asks for, and patches for a smoother that works on them. */
     explicit MISAggregation(const Aggregation::AdditionalData &data) : data(data) {}
 
-    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) override;
-    AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A) override;
+    AggregateLists aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A) override
+    {
+      return aggregate_level(level, A);
+    }
+    AggregateLists aggregate(const unsigned int level, const SlicedEllpackMatrix<float> &A) override
+    {
+      return aggregate_level(level, A);
+    }
 
     void want_patches(const bool wanted, const PatchStorage storage) override
     {
