@@ -23,7 +23,6 @@ namespace PatchFEM
     INSTANTIATE(EmitTransposedBody);
     INSTANTIATE(SymmetryBody);
 
-    INSTANTIATE(CoarseWeightBody);
     INSTANTIATE(RestrictVectorBody);
     INSTANTIATE(AddOuterProductBody);
     INSTANTIATE(RootMeanSquareBody);

@@ -43,34 +43,6 @@ namespace PatchFEM
     };
 
     /**
-     * A diagonal D of a level as the next one sees it, that of Q^T D Q: index aggregate * n_modes + mode. Q's columns have
-     * length one, so that w^T (Q^T D Q) w is about the D-norm of the vector that w stands for.
-     */
-    struct CoarseWeightBody
-    {
-      const int    *offsets; ///< [aggregate + 1]
-      const int    *nodes;   ///< by aggregate
-      int           n_components, n_modes;
-      const double *tentative; ///< Q, [node][component][mode]
-      const double *weights;   ///< D, [node][component]
-      double       *coarse;    ///< [aggregate][mode]
-
-      PATCHFEM_INLINE void operator()(const std::int64_t index) const
-      {
-        const int i = static_cast<int>(index / n_modes), m = static_cast<int>(index % n_modes);
-        double    sum = 0.;
-        for (int k = offsets[i]; k < offsets[i + 1]; ++k)
-          for (int a = 0; a < n_components; ++a)
-          {
-            const std::int64_t unknown = std::int64_t(nodes[k]) * n_components + a;
-            const double       q       = tentative[unknown * n_modes + m];
-            sum += q * q * weights[unknown];
-          }
-        coarse[index] = sum;
-      }
-    };
-
-    /**
      * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
      * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they
      * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
@@ -127,10 +99,19 @@ namespace PatchFEM
       }
     };
 
-    /**
-     * The blocks of P from scalar rows (see coarsening.h) to sliced storage. Index
-     * (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours.
-     */
+    /** Index (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours. */
+    struct BlockOfSlice
+    {
+      std::int64_t row;
+      int          p;
+
+      PATCHFEM_INLINE BlockOfSlice(const std::int64_t index, const int slice_height, const int width)
+          : row(index / slice_height / width * slice_height + index % slice_height),
+            p(static_cast<int>(index / slice_height % width))
+      {}
+    };
+
+    /** The blocks of P from scalar rows (see coarsening.h) to sliced storage, for indices of BlockOfSlice. */
     template <typename Number>
     struct FillProlongatorBody
     {
@@ -141,9 +122,7 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
-        const int          r = static_cast<int>(index % P.slice_height);
-        const std::int64_t s = index / P.slice_height / width, i = s * P.slice_height + r;
-        const int          p = static_cast<int>(index / P.slice_height % width);
+        const auto [i, p] = BlockOfSlice(index, P.slice_height, width);
         if (i >= P.n_rows || p >= pattern.row_offsets[i + 1] - pattern.row_offsets[i])
           return;
         const int          nc = P.block_rows, nm = P.block_columns;
@@ -169,9 +148,7 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
-        const int          r = static_cast<int>(index % R.slice_height);
-        const std::int64_t s = index / R.slice_height / width, i = s * R.slice_height + r;
-        const int          p = static_cast<int>(index / R.slice_height % width);
+        const auto [i, p] = BlockOfSlice(index, R.slice_height, width);
         if (i >= R.n_rows || p >= R_lengths[i])
           return;
         const int          row = static_cast<int>(i), j = R.columns[R.block_index(row, p)];
@@ -199,12 +176,10 @@ namespace PatchFEM
 
       PATCHFEM_INLINE void operator()(const std::int64_t index) const
       {
-        const int          r = static_cast<int>(index % C.slice_height), nm = C.block_rows;
-        const std::int64_t s = index / C.slice_height / width;
-        const int          i = static_cast<int>(s * C.slice_height + r);
-        const int          p = static_cast<int>(index / C.slice_height % width);
-        if (i >= C.n_rows || p >= C_lengths[i])
+        const auto [row, p] = BlockOfSlice(index, C.slice_height, width);
+        if (row >= C.n_rows || p >= C_lengths[row])
           return;
+        const int i = static_cast<int>(row), nm = C.block_rows;
         const int column = C.columns[C.block_index(i, p)];
         if (column == i)
           for (int m = 0; m < nm; ++m)

@@ -26,13 +26,17 @@ namespace PatchFEM
       }
     };
 
-    /** w = Q^T v for the tentative prolongator Q: index n_modes * aggregate + mode. */
+    /**
+     * What the next level sees of v, [aggregate][mode]: w = Q^T v, Q the tentative prolongator, or for @p weights the
+     * diagonal of Q^T diag(v) Q. Q's columns have length one, so that w^T (Q^T D Q) w is about the D-norm of the vector
+     * that w stands for.
+     */
     struct RestrictVectorBody
     {
       const int    *offsets; ///< [aggregate + 1]
       const int    *nodes;   ///< by aggregate
-      int           n_components;
-      int           n_modes;
+      int           n_components, n_modes;
+      bool          weights;
       const double *tentative; ///< Q, [node][component][mode]
       const double *v;         ///< [node][component]
       double       *w;         ///< [aggregate][mode]
@@ -45,7 +49,8 @@ namespace PatchFEM
           for (int a = 0; a < n_components; ++a)
           {
             const std::int64_t unknown = std::int64_t(nodes[k]) * n_components + a;
-            sum += tentative[unknown * n_modes + m] * v[unknown];
+            const double       q       = tentative[unknown * n_modes + m];
+            sum += (weights ? q * q : q) * v[unknown];
           }
         w[index] = sum;
       }

@@ -36,21 +36,20 @@ namespace PatchFEM
       }
     }
 
-    /** w = Q^T v. Throws Error unless v = Q w, that is |w| = |v| = 1. */
-    Array<double> restrict_vector(const AggregateLists       &aggregates,
-                                  const TentativeProlongator &tentative,
-                                  const int                   n_components,
-                                  const int                   n_modes,
-                                  const Array<double>        &v)
+    /** See kernels::RestrictVectorBody. */
+    Vector<double> restricted(const AggregateLists       &aggregates,
+                              const TentativeProlongator &tentative,
+                              const int                   n_components,
+                              const int                   n_modes,
+                              const bool                  weights,
+                              const double               *v)
     {
-      const Backend &place = v.backend();
+      const Backend &place = tentative.values().backend();
       Vector<double> w(place, std::size_t(aggregates.n_aggregates()) * n_modes);
       run(place, w.size(),
           kernels::RestrictVectorBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
-                                      n_components, n_modes, tentative.values().data(), v.data(), w.data()});
-      require(std::abs(w.l2_norm() - 1.) < 1e-6,
-              "the near-null space does not contain the null space of the matrix, which is singular.");
-      return std::move(w.array());
+                                      n_components, n_modes, weights, tentative.values().data(), v, w.data()});
+      return w;
     }
   } // namespace
 
@@ -99,7 +98,13 @@ namespace PatchFEM
         level.tentative.coarse_modes().release();
       }
       for (Array<double> &v : null_vectors)
-        v = restrict_vector(level.aggregates, level.tentative, n_components, n_modes, v);
+      {
+        Vector<double> w = restricted(level.aggregates, level.tentative, n_components, n_modes, false, v.data());
+        // v = Q w, that is |w| = |v| = 1.
+        require(std::abs(w.l2_norm() - 1.) < 1e-6,
+                "the near-null space does not contain the null space of the matrix, which is singular.");
+        v = std::move(w.array());
+      }
       report(index, "modes");
     });
   }
@@ -155,7 +160,7 @@ namespace PatchFEM
           return;
         }
         aggregate(index, level);
-        compute_smoother(level);
+        compute_smoother<Number>(level, *level.A, level);
         report(index, "smoother");
         const int n_aggregates = level.aggregates.n_aggregates();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
@@ -193,7 +198,7 @@ namespace PatchFEM
         if (level.smoother == nullptr)
           level.inverse.compute(*level.A, null_vectors, null_scale);
         else
-          compute_smoother(level);
+          compute_smoother<Number>(level, *level.A, level);
         report(index, level.smoother == nullptr ? "inverse" : "smoother");
         if (!level.has_coarse)
           return;
@@ -259,13 +264,16 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AMGHierarchy<Number>::compute_smoother(Level &level) const
+  template <typename SmootherNumber>
+  void AMGHierarchy<Number>::compute_smoother(const Level                               &level,
+                                              const SlicedEllpackMatrix<SmootherNumber> &A,
+                                              Smoothing<SmootherNumber>                 &smoothing) const
   {
-    level.diagonal.initialize(*level.A);
-    level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
-    if (level.smoother == nullptr)
-      level.smoother = make_smoother<Number>(level);
-    level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+    smoothing.diagonal.initialize(A);
+    smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps);
+    if (smoothing.smoother == nullptr)
+      smoothing.smoother = make_smoother<SmootherNumber>(level);
+    smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
 
   template <typename Number>
@@ -326,12 +334,8 @@ namespace PatchFEM
     const Level &level = *levels.front();
     require(level.smoother != nullptr, "A level that is inverted has no smoother.");
     if (single_finest == nullptr)
-      single_finest = std::make_unique<SingleFinest>();
-    single_finest->diagonal.initialize(A);
-    single_finest->lambda.compute(A, single_finest->diagonal, parameters.eigenvalue_steps);
-    if (single_finest->smoother == nullptr)
-      single_finest->smoother = make_smoother<float>(level);
-    single_finest->smoother->initialize(A, single_finest->diagonal, single_finest->lambda);
+      single_finest = std::make_unique<Smoothing<float>>();
+    compute_smoother(level, A, *single_finest);
     single_finest->r.reinit(A.backend(), A.n_rows(), true);
   }
 
@@ -417,15 +421,9 @@ namespace PatchFEM
       weights.copy_from(D);
     for (unsigned int index = 0; index + 1 < n_levels(); ++index)
     {
-      const AggregateLists       &aggregates = levels[index]->aggregates;
-      const TentativeProlongator &tentative  = levels[index]->tentative;
-      const int                   n_modes    = levels[index + 1]->A->block_rows();
-      Vector<double>              coarse(place);
-      coarse.reinit(place, levels[index + 1]->A->n_rows(), true);
-      run(place, coarse.size(),
-          kernels::CoarseWeightBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
-                                    levels[index]->A->block_rows(), n_modes, tentative.values().data(), weights.data(),
-                                    coarse.data()});
+      Vector<double> coarse =
+          restricted(levels[index]->aggregates, levels[index]->tentative, levels[index]->A->block_rows(),
+                     levels[index + 1]->A->block_rows(), true, weights.data());
       place.synchronize();
       weights.swap(coarse);
     }

@@ -4,7 +4,6 @@
 #include "kernels/dense_spd.h"
 #include "kernels/multigrid_value_bodies.h"
 #include "kernels/null_space_bodies.h"
-#include "kernels/ordering.h"
 #include <patchfem/lac/multigrid/dense_inverse.h>
 
 #include <climits>
@@ -28,10 +27,9 @@ namespace PatchFEM
     require(matrix.n_columns() == n, "Only square matrices have an inverse.");
     const std::size_t n_entries = std::size_t(n) * n;
     Array<double>     dense(place, n_entries);
-    Array<int>        failure(place, 2); // of the factorisation; of its result
+    Array<int>        failure(place, std::vector<int>(2, INT_MAX)); // of the factorisation; of its result
     inverse.reinit(place, n_entries);
     dense.set_zero();
-    run(place, 2, kernels::FillBody{failure.data(), INT_MAX});
     run(place, n, kernels::ToDenseBody<Number>{matrix.view(), matrix.row_lengths(), n, dense.data()});
     for (const Array<double> &v : null_vectors)
     {

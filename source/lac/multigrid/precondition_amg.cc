@@ -17,18 +17,18 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Why entries of @p matrix cannot be rounded to fp32; empty if they can. */
-    std::string out_of_single_range(const MatrixBase<double> &matrix)
+    /** What @p function returns, or the message of the @p Failure it throws. */
+    template <typename Failure, typename Function>
+    std::string reason_of(const Function &function)
     {
       try
       {
-        require_single_range(matrix);
+        return function();
       }
-      catch (const Error &error)
+      catch (const Failure &failure)
       {
-        return error.what();
+        return failure.what();
       }
-      return "";
     }
 
     std::vector<Array<double>> copies(const std::vector<Array<double>> &arrays)
@@ -94,7 +94,6 @@ namespace PatchFEM
     single                                    = Single::none;
     single_limit                              = additional_data.single_limit;
     finest_limit                              = additional_data.finest_limit;
-    condition_estimate                        = 0.;
     reason.clear();
     levels        = AMGHierarchy<Number>();
     single_levels = AMGHierarchy<float>();
@@ -104,7 +103,10 @@ namespace PatchFEM
     if constexpr (std::is_same<Number, double>::value)
       if (additional_data.single_precision)
       {
-        reason = out_of_single_range(matrix);
+        reason = reason_of<Error>([&]() {
+          require_single_range(matrix);
+          return std::string();
+        });
         if (reason.empty())
         {
           single_matrix.copy_from(finest);
@@ -114,15 +116,10 @@ namespace PatchFEM
           single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
           blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of single_matrix
           norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
-          try
-          {
+          reason = reason_of<NotPositiveDefinite>([&]() {
             single_levels.initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
-            reason = single_failure();
-          }
-          catch (const NotPositiveDefinite &error)
-          {
-            reason = error.what();
-          }
+            return single_failure();
+          });
         }
         if (reason.empty())
           return;
@@ -130,7 +127,6 @@ namespace PatchFEM
       }
     levels.initialize(blocked.n_rows() == 0 ? in_blocks(matrix, false) : blocked, near_null, aggregation,
                       additional_data, std::move(null_vectors));
-    condition_estimate = levels.condition();
     smooth_finest_in_single();
   }
 
@@ -138,12 +134,11 @@ namespace PatchFEM
   template <typename Number>
   std::string PreconditionAMG<Number>::single_failure()
   {
-    condition_estimate = single_levels.condition();
-    if (condition_estimate <= single_limit)
+    if (single_levels.condition() <= single_limit)
       return "";
     std::ostringstream out;
     out.precision(2);
-    out << "The softest mode of the matrix has 1/" << condition_estimate << " of the energy of its diagonal.";
+    out << "The softest mode of the matrix has 1/" << single_levels.condition() << " of the energy of its diagonal.";
     return out.str();
   }
 
@@ -156,7 +151,7 @@ namespace PatchFEM
     single = Single::none;
     try
     {
-      if (levels.n_levels() > 1 && condition_estimate <= finest_limit)
+      if (levels.n_levels() > 1 && levels.condition() <= finest_limit)
       {
         levels.smooth_finest_with(single_matrix);
         single = Single::finest;
@@ -192,29 +187,22 @@ namespace PatchFEM
         single_matrix.copy_values_from(finest);
       if (single == Single::all)
       {
-        try
-        {
+        reason = reason_of<NotPositiveDefinite>([&]() {
           single_levels.update(single_matrix);
-          reason = single_failure();
-        }
-        catch (const NotPositiveDefinite &error)
-        {
-          reason = error.what();
-        }
+          return single_failure();
+        });
         if (reason.empty())
         {
           blocked = SlicedEllpackMatrix<Number>();
           return;
         }
         levels.initialize_from(finest, std::move(single_levels));
-        condition_estimate = levels.condition();
-        single_levels      = AMGHierarchy<float>();
+        single_levels = AMGHierarchy<float>();
         smooth_finest_in_single();
         return;
       }
     }
     levels.update(finest);
-    condition_estimate = levels.condition();
     smooth_finest_in_single();
   }
 

@@ -116,35 +116,33 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class AMGHierarchy;
 
-    /** The finest level in fp32 under others in fp64. */
-    struct SingleFinest
+    /** What smooths a matrix. */
+    template <typename SmootherNumber>
+    struct Smoothing
     {
-      PreconditionBlockJacobi<float>        diagonal;
-      LargestEigenvalue<float>              lambda;
-      std::unique_ptr<LevelSmoother<float>> smoother;
-      mutable Vector<float>                 r;
+      PreconditionBlockJacobi<SmootherNumber>        diagonal;
+      LargestEigenvalue<SmootherNumber>              lambda;
+      std::unique_ptr<LevelSmoother<SmootherNumber>> smoother; ///< none where the matrix is inverted
+      mutable Vector<SmootherNumber>                 r;
     };
 
-    struct Level
+    struct Level : Smoothing<Number>
     {
-      const SlicedEllpackMatrix<Number>     *A = nullptr;
-      AggregateLists                         aggregates;
-      TentativeProlongator                   tentative;
-      PreconditionBlockJacobi<Number>        diagonal;
-      LargestEigenvalue<Number>              lambda;
-      SmoothedAggregation<Number>            coarsening;
-      std::unique_ptr<LevelSmoother<Number>> smoother; ///< none where the matrix is inverted
-      DenseInverse<Number>                   inverse;
-      std::vector<Array<double>>             settled; ///< null vectors that are held on the next level
-      bool                                   has_coarse = false;
-      mutable Vector<Number>                 x, b, r;  ///< x, b: none on the finest level
-      mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
+      const SlicedEllpackMatrix<Number> *A = nullptr;
+      AggregateLists                     aggregates;
+      TentativeProlongator               tentative;
+      SmoothedAggregation<Number>        coarsening;
+      DenseInverse<Number>               inverse;
+      std::vector<Array<double>>         settled; ///< null vectors that are held on the next level
+      bool                               has_coarse = false;
+      mutable Vector<Number>             x, b;     ///< none on the finest level
+      mutable Vector<Number>             x_2, b_2; ///< of a W-cycle's second visit
     };
 
     AMGParameters                       parameters;
     std::vector<std::unique_ptr<Level>> levels;
-    std::unique_ptr<SingleFinest>       single_finest;
-    std::vector<Array<double>>          null_vectors; ///< of the last level
+    std::unique_ptr<Smoothing<float>>   single_finest; ///< the finest level in fp32 under others in fp64
+    std::vector<Array<double>>          null_vectors;  ///< of the last level
     double                              condition_estimate = 0.;
     bool                                w_cycle            = false;
     Array<double>                       null_scale; ///< root mean square of the finest diagonal, if there are any
@@ -160,7 +158,11 @@ namespace PatchFEM
     void
     build(const SlicedEllpackMatrix<Number> &A, int n_modes, const Aggregate &aggregate, const FindModes &find_modes);
 
-    void compute_smoother(Level &level) const;
+    /** @p smoothing of @p A, the matrix of @p level in its own or another number type. */
+    template <typename SmootherNumber>
+    void compute_smoother(const Level                               &level,
+                          const SlicedEllpackMatrix<SmootherNumber> &A,
+                          Smoothing<SmootherNumber>                 &smoothing) const;
 
     template <typename SmootherNumber>
     std::unique_ptr<LevelSmoother<SmootherNumber>> make_smoother(const Level &level) const;

@@ -103,7 +103,7 @@ namespace PatchFEM
     double grid_complexity() const;
 
     /** AMGHierarchy::condition() of the levels that are there. */
-    double condition() const { return condition_estimate; }
+    double condition() const { return single == Single::all ? single_levels.condition() : levels.condition(); }
 
     /** Why levels are in fp64 although single precision was asked for; empty if they are not. */
     const std::string &fallback() const { return reason; }
@@ -126,7 +126,7 @@ namespace PatchFEM
     Single                      single          = Single::none;
     bool                        borrows_pattern = false; ///< single_matrix has the pattern of the user's
     std::string                 reason;
-    double                      single_limit = 0., finest_limit = 0., condition_estimate = 0.;
+    double                      single_limit = 0., finest_limit = 0.;
     SlicedEllpackMatrix<Number> blocked; ///< of a CSRMatrix
     SlicedEllpackMatrix<float>  single_matrix;
     AMGHierarchy<Number>        levels;
