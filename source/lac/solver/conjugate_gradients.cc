@@ -312,21 +312,18 @@ namespace PatchFEM
     const auto residual_of = [&](const unsigned int step) { return residuals[step % residuals.size()]; };
 
     // The initial residual fixes scale and tolerance, so the host looks at it before anything else happens.
-    CGScalars scalars{};
-    scalars.tolerance = -1.;
-    scalars.scale     = 1.;
-    send(scalars);
-    start(system);
-    scalars = look(residuals);
-    if (const double first = residual_of(0); !(first <= harmless && first >= 1. / harmless))
-    {
+    CGScalars  scalars;
+    const auto begin = [&](const double scale) {
       scalars           = CGScalars();
       scalars.tolerance = -1.;
-      scalars.scale     = scale_of_residual(system);
+      scalars.scale     = scale;
       send(scalars);
       start(system);
       scalars = look(residuals);
-    }
+    };
+    begin(1.);
+    if (const double first = residual_of(0); !(first <= harmless && first >= 1. / harmless))
+      begin(scale_of_residual(system));
     const double scale = scalars.scale;
     result.history.assign(1, residual_of(0) / scale);
     result.tolerance  = std::max(control.tolerance, control.reduction * result.history[0]);

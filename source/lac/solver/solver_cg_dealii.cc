@@ -5,23 +5,13 @@
 
 namespace PatchFEM
 {
-  SolverCG::SolverCG(dealii::SolverControl &control) : SolverCG(control, AdditionalData()) {}
-
-  SolverCG::SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data)
-      : control(control), additional_data(additional_data)
-  {}
-
   template <typename Number>
   void SolverCG::solve(const Operator<Number>         &A,
                        Vector<Number>                 &x,
                        const Vector<Number>           &b,
                        const PreconditionBase<Number> &preconditioner)
   {
-    typename ConjugateGradients<Number>::AdditionalData data;
-    data.look_interval     = additional_data.look_interval;
-    data.residual_interval = additional_data.residual_interval;
-    data.update            = additional_data.update;
-
+    AdditionalData   data = additional_data;
     IterationControl limits;
     limits.tolerance      = control.tolerance();
     limits.max_iterations = control.max_steps();

@@ -47,6 +47,21 @@ namespace PatchFEM
   /** The name of @p update. */
   std::string to_string(SolutionUpdate update);
 
+  /** Parameters of ConjugateGradients. */
+  struct CGParameters
+  {
+    /// Iterations between two looks of the host, 4096 at most; 0: what the preconditioner asks for.
+    unsigned int look_interval = 0;
+    /**
+     * The residual is recomputed as b - A x every so many steps (P1), so that it does not drift; 0: only at the end. The
+     * rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
+     * doing it often costs steps; where the residual is no longer a million times what rounding may leave it would make
+     * the iteration grow, and is not done. Costs ten products at the start.
+     */
+    unsigned int   residual_interval = 0;
+    SolutionUpdate update            = SolutionUpdate::fused;
+  };
+
   /** How an iteration ended. */
   struct IterationResult
   {
@@ -112,19 +127,7 @@ namespace PatchFEM
   class ConjugateGradients
   {
   public:
-    struct AdditionalData
-    {
-      /// Iterations between two looks of the host, 4096 at most; 0: what the preconditioner asks for.
-      unsigned int look_interval = 0;
-      /**
-       * The residual is recomputed as b - A x every so many steps (P1), so that it does not drift; 0: only at the end. The
-       * rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
-       * doing it often costs steps; where the residual is no longer a million times what rounding may leave it would make
-       * the iteration grow, and is not done. Costs ten products at the start.
-       */
-      unsigned int   residual_interval = 0;
-      SolutionUpdate update            = SolutionUpdate::fused;
-    };
+    using AdditionalData = CGParameters;
 
     explicit ConjugateGradients(const AdditionalData &additional_data = AdditionalData());
 

@@ -22,18 +22,11 @@ namespace PatchFEM
   class SolverCG
   {
   public:
-    struct AdditionalData
-    {
-      /// Iterations between two looks of the host, see ConjugateGradients; 0 lets the preconditioner decide.
-      unsigned int look_interval = 0;
-      /// The residual is recomputed as b - A x every so many steps; 0: only at the end.
-      unsigned int residual_interval = 0;
-      /// When the solution is updated, see ConjugateGradients.
-      SolutionUpdate update = SolutionUpdate::fused;
-    };
+    using AdditionalData = CGParameters;
 
-    explicit SolverCG(dealii::SolverControl &control);
-    SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data);
+    explicit SolverCG(dealii::SolverControl &control, const AdditionalData &additional_data = AdditionalData())
+        : control(control), additional_data(additional_data)
+    {}
 
     /** Solves A x = b on the back end of @p A; x is the initial guess. Instantiated for float and double. */
     template <typename Number>
