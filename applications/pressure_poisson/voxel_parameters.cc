@@ -25,45 +25,38 @@ namespace PatchFEM
 
   void PressureParameters::declare_parameters(dealii::ParameterHandler &prm)
   {
+    // Numbers and formulas, which are checked when they are parsed.
+    const auto declare = [&](const char *name, const char *documentation, const char *value = "") {
+      prm.declare_entry(name, value, Patterns::Anything(), documentation);
+    };
     GeneralParameters::declare_parameters(prm);
     prm.enter_subsection("Domain");
-    prm.declare_entry("Cells", "", Patterns::Anything(),
-                      "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.");
-    prm.declare_entry("Lower corner", "", Patterns::Anything(),
-                      "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.");
-    prm.declare_entry(
-        "Cell size", "", Patterns::Anything(),
-        "Edge of a cell, which is a cube; a number or a formula of constants. Empty is 1, or what an Image "
-        "says.");
-    prm.declare_entry(
-        "Image", "", Patterns::Anything(),
-        "A VTK legacy file (STRUCTURED_POINTS, one array of scalars; compressed, if its name ends in .gz) with the "
-        "cells' labels, 0 for solid, 1 for fluid and 2 for air, relative to the folder of the parameter file.");
-    prm.declare_entry(
-        "Fluid", "", Patterns::Anything(),
-        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. With an "
-        "Image only cells that are not solid there; empty leaves its labels.");
-    prm.declare_entry(
-        "Solid", "", Patterns::Anything(),
-        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are solid, fluid or "
-        "not; all others are air.");
+    declare("Cells", "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.");
+    declare("Lower corner",
+            "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.");
+    declare("Cell size",
+            "Edge of a cell, which is a cube; a number or a formula of constants. Empty is 1, or what an Image says.");
+    declare("Image",
+            "A VTK legacy file (STRUCTURED_POINTS, one array of scalars; compressed, if its name ends in .gz) with the "
+            "cells' labels, 0 for solid, 1 for fluid and 2 for air, relative to the folder of the parameter file.");
+    declare("Fluid", "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. With "
+                     "an Image only cells that are not solid there; empty leaves its labels.");
+    declare("Solid", "A formula of the coordinates and the time t: cells at whose centre it is above 0 are solid, "
+                     "fluid or not; all others are air.");
     prm.declare_entry("Open sides", "", Patterns::MultipleSelection("x-|x+|y-|y+|z-|z+"),
                       "Sides of the box with air behind them, such as 'y+, x-'; the others are solid walls.");
     prm.leave_subsection();
     prm.enter_subsection("Time");
-    prm.declare_entry("Start", "0", Patterns::Anything(), "The time of the first step.");
-    prm.declare_entry("Step", "1", Patterns::Anything(), "Length of a step, above 0.");
+    declare("Start", "The time of the first step.", "0");
+    declare("Step", "Length of a step, above 0.", "1");
     prm.declare_entry("Steps", "1", Patterns::Integer(1, 1000000),
                       "How many; each has its own cells and its own system.");
     prm.leave_subsection();
     prm.enter_subsection("Liquid");
-    prm.declare_entry("Density", "1", Patterns::Anything(), "Mass per volume, above 0.");
-    prm.declare_entry(
-        "Velocity", "", Patterns::Anything(),
-        "Before the pressure acts, all forces but its own included: formulas of the coordinates and the time "
-        "t, components separated by semicolons. Empty is 0.");
-    prm.declare_entry("Divergence", "", Patterns::Anything(),
-                      "That the velocity shall have after the step, a formula of the same; empty is 0.");
+    declare("Density", "Mass per volume, above 0.", "1");
+    declare("Velocity", "Before the pressure acts, all forces but its own included: formulas of the coordinates and "
+                        "the time t, components separated by semicolons. Empty is 0.");
+    declare("Divergence", "That the velocity shall have after the step, a formula of the same; empty is 0.");
     prm.leave_subsection();
     SolverParameters::declare_parameters(prm);
     prm.enter_subsection("Solver");
@@ -72,8 +65,7 @@ namespace PatchFEM
     prm.leave_subsection();
     OutputParameters::declare_parameters(prm);
     prm.enter_subsection("Exact solution");
-    prm.declare_entry("Formula", "", Patterns::Anything(),
-                      "If known, the exact pressure, of the coordinates and the time t, for errors in the report.");
+    declare("Formula", "If known, the exact pressure, of the coordinates and the time t, for errors in the report.");
     prm.leave_subsection();
   }
 
