@@ -235,9 +235,7 @@ namespace PatchFEM
       /** Of what is kept from step to step. */
       std::size_t in_use() const
       {
-        return labels.memory_consumption() + velocities.memory_consumption() + divergence.memory_consumption() +
-               pressure.memory_consumption() + cells.memory_consumption() + system.memory_consumption() +
-               rhs.memory_consumption() + linear_solver.memory_consumption();
+        return memory_consumption_of(labels, velocities, divergence, pressure, cells, system, rhs, linear_solver);
       }
 
       void assemble(const double scale, Vector<Number> &result) const

@@ -18,16 +18,6 @@ namespace PatchFEM
     }
   }
 
-  std::size_t FaceVelocities::memory_consumption() const
-  {
-    return component[0].memory_consumption() + component[1].memory_consumption() + component[2].memory_consumption();
-  }
-
-  VoxelView FluidCells::view() const
-  {
-    return {{box.n[0], box.n[1], box.n[2]}, (box.n[0] + 31) / 32 + 1, bits.data(), first.data()};
-  }
-
   void FluidCells::reinit(const Backend &backend, const VoxelGrid &grid, const Array<unsigned char> &labels)
   {
     require(grid.n[0] > 0 && grid.n[1] > 0 && grid.n[2] > 0 && grid.h > 0.,
@@ -114,12 +104,6 @@ namespace PatchFEM
     run(backend(), n_bits(), kernels::VoxelGatherBody<Number>{view(), cells.data(), values.data()});
   }
 
-  std::size_t FluidCells::memory_consumption() const
-  {
-    return bits.memory_consumption() + first.memory_consumption() + counts.memory_consumption() +
-           parent.memory_consumption() + surface.memory_consumption();
-  }
-
   template <typename Number>
   void VoxelPoisson<Number>::reinit(const FluidCells &cells)
   {
@@ -185,13 +169,6 @@ namespace PatchFEM
             pressure.data(),
             scale,
             {velocities.component[0].data(), velocities.component[1].data(), velocities.component[2].data()}});
-  }
-
-  template <typename Number>
-  std::size_t VoxelPoisson<Number>::memory_consumption() const
-  {
-    return A.memory_consumption() + counts.memory_consumption() + widths.memory_consumption() +
-           sums.memory_consumption();
   }
 
 #define INSTANTIATE(Number)                                                                         \

@@ -8,16 +8,6 @@
 namespace PatchFEM
 {
   template <typename Number>
-  Vector<Number>::Vector(const Backend &backend, const std::size_t n)
-  {
-    reinit(backend, n);
-  }
-
-  template <typename Number>
-  Vector<Number>::Vector(const Backend &backend, const std::vector<Number> &values) : elements(backend, values)
-  {}
-
-  template <typename Number>
   Vector<Number> &Vector<Number>::operator=(const Vector &other)
   {
     if (this != &other)
@@ -36,12 +26,6 @@ namespace PatchFEM
       sums.release();
     if (!omit_zeroing_entries)
       *this = Number(0);
-  }
-
-  template <typename Number>
-  void Vector<Number>::reinit(const Vector &other, const bool omit_zeroing_entries)
-  {
-    reinit(other.backend(), other.size(), omit_zeroing_entries);
   }
 
   template <typename Number>
@@ -68,28 +52,10 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void Vector<Number>::copy_from_host(const std::vector<Number> &values)
-  {
-    elements.copy_from(values.data(), values.size());
-  }
-
-  template <typename Number>
-  std::vector<Number> Vector<Number>::copy_to_host() const
-  {
-    return elements.to_vector();
-  }
-
-  template <typename Number>
   void Vector<Number>::check_compatible(const Vector &other) const
   {
     require(size() == other.size(), "Two vectors of different size cannot be combined.");
     require(backend() == other.backend(), "Two vectors of different back ends cannot be combined.");
-  }
-
-  template <typename Number>
-  void Vector<Number>::add(const Number a, const Vector &x)
-  {
-    sadd(Number(1), a, x);
   }
 
   template <typename Number>
@@ -98,20 +64,6 @@ namespace PatchFEM
     check_compatible(x);
     check_compatible(y);
     dispatch(backend(), [&](auto where) { kernels::add(where, size(), a, x.data(), b, y.data(), data()); });
-  }
-
-  template <typename Number>
-  Vector<Number> &Vector<Number>::operator+=(const Vector &x)
-  {
-    add(Number(1), x);
-    return *this;
-  }
-
-  template <typename Number>
-  Vector<Number> &Vector<Number>::operator-=(const Vector &x)
-  {
-    add(Number(-1), x);
-    return *this;
   }
 
   template <typename Number>
@@ -197,12 +149,6 @@ namespace PatchFEM
   {
     elements.swap(other.elements);
     sums.swap(other.sums);
-  }
-
-  template <typename Number>
-  std::size_t Vector<Number>::memory_consumption() const
-  {
-    return elements.memory_consumption() + sums.memory_consumption();
   }
 
   template class Vector<float>;

@@ -35,7 +35,7 @@ namespace PatchFEM
     /** Zero everywhere. */
     void reinit(const Backend &backend, const VoxelGrid &grid);
 
-    std::size_t memory_consumption() const;
+    std::size_t memory_consumption() const { return memory_consumption_of(component[0], component[1], component[2]); }
   };
 
   /**
@@ -55,7 +55,10 @@ namespace PatchFEM
     /** Bits of words; bodies over cells run for so many. */
     std::int64_t n_bits() const { return 32 * std::int64_t(view().all_words()); }
 
-    VoxelView view() const;
+    VoxelView view() const
+    {
+      return {{box.n[0], box.n[1], box.n[2]}, (box.n[0] + 31) / 32 + 1, bits.data(), first.data()};
+    }
 
     /**
      * Finds parts of the fluid that are connected by faces and touch no air: their pressure is determined up to a
@@ -79,7 +82,7 @@ namespace PatchFEM
     template <typename Number>
     void from_cells(const Array<double> &cells, Vector<Number> &values) const;
 
-    std::size_t memory_consumption() const;
+    std::size_t memory_consumption() const { return memory_consumption_of(bits, first, counts, parent, surface); }
 
   private:
     VoxelGrid           box;
@@ -122,7 +125,7 @@ namespace PatchFEM
     void
     project(const FluidCells &cells, const Vector<Number> &pressure, double scale, FaceVelocities &velocities) const;
 
-    std::size_t memory_consumption() const;
+    std::size_t memory_consumption() const { return memory_consumption_of(A, counts, widths, sums); }
 
   private:
     MDIAMatrix<Number>  A;

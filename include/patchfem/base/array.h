@@ -128,6 +128,13 @@ namespace PatchFEM
     T          *pointer    = nullptr;
     std::size_t n_elements = 0;
   };
+
+  /** Bytes of all @p objects together. */
+  template <typename... Objects>
+  std::size_t memory_consumption_of(const Objects &...objects)
+  {
+    return (objects.memory_consumption() + ...);
+  }
 } // namespace PatchFEM
 
 #endif

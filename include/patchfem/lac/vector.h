@@ -28,10 +28,10 @@ namespace PatchFEM
     Vector() = default;
 
     /** @p n zeros on @p backend. */
-    explicit Vector(const Backend &backend, std::size_t n = 0);
+    explicit Vector(const Backend &backend, const std::size_t n = 0) { reinit(backend, n); }
 
     /** The content of @p values, on @p backend. */
-    Vector(const Backend &backend, const std::vector<Number> &values);
+    Vector(const Backend &backend, const std::vector<Number> &values) : elements(backend, values) {}
 
     /** A copy on the back end of @p other, whichever this vector had before; see copy_from() for one that stays. */
     Vector(const Vector &other) { *this = other; }
@@ -50,7 +50,10 @@ namespace PatchFEM
     }
 
     /** The size and the back end of @p other. */
-    void reinit(const Vector &other, bool omit_zeroing_entries = false);
+    void reinit(const Vector &other, const bool omit_zeroing_entries = false)
+    {
+      reinit(other.backend(), other.size(), omit_zeroing_entries);
+    }
 
     /** Every element becomes @p value. */
     Vector &operator=(Number value);
@@ -63,18 +66,26 @@ namespace PatchFEM
     void copy_from(const Vector<OtherNumber> &other);
 
     /** Overwrites the elements with @p values from the host; sizes must match. */
-    void copy_from_host(const std::vector<Number> &values);
+    void copy_from_host(const std::vector<Number> &values) { elements.copy_from(values.data(), values.size()); }
 
-    std::vector<Number> copy_to_host() const;
+    std::vector<Number> copy_to_host() const { return elements.to_vector(); }
 
     /** *this += a x */
-    void add(Number a, const Vector &x);
+    void add(const Number a, const Vector &x) { sadd(Number(1), a, x); }
 
     /** *this += a x + b y */
     void add(Number a, const Vector &x, Number b, const Vector &y);
 
-    Vector &operator+=(const Vector &x);
-    Vector &operator-=(const Vector &x);
+    Vector &operator+=(const Vector &x)
+    {
+      add(Number(1), x);
+      return *this;
+    }
+    Vector &operator-=(const Vector &x)
+    {
+      add(Number(-1), x);
+      return *this;
+    }
 
     /** *this = s *this + a x */
     void sadd(Number s, Number a, const Vector &x);
@@ -117,7 +128,7 @@ namespace PatchFEM
     const Backend       &backend() const { return elements.backend(); }
     Array<Number>       &array() { return elements; }
     const Array<Number> &array() const { return elements; }
-    std::size_t          memory_consumption() const;
+    std::size_t          memory_consumption() const { return memory_consumption_of(elements, sums); }
 
   private:
     Array<Number>         elements;

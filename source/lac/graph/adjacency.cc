@@ -62,11 +62,6 @@ namespace PatchFEM
     edge_weights = std::move(weights);
   }
 
-  std::size_t Adjacency::memory_consumption() const
-  {
-    return node_offsets.memory_consumption() + node_neighbours.memory_consumption() + edge_weights.memory_consumption();
-  }
-
   template void Adjacency::reinit(const SlicedEllpackMatrix<float> &, double);
   template void Adjacency::reinit(const SlicedEllpackMatrix<double> &, double);
   template void Adjacency::reinit(const CSRMatrix<float> &, double);

@@ -49,15 +49,6 @@ namespace PatchFEM
     choose(pattern.backend(), [&](auto where) { build(where, pattern, all, strong, block_size, data, weights); });
   }
 
-  std::size_t Aggregation::memory_consumption() const
-  {
-    std::size_t bytes = graph_of_aggregates.memory_consumption();
-    for (const Array<int> *array : {&node_aggregates, &aggregate_starts, &nodes_by_aggregate, &aggregate_patches,
-                                    &patch_aggregate_starts, &patch_node_starts, &old_of_new, &new_of_old})
-      bytes += array->memory_consumption();
-    return bytes;
-  }
-
   template void Aggregation::reinit(const SlicedEllpackMatrix<float> &, const AdditionalData &);
   template void Aggregation::reinit(const SlicedEllpackMatrix<double> &, const AdditionalData &);
   template void Aggregation::reinit(const CSRMatrix<float> &, const AdditionalData &);

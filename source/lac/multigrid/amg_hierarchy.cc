@@ -340,12 +340,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AMGHierarchy<Number>::cycle(Vector<Number> &x, const Vector<Number> &b) const
-  {
-    cycle(0, x, b);
-  }
-
-  template <typename Number>
   void AMGHierarchy<Number>::cycle(const unsigned int index, Vector<Number> &x, const Vector<Number> &b) const
   {
     const Level &level = *levels[index];
@@ -465,20 +459,16 @@ namespace PatchFEM
       s.n_aggregates    = level->has_coarse ? level->aggregates.n_aggregates() : 0;
       s.n_dropped_modes = level->tentative.n_dropped();
       s.lambda_max      = level->smoother != nullptr ? level->lambda.value() : 0.;
-      s.memory          = level->coarsening.memory_consumption() + level->tentative.memory_consumption() +
-                 level->diagonal.memory_consumption() + level->inverse.memory_consumption() +
-                 level->aggregates.memory_consumption();
-      s.single = std::is_same<Number, float>::value;
+      s.memory          = memory_consumption_of(level->coarsening, level->tentative, level->diagonal, level->inverse,
+                                                level->aggregates, level->x, level->b, level->r, level->x_2, level->b_2);
+      s.single          = std::is_same<Number, float>::value;
       if (level->smoother != nullptr)
         s.memory += level->smoother->memory_consumption();
       if (single_finest != nullptr && result.empty())
       {
         s.single = true;
-        s.memory += single_finest->diagonal.memory_consumption() + single_finest->smoother->memory_consumption() +
-                    single_finest->r.memory_consumption();
+        s.memory += memory_consumption_of(single_finest->diagonal, *single_finest->smoother, single_finest->r);
       }
-      for (const Vector<Number> *vector : {&level->x, &level->b, &level->r, &level->x_2, &level->b_2})
-        s.memory += vector->memory_consumption();
       result.push_back(s);
     }
     return result;

@@ -87,12 +87,6 @@ namespace PatchFEM
     }
   }
 
-  template <typename Number>
-  std::size_t PolynomialSmoother<Number>::memory_consumption() const
-  {
-    return coefficients.memory_consumption() + l1_inverse.memory_consumption() + d.memory_consumption();
-  }
-
   template class PolynomialSmoother<float>;
   template class PolynomialSmoother<double>;
 } // namespace PatchFEM

@@ -84,15 +84,10 @@ namespace PatchFEM
   template <typename Number>
   std::size_t PatchMatrix<Number>::memory_consumption() const
   {
-    std::size_t bytes = arrays.inner_columns.memory_consumption() + arrays.mirrors.memory_consumption();
-    for (const Array<std::int64_t> *array : {&arrays.inner_offsets, &arrays.mirror_offsets, &arrays.outer_offsets})
-      bytes += array->memory_consumption();
-    for (const Array<int> *array :
-         {&arrays.patch_slices, &arrays.nodes, &arrays.patch_of_node, &arrays.slot_of_node, &arrays.outer_columns})
-      bytes += array->memory_consumption();
-    for (const Array<Number> *array : {&arrays.inner_values, &arrays.outer_values, &arrays.diagonal})
-      bytes += array->memory_consumption();
-    return bytes;
+    return memory_consumption_of(arrays.patch_slices, arrays.nodes, arrays.patch_of_node, arrays.slot_of_node,
+                                 arrays.inner_offsets, arrays.inner_columns, arrays.inner_values, arrays.mirror_offsets,
+                                 arrays.mirrors, arrays.outer_offsets, arrays.outer_columns, arrays.outer_values,
+                                 arrays.diagonal);
   }
 
   template <typename Number>
@@ -158,12 +153,6 @@ namespace PatchFEM
                                   static_cast<Number *>(nullptr));
       }
     });
-  }
-
-  template <typename Number>
-  std::size_t PatchSmoother<Number>::memory_consumption() const
-  {
-    return patches.memory_consumption() + weights.memory_consumption();
   }
 
   template class PatchMatrix<float>;

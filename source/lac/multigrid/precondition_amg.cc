@@ -232,8 +232,8 @@ namespace PatchFEM
   {
     const std::size_t copy = single != Single::none && borrows_pattern ? single_matrix.values_memory_consumption()
                                                                        : single_matrix.memory_consumption();
-    return blocked.memory_consumption() + copy + levels.memory_consumption() + single_levels.memory_consumption() +
-           single_src.memory_consumption() + single_dst.memory_consumption() + norm.memory_consumption();
+    return blocked.memory_consumption() + copy +
+           memory_consumption_of(levels, single_levels, single_src, single_dst, norm);
   }
 
   template <typename Number>
@@ -284,18 +284,6 @@ namespace PatchFEM
     end_of_phase = function;
     levels.monitor(function);
     single_levels.monitor(function);
-  }
-
-  template <typename Number>
-  unsigned int PreconditionAMG<Number>::n_levels() const
-  {
-    return single == Single::all ? single_levels.n_levels() : levels.n_levels();
-  }
-
-  template <typename Number>
-  std::vector<AMGLevelStatistics> PreconditionAMG<Number>::statistics() const
-  {
-    return single == Single::all ? single_levels.statistics() : levels.statistics();
   }
 
   template <typename Number>

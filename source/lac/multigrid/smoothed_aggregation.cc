@@ -220,14 +220,6 @@ namespace PatchFEM
         kernels::MirrorBody<Number>{coarse.view(), coarse.row_lengths(), dropped.data(), coarse_pattern.width});
   }
 
-  template <typename Number>
-  std::size_t SmoothedAggregation<Number>::memory_consumption() const
-  {
-    return P.memory_consumption() + R.memory_consumption() + coarse.memory_consumption() +
-           P_pattern.memory_consumption() + whole_pattern.memory_consumption() + product_pattern.memory_consumption() +
-           coarse_pattern.memory_consumption() + omega.memory_consumption();
-  }
-
   template class SmoothedAggregation<float>;
   template class SmoothedAggregation<double>;
 } // namespace PatchFEM

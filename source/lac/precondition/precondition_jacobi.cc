@@ -7,12 +7,6 @@
 
 namespace PatchFEM
 {
-  template <typename Number>
-  void PreconditionIdentity<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
-  {
-    dst.equ(Number(1), src);
-  }
-
   template <typename Number, typename Value>
   void BlockDiagonalInverse<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {

@@ -99,13 +99,6 @@ namespace PatchFEM
     return this->template with_precision<Value>(kind + " polynomial of order " + std::to_string(data.order));
   }
 
-  template <typename Number, typename Value>
-  std::size_t PreconditionPolynomial<Number, Value>::memory_consumption() const
-  {
-    return D_inverse.memory_consumption() + coefficients.memory_consumption() + work.memory_consumption() +
-           product.memory_consumption() + (copy != nullptr ? bytes_of_copy : 0);
-  }
-
   template class PreconditionPolynomial<float>;
   template class PreconditionPolynomial<double>;
   template class PreconditionPolynomial<double, float>;

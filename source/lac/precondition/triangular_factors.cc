@@ -141,13 +141,6 @@ namespace PatchFEM
       solve_by_phases(dst, src);
   }
 
-  template <typename Number, typename Value>
-  std::size_t TriangularFactors<Number, Value>::memory_consumption() const
-  {
-    return order.memory_consumption() + lower.memory_consumption() + upper.memory_consumption() +
-           D_values.memory_consumption() + y.memory_consumption() + w.memory_consumption();
-  }
-
   template class TriangularFactors<float>;
   template class TriangularFactors<double>;
   template class TriangularFactors<double, float>;

@@ -136,18 +136,6 @@ namespace PatchFEM
   };
 
   template <typename Number>
-  ConjugateGradients<Number>::ConjugateGradients(const AdditionalData &additional_data)
-      : additional_data(additional_data)
-  {}
-
-  template <typename Number>
-  std::size_t ConjugateGradients<Number>::memory_consumption() const
-  {
-    return r.memory_consumption() + z.memory_consumption() + p.memory_consumption() + q.memory_consumption() +
-           shared.memory_consumption() + partials.memory_consumption();
-  }
-
-  template <typename Number>
   void ConjugateGradients<Number>::reinit(const Operator<Number> &A, const unsigned int look_interval)
   {
     const Backend    &backend = A.backend();

@@ -41,7 +41,10 @@ namespace PatchFEM
     const Backend &backend() const { return node_offsets.backend(); }
     int            n_nodes() const { return static_cast<int>(node_offsets.size()) - 1; }
     std::int64_t   n_edges() const { return static_cast<std::int64_t>(node_neighbours.size()) / 2; }
-    std::size_t    memory_consumption() const;
+    std::size_t    memory_consumption() const
+    {
+      return memory_consumption_of(node_offsets, node_neighbours, edge_weights);
+    }
 
     const Array<std::int64_t> &offsets() const { return node_offsets; }       ///< [node + 1]
     const Array<int>          &neighbours() const { return node_neighbours; } ///< ascending for each node

@@ -136,7 +136,12 @@ namespace PatchFEM
     const Adjacency &aggregate_graph() const { return graph_of_aggregates; }
 
     const Statistics &statistics() const { return stats; }
-    std::size_t       memory_consumption() const;
+    std::size_t       memory_consumption() const
+    {
+      return memory_consumption_of(graph_of_aggregates, node_aggregates, aggregate_starts, nodes_by_aggregate,
+                                   aggregate_patches, patch_aggregate_starts, patch_node_starts, old_of_new,
+                                   new_of_old);
+    }
 
   private:
     template <typename Where>

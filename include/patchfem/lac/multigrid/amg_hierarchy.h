@@ -81,7 +81,7 @@ namespace PatchFEM
     void update(const SlicedEllpackMatrix<Number> &A);
 
     /** x = M^-1 b; only launches kernels. */
-    void cycle(Vector<Number> &x, const Vector<Number> &b) const;
+    void cycle(Vector<Number> &x, const Vector<Number> &b) const { cycle(0, x, b); }
 
     /** The same after smooth_finest_with(). */
     void cycle_in_single(Vector<float> &x, const Vector<float> &b) const;

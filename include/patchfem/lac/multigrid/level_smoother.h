@@ -62,7 +62,7 @@ namespace PatchFEM
                            const LargestEigenvalue<Number>       &lambda) override;
     void        pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
     void        post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
-    std::size_t memory_consumption() const override;
+    std::size_t memory_consumption() const override { return memory_consumption_of(coefficients, l1_inverse, d); }
 
   private:
     Kind                               kind;

@@ -93,8 +93,11 @@ namespace PatchFEM
     /** See AMGHierarchy::monitor(). */
     void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);
 
-    unsigned int                    n_levels() const;
-    std::vector<AMGLevelStatistics> statistics() const;
+    unsigned int n_levels() const { return single == Single::all ? single_levels.n_levels() : levels.n_levels(); }
+    std::vector<AMGLevelStatistics> statistics() const
+    {
+      return single == Single::all ? single_levels.statistics() : levels.statistics();
+    }
 
     /** Nonzeros of all levels over those of the finest. */
     double operator_complexity() const;

@@ -37,10 +37,7 @@ namespace PatchFEM
     /** [aggregate], bit m: mode m was dropped. */
     const Array<int> &dropped() const { return dropped_modes; }
     int               n_dropped() const { return dropped_count; }
-    std::size_t       memory_consumption() const
-    {
-      return tentative.memory_consumption() + coarse.memory_consumption() + dropped_modes.memory_consumption();
-    }
+    std::size_t       memory_consumption() const { return memory_consumption_of(tentative, coarse, dropped_modes); }
 
   private:
     Array<double> tentative, coarse;
@@ -78,7 +75,10 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
     const SlicedEllpackMatrix<Number> &coarse_matrix() const { return coarse; }
     SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
-    std::size_t                        memory_consumption() const;
+    std::size_t                        memory_consumption() const
+    {
+      return memory_consumption_of(P, R, coarse, P_pattern, whole_pattern, product_pattern, coarse_pattern, omega);
+    }
 
     /** Rows of A P per stretch, for the next reinit(); 0 lets the rule above decide. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }

@@ -58,7 +58,10 @@ namespace PatchFEM
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     bool        can_be_recorded() const override { return matrix == nullptr || matrix->can_be_recorded(); }
     std::string name() const override;
-    std::size_t memory_consumption() const override;
+    std::size_t memory_consumption() const override
+    {
+      return memory_consumption_of(D_inverse, coefficients, work, product) + (copy != nullptr ? bytes_of_copy : 0);
+    }
 
     /** The most that initialize() takes, of a matrix in @p format: values in single precision, and vectors to work with. */
     static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format)

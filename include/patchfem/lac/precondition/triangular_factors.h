@@ -40,10 +40,7 @@ namespace PatchFEM
     template <typename Number>
     void reinit_levels(const SlicedEllpackMatrix<Number> &A);
 
-    std::size_t memory_consumption() const
-    {
-      return phase.memory_consumption() + position.memory_consumption() + row_of_position.memory_consumption();
-    }
+    std::size_t memory_consumption() const { return memory_consumption_of(phase, position, row_of_position); }
   };
 
   /**
@@ -65,7 +62,10 @@ namespace PatchFEM
 
   public:
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    std::size_t memory_consumption() const override;
+    std::size_t memory_consumption() const override
+    {
+      return memory_consumption_of(order, lower, upper, D_values, y, w);
+    }
 
     /** Colours or levels; 1 for sweeps. */
     int n_phases() const { return order.n_phases(); }

@@ -129,7 +129,9 @@ namespace PatchFEM
   public:
     using AdditionalData = CGParameters;
 
-    explicit ConjugateGradients(const AdditionalData &additional_data = AdditionalData());
+    explicit ConjugateGradients(const AdditionalData &additional_data = AdditionalData())
+        : additional_data(additional_data)
+    {}
 
     /** Solves A x = b. Throws Error only for arguments that do not fit; how it ended is in the result. */
     IterationResult solve(const Operator<Number>         &A,
@@ -139,7 +141,7 @@ namespace PatchFEM
                           const IterationControl         &control);
 
     /** Of the vectors the iteration works with; kept between solutions. */
-    std::size_t memory_consumption() const;
+    std::size_t memory_consumption() const { return memory_consumption_of(r, z, p, q, shared, partials); }
 
   private:
     AdditionalData additional_data;
