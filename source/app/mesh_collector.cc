@@ -29,35 +29,6 @@ namespace PatchFEM
     }
   } // namespace
 
-  unsigned int n_vertices(const ElementShape shape)
-  {
-    static const unsigned int n[] = {1, 2, 3, 4, 4, 8, 6, 5};
-    return n[static_cast<int>(shape)];
-  }
-
-  unsigned int dimension(const ElementShape shape)
-  {
-    switch (shape)
-    {
-    case ElementShape::point:
-      return 0;
-    case ElementShape::line:
-      return 1;
-    case ElementShape::triangle:
-    case ElementShape::quadrilateral:
-      return 2;
-    default:
-      return 3;
-    }
-  }
-
-  const char *plural(const ElementShape shape)
-  {
-    static const char *names[] = {"points",     "lines",     "triangles", "quadrilaterals",
-                                  "tetrahedra", "hexahedra", "prisms",    "pyramids"};
-    return names[static_cast<int>(shape)];
-  }
-
   MeshScanner::MeshScanner(const std::string &file_name)
       : name(file_name), text(read_input_file(file_name, "The mesh file " + quote_file(file_name)))
   {
@@ -150,7 +121,7 @@ namespace PatchFEM
     return value;
   }
 
-  MeshCollector::MeshCollector(const MeshScanner &scanner, const unsigned int dim) : scanner(scanner), dim(dim)
+  MeshCollector::MeshCollector(MeshScanner &scanner, const unsigned int dim) : scanner(scanner), dim(dim)
   {
     mesh.source = scanner.file_name();
   }
@@ -162,14 +133,31 @@ namespace PatchFEM
     mesh.vertices.push_back({{x, y, z}});
   }
 
+  void MeshCollector::read_vertex(const std::int64_t label)
+  {
+    double x[3];
+    for (double &coordinate : x)
+      coordinate = scanner.real("a coordinate");
+    add_vertex(label, x[0], x[1], x[2]);
+  }
+
+  void MeshCollector::read_element(const ElementShape shape, const std::int64_t id, const std::uint32_t line)
+  {
+    std::int64_t vertices[8];
+    for (unsigned int i = 0; i < row_of(shape).n_vertices; ++i)
+      vertices[i] = scanner.integer("a vertex of an element");
+    add_element(shape, vertices, id, line);
+  }
+
   void MeshCollector::add_element(const ElementShape  shape,
                                   const std::int64_t *labels,
                                   const std::int64_t  id,
                                   const std::uint32_t line)
   {
+    const ShapeRow    &row         = row_of(shape);
     const auto         fail        = [&](const std::string &message) { scanner.fail(message, line); };
-    const unsigned int n           = PatchFEM::n_vertices(shape);
-    const bool         is_cell     = dimension(shape) == dim;
+    const unsigned int n           = row.n_vertices;
+    const bool         is_cell     = row.dimension == dim;
     std::uint32_t      vertices[8] = {};
     for (unsigned int i = 0; i < n; ++i)
     {
@@ -178,13 +166,13 @@ namespace PatchFEM
         fail("an element uses vertex " + std::to_string(labels[i]) + ", which the file does not define");
       vertices[i] = found->second;
     }
-    if (dimension(shape) > dim)
-      fail(std::string("the file contains ") + plural(shape) + ", but the dimension asked for is " +
-           std::to_string(dim) + "; set Dimension = 3");
+    if (row.dimension > dim)
+      fail(std::string("the file contains ") + row.plural + ", but the dimension asked for is " + std::to_string(dim) +
+           "; set Dimension = 3");
     if (shape == ElementShape::prism || shape == ElementShape::pyramid)
-      fail(std::string("the file contains ") + plural(shape) +
+      fail(std::string("the file contains ") + row.plural +
            "; mesh the domain with tetrahedra or with hexahedra alone");
-    if (dimension(shape) + 1 < dim)
+    if (row.dimension + 1 < dim)
       return;
     if (id < (is_cell ? 0 : -1) || id > std::numeric_limits<std::int32_t>::max())
       fail(std::to_string(id) + " cannot be a " + (is_cell ? "material" : "boundary") + " id");
@@ -212,7 +200,7 @@ namespace PatchFEM
     else
     {
       if (has_faces && shape != face_shape)
-        fail(std::string("the file mixes boundary faces that are ") + plural(face_shape) + " and " + plural(shape) +
+        fail(std::string("the file mixes boundary faces that are ") + row_of(face_shape).plural + " and " + row.plural +
              "; mesh the domain with one kind of cell");
       face_shape      = shape;
       first_face_line = has_faces ? first_face_line : line;
@@ -231,8 +219,8 @@ namespace PatchFEM
     if (!has_kind)
       throw Error(file + "contains no cells of dimension " + std::to_string(dim) +
                   (mesh.vertices.empty() ? "" : "; check Dimension, and that the cells have been saved") + ".");
-    if (has_faces && PatchFEM::n_vertices(face_shape) != n_vertices_per_face(mesh.kind))
-      scanner.fail(std::string(plural(face_shape)) + " cannot be faces of the file's " + plural_name(mesh.kind) +
+    if (has_faces && row_of(face_shape).n_vertices != n_vertices_per_face(mesh.kind))
+      scanner.fail(std::string(row_of(face_shape).plural) + " cannot be faces of the file's " + plural_name(mesh.kind) +
                        "; mesh the domain with one kind of cell",
                    first_face_line);
     delete_unused_vertices(mesh);

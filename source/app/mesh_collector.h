@@ -7,6 +7,7 @@
 #include <boost/algorithm/string/case_conv.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -62,6 +63,7 @@ namespace PatchFEM
     return boost::algorithm::to_upper_copy(std::string(text));
   }
 
+  /** The number of a row of shapes. */
   enum class ElementShape
   {
     point,
@@ -74,18 +76,45 @@ namespace PatchFEM
     pyramid
   };
 
-  unsigned int n_vertices(ElementShape shape);
-  unsigned int dimension(ElementShape shape);
-  /** `triangles`, for messages. */
-  const char *plural(ElementShape shape);
+  /** A shape, and what formats call it. */
+  struct ShapeRow
+  {
+    const char      *plural; ///< for messages
+    unsigned int     dimension, n_vertices;
+    std::int64_t     gmsh, vtk;
+    std::string_view ucd;
+  };
+
+  constexpr ShapeRow shapes[] = {{"points", 0, 1, 15, 1, "pt"},      {"lines", 1, 2, 1, 3, "line"},
+                                 {"triangles", 2, 3, 2, 5, "tri"},   {"quadrilaterals", 2, 4, 3, 9, "quad"},
+                                 {"tetrahedra", 3, 4, 4, 10, "tet"}, {"hexahedra", 3, 8, 5, 12, "hex"},
+                                 {"prisms", 3, 6, 6, 13, "prism"},   {"pyramids", 3, 5, 7, 14, "pyr"}};
+
+  constexpr const ShapeRow &row_of(const ElementShape shape)
+  {
+    return shapes[static_cast<int>(shape)];
+  }
+
+  /** The shape that a format calls @p name; none if the format has no such. */
+  template <typename Name>
+  std::optional<ElementShape> find_shape(const Name ShapeRow::*column, const Name &name)
+  {
+    for (const ShapeRow &row : shapes)
+      if (row.*column == name)
+        return static_cast<ElementShape>(&row - shapes);
+    return {};
+  }
 
   /** Gathers what a file says, by the labels of the file, and makes lists of it. */
   class MeshCollector
   {
   public:
-    MeshCollector(const MeshScanner &scanner, unsigned int dim);
+    MeshCollector(MeshScanner &scanner, unsigned int dim);
 
     void add_vertex(std::int64_t label, double x, double y, double z);
+
+    /** One whose three coordinates are the scanner's next words. */
+    void read_vertex(std::int64_t label);
 
     /**
      * An element whose vertices have the labels @p vertices, quadrilaterals and hexahedra in loops: 0 1 2 3 around one
@@ -93,13 +122,16 @@ namespace PatchFEM
      */
     void add_element(ElementShape shape, const std::int64_t *vertices, std::int64_t id, std::uint32_t line);
 
+    /** One whose vertices are the scanner's next words. */
+    void read_element(ElementShape shape, std::int64_t id, std::uint32_t line);
+
     /** The mesh, cleaned and checked. */
     MeshLists finish();
 
     std::size_t n_vertices() const { return mesh.vertices.size(); }
 
   private:
-    const MeshScanner                              &scanner;
+    MeshScanner                                    &scanner;
     const unsigned int                              dim;
     MeshLists                                       mesh;
     bool                                            has_kind = false;

@@ -15,32 +15,13 @@ namespace PatchFEM
     void read_ucd_element(MeshScanner &scanner, MeshCollector &mesh)
     {
       scanner.integer("the number of an element");
-      const std::uint32_t    line = scanner.line_number();
-      const std::int64_t     id   = scanner.integer("the material of an element");
-      const std::string_view type = scanner.word("the type of an element");
-      ElementShape           shape;
-      if (type == "pt")
-        shape = ElementShape::point;
-      else if (type == "line")
-        shape = ElementShape::line;
-      else if (type == "tri")
-        shape = ElementShape::triangle;
-      else if (type == "quad")
-        shape = ElementShape::quadrilateral;
-      else if (type == "tet")
-        shape = ElementShape::tetrahedron;
-      else if (type == "hex")
-        shape = ElementShape::hexahedron;
-      else if (type == "prism")
-        shape = ElementShape::prism;
-      else if (type == "pyr")
-        shape = ElementShape::pyramid;
-      else
+      const std::uint32_t    line  = scanner.line_number();
+      const std::int64_t     id    = scanner.integer("the material of an element");
+      const std::string_view type  = scanner.word("the type of an element");
+      const auto             shape = find_shape(&ShapeRow::ucd, type);
+      if (!shape)
         scanner.fail(quote(type) + " is not a type of element that UCD knows");
-      std::int64_t vertices[8];
-      for (unsigned int i = 0; i < n_vertices(shape); ++i)
-        vertices[i] = scanner.integer("a vertex of an element");
-      mesh.add_element(shape, vertices, id, line);
+      mesh.read_element(*shape, id, line);
     }
 
     /** @p n_data numbers for each of @p n_items vertices or elements: nothing that a mesh needs, but they must be there. */
@@ -78,12 +59,7 @@ namespace PatchFEM
     if (scanner.count("the number of data of the model") != 0)
       scanner.fail("data of the model are not supported; declare 0 of them and remove them");
     for (std::uint64_t v = 0; v < n_vertices; ++v)
-    {
-      const std::int64_t label = scanner.integer("the number of a vertex");
-      const double       x     = scanner.real("a coordinate");
-      const double       y     = scanner.real("a coordinate");
-      mesh.add_vertex(label, x, y, scanner.real("a coordinate"));
-    }
+      mesh.read_vertex(scanner.integer("the number of a vertex"));
     for (std::uint64_t e = 0; e < n_elements; ++e)
       read_ucd_element(scanner, mesh);
     skip_ucd_data(scanner, n_vertex_data, n_vertices);

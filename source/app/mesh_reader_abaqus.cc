@@ -212,7 +212,7 @@ namespace PatchFEM
         {
           for (const std::string_view word : words)
             unfinished.push_back(scanner.to_integer(word, "the number of an element or a vertex"));
-          const std::size_t n = 1 + n_vertices(shape);
+          const std::size_t n = 1 + row_of(shape).n_vertices;
           if (unfinished.size() > n)
             scanner.fail("an element has " + std::to_string(unfinished.size() - 1) + " vertices where its type has " +
                          std::to_string(n - 1));

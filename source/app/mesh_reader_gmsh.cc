@@ -15,44 +15,11 @@ namespace PatchFEM
   {
     ElementShape gmsh_shape(const MeshScanner &scanner, const std::int64_t type)
     {
-      switch (type)
-      {
-      case 1:
-        return ElementShape::line;
-      case 2:
-        return ElementShape::triangle;
-      case 3:
-        return ElementShape::quadrilateral;
-      case 4:
-        return ElementShape::tetrahedron;
-      case 5:
-        return ElementShape::hexahedron;
-      case 6:
-        return ElementShape::prism;
-      case 7:
-        return ElementShape::pyramid;
-      case 15:
-        return ElementShape::point;
-      default:
+      const auto shape = find_shape(&ShapeRow::gmsh, type);
+      if (!shape)
         scanner.fail("element type " + std::to_string(type) +
                      " is not a linear element; save the mesh with Mesh.ElementOrder = 1");
-      }
-    }
-
-    void read_coordinates(MeshScanner &scanner, MeshCollector &mesh, const std::int64_t label)
-    {
-      const double x = scanner.real("a coordinate");
-      const double y = scanner.real("a coordinate");
-      mesh.add_vertex(label, x, y, scanner.real("a coordinate"));
-    }
-
-    void read_vertices_of(MeshScanner &scanner, MeshCollector &mesh, const ElementShape shape, const std::int64_t id)
-    {
-      std::int64_t        vertices[8];
-      const std::uint32_t line = scanner.line_number();
-      for (unsigned int i = 0; i < n_vertices(shape); ++i)
-        vertices[i] = scanner.integer("a vertex of an element");
-      mesh.add_element(shape, vertices, id, line);
+      return *shape;
     }
 
     /** 2.2: number, type, number of tags, tags (the first: the physical group), vertices. */
@@ -70,7 +37,7 @@ namespace PatchFEM
           const std::int64_t tag = scanner.integer("a tag of an element");
           id                     = t == 0 ? std::abs(tag) : id;
         }
-        read_vertices_of(scanner, mesh, shape, id);
+        mesh.read_element(shape, id, scanner.line_number());
       }
     }
 
@@ -189,7 +156,7 @@ namespace PatchFEM
         }
         for (const std::int64_t label : labels)
         {
-          read_coordinates(scanner, mesh, label);
+          mesh.read_vertex(label);
           for (std::int64_t p = 0; parametric == 1 && p < dimension; ++p)
             scanner.real("a parametric coordinate");
         }
@@ -215,14 +182,14 @@ namespace PatchFEM
           group = found->second;
         }
         const ElementShape shape = gmsh_shape(scanner, scanner.integer("the type of an element"));
-        if (PatchFEM::dimension(shape) != dimension)
+        if (row_of(shape).dimension != dimension)
           scanner.fail(std::string("an entity of dimension ") + std::to_string(dimension) + " cannot have " +
-                       plural(shape));
+                       row_of(shape).plural);
         const std::uint64_t n = scanner.count("the number of elements");
         for (std::uint64_t e = 0; e < n; ++e)
         {
           totals.add(scanner.integer("the number of an element"));
-          read_vertices_of(scanner, mesh, shape, group);
+          mesh.read_element(shape, group, scanner.line_number());
         }
       }
       totals.check();
@@ -279,7 +246,7 @@ namespace PatchFEM
       {
         const std::uint64_t n = scanner.count("the number of vertices");
         for (std::uint64_t v = 0; v < n; ++v)
-          read_coordinates(scanner, mesh, scanner.integer("the number of a vertex"));
+          mesh.read_vertex(scanner.integer("the number of a vertex"));
       }
       else if (section == "Elements" && version == "4.1")
         read_elements_4(scanner, mesh, seen.count("Entities") > 0 ? &groups : nullptr);

@@ -18,29 +18,12 @@ namespace PatchFEM
 
     ElementShape vtk_shape(const MeshScanner &scanner, const std::int64_t type)
     {
-      switch (type)
-      {
-      case 1:
-        return ElementShape::point;
-      case 3:
-        return ElementShape::line;
-      case 5:
-        return ElementShape::triangle;
-      case 9:
-        return ElementShape::quadrilateral;
-      case 10:
-        return ElementShape::tetrahedron;
-      case 12:
-        return ElementShape::hexahedron;
-      case 13:
-        return ElementShape::prism;
-      case 14:
-        return ElementShape::pyramid;
-      default:
+      const auto shape = find_shape(&ShapeRow::vtk, type);
+      if (!shape)
         scanner.fail("cell type " + std::to_string(type) +
                      " is not supported; use linear triangles (5), quadrilaterals (9), tetrahedra (10) or "
                      "hexahedra (12)");
-      }
+      return *shape;
     }
 
     class Reader
@@ -89,11 +72,7 @@ namespace PatchFEM
           const std::uint64_t n = scanner.count("the number of points");
           scanner.word("the type of the points");
           for (std::uint64_t v = 0; v < n; ++v)
-          {
-            const double x = scanner.real("a coordinate");
-            const double y = scanner.real("a coordinate");
-            mesh.add_vertex(v, x, y, scanner.real("a coordinate"));
-          }
+            mesh.read_vertex(v);
         }
         else if (keyword == "CELLS")
           read_cells();
@@ -240,9 +219,10 @@ namespace PatchFEM
         for (std::size_t c = 0; c < types.size(); ++c)
         {
           const ElementShape shape = vtk_shape(scanner, types[c]);
-          if (std::uint64_t(offsets[c + 1] - offsets[c]) != n_vertices(shape))
+          const unsigned int n     = row_of(shape).n_vertices;
+          if (std::uint64_t(offsets[c + 1] - offsets[c]) != n)
             scanner.fail("cell " + std::to_string(c) + " has " + std::to_string(offsets[c + 1] - offsets[c]) +
-                             " vertices where its type has " + std::to_string(n_vertices(shape)),
+                             " vertices where its type has " + std::to_string(n),
                          lines[c]);
           mesh.add_element(shape, connectivity.data() + offsets[c], ids.empty() ? 0 : ids[c], lines[c]);
         }

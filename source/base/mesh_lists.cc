@@ -32,25 +32,20 @@ namespace PatchFEM
              a[2] * (b[0] * c[1] - b[1] * c[0]);
     }
 
-    /** Vertices of a cell's faces; quadrilaterals in lexicographic order. */
-    const unsigned int *face_vertices(const CellKind kind, const unsigned int face)
+    /** Vertices of a cell's faces by CellKind; quadrilaterals in lexicographic order. */
+    constexpr unsigned int face_vertices[4][6][4] = {
+        {{0, 1}, {1, 2}, {2, 0}},
+        {{0, 2}, {1, 3}, {0, 1}, {2, 3}},
+        {{0, 1, 2}, {1, 0, 3}, {0, 2, 3}, {2, 1, 3}},
+        {{0, 2, 4, 6}, {1, 3, 5, 7}, {0, 4, 1, 5}, {2, 6, 3, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}}};
+
+    /** The coordinates of @p x in a mesh of @p kind with commas between them, and a bracket at the end. */
+    void write_point(std::ostream &out, const CellKind kind, const Point &x)
     {
-      static constexpr unsigned int triangle[3][2]      = {{0, 1}, {1, 2}, {2, 0}};
-      static constexpr unsigned int quadrilateral[4][2] = {{0, 2}, {1, 3}, {0, 1}, {2, 3}};
-      static constexpr unsigned int tetrahedron[4][3]   = {{0, 1, 2}, {1, 0, 3}, {0, 2, 3}, {2, 1, 3}};
-      static constexpr unsigned int hexahedron[6][4]    = {{0, 2, 4, 6}, {1, 3, 5, 7}, {0, 4, 1, 5},
-                                                           {2, 6, 3, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}};
-      switch (kind)
-      {
-      case CellKind::triangle:
-        return triangle[face];
-      case CellKind::quadrilateral:
-        return quadrilateral[face];
-      case CellKind::tetrahedron:
-        return tetrahedron[face];
-      default:
-        return hexahedron[face];
-      }
+      out << x[0] << ", " << x[1];
+      if (cell_dimension(kind) == 3)
+        out << ", " << x[2];
+      out << ')';
     }
 
     using FaceKey = std::array<std::uint32_t, 4>;
@@ -89,10 +84,8 @@ namespace PatchFEM
         for (unsigned int d = 0; d < 3; ++d)
           centre[d] += mesh.vertices[key[v]][d] / n;
       std::ostringstream text;
-      text << "the face centred at (" << centre[0] << ", " << centre[1];
-      if (cell_dimension(mesh.kind) == 3)
-        text << ", " << centre[2];
-      text << ")";
+      text << "the face centred at (";
+      write_point(text, mesh.kind, centre);
       return text.str();
     }
 
@@ -179,12 +172,10 @@ namespace PatchFEM
       for (std::size_t i = 0; i < mesh.cells.size(); ++i)
         if (places[mesh.cells[i]] == largest - angles.begin())
           cells.push_back(i / n);
-      const Point       &x = mesh.vertices[largest - angles.begin()];
       std::ostringstream text;
-      text << "The " << cells.size() << " cells with a vertex at (" << x[0] << ", " << x[1];
-      if (dim == 3)
-        text << ", " << x[2];
-      text << "), from " << mesh.describe_cell(cells.front()) << " to " << mesh.describe_cell(cells.back())
+      text << "The " << cells.size() << " cells with a vertex at (";
+      write_point(text, mesh.kind, mesh.vertices[largest - angles.begin()]);
+      text << ", from " << mesh.describe_cell(cells.front()) << " to " << mesh.describe_cell(cells.back())
            << ", overlap: their angles there add up to " << *largest / full
            << " of a full one; correct the vertices that these cells name, or where they are.";
       throw Error(text.str());
@@ -198,17 +189,8 @@ namespace PatchFEM
 
   const char *plural_name(const CellKind kind)
   {
-    switch (kind)
-    {
-    case CellKind::triangle:
-      return "triangles";
-    case CellKind::quadrilateral:
-      return "quadrilaterals";
-    case CellKind::tetrahedron:
-      return "tetrahedra";
-    default:
-      return "hexahedra";
-    }
+    static const char *const names[] = {"triangles", "quadrilaterals", "tetrahedra", "hexahedra"};
+    return names[static_cast<int>(kind)];
   }
 
   std::string MeshLists::describe_cell(const std::size_t c) const
@@ -219,36 +201,23 @@ namespace PatchFEM
       text << " (line " << cell_lines[c] << " of " << quote_file(source) << ')';
     else
     {
-      const Point &x = vertices[cell(c)[0]];
-      text << " (with a vertex at " << x[0] << ", " << x[1];
-      if (cell_dimension(kind) == 3)
-        text << ", " << x[2];
-      text << ")";
+      text << " (with a vertex at ";
+      write_point(text, kind, vertices[cell(c)[0]]);
     }
     return text.str();
   }
 
   std::array<double, 8> jacobians_at_vertices(const MeshLists &mesh, const std::size_t c)
   {
-    const std::uint32_t  *v = mesh.cell(c);
-    const auto            x = [&](const unsigned int i) -> const Point            &{ return mesh.vertices[v[i]]; };
+    const unsigned int    dim = cell_dimension(mesh.kind), n = is_simplex(mesh.kind) ? 1 : 1U << dim;
+    const auto            x = [&](const unsigned int i) -> const Point            &{ return mesh.vertices[mesh.cell(c)[i]]; };
     std::array<double, 8> result{};
-    switch (mesh.kind)
+    for (unsigned int i = 0; i < n; ++i)
     {
-    case CellKind::triangle:
-      result[0] = determinant(x(1) - x(0), x(2) - x(0));
-      break;
-    case CellKind::tetrahedron:
-      result[0] = determinant(x(1) - x(0), x(2) - x(0), x(3) - x(0));
-      break;
-    case CellKind::quadrilateral:
-      for (unsigned int i = 0; i < 4; ++i)
-        result[i] = determinant(x(i | 1) - x(i & ~1U), x(i | 2) - x(i & ~2U));
-      break;
-    case CellKind::hexahedron:
-      for (unsigned int i = 0; i < 8; ++i)
-        result[i] = determinant(x(i | 1) - x(i & ~1U), x(i | 2) - x(i & ~2U), x(i | 4) - x(i & ~4U));
-      break;
+      Point edges[3];
+      for (unsigned int d = 0; d < dim; ++d)
+        edges[d] = is_simplex(mesh.kind) ? x(1 + d) - x(0) : x(i | 1U << d) - x(i & ~(1U << d));
+      result[i] = dim == 2 ? determinant(edges[0], edges[1]) : determinant(edges[0], edges[1], edges[2]);
     }
     return result;
   }
@@ -354,7 +323,7 @@ namespace PatchFEM
     std::vector<FaceOfCell> all(n_cell_faces);
     const auto              vertices_of = [&](const std::uint64_t number) {
       std::array<std::uint32_t, 4> result{};
-      const unsigned int          *local = face_vertices(mesh.kind, number % n_faces_per);
+      const unsigned int          *local = face_vertices[static_cast<int>(mesh.kind)][number % n_faces_per];
       for (unsigned int i = 0; i < n_vertices; ++i)
         result[i] = mesh.cell(number / n_faces_per)[local[i]];
       return result;
@@ -443,8 +412,7 @@ namespace PatchFEM
 
     // Back into the order of the cells, which is the better one for whoever walks over both.
     std::vector<std::size_t> order(boundary.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-      order[i] = i;
+    std::iota(order.begin(), order.end(), std::size_t(0));
     std::sort(order.begin(), order.end(),
               [&](const std::size_t a, const std::size_t b) { return boundary[a].number < boundary[b].number; });
     mesh.faces.clear();
