@@ -41,25 +41,16 @@ namespace PatchFEM
     template <typename Test>
     bool any_identifier(const std::string &formula, const Test &test)
     {
-      for (std::size_t i = 0; i < formula.size();)
-        if (std::isalpha(static_cast<unsigned char>(formula[i])) || formula[i] == '_')
-        {
-          std::size_t end = i;
-          while (end < formula.size() &&
-                 (std::isalnum(static_cast<unsigned char>(formula[end])) || formula[end] == '_'))
-            ++end;
-          if (test(formula.substr(i, end - i)))
-            return true;
-          i = end;
-        }
-        else if (std::isdigit(static_cast<unsigned char>(formula[i])))
-        {
-          // A number, with the letter of its exponent.
-          while (i < formula.size() && (std::isalnum(static_cast<unsigned char>(formula[i])) || formula[i] == '.'))
-            ++i;
-        }
-        else
-          ++i;
+      for (std::size_t i = 0, end; i < formula.size(); i = std::max(end, i + 1))
+      {
+        // A word, or a number with the letter of its exponent.
+        const bool is_number = std::isdigit(static_cast<unsigned char>(formula[i])) != 0;
+        for (end = i; end < formula.size() && (std::isalnum(static_cast<unsigned char>(formula[end])) ||
+                                               formula[end] == (is_number ? '.' : '_'));)
+          ++end;
+        if (end > i && !is_number && test(formula.substr(i, end - i)))
+          return true;
+      }
       return false;
     }
 

@@ -157,16 +157,10 @@ namespace PatchFEM
     return name + ".pvtu";
   }
 
-  template std::string write_picture(const std::string &,
-                                     const std::string &,
-                                     const Discretisation<2> &,
-                                     const Physics<2> &,
-                                     const SolutionVector &,
-                                     const PathReport &);
-  template std::string write_picture(const std::string &,
-                                     const std::string &,
-                                     const Discretisation<3> &,
-                                     const Physics<3> &,
-                                     const SolutionVector &,
-                                     const PathReport &);
+#define PATCHFEM_INSTANTIATE(dim)                                                                           \
+  template std::string write_picture(const std::string &, const std::string &, const Discretisation<dim> &, \
+                                     const Physics<dim> &, const SolutionVector &, const PathReport &)
+  PATCHFEM_INSTANTIATE(2);
+  PATCHFEM_INSTANTIATE(3);
+#undef PATCHFEM_INSTANTIATE
 } // namespace PatchFEM
