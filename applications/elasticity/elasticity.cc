@@ -12,49 +12,40 @@ namespace PatchFEM
   using dealii::types::boundary_id;
   using dealii::types::material_id;
 
-  void ElasticityParameters::declare_parameters(dealii::ParameterHandler &prm) const
+  void ElasticityParameters::declare_parameters(dealii::ParameterHandler &prm)
   {
     using dealii::Patterns::Anything;
-    EssentialConditionParameters::declare_parameters(prm, true);
     prm.enter_subsection("Boundary conditions");
-    prm.declare_entry("Traction", "", Anything(), "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.");
-    prm.declare_entry("Pressure", "", Anything(), "Pressure p, a traction -p n, by boundary id: '2: 1e5'.");
-    prm.declare_entry("Robin", "", Anything(),
-                      "Elastic support: alpha and g of sigma n + alpha u = g by boundary id: '2: 1e9; 0; 0'.");
+    prm.add_parameter("Traction", natural.loads, "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.", Anything());
+    prm.add_parameter("Pressure", natural.pressure, "Pressure p, a traction -p n, by boundary id: '2: 1e5'.",
+                      Anything());
+    prm.add_parameter("Robin", natural.robin,
+                      "Elastic support: alpha and g of sigma n + alpha u = g by boundary id: '2: 1e9; 0; 0'.",
+                      Anything());
     prm.leave_subsection();
     prm.enter_subsection("Material");
-    prm.declare_entry("Young's modulus", "1", Anything(),
-                      "E > 0: a formula, or one per material id ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').");
-    prm.declare_entry("Poisson's ratio", "0.3", Anything(), "-1 < nu < 0.5: a formula, or one per material id.");
+    prm.add_parameter("Young's modulus", youngs_modulus,
+                      "E > 0: a formula, or one per material id ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').",
+                      Anything());
+    prm.add_parameter("Poisson's ratio", poissons_ratio, "-1 < nu < 0.5: a formula, or one per material id.",
+                      Anything());
     prm.declare_entry("Plane state", "plane strain", dealii::Patterns::Selection("plane strain|plane stress"),
                       "What two dimensions mean.");
     prm.leave_subsection();
     prm.enter_subsection("Loads");
-    prm.declare_entry(
-        "Body force", "", Anything(),
-        "Force per volume, by components '0; 0; -9.81*7850', or such a list per material id; empty is none.");
+    prm.add_parameter(
+        "Body force", body_force,
+        "Force per volume, by components '0; 0; -9.81*7850', or such a list per material id; empty is none.",
+        Anything());
     prm.leave_subsection();
   }
 
   void ElasticityParameters::parse_parameters(dealii::ParameterHandler &prm)
   {
-    essential.parse_parameters(prm, true);
-    prm.enter_subsection("Boundary conditions");
-    traction = prm.get("Traction");
-    pressure = prm.get("Pressure");
-    robin    = prm.get("Robin");
-    prm.leave_subsection();
-    prm.enter_subsection("Material");
-    youngs_modulus = prm.get("Young's modulus");
-    poissons_ratio = prm.get("Poisson's ratio");
-    plane_stress   = prm.get("Plane state") == "plane stress";
-    prm.leave_subsection();
+    plane_stress = prm.get({"Material"}, "Plane state") == "plane stress";
     require(!plane_stress || prm.get_integer("Dimension") == 2,
             "The entry Material/Plane state = plane stress would be without effect, as it is for Dimension = 2; remove "
             "it.");
-    prm.enter_subsection("Loads");
-    body_force = prm.get("Body force");
-    prm.leave_subsection();
   }
 
   std::unique_ptr<Physics<2>> ElasticityParameters::make_physics_2d(const Constants &constants) const
@@ -78,31 +69,18 @@ namespace PatchFEM
 
   template <int dim>
   ElasticityPhysics<dim>::ElasticityPhysics(const ElasticityParameters &parameters, const Constants &constants)
-      : youngs_modulus(parameters.youngs_modulus,
+      : Physics<dim>(NaturalConditions<dim>(parameters.natural, dim, constants)),
+        youngs_modulus(parameters.youngs_modulus,
                        {1},
                        {0., std::numeric_limits<double>::infinity(), false},
                        constants,
                        "Material/Young's modulus"),
         poissons_ratio(parameters.poissons_ratio, {1}, {-1., 0.5, false}, constants, "Material/Poisson's ratio"),
         body_force(vector_or_zero<dim>(parameters.body_force), {dim}, {}, constants, "Loads/Body force"),
-        traction(parameters.traction, dim, false, {}, constants, "Boundary conditions/Traction"),
-        pressure(parameters.pressure, 1, false, {}, constants, "Boundary conditions/Pressure"),
-        robin(parameters.robin, 1 + dim, false, {}, constants, "Boundary conditions/Robin"),
         constant_moduli(youngs_modulus.is_piecewise_constant() && poissons_ratio.is_piecewise_constant()),
         constant_force(body_force.is_piecewise_constant()), is_plane_stress(dim == 2 && parameters.plane_stress),
         stresses(std::make_unique<StressPostprocessor<dim>>(*this))
   {}
-
-  template <int dim>
-  void ElasticityPhysics<dim>::resolve(const std::set<material_id> &materials,
-                                       const std::set<boundary_id> &boundaries,
-                                       const std::set<boundary_id> &held)
-  {
-    for (const MaterialFunction<dim> *function : {&youngs_modulus, &poissons_ratio, &body_force})
-      function->check_material_ids(materials);
-    for (BoundaryFormulas<dim> *formulas : {&traction, &pressure, &robin})
-      formulas->resolve(boundaries, held);
-  }
 
   template <int dim>
   LameModuli ElasticityPhysics<dim>::moduli(const Point<dim> &point, const material_id material) const
@@ -166,69 +144,6 @@ namespace PatchFEM
   }
 
   template <int dim>
-  bool ElasticityPhysics<dim>::has_face_terms(const boundary_id id) const
-  {
-    return traction.contains(id) || pressure.contains(id) || robin.contains(id);
-  }
-
-  template <int dim>
-  double ElasticityPhysics<dim>::robin_coefficient(const boundary_id id, const Point<dim> &point) const
-  {
-    const Expression<dim> *alpha = robin.formula(id, 0);
-    if (alpha == nullptr)
-      return 0.;
-    const double value = alpha->value(point);
-    require(value >= 0., "The coefficient alpha of Boundary conditions/Robin is negative on boundary id " +
-                             std::to_string(id) + "; it must be at least 0.");
-    return value;
-  }
-
-  template <int dim>
-  void ElasticityPhysics<dim>::add_face(const dealii::FEFaceValues<dim> &values,
-                                        const boundary_id                id,
-                                        dealii::FullMatrix<double>      &matrix,
-                                        dealii::Vector<double>          &rhs) const
-  {
-    const unsigned int                n  = values.dofs_per_cell;
-    const dealii::FiniteElement<dim> &fe = values.get_fe();
-    for (const unsigned int q : values.quadrature_point_indices())
-    {
-      const Point<dim> &point = values.quadrature_point(q);
-      const double      alpha = robin_coefficient(id, point);
-
-      const dealii::Tensor<1, dim> g = face_load(id, point, values.normal_vector(q));
-      for (unsigned int i = 0; i < n; ++i)
-      {
-        const unsigned int a       = fe.system_to_component_index(i).first;
-        const double       value_i = values.shape_value(i, q) * values.JxW(q);
-        if (alpha > 0.)
-          for (unsigned int j = 0; j < n; ++j)
-            if (fe.system_to_component_index(j).first == a)
-              matrix(i, j) += alpha * value_i * values.shape_value(j, q);
-        rhs(i) += g[a] * value_i;
-      }
-    }
-  }
-
-  template <int dim>
-  dealii::Tensor<1, dim> ElasticityPhysics<dim>::face_load(const boundary_id             id,
-                                                           const Point<dim>             &point,
-                                                           const dealii::Tensor<1, dim> &normal) const
-  {
-    dealii::Tensor<1, dim> g;
-    if (const Expression<dim> *formula = pressure.formula(id, 0))
-      g -= formula->value(point) * normal;
-    for (unsigned int d = 0; d < dim; ++d)
-    {
-      if (const Expression<dim> *formula = traction.formula(id, d))
-        g[d] += formula->value(point);
-      if (const Expression<dim> *formula = robin.formula(id, 1 + d))
-        g[d] += formula->value(point);
-    }
-    return g;
-  }
-
-  template <int dim>
   SystemFields ElasticityPhysics<dim>::evaluate_fields(const ElementTables &tables) const
   {
     SystemFields fields;
@@ -244,14 +159,7 @@ namespace PatchFEM
                                            for (unsigned int d = 0; d < dim; ++d)
                                              values[d] = body_force.value(point, material, d);
                                          });
-    fields.face_terms = make_face_terms<dim>(tables, dim,
-                                             [&](const Point<dim> &point, const dealii::Tensor<1, dim> &normal,
-                                                 const boundary_id id, double *load, double &alpha) {
-                                               const dealii::Tensor<1, dim> g = face_load(id, point, normal);
-                                               for (unsigned int d = 0; d < dim; ++d)
-                                                 load[d] = g[d];
-                                               alpha = robin_coefficient(id, point);
-                                             });
+    fields.face_terms = make_face_terms(tables, this->natural);
     return fields;
   }
 
@@ -278,12 +186,6 @@ namespace PatchFEM
     if (c == (k + 2) % 3)
       return point[(k + 1) % 3];
     return 0.;
-  }
-
-  template <int dim>
-  bool ElasticityPhysics<dim>::resists_on_boundary(const boundary_id id, const Point<dim> &point) const
-  {
-    return robin_coefficient(id, point) > 0.;
   }
 
   template class ElasticityPhysics<2>;

@@ -14,14 +14,14 @@ namespace PatchFEM
    */
   struct ElasticityParameters : public PhysicsParameters
   {
-    std::string                  youngs_modulus, poissons_ratio, body_force, traction, pressure, robin;
-    bool                         plane_stress = false;
-    EssentialConditionParameters essential;
+    std::string                youngs_modulus = "1", poissons_ratio = "0.3", body_force;
+    bool                       plane_stress = false;
+    NaturalConditionParameters natural{"Traction", "", "", ""};
 
     std::string name() const override { return "elasticity"; }
     bool        vector_valued() const override { return true; }
 
-    void declare_parameters(dealii::ParameterHandler &prm) const override;
+    void declare_parameters(dealii::ParameterHandler &prm) override;
     void parse_parameters(dealii::ParameterHandler &prm) override;
 
     std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const override;
@@ -42,21 +42,10 @@ namespace PatchFEM
   public:
     ElasticityPhysics(const ElasticityParameters &parameters, const Constants &constants);
 
-    unsigned int n_components() const override { return dim; }
-
-    void resolve(const std::set<dealii::types::material_id> &materials,
-                 const std::set<dealii::types::boundary_id> &boundaries,
-                 const std::set<dealii::types::boundary_id> &held) override;
-
     void add_cell(const dealii::FEValues<dim> &values,
                   dealii::types::material_id   material,
                   dealii::FullMatrix<double>  &matrix,
                   dealii::Vector<double>      &rhs) const override;
-    bool has_face_terms(dealii::types::boundary_id id) const override;
-    void add_face(const dealii::FEFaceValues<dim> &values,
-                  dealii::types::boundary_id       id,
-                  dealii::FullMatrix<double>      &matrix,
-                  dealii::Vector<double>          &rhs) const override;
 
     std::unique_ptr<SystemAssembler<double>> make_double_assembler() const override
     {
@@ -71,7 +60,6 @@ namespace PatchFEM
     std::vector<std::string> mode_names() const override;
     double                   mode(unsigned int m, const dealii::Point<dim> &point, unsigned int c) const override;
     bool is_definite_inside(const dealii::Point<dim> &, dealii::types::material_id) const override { return false; }
-    bool resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const override;
 
     std::vector<std::string> solution_names() const override { return std::vector<std::string>(dim, "displacement"); }
     const dealii::DataPostprocessor<dim> *postprocessor() const override { return stresses.get(); }
@@ -80,20 +68,16 @@ namespace PatchFEM
 
     bool plane_stress() const { return is_plane_stress; }
 
+  protected:
+    std::vector<const MaterialFunction<dim> *> material_functions() const override
+    {
+      return {&youngs_modulus, &poissons_ratio, &body_force};
+    }
+
   private:
-    /** Traction, pressure and Robin's g at a point of the boundary. */
-    dealii::Tensor<1, dim> face_load(dealii::types::boundary_id    id,
-                                     const dealii::Point<dim>     &point,
-                                     const dealii::Tensor<1, dim> &normal) const;
-
-    double robin_coefficient(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
-
     MaterialFunction<dim> youngs_modulus;
     MaterialFunction<dim> poissons_ratio;
     MaterialFunction<dim> body_force;
-    BoundaryFormulas<dim> traction;
-    BoundaryFormulas<dim> pressure;
-    BoundaryFormulas<dim> robin;           // alpha; g_x; g_y ...
     const bool            constant_moduli; ///< inside of each cell
     const bool            constant_force;
     bool                  is_plane_stress;

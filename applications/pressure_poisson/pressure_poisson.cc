@@ -343,8 +343,7 @@ namespace PatchFEM
       void write_output(const unsigned int step, const ProjectionReport &projection)
       {
         report.begin();
-        const bool last = step + 1 == parameters.n_steps;
-        if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
+        if (!parameters.output.wants_picture(step + 1 == parameters.n_steps))
           return;
         const std::string         name   = "solution-" + std::to_string(step) + ".vtu";
         const std::vector<double> values = pressure.to_vector();
@@ -370,11 +369,6 @@ namespace PatchFEM
         PressureRun<dim, double>(parameters, directory, backend, precision, report).run();
     }
   } // namespace
-
-  void PressureApplication::declare_parameters(dealii::ParameterHandler &prm) const
-  {
-    PressureParameters::declare_parameters(prm);
-  }
 
   OutputParameters &PressureApplication::parse_parameters(dealii::ParameterHandler &prm)
   {

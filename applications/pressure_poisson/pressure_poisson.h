@@ -17,7 +17,7 @@ namespace PatchFEM
   {
   public:
     std::string       name() const override { return "pressure_poisson"; }
-    void              declare_parameters(dealii::ParameterHandler &prm) const override;
+    void              declare_parameters(dealii::ParameterHandler &prm) override { parameters.declare_parameters(prm); }
     OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override;
     std::string       export_name() const override;
     std::string       input_file(const std::string &directory) const override;

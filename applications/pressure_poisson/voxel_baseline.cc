@@ -109,8 +109,6 @@ namespace PatchFEM
     reference::solve_system<Trilinos::SparseMatrix, Trilinos::MPI::Vector, Trilinos::PreconditionBase>(
         "Trilinos", matrix, solution, b, basis, solver, MPI_COMM_SELF, progress, make_preconditioner, report);
     x.assign(solution.begin(), solution.end());
-
-    report.backend = "trilinos";
     return report;
   }
 } // namespace PatchFEM

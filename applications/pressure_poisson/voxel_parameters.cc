@@ -25,47 +25,64 @@ namespace PatchFEM
 
   void PressureParameters::declare_parameters(dealii::ParameterHandler &prm)
   {
-    // Numbers and formulas, which are checked when they are parsed.
-    const auto declare = [&](const char *name, const char *documentation, const char *value = "") {
-      prm.declare_entry(name, value, Patterns::Anything(), documentation);
-    };
-    GeneralParameters::declare_parameters(prm);
+    general.declare_parameters(prm);
     prm.enter_subsection("Domain");
-    declare("Cells", "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.");
-    declare("Lower corner",
-            "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.");
-    declare("Cell size",
-            "Edge of a cell, which is a cube; a number or a formula of constants. Empty is 1, or what an Image says.");
-    declare("Image",
-            "A VTK legacy file (STRUCTURED_POINTS, one array of scalars; compressed, if its name ends in .gz) with the "
-            "cells' labels, 0 for solid, 1 for fluid and 2 for air, relative to the folder of the parameter file.");
-    declare("Fluid", "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. With "
-                     "an Image only cells that are not solid there; empty leaves its labels.");
-    declare("Solid", "A formula of the coordinates and the time t: cells at whose centre it is above 0 are solid, "
-                     "fluid or not; all others are air.");
+    prm.add_parameter("Cells", cells,
+                      "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.",
+                      Patterns::Anything());
+    prm.add_parameter("Lower corner", lower_corner,
+                      "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.",
+                      Patterns::Anything());
+    prm.add_parameter(
+        "Cell size", cell_size,
+        "Edge of a cell, which is a cube; a number or a formula of constants. Empty is 1, or what an Image "
+        "says.",
+        Patterns::Anything());
+    prm.add_parameter(
+        "Image", image,
+        "A VTK legacy file (STRUCTURED_POINTS, one array of scalars; compressed, if its name ends in .gz) with the "
+        "cells' labels, 0 for solid, 1 for fluid and 2 for air, relative to the folder of the parameter file.",
+        Patterns::Anything());
+    prm.add_parameter(
+        "Fluid", fluid,
+        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. With an "
+        "Image only cells that are not solid there; empty leaves its labels.",
+        Patterns::Anything());
+    prm.add_parameter(
+        "Solid", solid,
+        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are solid, fluid or "
+        "not; all others are air.",
+        Patterns::Anything());
     prm.declare_entry("Open sides", "", Patterns::MultipleSelection("x-|x+|y-|y+|z-|z+"),
                       "Sides of the box with air behind them, such as 'y+, x-'; the others are solid walls.");
     prm.leave_subsection();
     prm.enter_subsection("Time");
-    declare("Start", "The time of the first step.", "0");
-    declare("Step", "Length of a step, above 0.", "1");
-    prm.declare_entry("Steps", "1", Patterns::Integer(1, 1000000),
-                      "How many; each has its own cells and its own system.");
+    prm.declare_entry("Start", "0", Patterns::Anything(), "The time of the first step.");
+    prm.declare_entry("Step", "1", Patterns::Anything(), "Length of a step, above 0.");
+    prm.add_parameter("Steps", n_steps, "How many; each has its own cells and its own system.",
+                      Patterns::Integer(1, 1000000));
     prm.leave_subsection();
     prm.enter_subsection("Liquid");
-    declare("Density", "Mass per volume, above 0.", "1");
-    declare("Velocity", "Before the pressure acts, all forces but its own included: formulas of the coordinates and "
-                        "the time t, components separated by semicolons. Empty is 0.");
-    declare("Divergence", "That the velocity shall have after the step, a formula of the same; empty is 0.");
+    prm.declare_entry("Density", "1", Patterns::Anything(), "Mass per volume, above 0.");
+    prm.add_parameter(
+        "Velocity", velocity,
+        "Before the pressure acts, all forces but its own included: formulas of the coordinates and the time "
+        "t, components separated by semicolons. Empty is 0.",
+        Patterns::Anything());
+    prm.add_parameter("Divergence", divergence,
+                      "That the velocity shall have after the step, a formula of the same; empty is 0.",
+                      Patterns::Anything());
     prm.leave_subsection();
-    SolverParameters::declare_parameters(prm);
+    solver.declare_parameters(prm);
     prm.enter_subsection("Solver");
-    prm.declare_entry("Warm start", "true", Patterns::Bool(),
-                      "Start from the pressure of the step before in cells that are still fluid.");
+    prm.add_parameter("Warm start", warm_start,
+                      "Start from the pressure of the step before in cells that are still fluid.", Patterns::Bool());
     prm.leave_subsection();
-    OutputParameters::declare_parameters(prm);
+    output.declare_parameters(prm);
     prm.enter_subsection("Exact solution");
-    declare("Formula", "If known, the exact pressure, of the coordinates and the time t, for errors in the report.");
+    prm.add_parameter("Formula", exact_pressure,
+                      "If known, the exact pressure, of the coordinates and the time t, for errors in the report.",
+                      Patterns::Anything());
     prm.leave_subsection();
   }
 
@@ -73,24 +90,15 @@ namespace PatchFEM
   {
     general.parse_parameters(prm);
     solver.parse_parameters(prm);
-    output.parse_parameters(prm);
     require(general.constants.count("t") == 0,
             "The entry Constants cannot define 't', which is the time; choose another name.");
-    prm.enter_subsection("Domain");
-    cells        = prm.get("Cells");
-    lower_corner = prm.get("Lower corner");
-    cell_size    = prm.get("Cell size");
-    image        = prm.get("Image");
-    fluid        = prm.get("Fluid");
-    solid        = prm.get("Solid");
-    for (const std::string &side : dealii::Utilities::split_string_list(prm.get("Open sides"), ','))
+    for (const std::string &side : dealii::Utilities::split_string_list(prm.get({"Domain"}, "Open sides"), ','))
       for (int s = 0; s < 6; ++s)
         if (side == side_names[s])
         {
           require(s < 2 * general.dimension, "The entry Domain/Open sides names " + side + " in a plane problem.");
           open_sides[s] = true;
         }
-    prm.leave_subsection();
     require(!image.empty() || !cells.empty(), "Domain/Cells is empty; give the cells in each direction, or an Image.");
     require(!image.empty() || !fluid.empty(),
             "Domain/Fluid is empty; give a formula that says where fluid is, or an Image.");
@@ -98,25 +106,15 @@ namespace PatchFEM
         image.empty() || (cells.empty() && lower_corner.empty() && cell_size.empty()),
         "Domain/Image has cells, their size and a corner of its own; leave Cells, Cell size and Lower corner empty.");
 
-    prm.enter_subsection("Time");
-    start   = constant(prm.get("Start"), general.constants, "Time/Start");
-    step    = constant(prm.get("Step"), general.constants, "Time/Step");
-    n_steps = prm.get_integer("Steps");
-    require(step > 0., "The entry Time/Step must be above 0, not " + quote(prm.get("Step")) + ".");
-    prm.leave_subsection();
-    prm.enter_subsection("Liquid");
-    density    = constant(prm.get("Density"), general.constants, "Liquid/Density");
-    velocity   = prm.get("Velocity");
-    divergence = prm.get("Divergence");
-    require(density > 0., "The entry Liquid/Density must be above 0, not " + quote(prm.get("Density")) + ".");
-    prm.leave_subsection();
-    prm.enter_subsection("Solver");
-    warm_start = prm.get_bool("Warm start");
-    prm.leave_subsection();
-    prm.enter_subsection("Exact solution");
-    exact_pressure = prm.get("Formula");
-    prm.leave_subsection();
-
+    const auto number = [&](const std::string &section, const std::string &entry) {
+      return constant(prm.get({section}, entry), general.constants, section + "/" + entry);
+    };
+    start   = number("Time", "Start");
+    step    = number("Time", "Step");
+    density = number("Liquid", "Density");
+    require(step > 0., "The entry Time/Step must be above 0, not " + quote(prm.get({"Time"}, "Step")) + ".");
+    require(density > 0.,
+            "The entry Liquid/Density must be above 0, not " + quote(prm.get({"Liquid"}, "Density")) + ".");
     require(general.backend != "trilinos", "Backend = trilinos does not know voxels; choose host, cuda or auto, and "
                                            "Baseline = trilinos_jacobi or trilinos_ml to compare.");
     require(general.baseline != "petsc_boomeramg" && general.baseline != "umfpack",

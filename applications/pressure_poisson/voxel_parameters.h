@@ -30,8 +30,8 @@ namespace PatchFEM
     std::string exact_pressure;
     bool        warm_start = true;
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+    void parse_parameters(dealii::ParameterHandler &prm);
   };
 } // namespace PatchFEM
 

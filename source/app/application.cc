@@ -83,9 +83,9 @@ namespace PatchFEM
 
       std::string name() const override { return physics.name(); }
 
-      void declare_parameters(dealii::ParameterHandler &prm) const override
+      void declare_parameters(dealii::ParameterHandler &prm) override
       {
-        ProblemParameters::declare_parameters(prm);
+        parameters.declare_parameters(prm, physics.vector_valued());
         physics.declare_parameters(prm);
       }
 

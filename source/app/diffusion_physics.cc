@@ -14,26 +14,27 @@ namespace PatchFEM
   using dealii::types::boundary_id;
   using dealii::types::material_id;
 
-  void DiffusionParameters::declare_parameters(dealii::ParameterHandler &prm) const
+  void DiffusionParameters::declare_parameters(dealii::ParameterHandler &prm)
   {
     using dealii::Patterns::Anything;
-    EssentialConditionParameters::declare_parameters(prm, false);
     prm.enter_subsection("Boundary conditions");
-    prm.declare_entry("Flux", "", Anything(), "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.");
-    prm.declare_entry("Robin", "", Anything(),
-                      "alpha and g of K du/dn + alpha u = g by boundary id: '2: 10; 10*20, 3: 1; 0'.");
+    prm.add_parameter("Flux", natural.loads, "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.", Anything());
+    prm.add_parameter("Robin", natural.robin,
+                      "alpha and g of K du/dn + alpha u = g by boundary id: '2: 10; 10*20, 3: 1; 0'.", Anything());
     prm.leave_subsection();
     prm.enter_subsection("Material");
-    prm.declare_entry(words.coefficient, "1", Anything(),
+    prm.add_parameter(words.coefficient, coefficient,
                       "K of div(K grad u): a formula, or one per material id ('1: 2, 2 3: 1+x, default: 1'). Tensors "
                       "are given by their "
-                      "upper triangle, Kxx; Kxy; Kyy or Kxx; Kxy; Kxz; Kyy; Kyz; Kzz.");
-    prm.declare_entry(words.reaction, words.reaction_default, Anything(),
+                      "upper triangle, Kxx; Kxy; Kyy or Kxx; Kxy; Kxz; Kyy; Kyz; Kzz.",
+                      Anything());
+    prm.add_parameter(words.reaction, reaction,
                       std::string("r ") + (words.positive_reaction ? ">" : ">=") +
-                          " 0 of the term r u: a formula, or one per material id.");
+                          " 0 of the term r u: a formula, or one per material id.",
+                      Anything());
     prm.leave_subsection();
     prm.enter_subsection("Loads");
-    prm.declare_entry("Source", "0", Anything(), "f: a formula, or one per material id.");
+    prm.add_parameter("Source", source, "f: a formula, or one per material id.", Anything());
     prm.declare_entry(
         "Right-hand side", "loads", dealii::Patterns::Selection("loads|ones"),
         "loads: the integrals of Source, Flux and Robin with every shape function. ones: 1 in every "
@@ -44,20 +45,8 @@ namespace PatchFEM
 
   void DiffusionParameters::parse_parameters(dealii::ParameterHandler &prm)
   {
-    essential.parse_parameters(prm, false);
-    prm.enter_subsection("Boundary conditions");
-    flux  = prm.get("Flux");
-    robin = prm.get("Robin");
-    prm.leave_subsection();
-    prm.enter_subsection("Material");
-    coefficient = prm.get(words.coefficient);
-    reaction    = prm.get(words.reaction);
-    prm.leave_subsection();
-    prm.enter_subsection("Loads");
-    source   = prm.get("Source");
-    unit_rhs = prm.get("Right-hand side") == "ones";
-    prm.leave_subsection();
-    require(!unit_rhs || (source == "0" && flux.empty() && robin.empty()),
+    unit_rhs = prm.get({"Loads"}, "Right-hand side") == "ones";
+    require(!unit_rhs || (source == "0" && natural.loads.empty() && natural.robin.empty()),
             "Loads/Right-hand side = ones leaves no place for Loads/Source, Boundary conditions/Flux and Robin; remove "
             "these, or choose loads.");
   }
@@ -74,7 +63,8 @@ namespace PatchFEM
 
   template <int dim>
   DiffusionPhysics<dim>::DiffusionPhysics(const DiffusionParameters &parameters, const Constants &constants)
-      : coefficient_name("Material/" + parameters.words.coefficient), unit_rhs(parameters.unit_rhs),
+      : Physics<dim>(NaturalConditions<dim>(parameters.natural, 1, constants)),
+        coefficient_name("Material/" + parameters.words.coefficient), unit_rhs(parameters.unit_rhs),
         coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, coefficient_name),
         reaction(parameters.reaction,
                  {1},
@@ -82,22 +72,9 @@ namespace PatchFEM
                  constants,
                  "Material/" + parameters.words.reaction),
         source(parameters.source, {1}, {}, constants, "Loads/Source"),
-        flux(parameters.flux, 1, false, {}, constants, "Boundary conditions/Flux"),
-        robin(parameters.robin, 2, false, {}, constants, "Boundary conditions/Robin"),
         constant_coefficients(coefficient.is_piecewise_constant() && reaction.is_piecewise_constant()),
         constant_source(source.is_piecewise_constant())
   {}
-
-  template <int dim>
-  void DiffusionPhysics<dim>::resolve(const std::set<material_id> &materials,
-                                      const std::set<boundary_id> &boundaries,
-                                      const std::set<boundary_id> &held)
-  {
-    for (const MaterialFunction<dim> *function : {&coefficient, &reaction, &source})
-      function->check_material_ids(materials);
-    flux.resolve(boundaries, held);
-    robin.resolve(boundaries, held);
-  }
 
   template <int dim>
   SymmetricTensor<2, dim> DiffusionPhysics<dim>::conductivity(const Point<dim> &point, const material_id material) const
@@ -169,58 +146,6 @@ namespace PatchFEM
   }
 
   template <int dim>
-  bool DiffusionPhysics<dim>::has_face_terms(const boundary_id id) const
-  {
-    return flux.contains(id) || robin.contains(id);
-  }
-
-  template <int dim>
-  double DiffusionPhysics<dim>::robin_coefficient(const boundary_id id, const Point<dim> &point) const
-  {
-    const Expression<dim> *alpha = robin.formula(id, 0);
-    if (alpha == nullptr)
-      return 0.;
-    const double value = alpha->value(point);
-    require(value >= 0., "The coefficient alpha of Boundary conditions/Robin is negative on boundary id " +
-                             std::to_string(id) + "; it must be at least 0.");
-    return value;
-  }
-
-  template <int dim>
-  void DiffusionPhysics<dim>::add_face(const dealii::FEFaceValues<dim> &values,
-                                       const boundary_id                id,
-                                       dealii::FullMatrix<double>      &matrix,
-                                       dealii::Vector<double>          &rhs) const
-  {
-    const unsigned int n = values.dofs_per_cell;
-    for (const unsigned int q : values.quadrature_point_indices())
-    {
-      const Point<dim> &point = values.quadrature_point(q);
-      const double      alpha = robin_coefficient(id, point);
-      const double      g     = face_load(id, point);
-      for (unsigned int i = 0; i < n; ++i)
-      {
-        const double value_i = values.shape_value(i, q) * values.JxW(q);
-        if (alpha > 0.)
-          for (unsigned int j = 0; j < n; ++j)
-            matrix(i, j) += alpha * value_i * values.shape_value(j, q);
-        rhs(i) += g * value_i;
-      }
-    }
-  }
-
-  template <int dim>
-  double DiffusionPhysics<dim>::face_load(const boundary_id id, const Point<dim> &point) const
-  {
-    double g = 0.;
-    if (const Expression<dim> *formula = flux.formula(id, 0))
-      g += formula->value(point);
-    if (const Expression<dim> *formula = robin.formula(id, 1))
-      g += formula->value(point);
-    return g;
-  }
-
-  template <int dim>
   template <typename Number>
   std::unique_ptr<SystemAssembler<Number>> DiffusionPhysics<dim>::make() const
   {
@@ -252,12 +177,7 @@ namespace PatchFEM
                                          [&](const Point<dim> &point, const material_id material, double *values) {
                                            values[0] = source.value(point, material);
                                          });
-    fields.face_terms = make_face_terms<dim>(tables, 1,
-                                             [&](const Point<dim> &point, const dealii::Tensor<1, dim> &,
-                                                 const boundary_id id, double *load, double &alpha) {
-                                               load[0] = face_load(id, point);
-                                               alpha   = robin_coefficient(id, point);
-                                             });
+    fields.face_terms = make_face_terms(tables, this->natural);
     return fields;
   }
 
@@ -265,12 +185,6 @@ namespace PatchFEM
   bool DiffusionPhysics<dim>::is_definite_inside(const Point<dim> &point, const material_id material) const
   {
     return reaction.value(point, material) > 0.;
-  }
-
-  template <int dim>
-  bool DiffusionPhysics<dim>::resists_on_boundary(const boundary_id id, const Point<dim> &point) const
-  {
-    return robin_coefficient(id, point) > 0.;
   }
 
   template class DiffusionPhysics<2>;

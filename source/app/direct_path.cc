@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "reference_path.h"
 
-#include <patchfem/app/direct_path.h>
+#include <patchfem/app/paths.h>
 
 #include <deal.II/lac/sparse_direct.h>
 #include <deal.II/lac/sparse_matrix.h>
@@ -34,133 +34,108 @@ namespace PatchFEM
       return most;
     }
 
-    template <int dim>
-    class DirectPath : public LinearSystemPath<dim>
+    /** Puts the residual into @p report; above the tolerance it is to be rounding, as in reference::solve(). */
+    void judge(const Matrix     &matrix,
+               const VectorType &x,
+               const VectorType &rhs,
+               const VectorType &r,
+               const double      componentwise,
+               const double      tolerance,
+               PathReport       &report)
     {
-    public:
-      DirectPath(const SolverParameters &parameters, const int n_repetitions, Progress &progress)
-          : parameters(parameters), n_repetitions(n_repetitions), progress(progress)
-      {}
-
-      PathReport
-      run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) override
+      const double norm = rhs.l2_norm(), residual = r.l2_norm();
+      if (norm == 0.)
+        return;
+      report.relative_residual = residual / norm;
+      if (residual <= tolerance * norm)
+        return;
+      const double product = reference::spectral_norm(matrix, rhs) * x.l2_norm();
+      if (!(residual <= 4. * std::numeric_limits<double>::epsilon() * product && reference::is_answer(x, rhs, r)))
       {
-        require(discretisation.free_modes.empty(),
-                "Baseline = umfpack factorises the matrix, which is singular here; choose trilinos_ml.");
-        const MPI_Comm                 communicator = discretisation.communicator;
-        const dealii::DoFHandler<dim> &dof_handler  = *discretisation.dof_handler;
-        const auto                     n            = dof_handler.n_dofs();
-
-        dealii::SparsityPattern     pattern;
-        Matrix                      matrix;
-        VectorType                  rhs(n), x(n), r(n);
-        dealii::SparseDirectUMFPACK factors;
-        PathReport                  report;
-
-        report.seconds.sparsity  = timed(communicator, progress, "sparsity (deal.II)", [&] {
-          dealii::DynamicSparsityPattern rows(n);
-          dealii::DoFTools::make_sparsity_pattern(dof_handler, rows, *discretisation.constraints, false);
-          pattern.copy_from(rows);
-          matrix.reinit(pattern);
-        });
-        report.seconds.assembly  = timed(communicator, progress, "assembly (deal.II)",
-                                         [&] { reference::assemble(discretisation, physics, matrix, rhs); });
-        report.repeated_assembly = timed_repetitions(n_repetitions, communicator, progress, [&] {
-          matrix = 0.;
-          rhs    = 0.;
-          reference::assemble(discretisation, physics, matrix, rhs);
-        });
-        if (physics.has_unit_rhs())
-          rhs = 1.;
-        const int exponent = reference::remove_units(matrix, rhs);
-
-        report.seconds.preconditioner = timed(communicator, progress, "factorisation (UMFPACK)", [&] {
-          try
-          {
-            factors.initialize(matrix);
-          }
-          catch (const dealii::SparseDirectUMFPACK::ExcUMFPACKError &)
-          {
-            throw Error("Baseline = umfpack cannot factorise the matrix of " + std::to_string(n) +
-                        " unknowns: memory does not suffice for its factors, or it is singular to double precision; "
-                        "choose trilinos_ml.");
-          }
-        });
-        double componentwise          = 0.;
-        report.seconds.solve          = timed(communicator, progress, "solve (UMFPACK)", [&] {
-          r = rhs;
-          for (report.n_iterations = 0;; ++report.n_iterations)
-          {
-            factors.solve(r);
-            x += r;
-            componentwise = compute_residual(matrix, x, rhs, r);
-            if (report.n_iterations == 2)
-              break;
-          }
-        });
-        judge(matrix, x, rhs, r, componentwise, report);
-        reference::restore_units(x, exponent);
-
-        discretisation.constraints->distribute(x);
-        solution.reinit(n);
-        std::copy(x.begin(), x.end(), solution.begin());
-
-        report.backend = "umfpack";
-        reference::describe(matrix, "lu", report);
-        return report;
+        std::ostringstream message;
+        message << "The solution of UMFPACK is not accurate: its relative residual is " << report.relative_residual
+                << "; the matrix is nearly singular.";
+        throw Error(message.str());
       }
-
-    private:
-      const SolverParameters parameters;
-      const int              n_repetitions;
-      Progress              &progress;
-
-      /** Puts the residual into @p report; above the tolerance it is to be rounding, as in reference::solve(). */
-      void judge(const Matrix     &matrix,
-                 const VectorType &x,
-                 const VectorType &rhs,
-                 const VectorType &r,
-                 const double      componentwise,
-                 PathReport       &report) const
-      {
-        const double norm = rhs.l2_norm(), residual = r.l2_norm();
-        if (norm == 0.)
-          return;
-        report.relative_residual = residual / norm;
-        if (residual <= parameters.tolerance * norm)
-          return;
-        const double product = reference::spectral_norm(matrix, rhs) * x.l2_norm();
-        if (!(residual <= 4. * std::numeric_limits<double>::epsilon() * product && reference::is_answer(x, rhs, r)))
-        {
-          std::ostringstream message;
-          message << "The solution of UMFPACK is not accurate: its relative residual is " << report.relative_residual
-                  << "; the matrix is nearly singular.";
-          throw Error(message.str());
-        }
-        report.stopped_at_rounding = true;
-        report.backward_error      = BackwardError{residual / (product + norm), componentwise};
-      }
-    };
+      report.stopped_at_rounding = true;
+      report.backward_error      = BackwardError{residual / (product + norm), componentwise};
+    }
   } // namespace
 
   template <int dim>
-  std::unique_ptr<LinearSystemPath<dim>> make_direct_path(const SolverParameters &parameters,
-                                                          const int               n_repetitions,
-                                                          Progress               &progress,
-                                                          const MPI_Comm          communicator)
+  LinearSystemPath<dim> make_direct_path(const SolverParameters &parameters,
+                                         const int               n_repetitions,
+                                         Progress               &progress,
+                                         const MPI_Comm          communicator)
   {
     require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
             "Baseline = umfpack factorises in one process; with several MPI ranks choose trilinos_ml.");
-    return std::make_unique<DirectPath<dim>>(parameters, n_repetitions, progress);
+    return [=, &progress](const Discretisation<dim> &discretisation, const Physics<dim> &physics,
+                          SolutionVector &solution) {
+      require(discretisation.free_modes.empty(),
+              "Baseline = umfpack factorises the matrix, which is singular here; choose trilinos_ml.");
+      const MPI_Comm                 communicator = discretisation.communicator;
+      const dealii::DoFHandler<dim> &dof_handler  = *discretisation.dof_handler;
+      const auto                     n            = dof_handler.n_dofs();
+
+      dealii::SparsityPattern     pattern;
+      Matrix                      matrix;
+      VectorType                  rhs(n), x(n), r(n);
+      dealii::SparseDirectUMFPACK factors;
+      PathReport                  report;
+
+      report.seconds.sparsity = timed(communicator, progress, "sparsity (deal.II)", [&] {
+        dealii::DynamicSparsityPattern rows(n);
+        dealii::DoFTools::make_sparsity_pattern(dof_handler, rows, *discretisation.constraints, false);
+        pattern.copy_from(rows);
+        matrix.reinit(pattern);
+      });
+      reference::assemble(discretisation, physics, n_repetitions, progress, matrix, rhs, report);
+      const int exponent = reference::remove_units(matrix, rhs);
+
+      report.seconds.preconditioner = timed(communicator, progress, "factorisation (UMFPACK)", [&] {
+        try
+        {
+          factors.initialize(matrix);
+        }
+        catch (const dealii::SparseDirectUMFPACK::ExcUMFPACKError &)
+        {
+          throw Error("Baseline = umfpack cannot factorise the matrix of " + std::to_string(n) +
+                      " unknowns: memory does not suffice for its factors, or it is singular to double precision; "
+                      "choose trilinos_ml.");
+        }
+      });
+      double componentwise          = 0.;
+      report.seconds.solve          = timed(communicator, progress, "solve (UMFPACK)", [&] {
+        r = rhs;
+        for (report.n_iterations = 0;; ++report.n_iterations)
+        {
+          factors.solve(r);
+          x += r;
+          componentwise = compute_residual(matrix, x, rhs, r);
+          if (report.n_iterations == 2)
+            break;
+        }
+      });
+      judge(matrix, x, rhs, r, componentwise, parameters.tolerance, report);
+      reference::restore_units(x, exponent);
+
+      discretisation.constraints->distribute(x);
+      solution.reinit(n);
+      std::copy(x.begin(), x.end(), solution.begin());
+
+      reference::describe("UMFPACK", matrix, "lu", report);
+      return report;
+    };
   }
 #else
   template <int dim>
-  std::unique_ptr<LinearSystemPath<dim>> make_direct_path(const SolverParameters &, const int, Progress &, MPI_Comm)
+  LinearSystemPath<dim> make_direct_path(const SolverParameters &, const int, Progress &, MPI_Comm)
   {
     throw Error("Baseline = umfpack needs a deal.II with UMFPACK, which this one lacks; choose trilinos_ml.");
   }
 #endif
 
-  template std::unique_ptr<LinearSystemPath<2>> make_direct_path(const SolverParameters &, int, Progress &, MPI_Comm);
-  template std::unique_ptr<LinearSystemPath<3>> make_direct_path(const SolverParameters &, int, Progress &, MPI_Comm);
+  template LinearSystemPath<2> make_direct_path(const SolverParameters &, int, Progress &, MPI_Comm);
+  template LinearSystemPath<3> make_direct_path(const SolverParameters &, int, Progress &, MPI_Comm);
 } // namespace PatchFEM

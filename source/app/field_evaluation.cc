@@ -103,23 +103,23 @@ namespace PatchFEM
   }
 
   template <int dim>
-  FaceTerms make_face_terms(
-      const ElementTables &tables,
-      const int            n_components,
-      const std::function<
-          void(const Point<dim> &, const dealii::Tensor<1, dim> &, dealii::types::boundary_id, double *, double &)>
-          &evaluate)
+  FaceTerms make_face_terms(const ElementTables &tables, const NaturalConditions<dim> &conditions)
   {
     FaceTerms terms;
     if (tables.faces.empty())
       return terms;
-    const FaceQuadrature faces = compute_face_quadrature(tables);
+    const FaceQuadrature faces        = compute_face_quadrature(tables);
+    const unsigned int   n_components = conditions.n_components();
     terms.load.resize(faces.n_points() * n_components);
     terms.robin.resize(faces.n_points());
     for_all(static_cast<int>(tables.faces.size()), [&](const int f) {
+      const dealii::types::boundary_id id = tables.faces[f].boundary_id;
       for (std::size_t k = faces.offsets[f]; k < faces.offsets[f + 1]; ++k)
-        evaluate(point_from<dim>(&faces.points[k * dim]), point_from<dim>(&faces.normals[k * dim]),
-                 tables.faces[f].boundary_id, &terms.load[k * n_components], terms.robin[k]);
+      {
+        const Point<dim> point = point_from<dim>(&faces.points[k * dim]);
+        conditions.load(id, point, point_from<dim>(&faces.normals[k * dim]), &terms.load[k * n_components]);
+        terms.robin[k] = conditions.robin_coefficient(id, point);
+      }
     });
     const auto vanishes = [](const std::vector<double> &list) {
       return std::all_of(list.begin(), list.end(), [](const double value) { return value == 0.; });
@@ -131,14 +131,11 @@ namespace PatchFEM
     return terms;
   }
 
-#define PATCHFEM_INSTANTIATE(dim)                                                                              \
-  template CoefficientField make_field<dim>(                                                                   \
-      const ElementTables &, int, bool,                                                                        \
-      const std::function<void(const Point<dim> &, dealii::types::material_id, double *)> &);                  \
-  template FaceTerms make_face_terms<dim>(                                                                     \
-      const ElementTables &, int,                                                                              \
-      const std::function<void(const Point<dim> &, const dealii::Tensor<1, dim> &, dealii::types::boundary_id, \
-                               double *, double &)> &);
+#define PATCHFEM_INSTANTIATE(dim)                                                             \
+  template CoefficientField make_field<dim>(                                                  \
+      const ElementTables &, int, bool,                                                       \
+      const std::function<void(const Point<dim> &, dealii::types::material_id, double *)> &); \
+  template FaceTerms make_face_terms(const ElementTables &, const NaturalConditions<dim> &);
   PATCHFEM_INSTANTIATE(2)
   PATCHFEM_INSTANTIATE(3)
 #undef PATCHFEM_INSTANTIATE

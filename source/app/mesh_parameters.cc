@@ -53,23 +53,28 @@ namespace PatchFEM
   {
     namespace Patterns = dealii::Patterns;
     prm.enter_subsection("Mesh");
-    prm.declare_entry("Generator", "", Patterns::Anything(),
+    prm.add_parameter("Generator", generator,
                       "Name of a function of dealii::GridGenerator, such as hyper_cube; "
-                      "exactly one of Generator and File is to be set.");
-    prm.declare_entry("Generator arguments", "", Patterns::Anything(),
-                      "Its arguments after the triangulation, all of them, separated by colons: 0 : 1 : false.");
-    prm.declare_entry(
-        "File", "", Patterns::Anything(),
+                      "exactly one of Generator and File is to be set.",
+                      Patterns::Anything());
+    prm.add_parameter("Generator arguments", generator_arguments,
+                      "Its arguments after the triangulation, all of them, separated by colons: 0 : 1 : false.",
+                      Patterns::Anything());
+    prm.add_parameter(
+        "File", file,
         "A mesh file (.msh, .vtk, .ucd, .inp, or one of these with .gz behind it), relative to the folder of "
-        "the parameter file.");
-    prm.declare_entry("Coarse refinements", "0", Patterns::Integer(0, 20),
-                      "Refinements that give the coarse mesh: new vertices lie on the domain's manifolds.");
+        "the parameter file.",
+        Patterns::Anything());
+    prm.add_parameter("Coarse refinements", coarse_refinements,
+                      "Refinements that give the coarse mesh: new vertices lie on the domain's manifolds.",
+                      Patterns::Integer(0, 20));
     prm.declare_entry("Simplices", "none", Patterns::Selection("none|kuhn|dealii"),
                       "Cut quads and hexes: kuhn into 2 triangles or 6 tetrahedra, dealii into 8 or 24.");
-    prm.declare_entry("Scale", "1", Patterns::Double(1e-100, 1e100), "Factor that all coordinates are multiplied by.");
+    prm.add_parameter("Scale", scale, "Factor that all coordinates are multiplied by.",
+                      Patterns::Double(1e-100, 1e100));
     prm.declare_entry("Rotation", "", Patterns::Anything(),
                       "Axis through the origin and degrees counter-clockwise, such as 'z 30'; in 2D only z.");
-    prm.declare_entry("Global refinements", "0", Patterns::Integer(0, 20), "Refinements of all cells.");
+    prm.add_parameter("Global refinements", global_refinements, "Refinements of all cells.", Patterns::Integer(0, 20));
     prm.declare_entry("Simplex refinement", "red", Patterns::Selection("red|dealii"),
                       "How simplices are refined globally: red keeps their shapes (Bey), dealii is refine_global(), "
                       "which degrades tetrahedra and is there for comparison.");
@@ -84,22 +89,11 @@ namespace PatchFEM
 
   void MeshParameters::parse_parameters(dealii::ParameterHandler &prm)
   {
-    prm.enter_subsection("Mesh");
-    generator             = prm.get("Generator");
-    generator_arguments   = prm.get("Generator arguments");
-    file                  = prm.get("File");
-    coarse_refinements    = prm.get_integer("Coarse refinements");
-    const std::string cut = prm.get("Simplices");
-    simplices             = cut == "kuhn" ? Simplices::kuhn : cut == "dealii" ? Simplices::dealii : Simplices::none;
-    scale                 = prm.get_double("Scale");
-    parse_rotation(prm.get("Rotation"), rotation_axis, rotation_angle);
-    global_refinements       = prm.get_integer("Global refinements");
-    dealii_refines_simplices = prm.get("Simplex refinement") == "dealii";
-    prm.leave_subsection();
-    prm.enter_subsection("Boundary ids");
-    boundary_rules = parse_rules(prm.get("Rules"));
-    prm.leave_subsection();
-
+    const std::string cut    = prm.get({"Mesh"}, "Simplices");
+    simplices                = cut == "kuhn" ? Simplices::kuhn : cut == "dealii" ? Simplices::dealii : Simplices::none;
+    dealii_refines_simplices = prm.get({"Mesh"}, "Simplex refinement") == "dealii";
+    parse_rotation(prm.get({"Mesh"}, "Rotation"), rotation_axis, rotation_angle);
+    boundary_rules = parse_rules(prm.get({"Boundary ids"}, "Rules"));
     if (generator.empty() == file.empty())
       throw Error(file.empty() ? "Neither Mesh/Generator nor Mesh/File is set; set one of them."
                                : "Both Mesh/Generator and Mesh/File are set; set one of them.");

@@ -7,6 +7,8 @@
 #include <deal.II/hp/fe_values.h>
 #include <deal.II/lac/full_matrix.h>
 
+#include <boost/pending/disjoint_sets.hpp>
+
 #include <numeric>
 #include <sstream>
 #include <unordered_map>
@@ -20,22 +22,28 @@ namespace PatchFEM
     template <int dim>
     using CellIterator = typename dealii::DoFHandler<dim>::active_cell_iterator;
 
-    /** The support points of a cell's shape functions in space. */
+    /** The unknowns of cells, at the support points of their shape functions in space. */
     template <int dim>
-    class SupportPoints
+    class CellUnknowns
     {
     public:
-      explicit SupportPoints(const Discretisation<dim> &discretisation)
+      explicit CellUnknowns(const Discretisation<dim> &discretisation)
           : mapping(*discretisation.mapping), values(mapping,
                                                      discretisation.dof_handler->get_fe_collection(),
                                                      rules(discretisation.dof_handler->get_fe_collection()),
                                                      dealii::update_quadrature_points)
       {}
 
-      const std::vector<Point<dim>> &operator()(const CellIterator<dim> &cell)
+      /** Calls @p visitor(index, point, component) for each unknown of @p cell. */
+      template <typename Visitor>
+      void visit(const CellIterator<dim> &cell, const Visitor &visitor)
       {
         values.reinit(cell);
-        return values.get_present_fe_values().get_quadrature_points();
+        const std::vector<Point<dim>> &points = values.get_present_fe_values().get_quadrature_points();
+        indices.resize(points.size());
+        cell->get_dof_indices(indices);
+        for (unsigned int i = 0; i < indices.size(); ++i)
+          visitor(indices[i], points[i], cell->get_fe().system_to_component_index(i).first);
       }
 
     private:
@@ -47,28 +55,12 @@ namespace PatchFEM
         return result;
       }
 
-      const dealii::hp::MappingCollection<dim> mapping;
-      dealii::hp::FEValues<dim>                values; // points to mapping
+      const dealii::hp::MappingCollection<dim>     mapping;
+      dealii::hp::FEValues<dim>                    values; // points to mapping
+      std::vector<dealii::types::global_dof_index> indices;
     };
 
-    /** Disjoint sets with path halving. */
-    class Sets
-    {
-    public:
-      explicit Sets(const std::size_t n) : parent(n) { std::iota(parent.begin(), parent.end(), 0u); }
-
-      unsigned int root(unsigned int i)
-      {
-        while (parent[i] != i)
-          i = parent[i] = parent[parent[i]];
-        return i;
-      }
-
-      void join(const unsigned int i, const unsigned int j) { parent[root(i)] = root(j); }
-
-    private:
-      std::vector<unsigned int> parent;
-    };
+    using Sets = boost::disjoint_sets_with_storage<>;
 
     /** Coarse cells that share a vertex are connected. */
     template <int dim>
@@ -79,9 +71,10 @@ namespace PatchFEM
       for (const auto &cell : triangulation.cell_iterators_on_level(0))
         for (const unsigned int v : cell->vertex_indices())
         {
-          const auto inserted = cell_of_vertex.emplace(cell->vertex_index(v), cell->index());
+          const unsigned int index    = cell->index();
+          const auto         inserted = cell_of_vertex.emplace(cell->vertex_index(v), index);
           if (!inserted.second)
-            sets.join(cell->index(), inserted.first->second);
+            sets.union_set(index, inserted.first->second);
         }
       return sets;
     }
@@ -168,25 +161,17 @@ namespace PatchFEM
     const dealii::IndexSet        &owned       = dof_handler.locally_owned_dofs();
     const std::size_t              n_owned     = owned.n_elements();
 
-    std::vector<Point<dim>>                      points(n_owned);
-    std::vector<unsigned char>                   components(n_owned);
-    std::vector<dealii::types::global_dof_index> indices;
-    SupportPoints<dim>                           support_points(discretisation);
+    std::vector<Point<dim>>    points(n_owned);
+    std::vector<unsigned char> components(n_owned);
+    CellUnknowns<dim>          unknowns(discretisation);
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (!cell->is_artificial())
-      {
-        const dealii::FiniteElement<dim> &fe     = cell->get_fe();
-        const std::vector<Point<dim>>    &places = support_points(cell);
-        indices.resize(fe.n_dofs_per_cell());
-        cell->get_dof_indices(indices);
-        for (unsigned int i = 0; i < indices.size(); ++i)
-          if (owned.is_element(indices[i]))
-          {
-            const auto k  = owned.index_within_set(indices[i]);
-            points[k]     = places[i];
-            components[k] = fe.system_to_component_index(i).first;
-          }
-      }
+        unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
+          if (!owned.is_element(index))
+            return;
+          points[owned.index_within_set(index)]     = point;
+          components[owned.index_within_set(index)] = component;
+        });
 
     Point<dim> centroid;
     for (const Point<dim> &point : points)
@@ -210,22 +195,25 @@ namespace PatchFEM
   {
     const dealii::DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
     const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
+    const dealii::IndexSet           &owned         = dof_handler.locally_owned_dofs();
     const unsigned int                n_modes       = physics.mode_names().size();
     const unsigned int                n_components  = physics.n_components();
 
     // The frame in which modes are of order one.
-    const auto       box         = dealii::GridTools::compute_bounding_box(triangulation);
-    const Point<dim> centre      = box.center();
-    const double     size        = 0.5 * box.get_boundary_points().first.distance(box.get_boundary_points().second);
-    const auto       scaled_mode = [&](const unsigned int m, const Point<dim> &point, const unsigned int c) {
-      return physics.mode(m, Point<dim>((point - centre) / size), c);
+    const auto       box      = dealii::GridTools::compute_bounding_box(triangulation);
+    const Point<dim> centre   = box.center();
+    const double     size     = 0.5 * box.get_boundary_points().first.distance(box.get_boundary_points().second);
+    const auto       modes_at = [&](const Point<dim> &point, const unsigned int c) {
+      std::vector<double> values(n_modes);
+      for (unsigned int m = 0; m < n_modes; ++m)
+        values[m] = physics.mode(m, Point<dim>((point - centre) / size), c);
+      return values;
     };
 
     Sets                                                                   parts = connect_coarse_cells(triangulation);
     std::unordered_map<dealii::types::global_dof_index, UnknownPlace<dim>> places;
     std::vector<ModeRow>                                                   rows;
-    std::vector<dealii::types::global_dof_index>                           indices;
-    SupportPoints<dim>                                                     support_points(discretisation);
+    CellUnknowns<dim>                                                      unknowns(discretisation);
     std::vector<char> part_is_definite(triangulation.n_cells(0), 0);
 
     for (const auto &cell : dof_handler.active_cell_iterators())
@@ -244,42 +232,31 @@ namespace PatchFEM
           {
             has_essential_face |= essential_ids.count(face->boundary_id()) != 0;
             for (const unsigned int v : face->vertex_indices())
-              if (physics.resists_on_boundary(face->boundary_id(), face->vertex(v)))
+              if (physics.natural_conditions().robin_coefficient(face->boundary_id(), face->vertex(v)) > 0.)
                 for (unsigned int c = 0; c < n_components; ++c)
-                {
-                  ModeRow row{coarse, std::vector<double>(n_modes)};
-                  for (unsigned int m = 0; m < n_modes; ++m)
-                    row.values[m] = scaled_mode(m, face->vertex(v), c);
-                  rows.push_back(row);
-                }
+                  rows.push_back({coarse, modes_at(face->vertex(v), c)});
           }
         if (has_essential_face)
-        {
-          const dealii::FiniteElement<dim> &fe     = cell->get_fe();
-          const std::vector<Point<dim>>    &points = support_points(cell);
-          indices.resize(fe.n_dofs_per_cell());
-          cell->get_dof_indices(indices);
-          for (unsigned int i = 0; i < indices.size(); ++i)
-            places.emplace(indices[i], UnknownPlace<dim>{points[i], fe.system_to_component_index(i).first, coarse});
-        }
+          unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
+            places.emplace(index, UnknownPlace<dim>{point, component, coarse});
+          });
       }
 
     for (const auto &place : places)
       if (essential_lines.is_constrained(place.first))
       {
-        ModeRow row{place.second.coarse_cell, std::vector<double>(n_modes)};
-        for (unsigned int m = 0; m < n_modes; ++m)
-          row.values[m] = scaled_mode(m, place.second.point, place.second.component);
-        bool complete = true;
+        ModeRow row{place.second.coarse_cell, modes_at(place.second.point, place.second.component)};
+        bool    complete = true;
         for (const auto &entry : *essential_lines.get_constraint_entries(place.first))
         {
           const auto master = places.find(entry.first);
           complete          = complete && master != places.end();
           if (!complete)
             break;
-          parts.join(row.coarse_cell, master->second.coarse_cell);
+          parts.union_set(row.coarse_cell, master->second.coarse_cell);
+          const std::vector<double> values = modes_at(master->second.point, master->second.component);
           for (unsigned int m = 0; m < n_modes; ++m)
-            row.values[m] -= entry.second * scaled_mode(m, master->second.point, master->second.component);
+            row.values[m] -= entry.second * values[m];
         }
         if (complete)
           rows.push_back(row);
@@ -290,7 +267,7 @@ namespace PatchFEM
     std::vector<unsigned int> first_cell;
     for (unsigned int c = 0; c < triangulation.n_cells(0); ++c)
     {
-      const unsigned int root = parts.root(c);
+      const unsigned int root = parts.find_set(c);
       if (number[root] == dealii::numbers::invalid_unsigned_int)
       {
         number[root] = first_cell.size();
@@ -301,7 +278,7 @@ namespace PatchFEM
     std::vector<double> g(first_cell.size() * block, 0.);
     for (const ModeRow &row : rows)
     {
-      double *matrix = g.data() + number[parts.root(row.coarse_cell)] * block;
+      double *matrix = g.data() + number[parts.find_set(row.coarse_cell)] * block;
       for (unsigned int i = 0; i < n_modes; ++i)
         for (unsigned int j = 0; j < n_modes; ++j)
           matrix[i * n_modes + j] += row.values.empty() ? (i == j) : row.values[i] * row.values[j];
@@ -324,7 +301,7 @@ namespace PatchFEM
       typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
       place << cell->center();
       modes.part = first_cell.size() > 1 ? "part of the mesh around (" + place.str() + ")" : "mesh";
-      modes.modes.assign(free.size(), std::vector<double>(dof_handler.locally_owned_dofs().n_elements(), 0.));
+      modes.modes.assign(free.size(), std::vector<double>(owned.n_elements(), 0.));
       free_part[part] = result.size();
       result.push_back(modes);
       combinations.push_back(free);
@@ -335,23 +312,17 @@ namespace PatchFEM
     for (const auto &cell : dof_handler.active_cell_iterators())
     {
       const unsigned int part = cell->is_artificial() ? dealii::numbers::invalid_unsigned_int
-                                                      : free_part[number[parts.root(coarse_index<dim>(cell))]];
+                                                      : free_part[number[parts.find_set(coarse_index<dim>(cell))]];
       if (part == dealii::numbers::invalid_unsigned_int)
         continue;
-      const dealii::FiniteElement<dim> &fe     = cell->get_fe();
-      const std::vector<Point<dim>>    &points = support_points(cell);
-      indices.resize(fe.n_dofs_per_cell());
-      cell->get_dof_indices(indices);
-      for (unsigned int i = 0; i < indices.size(); ++i)
-        if (dof_handler.locally_owned_dofs().is_element(indices[i]))
-          for (unsigned int v = 0; v < combinations[part].size(); ++v)
-          {
-            double value = 0.;
-            for (unsigned int m = 0; m < n_modes; ++m)
-              value += combinations[part][v].coefficients[m] *
-                       scaled_mode(m, points[i], fe.system_to_component_index(i).first);
-            result[part].modes[v][dof_handler.locally_owned_dofs().index_within_set(indices[i])] = value;
-          }
+      unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
+        if (!owned.is_element(index))
+          return;
+        const std::vector<double> values = modes_at(point, component);
+        for (unsigned int v = 0; v < combinations[part].size(); ++v)
+          result[part].modes[v][owned.index_within_set(index)] =
+              std::inner_product(values.begin(), values.end(), combinations[part][v].coefficients.begin(), 0.);
+      });
     }
     return result;
   }
@@ -425,16 +396,13 @@ namespace PatchFEM
                 (n_components == 1 ? ", or a positive reaction," : ",") + " or set Solver/Null space = project.");
   }
 
-  template std::vector<double>    near_null_space(const Discretisation<2> &, const Physics<2> &);
-  template std::vector<double>    near_null_space(const Discretisation<3> &, const Physics<3> &);
-  template void                   remove_free_modes(const Discretisation<2> &, SolutionVector &);
-  template void                   remove_free_modes(const Discretisation<3> &, SolutionVector &);
-  template std::vector<FreeModes> find_free_modes(const Discretisation<2> &,
-                                                  const Physics<2> &,
-                                                  const dealii::AffineConstraints<double> &,
-                                                  const std::set<dealii::types::boundary_id> &);
-  template std::vector<FreeModes> find_free_modes(const Discretisation<3> &,
-                                                  const Physics<3> &,
-                                                  const dealii::AffineConstraints<double> &,
-                                                  const std::set<dealii::types::boundary_id> &);
+#define PATCHFEM_INSTANTIATE(dim)                                                                     \
+  template std::vector<double>    near_null_space(const Discretisation<dim> &, const Physics<dim> &); \
+  template void                   remove_free_modes(const Discretisation<dim> &, SolutionVector &);   \
+  template std::vector<FreeModes> find_free_modes(const Discretisation<dim> &, const Physics<dim> &,  \
+                                                  const dealii::AffineConstraints<double> &,          \
+                                                  const std::set<dealii::types::boundary_id> &)
+  PATCHFEM_INSTANTIATE(2);
+  PATCHFEM_INSTANTIATE(3);
+#undef PATCHFEM_INSTANTIATE
 } // namespace PatchFEM

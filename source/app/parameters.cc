@@ -23,13 +23,14 @@ namespace PatchFEM
 
   void GeneralParameters::declare_parameters(ParameterHandler &prm)
   {
-    prm.declare_entry("Dimension", "2", Patterns::Integer(2, 3), "Space dimension.");
-    prm.declare_entry("Backend", "auto", Patterns::Selection("auto|host|cuda|emulated_device|trilinos"),
+    prm.add_parameter("Dimension", dimension, "Space dimension.", Patterns::Integer(2, 3));
+    prm.add_parameter("Backend", backend,
                       "Where matrices are assembled and solved: on the GPU (cuda), on the threads of this process "
                       "(host), on a GPU if there is one (auto), on guarded host memory for tests (emulated_device), or "
-                      "by deal.II and Trilinos, which is the only one for several MPI ranks.");
-    prm.declare_entry(
-        "Precision", "auto", Patterns::Selection("auto|double|single|mixed"),
+                      "by deal.II and Trilinos, which is the only one for several MPI ranks.",
+                      Patterns::Selection("auto|host|cuda|emulated_device|trilinos"));
+    prm.add_parameter(
+        "Precision", precision,
         "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the values that the "
         "preconditioner "
         "keeps, and with amg its vectors: these are in single precision, so that less is moved, and the solution is as "
@@ -37,29 +38,26 @@ namespace PatchFEM
         "all values, but not every Solver/Tolerance is "
         "in its reach, and one that is not is an error: about 1e-7 is the least for Poisson's equation on a coarse "
         "mesh, and slender elastic bodies do not get to 1e-2. Not with Backend = trilinos; a baseline computes in "
-        "double.");
-    prm.declare_entry("Baseline", "none",
-                      Patterns::Selection("none|trilinos_jacobi|trilinos_ml|petsc_boomeramg|umfpack"),
+        "double.",
+        Patterns::Selection("auto|double|single|mixed"));
+    prm.add_parameter("Baseline", baseline,
                       "Solve every system a second time with deal.II and Trilinos, or deal.II, PETSc and hypre's "
                       "BoomerAMG, and compare times and solutions. deal.II's wrapper of BoomerAMG is a scalar one: it "
                       "does not know which unknowns share a node. umfpack factorises the matrix and refines the "
-                      "solution, to the last digits, for some ten thousand unknowns in one process.");
-    prm.declare_entry("Export system", "", Patterns::Anything(),
+                      "solution, to the last digits, for some ten thousand unknowns in one process.",
+                      Patterns::Selection("none|trilinos_jacobi|trilinos_ml|petsc_boomeramg|umfpack"));
+    prm.add_parameter("Export system", export_system,
                       "Name of a file in the output folder, which gets the linear system of the last cycle, for other "
                       "solvers: int64 n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; "
                       "float64 values, rhs, near_null. It replaces no file but one that an earlier run exported. Empty "
-                      "writes none; not with Backend = trilinos.");
+                      "writes none; not with Backend = trilinos.",
+                      Patterns::Anything());
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
 
   void GeneralParameters::parse_parameters(ParameterHandler &prm)
   {
-    dimension     = prm.get_integer("Dimension");
-    backend       = prm.get("Backend");
-    precision     = prm.get("Precision");
-    baseline      = prm.get("Baseline");
-    export_system = prm.get("Export system");
     require(export_system.empty() || backend != "trilinos",
             "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
     require(precision == "auto" || precision == "double" || backend != "trilinos",
@@ -72,33 +70,29 @@ namespace PatchFEM
   void FiniteElementParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Finite element");
-    prm.declare_entry("Degree", "1", Patterns::Integer(1, 4),
-                      "Polynomial degree: 1 to 4 on quadrilaterals and hexahedra, 1 to 2 on triangles and tetrahedra.");
-    prm.declare_entry("Degrees", "", Patterns::List(Patterns::Integer(1, 4), 0, 4),
+    prm.add_parameter("Degree", degree,
+                      "Polynomial degree: 1 to 4 on quadrilaterals and hexahedra, 1 to 2 on triangles and tetrahedra.",
+                      Patterns::Integer(1, 4));
+    prm.add_parameter("Degrees", degrees,
                       "For an hp space: all degrees that cells may have, such as '1, 2, 3'; only on quadrilaterals and "
-                      "hexahedra. Empty: all cells have Degree.");
-    prm.declare_entry(
-        "Cell degree", "", Patterns::Anything(),
-        "With Degrees, the degree of a cell: a formula that is evaluated at its centre ('x^2+y^2 < 0.1 ? "
-        "1 : 3'), or one per material id ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have "
-        "Degree. It holds on the mesh of every cycle, with Refinement/Strategy hp_adaptive on the first.");
-    prm.declare_entry("Mapping degree", "1", Patterns::Integer(1, 3),
-                      "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra.");
-    prm.declare_entry("Quadrature points", "0", Patterns::Integer(0, 10),
-                      "Gauss points per direction on cells and faces; 0 stands for a cell's degree + 1.");
+                      "hexahedra. Empty: all cells have Degree.",
+                      Patterns::List(Patterns::Integer(1, 4), 0, 4));
+    prm.add_parameter("Cell degree", cell_degree,
+                      "With Degrees, the degree of a cell: a formula that is evaluated at its centre ('x^2+y^2 < 0.1 ? "
+                      "1 : 3'), or one per material id ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have "
+                      "Degree. It holds on the mesh of every cycle, with Refinement/Strategy hp_adaptive on the first.",
+                      Patterns::Anything());
+    prm.add_parameter("Mapping degree", mapping_degree,
+                      "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra.",
+                      Patterns::Integer(1, 3));
+    prm.add_parameter("Quadrature points", n_quadrature,
+                      "Gauss points per direction on cells and faces; 0 stands for a cell's degree + 1.",
+                      Patterns::Integer(0, 10));
     prm.leave_subsection();
   }
 
-  void FiniteElementParameters::parse_parameters(ParameterHandler &prm)
+  void FiniteElementParameters::parse_parameters(ParameterHandler &)
   {
-    prm.enter_subsection("Finite element");
-    degree         = prm.get_integer("Degree");
-    mapping_degree = prm.get_integer("Mapping degree");
-    n_quadrature   = prm.get_integer("Quadrature points");
-    cell_degree    = prm.get("Cell degree");
-    degrees.clear();
-    for (const std::string &text : dealii::Utilities::split_string_list(prm.get("Degrees"), ','))
-      degrees.push_back(dealii::Utilities::string_to_int(text));
     std::sort(degrees.begin(), degrees.end());
     const auto twice = std::adjacent_find(degrees.begin(), degrees.end());
     if (twice != degrees.end())
@@ -109,39 +103,36 @@ namespace PatchFEM
     require(!is_hp() || !cell_degree.empty() || std::binary_search(degrees.begin(), degrees.end(), degree),
             "The entry Finite element/Degree is " + std::to_string(degree) +
                 ", which is not in the list Finite element/Degrees; correct one of them or give Cell degree.");
-    prm.leave_subsection();
   }
 
   void RefinementParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Refinement");
-    prm.declare_entry("Cycles", "1", Patterns::Integer(1, 50), "How often to solve, refining in between.");
+    prm.add_parameter("Cycles", n_cycles, "How often to solve, refining in between.", Patterns::Integer(1, 50));
     prm.declare_entry("Strategy", "global", Patterns::Selection("global|adaptive|hp_adaptive"),
                       "Between cycles refine every cell, or those with the largest error by Kelly's estimate. "
                       "hp_adaptive needs Finite element/Degrees: where the solution is smooth a cell to be refined "
                       "gets the next higher degree instead.");
-    prm.declare_entry("Refine fraction", "0.3", Patterns::Double(0., 1.), "Share of the cells that is refined.");
-    prm.declare_entry("Coarsen fraction", "0.03", Patterns::Double(0., 1.), "Share of the cells that is coarsened.");
-    prm.declare_entry("Smoothness threshold", "1", Patterns::Double(0.),
+    prm.add_parameter("Refine fraction", refine_fraction, "Share of the cells that is refined.",
+                      Patterns::Double(0., 1.));
+    prm.add_parameter("Coarsen fraction", coarsen_fraction, "Share of the cells that is coarsened.",
+                      Patterns::Double(0., 1.));
+    prm.add_parameter("Smoothness threshold", smoothness_threshold,
                       "With hp_adaptive: the solution is smooth in a cell if its Legendre coefficients decay as "
-                      "exp(-s k), k the sum of the orders in all directions, with s above this.");
+                      "exp(-s k), k the sum of the orders in all directions, with s above this.",
+                      Patterns::Double(0.));
     prm.leave_subsection();
   }
 
   void RefinementParameters::parse_parameters(ParameterHandler &prm)
   {
-    prm.enter_subsection("Refinement");
-    n_cycles             = prm.get_integer("Cycles");
-    hp_adaptive          = prm.get("Strategy") == "hp_adaptive";
-    adaptive             = hp_adaptive || prm.get("Strategy") == "adaptive";
-    refine_fraction      = prm.get_double("Refine fraction");
-    coarsen_fraction     = prm.get_double("Coarsen fraction");
-    smoothness_threshold = prm.get_double("Smoothness threshold");
+    const std::string strategy = prm.get({"Refinement"}, "Strategy");
+    hp_adaptive                = strategy == "hp_adaptive";
+    adaptive                   = hp_adaptive || strategy == "adaptive";
     require(refine_fraction + coarsen_fraction <= 1.,
-            "The entries Refinement/Refine fraction = " + quote(prm.get("Refine fraction")) +
-                " and Refinement/Coarsen fraction = " + quote(prm.get("Coarsen fraction")) +
+            "The entries Refinement/Refine fraction = " + quote(prm.get({"Refinement"}, "Refine fraction")) +
+                " and Refinement/Coarsen fraction = " + quote(prm.get({"Refinement"}, "Coarsen fraction")) +
                 " add up to more than 1, which is all cells; lower one of them.");
-    prm.leave_subsection();
   }
 
   void AssemblyParameters::declare_parameters(ParameterHandler &prm)
@@ -153,33 +144,35 @@ namespace PatchFEM
       formats += "|" + row.name;
       words += row.name + ", " + row.words + "; ";
     }
-    const std::string slices = format_names(FormatRow::slices);
-    prm.declare_entry(
-        "Format", "auto", Patterns::Selection("auto" + formats),
+    prm.add_parameter(
+        "Format", format,
         "How the matrix is stored: " + words + "or auto. Matrices are assembled into " +
             format_names(FormatRow::assembled, 0, "and") + ", those of scalar problems into " +
             format_names(FormatRow::assembled_scalars, 0, "and") +
             " as well, and converted to the others, which takes memory for two. auto: whichever of those that are "
-            "often "
-            "the fastest, with slices of whatever height and columns of 32 or 16 bits, a product is expected to be "
-            "fastest in by the bytes that it moves; others than assembled ones only on a GPU with preconditioners that "
-            "need products alone. Trilinos has rows of its own.");
-    prm.declare_entry("Column indices", "auto", Patterns::Selection("auto|32 bit|16 bit"),
+            "often the fastest, with slices of whatever height and columns of 32 or 16 bits, a product is expected to "
+            "be fastest in by the bytes that it moves; others than assembled ones only on a GPU with preconditioners "
+            "that need products alone. Trilinos has rows of its own.",
+        Patterns::Selection("auto" + formats));
+    prm.add_parameter("Column indices", column_indices,
                       "Of scalar entries in slices of 32, that is with Format = " +
                           format_names(FormatRow::slices, FormatRow::blocks) + ", or " +
                           format_names(FormatRow::slices | FormatRow::blocks) +
                           " for one unknown a node: 16 bit keeps steps from one column to the next where they fit, "
-                          "beside the columns of 32 bits; auto "
-                          "takes what is expected to be faster.");
+                          "beside the columns of 32 bits; auto takes what is expected to be faster.",
+                      Patterns::Selection("auto|32 bit|16 bit"));
     prm.declare_entry("CSR kernel", "pieces", Patterns::Selection("pieces|scalar|vector"),
                       "Of products with Format = " + format_row(formats::csr).name +
                           " on a GPU: pieces of equal length, whatever rows they are of, or a thread or a "
                           "warp for each row.");
-    prm.declare_entry("Calibrate", "false", Patterns::Bool(),
+    prm.add_parameter("Calibrate", calibrate,
                       "With Format = auto: time a few products in each format on this mesh instead of expecting; rates "
-                      "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.");
-    prm.declare_entry("Slice height", "32", Patterns::Integer(1, 1024),
-                      "With Format = " + slices + ": (block) rows in a slice; they are padded to the longest of them.");
+                      "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.",
+                      Patterns::Bool());
+    prm.add_parameter("Slice height", slice_height,
+                      "With Format = " + format_names(FormatRow::slices) +
+                          ": (block) rows in a slice; they are padded to the longest of them.",
+                      Patterns::Integer(1, 1024));
     prm.declare_entry(
         "Sorting window", "auto", Patterns::Anything(),
         "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none. auto: 256, or "
@@ -188,19 +181,21 @@ namespace PatchFEM
             format_names(FormatRow::sorted) +
             "; the others do not pad, pad alike in every order or "
             "sort rows themselves, so that these have 256.");
-    prm.declare_entry(
-        "Keep constrained entries", "false", Patterns::Bool(),
+    prm.add_parameter(
+        "Keep constrained entries", keep_constrained_entries,
         "Rows and columns of constrained unknowns stay in the pattern, with zeros, so that entries can be "
-        "compared with those of codes that keep them. Costs memory and time; Trilinos never keeps them.");
+        "compared with those of codes that keep them. Costs memory and time; Trilinos never keeps them.",
+        Patterns::Bool());
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     prm.declare_entry("Strategy", "automatic", Patterns::Selection(names_of_strategies()), words_of_strategies());
-    prm.declare_entry("Rows per patch", "0", Patterns::Integer(0, 1 << 20),
-                      "Nodes in a patch; 0 takes as many as fit.");
-    prm.declare_entry(
-        "Repetitions", "0", Patterns::Integer(0),
+    prm.add_parameter("Rows per patch", patches.rows_per_patch, "Nodes in a patch; 0 takes as many as fit.",
+                      Patterns::Integer(0, 1 << 20));
+    prm.add_parameter(
+        "Repetitions", n_repetitions,
         "Further assemblies of the same system, as a time step or Newton step on this mesh would do; their "
-        "median time goes to report.json. Of all back ends.");
+        "median time goes to report.json. Of all back ends.",
+        Patterns::Integer(0));
     prm.leave_subsection();
   }
 
@@ -220,15 +215,10 @@ namespace PatchFEM
 
   void AssemblyParameters::parse_parameters(ParameterHandler &prm)
   {
-    prm.enter_subsection("Matrix");
-    format                   = prm.get("Format");
-    calibrate                = prm.get_bool("Calibrate");
-    slice_height             = prm.get_integer("Slice height");
-    sorting_window           = parse_sorting_window(prm.get("Sorting window"), format);
-    keep_constrained_entries = prm.get_bool("Keep constrained entries");
-    column_indices           = prm.get("Column indices");
-    const std::string kernel = prm.get("CSR kernel");
+    sorting_window           = parse_sorting_window(prm.get({"Matrix"}, "Sorting window"), format);
+    const std::string kernel = prm.get({"Matrix"}, "CSR kernel");
     csr_kernel = kernel == "scalar" ? CSRKernel::scalar : kernel == "vector" ? CSRKernel::vector : CSRKernel::pieces;
+    patches.strategy  = prm.get({"Assembly"}, "Strategy");
     const bool slices = format != "auto" && format_row(format).is(FormatRow::slices);
     require(!calibrate || format == "auto",
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
@@ -240,12 +230,6 @@ namespace PatchFEM
     require(column_indices != "16 bit" || (slices && slice_height == 32),
             "Matrix/Column indices = 16 bit needs Matrix/Format = " + format_names(FormatRow::slices) +
                 " with slices of 32.");
-    prm.leave_subsection();
-    prm.enter_subsection("Assembly");
-    patches.strategy       = prm.get("Strategy");
-    patches.rows_per_patch = prm.get_integer("Rows per patch");
-    n_repetitions          = prm.get_integer("Repetitions");
-    prm.leave_subsection();
   }
 
   MatrixFormat AssemblyParameters::matrix_format() const
@@ -291,23 +275,16 @@ namespace PatchFEM
   void OutputParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Output");
-    prm.declare_entry("Folder", "", Patterns::Anything(),
-                      "Where results go; empty stands for output/NAME with the parameter file's name. --output wins.");
-    prm.declare_entry("Pictures", "all", Patterns::Selection("none|last|all"),
-                      "Of which cycles to write the solution as VTU.");
-    prm.declare_entry(
-        "Aggregates", "false", Patterns::Bool(),
+    prm.add_parameter("Folder", folder,
+                      "Where results go; empty stands for output/NAME with the parameter file's name. --output wins.",
+                      Patterns::Anything());
+    prm.add_parameter("Pictures", pictures, "Of which cycles to write the solution as VTU.",
+                      Patterns::Selection("none|last|all"));
+    prm.add_parameter(
+        "Aggregates", aggregates,
         "With Solver/Preconditioner = amg, pictures show the aggregate and the patch of every level that a "
-        "node is in, -1 where it is in none.");
-    prm.leave_subsection();
-  }
-
-  void OutputParameters::parse_parameters(ParameterHandler &prm)
-  {
-    prm.enter_subsection("Output");
-    folder     = prm.get("Folder");
-    pictures   = prm.get("Pictures");
-    aggregates = prm.get_bool("Aggregates");
+        "node is in, -1 where it is in none.",
+        Patterns::Bool());
     prm.leave_subsection();
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/linear_solver.h>
 #include <patchfem/app/memory_forecast.h>
-#include <patchfem/app/patch_path.h>
-#include <patchfem/app/system_export.h>
+#include <patchfem/app/near_null_space.h>
+#include <patchfem/app/paths.h>
 #include <patchfem/app/system_matrix.h>
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/assembly/extraction_dealii.h>
@@ -44,7 +44,7 @@ namespace PatchFEM
           ids.insert(mine.begin(), mine.end());
         });
       for (auto id = ids.begin(); id != ids.end();)
-        id = physics.has_face_terms(*id) ? std::next(id) : ids.erase(id);
+        id = physics.natural_conditions().contains(*id) ? std::next(id) : ids.erase(id);
       return ids;
     }
 
@@ -76,19 +76,60 @@ namespace PatchFEM
                   " modes of this equation; choose block_jacobi.");
       return space.rigid_body_modes();
     }
-  } // namespace
+    /** Writes @p system with the near-null space of the physics; @p dof_indices are deal.II's of its unknowns. */
+    template <int dim>
+    void export_system(const std::string               &file_name,
+                       LinearSystem                     system,
+                       const std::vector<unsigned int> &dof_indices,
+                       const Discretisation<dim>       &discretisation,
+                       const Physics<dim>              &physics)
+    {
+      system.block_size  = physics.n_components();
+      system.n_near_null = physics.mode_names().size();
 
-  template <int dim>
-  PatchPath<dim>::PatchPath(const Backend            &backend,
-                            const std::string        &precision,
-                            const SolverParameters   &solver,
-                            const AssemblyParameters &assembly,
-                            const FileName           &export_file,
-                            const bool                aggregates,
-                            Progress                 &progress)
-      : backend(backend), asked_precision(precision), asked_solver(solver), assembly(assembly),
-        export_file(export_file), aggregates(aggregates), progress(progress)
-  {}
+      // [mode][deal.II's index] becomes [unknown of the matrix][mode].
+      const std::vector<double> modes = near_null_space(discretisation, physics);
+      const std::size_t         n     = dof_indices.size();
+      system.near_null.resize(n * system.n_near_null);
+      for (std::size_t i = 0; i < n; ++i)
+        for (int m = 0; m < system.n_near_null; ++m)
+          system.near_null[i * system.n_near_null + m] = modes[m * n + dof_indices[i]];
+      write_linear_system(system, file_name);
+    }
+
+    /** See make_patch_path(). */
+    template <int dim>
+    struct PatchPath
+    {
+      const Backend                      backend;
+      const std::string                  asked_precision;
+      const SolverParameters             asked_solver;
+      const AssemblyParameters           assembly;
+      const std::function<std::string()> export_file;
+      const bool                         aggregates;
+      Progress                          &progress;
+
+      SolverChoice              choice      = {}; ///< of the system that is solved
+      std::vector<double>       values      = {}; ///< the solution in the numbering of the back end
+      std::vector<unsigned int> dof_indices = {}; ///< deal.II's index of each of them
+
+      PathReport
+      operator()(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution);
+
+      /** All stages, with matrix and vectors of one number type. Leaves the solution in `values` and `dof_indices`. */
+      template <typename Number>
+      PathReport run_with(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
+
+      /** From structure to solution with the matrix in @p format; @p load as check_ranges() estimates it. */
+      template <typename Number>
+      void solve_with(const MatrixFormat        &format,
+                      SystemAssembler<Number>   &system,
+                      const Discretisation<dim> &discretisation,
+                      const Physics<dim>        &physics,
+                      double                     load,
+                      PathReport                &report);
+    };
+  } // namespace
 
   template <int dim>
   template <typename Number>
@@ -229,8 +270,9 @@ namespace PatchFEM
   }
 
   template <int dim>
-  PathReport
-  PatchPath<dim>::run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution)
+  PathReport PatchPath<dim>::operator()(const Discretisation<dim> &discretisation,
+                                        const Physics<dim>        &physics,
+                                        SolutionVector            &solution)
   {
     choice                    = choose_solver(asked_solver, assembly, asked_precision, physics.n_components(),
                                               discretisation.dof_handler->n_dofs());
@@ -248,6 +290,23 @@ namespace PatchFEM
     return report;
   }
 
-  template class PatchPath<2>;
-  template class PatchPath<3>;
+  template <int dim>
+  LinearSystemPath<dim> make_patch_path(const Backend                      &backend,
+                                        const std::string                  &precision,
+                                        const SolverParameters             &solver,
+                                        const AssemblyParameters           &assembly,
+                                        const std::function<std::string()> &export_file,
+                                        const bool                          aggregates,
+                                        Progress                           &progress)
+  {
+    return PatchPath<dim>{backend, precision, solver, assembly, export_file, aggregates, progress};
+  }
+
+#define PATCHFEM_INSTANTIATE(dim)                                                                                  \
+  template LinearSystemPath<dim> make_patch_path(const Backend &, const std::string &, const SolverParameters &,   \
+                                                 const AssemblyParameters &, const std::function<std::string()> &, \
+                                                 bool, Progress &)
+  PATCHFEM_INSTANTIATE(2);
+  PATCHFEM_INSTANTIATE(3);
+#undef PATCHFEM_INSTANTIATE
 } // namespace PatchFEM

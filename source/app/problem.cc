@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/app/direct_path.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
-#include <patchfem/app/patch_path.h>
-#include <patchfem/app/petsc_path.h>
+#include <patchfem/app/paths.h>
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/app/problem.h>
-#include <patchfem/app/trilinos_path.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 
@@ -33,19 +30,21 @@ namespace PatchFEM
 {
   using namespace dealii;
 
-  void ProblemParameters::declare_parameters(ParameterHandler &prm)
+  void ProblemParameters::declare_parameters(ParameterHandler &prm, const bool vector_valued)
   {
-    GeneralParameters::declare_parameters(prm);
-    MeshParameters::declare_parameters(prm);
-    FiniteElementParameters::declare_parameters(prm);
-    RefinementParameters::declare_parameters(prm);
-    SolverParameters::declare_parameters(prm);
-    AssemblyParameters::declare_parameters(prm);
-    OutputParameters::declare_parameters(prm);
+    general.declare_parameters(prm);
+    mesh.declare_parameters(prm);
+    finite_element.declare_parameters(prm);
+    refinement.declare_parameters(prm);
+    solver.declare_parameters(prm);
+    assembly.declare_parameters(prm);
+    output.declare_parameters(prm);
     prm.enter_subsection("Exact solution");
-    prm.declare_entry("Formula", "", Patterns::Anything(),
-                      "If known, the exact solution, components separated by semicolons, for tables of errors.");
+    prm.add_parameter("Formula", exact_solution,
+                      "If known, the exact solution, components separated by semicolons, for tables of errors.",
+                      Patterns::Anything());
     prm.leave_subsection();
+    essential.declare_parameters(prm, vector_valued);
   }
 
   void ProblemParameters::parse_parameters(ParameterHandler &prm, const bool vector_valued)
@@ -56,8 +55,6 @@ namespace PatchFEM
     refinement.parse_parameters(prm);
     solver.parse_parameters(prm);
     assembly.parse_parameters(prm);
-    output.parse_parameters(prm);
-    essential.parse_parameters(prm, vector_valued);
     if (general.backend != "trilinos")
       assembly.check_solver(solver, general.precision, vector_valued);
     require(!refinement.hp_adaptive || finite_element.degrees.size() > 1,
@@ -66,9 +63,6 @@ namespace PatchFEM
     require(!refinement.hp_adaptive || essential.periodic.empty(),
             "Refinement/Strategy hp_adaptive is not supported with Boundary conditions/Periodic, which needs equal "
             "degrees on both sides; use adaptive.");
-    prm.enter_subsection("Exact solution");
-    exact_solution = prm.get("Formula");
-    prm.leave_subsection();
   }
 
   namespace
@@ -152,8 +146,7 @@ namespace PatchFEM
   }
 
   template <int dim>
-  std::unique_ptr<LinearSystemPath<dim>> Problem<dim>::make_path(const std::string &backend,
-                                                                 const std::string &preconditioner)
+  LinearSystemPath<dim> Problem<dim>::make_path(const std::string &backend, const std::string &preconditioner)
   {
     SolverParameters solver = parameters.solver;
     solver.preconditioner   = preconditioner;
@@ -165,19 +158,19 @@ namespace PatchFEM
       require(exists(preconditioner_row(solver.preconditioner)),
               "Solver/Preconditioner " + preconditioner + " does not exist with Backend = trilinos; choose " +
                   names_of_preconditioners(exists, ", ", " or ") + ".");
-      return std::make_unique<TrilinosPath<dim>>(solver, parameters.assembly.n_repetitions, progress);
+      return make_trilinos_path<dim>(solver, parameters.assembly.n_repetitions, progress);
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    const Backend                     place = choose_backend(backend, solver, parameters.general.precision);
-    typename PatchPath<dim>::FileName export_file;
+    const Backend                place = choose_backend(backend, solver, parameters.general.precision);
+    std::function<std::string()> export_file;
     if (!parameters.general.export_system.empty())
       export_file = [this] {
         report.begin();
         return parameters.general.export_file(parameters.output.folder);
       };
-    return std::make_unique<PatchPath<dim>>(place, parameters.general.precision, solver, parameters.assembly,
-                                            export_file, parameters.output.aggregates, progress);
+    return make_patch_path<dim>(place, parameters.general.precision, solver, parameters.assembly, export_file,
+                                parameters.output.aggregates, progress);
   }
 
   template <int dim>
@@ -397,7 +390,7 @@ namespace PatchFEM
   void Problem<dim>::solve(CycleReport &cycle)
   {
     const StageSeconds shared = cycle.path.seconds;
-    cycle.path                = path->run(discretisation, *physics, solution);
+    cycle.path                = path(discretisation, *physics, solution);
     cycle.path.seconds.mesh   = shared.mesh;
     cycle.path.seconds.dofs   = shared.dofs;
     remove_free_modes(discretisation, solution);
@@ -407,7 +400,7 @@ namespace PatchFEM
     if (baseline)
     {
       SolutionVector other;
-      cycle.baseline               = baseline->run(discretisation, *physics, other);
+      cycle.baseline               = baseline(discretisation, *physics, other);
       cycle.baseline->seconds.mesh = shared.mesh;
       cycle.baseline->seconds.dofs = shared.dofs;
       remove_free_modes(discretisation, other);
@@ -424,8 +417,7 @@ namespace PatchFEM
   void Problem<dim>::write_output(const unsigned int cycle, const PathReport &path_report)
   {
     report.begin();
-    const bool last = cycle + 1 == parameters.refinement.n_cycles;
-    if (parameters.output.pictures == "none" || (parameters.output.pictures == "last" && !last))
+    if (!parameters.output.wants_picture(cycle + 1 == parameters.refinement.n_cycles))
       return;
     const double largest = solution.linfty_norm();
     if (first_rank)

@@ -63,16 +63,39 @@ namespace PatchFEM
           check_shape<dim>(cell_values, cell);
           physics.add_cell(cell_values, cell->material_id(), cell_matrix, cell_rhs);
           for (const auto &face : cell->face_iterators())
-            if (face->at_boundary() && physics.has_face_terms(face->boundary_id()))
+            if (face->at_boundary() && physics.natural_conditions().contains(face->boundary_id()))
             {
               face_values.reinit(cell, face);
-              physics.add_face(face_values.get_present_fe_values(), face->boundary_id(), cell_matrix, cell_rhs);
+              physics.natural_conditions().add_face(face_values.get_present_fe_values(), face->boundary_id(),
+                                                    cell_matrix, cell_rhs);
             }
           cell->get_dof_indices(indices);
           discretisation.constraints->distribute_local_to_global(cell_matrix, cell_rhs, indices, matrix, rhs);
         }
       matrix.compress(VectorOperation::add);
       rhs.compress(VectorOperation::add);
+    }
+
+    /** The same into an empty system, timed, and again as often as is asked for; or a right-hand side of ones. */
+    template <typename Matrix, typename VectorType, int dim>
+    void assemble(const Discretisation<dim> &discretisation,
+                  const Physics<dim>        &physics,
+                  const int                  n_repetitions,
+                  Progress                  &progress,
+                  Matrix                    &matrix,
+                  VectorType                &rhs,
+                  PathReport                &report)
+    {
+      const MPI_Comm communicator = discretisation.communicator;
+      report.seconds.assembly =
+          timed(communicator, progress, "assembly (deal.II)", [&] { assemble(discretisation, physics, matrix, rhs); });
+      report.repeated_assembly = timed_repetitions(n_repetitions, communicator, progress, [&] {
+        matrix = 0.;
+        rhs    = 0.;
+        assemble(discretisation, physics, matrix, rhs);
+      });
+      if (physics.has_unit_rhs())
+        rhs = 1.;
     }
 
     /** An orthonormal basis of the null space of a singular matrix. */
@@ -98,7 +121,7 @@ namespace PatchFEM
     }
 
     /**
-     * All stages of LinearSystemPath::run() with another library's matrix and vectors, and a preconditioner that
+     * All stages of a LinearSystemPath with another library's matrix and vectors, and a preconditioner that
      * @p make_preconditioner makes of the matrix, or null for none.
      */
     template <typename Matrix, typename VectorType, typename Preconditioner, int dim>
@@ -130,16 +153,7 @@ namespace PatchFEM
         x.reinit(owned, communicator);
       });
 
-      report.seconds.assembly =
-          timed(communicator, progress, "assembly (deal.II)", [&] { assemble(discretisation, physics, matrix, rhs); });
-      report.repeated_assembly = timed_repetitions(n_repetitions, communicator, progress, [&] {
-        matrix = 0.;
-        rhs    = 0.;
-        assemble(discretisation, physics, matrix, rhs);
-      });
-      if (physics.has_unit_rhs())
-        rhs = 1.;
-
+      assemble(discretisation, physics, n_repetitions, progress, matrix, rhs, report);
       solve_system(library, matrix, x, rhs, null_space_basis<VectorType>(discretisation), parameters, communicator,
                    progress, make_preconditioner, report);
 

@@ -2,7 +2,7 @@
 #include "reference_path.h"
 
 #include <patchfem/app/near_null_space.h>
-#include <patchfem/app/trilinos_path.h>
+#include <patchfem/app/paths.h>
 
 #include <deal.II/lac/trilinos_precondition.h>
 #include <deal.II/lac/trilinos_sparse_matrix.h>
@@ -53,26 +53,25 @@ namespace PatchFEM
   } // namespace
 
   template <int dim>
-  PathReport TrilinosPath<dim>::run(const Discretisation<dim> &discretisation,
-                                    const Physics<dim>        &physics,
-                                    SolutionVector            &solution)
+  LinearSystemPath<dim> make_trilinos_path(const SolverParameters &solver, const int n_repetitions, Progress &progress)
   {
-    const auto make_preconditioner =
-        [&](const Trilinos::SparseMatrix &matrix) -> std::unique_ptr<Trilinos::PreconditionBase> {
-      if (parameters.preconditioner == "ml")
-        return make_multilevel(discretisation, physics, matrix);
-      if (parameters.preconditioner != "jacobi")
-        return nullptr;
-      auto jacobi = std::make_unique<Trilinos::PreconditionJacobi>();
-      jacobi->initialize(matrix);
-      return jacobi;
+    return [=, &progress](const Discretisation<dim> &discretisation, const Physics<dim> &physics,
+                          SolutionVector &solution) {
+      const auto make_preconditioner =
+          [&](const Trilinos::SparseMatrix &matrix) -> std::unique_ptr<Trilinos::PreconditionBase> {
+        if (solver.preconditioner == "ml")
+          return make_multilevel(discretisation, physics, matrix);
+        if (solver.preconditioner != "jacobi")
+          return nullptr;
+        auto jacobi = std::make_unique<Trilinos::PreconditionJacobi>();
+        jacobi->initialize(matrix);
+        return jacobi;
+      };
+      return reference::run<Trilinos::SparseMatrix, Trilinos::MPI::Vector, Trilinos::PreconditionBase>(
+          "Trilinos", discretisation, physics, solver, n_repetitions, progress, make_preconditioner, solution);
     };
-    PathReport report = reference::run<Trilinos::SparseMatrix, Trilinos::MPI::Vector, Trilinos::PreconditionBase>(
-        "Trilinos", discretisation, physics, parameters, n_repetitions, progress, make_preconditioner, solution);
-    report.backend = "trilinos";
-    return report;
   }
 
-  template class TrilinosPath<2>;
-  template class TrilinosPath<3>;
+  template LinearSystemPath<2> make_trilinos_path(const SolverParameters &, int, Progress &);
+  template LinearSystemPath<3> make_trilinos_path(const SolverParameters &, int, Progress &);
 } // namespace PatchFEM

@@ -26,9 +26,9 @@ namespace
   MeshParameters parse(const std::string &text)
   {
     ParameterHandler prm;
-    MeshParameters::declare_parameters(prm);
+    MeshParameters   parameters;
+    parameters.declare_parameters(prm);
     prm.parse_input_from_string(text);
-    MeshParameters parameters;
     parameters.parse_parameters(prm);
     return parameters;
   }

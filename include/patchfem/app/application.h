@@ -19,9 +19,10 @@ namespace PatchFEM
     /** As it is in messages and reports. */
     virtual std::string name() const = 0;
 
-    virtual void declare_parameters(dealii::ParameterHandler &prm) const = 0;
+    /** Of several objects one of which is read. */
+    virtual void declare_parameters(dealii::ParameterHandler &prm) = 0;
 
-    /** @return the section `Output`, whose folder is then made certain. */
+    /** To be called when @p prm has been read. @return the section `Output`, whose folder is then made certain. */
     virtual OutputParameters &parse_parameters(dealii::ParameterHandler &prm) = 0;
 
     /** What entries need, with the values that parse_parameters() has read. */

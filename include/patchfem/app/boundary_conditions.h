@@ -102,8 +102,7 @@ namespace PatchFEM
     std::string dirichlet, no_normal_flux, periodic;
 
     /** @param vector_valued Whether `No normal flux` makes sense. */
-    static void declare_parameters(dealii::ParameterHandler &prm, bool vector_valued);
-    void        parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+    void declare_parameters(dealii::ParameterHandler &prm, bool vector_valued);
   };
 
   template <int dim>

@@ -24,17 +24,17 @@ namespace PatchFEM
       bool        positive_reaction; ///< whether r must be positive and not only at least 0
     };
 
-    const Words                  words;
-    std::string                  coefficient, reaction, source, flux, robin;
-    bool                         unit_rhs = false; ///< the right-hand side has a 1 in every unknown
-    EssentialConditionParameters essential;
+    const Words                words;
+    std::string                coefficient = "1", reaction, source = "0";
+    bool                       unit_rhs = false; ///< the right-hand side has a 1 in every unknown
+    NaturalConditionParameters natural{"Flux", "", "", ""};
 
-    explicit DiffusionParameters(const Words &words) : words(words) {}
+    explicit DiffusionParameters(const Words &words) : words(words), reaction(words.reaction_default) {}
 
     std::string name() const override { return words.application; }
     bool        vector_valued() const override { return false; }
 
-    void declare_parameters(dealii::ParameterHandler &prm) const override;
+    void declare_parameters(dealii::ParameterHandler &prm) override;
 
     /** Throws Error if the right-hand side is to be all ones and loads are given as well. */
     void parse_parameters(dealii::ParameterHandler &prm) override;
@@ -49,22 +49,11 @@ namespace PatchFEM
   public:
     DiffusionPhysics(const DiffusionParameters &parameters, const Constants &constants);
 
-    unsigned int n_components() const override { return 1; }
-
-    void resolve(const std::set<dealii::types::material_id> &materials,
-                 const std::set<dealii::types::boundary_id> &boundaries,
-                 const std::set<dealii::types::boundary_id> &held) override;
-
     void add_cell(const dealii::FEValues<dim> &values,
                   dealii::types::material_id   material,
                   dealii::FullMatrix<double>  &matrix,
                   dealii::Vector<double>      &rhs) const override;
-    bool has_face_terms(dealii::types::boundary_id id) const override;
     bool has_unit_rhs() const override { return unit_rhs; }
-    void add_face(const dealii::FEFaceValues<dim> &values,
-                  dealii::types::boundary_id       id,
-                  dealii::FullMatrix<double>      &matrix,
-                  dealii::Vector<double>          &rhs) const override;
 
     std::unique_ptr<SystemAssembler<double>> make_double_assembler() const override { return make<double>(); }
     std::unique_ptr<SystemAssembler<float>>  make_single_assembler() const override { return make<float>(); }
@@ -73,7 +62,6 @@ namespace PatchFEM
     std::vector<std::string> mode_names() const override { return {"the constant"}; }
     double                   mode(unsigned int, const dealii::Point<dim> &, unsigned int) const override { return 1.; }
     bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const override;
-    bool resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const override;
 
     std::vector<std::string> solution_names() const override { return {"solution"}; }
 
@@ -81,27 +69,25 @@ namespace PatchFEM
     dealii::SymmetricTensor<2, dim> conductivity(const dealii::Point<dim>  &point,
                                                  dealii::types::material_id material) const;
 
+  protected:
+    std::vector<const MaterialFunction<dim> *> material_functions() const override
+    {
+      return {&coefficient, &reaction, &source};
+    }
+
   private:
     /** Laplace if K is a number and r = 0, else Diffusion. */
     template <typename Number>
     std::unique_ptr<SystemAssembler<Number>> make() const;
 
-    /** alpha of the Robin condition, checked not to be negative. */
-    double robin_coefficient(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
-
     /** Whether the form Laplace suffices. */
     bool is_plain() const { return coefficient.n_components() == 1 && reaction.is_zero(); }
-
-    /** The load and alpha at a point of the boundary. */
-    double face_load(dealii::types::boundary_id id, const dealii::Point<dim> &point) const;
 
     const std::string     coefficient_name; ///< of its entry
     const bool            unit_rhs;
     MaterialFunction<dim> coefficient;
     MaterialFunction<dim> reaction;
     MaterialFunction<dim> source;
-    BoundaryFormulas<dim> flux;
-    BoundaryFormulas<dim> robin;                 // alpha; g
     const bool            constant_coefficients; ///< inside of each cell
     const bool            constant_source;
   };

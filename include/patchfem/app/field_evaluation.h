@@ -2,10 +2,8 @@
 #ifndef patchfem_app_field_evaluation_h
 #define patchfem_app_field_evaluation_h
 
+#include <patchfem/app/natural_conditions.h>
 #include <patchfem/app/system_assembler.h>
-
-#include <deal.II/base/point.h>
-#include <deal.II/base/types.h>
 
 #include <functional>
 
@@ -24,19 +22,9 @@ namespace PatchFEM
              bool                 piecewise_constant,
              const std::function<void(const dealii::Point<dim> &, dealii::types::material_id, double *)> &evaluate);
 
-  /**
-   * Loads and Robin coefficients at the quadrature points of the faces in @p tables.
-   *
-   * @param evaluate For a point, the outward normal and the boundary id, writes @p n_components loads and the
-   *                 Robin coefficient.
-   */
+  /** Loads and Robin coefficients at the quadrature points of the faces in @p tables. */
   template <int dim>
-  FaceTerms make_face_terms(
-      const ElementTables &tables,
-      int                  n_components,
-      const std::function<void(
-          const dealii::Point<dim> &, const dealii::Tensor<1, dim> &, dealii::types::boundary_id, double *, double &)>
-          &evaluate);
+  FaceTerms make_face_terms(const ElementTables &tables, const NaturalConditions<dim> &conditions);
 } // namespace PatchFEM
 
 #endif

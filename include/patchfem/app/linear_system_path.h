@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace PatchFEM
@@ -135,20 +136,13 @@ namespace PatchFEM
   /**
    * One way from a discretisation to its solution: sparsity, assembly, preconditioner and solve, each timed.
    * The driver sees nothing else of a path, so that any two can run on the same problem one after the other.
+   *
+   * It assembles and solves. On return the SolutionVector has the constraints distributed and its ghosts updated. Throws
+   * Error if the system cannot be solved.
    */
   template <int dim>
-  class LinearSystemPath
-  {
-  public:
-    virtual ~LinearSystemPath() = default;
-
-    /**
-     * Assembles and solves. On return @p solution has the constraints distributed and its ghosts updated. Throws Error
-     * if the system cannot be solved.
-     */
-    virtual PathReport
-    run(const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) = 0;
-  };
+  using LinearSystemPath =
+      std::function<PathReport(const Discretisation<dim> &, const Physics<dim> &, SolutionVector &)>;
 
   /** Runs @p stage between two barriers and returns its seconds. */
   template <typename Function>

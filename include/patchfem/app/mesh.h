@@ -40,8 +40,8 @@ namespace PatchFEM
    */
   struct MeshParameters
   {
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+    void parse_parameters(dealii::ParameterHandler &prm);
 
     std::string generator;
     std::string generator_arguments;

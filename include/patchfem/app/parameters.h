@@ -16,7 +16,8 @@
 /**
  * @file
  * What the applications read from a parameter file, one struct per topic. Each declares its entries with a
- * pattern, a default and a sentence, and parses them; nothing here depends on the dimension, so that a file is
+ * pattern and a sentence; their defaults are what it holds, and it is to live as long as the ParameterHandler, which writes
+ * to it what it reads. Then parse_parameters() checks that, and translates what has a type of its own; nothing here depends on the dimension, so that a file is
  * read once and the dimension is one of its entries.
  */
 namespace PatchFEM
@@ -25,14 +26,14 @@ namespace PatchFEM
   struct GeneralParameters
   {
     int         dimension = 2;
-    std::string backend;
-    std::string precision; ///< auto, double, single or mixed
-    std::string baseline;
+    std::string backend   = "auto";
+    std::string precision = "auto"; ///< auto, double, single or mixed
+    std::string baseline  = "none";
     std::string export_system; ///< name of a file in the folder of results, empty for none
     Constants   constants;
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+    void parse_parameters(dealii::ParameterHandler &prm);
 
     /** `export_system` with the folder of results. */
     std::string export_file(const std::string &folder) const { return folder + "/" + export_system; }
@@ -47,8 +48,8 @@ namespace PatchFEM
     unsigned int              mapping_degree = 1;
     unsigned int              n_quadrature   = 0; ///< Gauss points per direction; 0 stands for a cell's degree + 1
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+    void parse_parameters(dealii::ParameterHandler &prm);
 
     bool is_hp() const { return !degrees.empty(); }
 
@@ -66,8 +67,8 @@ namespace PatchFEM
     double       coarsen_fraction     = 0.03;
     double       smoothness_threshold = 1.;
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+    void parse_parameters(dealii::ParameterHandler &prm);
   };
 
   /** All that the application layer knows of a smoother of multigrid: to add one is to add its row in solver_parameters.cc. */
@@ -84,9 +85,9 @@ namespace PatchFEM
   /** Section `Solver`. */
   struct SolverParameters
   {
-    double       tolerance      = 1e-8; ///< relative to the right-hand side
-    unsigned int max_iterations = 10000;
-    std::string  preconditioner;
+    double       tolerance          = 1e-8; ///< relative to the right-hand side
+    unsigned int max_iterations     = 10000;
+    std::string  preconditioner     = "auto";
     unsigned int residual_interval  = 0;     ///< of ConjugateGradients
     bool         update_on_a_stream = false; ///< of the solution: SolutionUpdate::streams
     bool         project_null_space = false; ///< of a singular problem, which is an error else
@@ -118,17 +119,17 @@ namespace PatchFEM
     AMGParameters               amg;
     Aggregation::AdditionalData aggregation; ///< its patches are made where the smoother or the pictures want them
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+    void parse_parameters(dealii::ParameterHandler &prm);
   };
 
   /** Sections `Matrix` and `Assembly`; all but the repetitions are for PatchFEM's own back ends. */
   struct AssemblyParameters
   {
-    std::string format       = "auto"; ///< auto, or what matrix_format() knows
-    bool        calibrate    = false;
-    int         slice_height = 32; ///< of sliced_ellpack and sell
-    std::string column_indices;    ///< auto, 32 bit or 16 bit
+    std::string format                   = "auto"; ///< auto, or what matrix_format() knows
+    bool        calibrate                = false;
+    int         slice_height             = 32;     ///< of sliced_ellpack and sell
+    std::string column_indices           = "auto"; ///< auto, 32 bit or 16 bit
     CSRKernel   csr_kernel               = CSRKernel::pieces;
     int         sorting_window           = 256; ///< as ElementBatches takes it
     bool        keep_constrained_entries = false;
@@ -136,8 +137,8 @@ namespace PatchFEM
 
     Patches::AdditionalData patches;
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+    void parse_parameters(dealii::ParameterHandler &prm);
 
     /** The format that `format` names, which is not auto; its columns have 16 bits if `column_indices` says so. */
     MatrixFormat matrix_format() const;
@@ -150,11 +151,13 @@ namespace PatchFEM
   struct OutputParameters
   {
     std::string folder;
-    std::string pictures;           ///< none, last or all
+    std::string pictures   = "all"; ///< none, last or all
     bool        aggregates = false; ///< of multigrid, in pictures
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm);
+    void declare_parameters(dealii::ParameterHandler &prm);
+
+    /** Of a cycle, which may be the last one. */
+    bool wants_picture(const bool last) const { return pictures == "all" || (pictures == "last" && last); }
   };
 
   /** What the command line says. */

@@ -2,13 +2,10 @@
 #ifndef patchfem_app_physics_h
 #define patchfem_app_physics_h
 
-#include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/material_function.h>
+#include <patchfem/app/natural_conditions.h>
 #include <patchfem/app/system_assembler.h>
 
-#include <deal.II/fe/fe_values.h>
-#include <deal.II/lac/full_matrix.h>
-#include <deal.II/lac/vector.h>
 #include <deal.II/numerics/data_out.h>
 
 #include <type_traits>
@@ -26,15 +23,20 @@ namespace PatchFEM
   public:
     virtual ~Physics() = default;
 
-    virtual unsigned int n_components() const = 0;
+    unsigned int n_components() const { return natural.n_components(); }
 
     /**
      * Checks coefficients and natural conditions against the ids of the mesh, and of the boundary where all components are
      * @p held; throws Error.
      */
-    virtual void resolve(const std::set<dealii::types::material_id> &materials,
-                         const std::set<dealii::types::boundary_id> &boundaries,
-                         const std::set<dealii::types::boundary_id> &held) = 0;
+    void resolve(const std::set<dealii::types::material_id> &materials,
+                 const std::set<dealii::types::boundary_id> &boundaries,
+                 const std::set<dealii::types::boundary_id> &held)
+    {
+      for (const MaterialFunction<dim> *function : material_functions())
+        function->check_material_ids(materials);
+      natural.resolve(boundaries, held);
+    }
 
     /** @name Integrals, for the loop over cells that deal.II programs write */
     /** @{ */
@@ -44,13 +46,8 @@ namespace PatchFEM
                           dealii::FullMatrix<double>  &matrix,
                           dealii::Vector<double>      &rhs) const = 0;
 
-    /** Whether add_face() has anything to add on faces of @p id. */
-    virtual bool has_face_terms(dealii::types::boundary_id id) const = 0;
-
-    virtual void add_face(const dealii::FEFaceValues<dim> &values,
-                          dealii::types::boundary_id       id,
-                          dealii::FullMatrix<double>      &matrix,
-                          dealii::Vector<double>          &rhs) const = 0;
+    /** Those over the boundary. */
+    const NaturalConditions<dim> &natural_conditions() const { return natural; }
 
     /** Whether the right-hand side is 1 in every unknown in place of the loads; only where there are no constraints. */
     virtual bool has_unit_rhs() const { return false; }
@@ -82,8 +79,6 @@ namespace PatchFEM
     /** Whether the equation itself, without boundary conditions, has no such modes (a reaction term). */
     virtual bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const = 0;
 
-    /** Whether a natural condition (Robin) at @p point of the boundary resists motion there. */
-    virtual bool resists_on_boundary(dealii::types::boundary_id id, const dealii::Point<dim> &point) const = 0;
     /** @} */
 
     /** @name Pictures */
@@ -93,6 +88,14 @@ namespace PatchFEM
     /** Derived fields such as stresses; may be null. Lives as long as this object. */
     virtual const dealii::DataPostprocessor<dim> *postprocessor() const { return nullptr; }
     /** @} */
+
+  protected:
+    explicit Physics(const NaturalConditions<dim> &natural) : natural(natural) {}
+
+    /** Coefficients and loads. */
+    virtual std::vector<const MaterialFunction<dim> *> material_functions() const = 0;
+
+    NaturalConditions<dim> natural;
   };
 
   /** What an application adds to a parameter file, and how a physics is made of it. */
@@ -105,8 +108,8 @@ namespace PatchFEM
     virtual std::string name() const          = 0;
     virtual bool        vector_valued() const = 0;
 
-    virtual void declare_parameters(dealii::ParameterHandler &prm) const = 0;
-    virtual void parse_parameters(dealii::ParameterHandler &prm)         = 0;
+    virtual void declare_parameters(dealii::ParameterHandler &prm) = 0;
+    virtual void parse_parameters(dealii::ParameterHandler &prm)   = 0;
 
     virtual std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const = 0;
     virtual std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const = 0;

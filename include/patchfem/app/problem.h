@@ -22,8 +22,8 @@ namespace PatchFEM
     EssentialConditionParameters essential;
     std::string                  exact_solution; ///< formulas of all components; empty if unknown
 
-    static void declare_parameters(dealii::ParameterHandler &prm);
-    void        parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+    void declare_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+    void parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
   };
 
   /**
@@ -43,15 +43,15 @@ namespace PatchFEM
     void run();
 
   private:
-    std::unique_ptr<LinearSystemPath<dim>> make_path(const std::string &backend, const std::string &preconditioner);
-    void                                   make_mesh(unsigned int cycle);
-    void                                   check_support() const;
-    void                                   make_elements();
-    void                                   setup_dofs(bool first_cycle);
-    void                                   solve(CycleReport &report);
-    void compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const;
-    void write_output(unsigned int cycle, const PathReport &path_report);
-    void refine_adaptively();
+    LinearSystemPath<dim> make_path(const std::string &backend, const std::string &preconditioner);
+    void                  make_mesh(unsigned int cycle);
+    void                  check_support() const;
+    void                  make_elements();
+    void                  setup_dofs(bool first_cycle);
+    void                  solve(CycleReport &report);
+    void                  compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const;
+    void                  write_output(unsigned int cycle, const PathReport &path_report);
+    void                  refine_adaptively();
 
     const ProblemParameters                parameters;
     std::unique_ptr<Physics<dim>>          physics;
@@ -71,9 +71,9 @@ namespace PatchFEM
     Discretisation<dim>                         discretisation;
     SolutionVector                              solution;
 
-    std::unique_ptr<LinearSystemPath<dim>> path, baseline;
-    RunReport                             &report;
-    PictureSeries                          pictures;
+    LinearSystemPath<dim> path, baseline; ///< the latter may be empty
+    RunReport            &report;
+    PictureSeries         pictures;
   };
 } // namespace PatchFEM
 

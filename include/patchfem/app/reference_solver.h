@@ -10,6 +10,8 @@
 #include <deal.II/lac/precondition.h>
 #include <deal.II/lac/solver_cg.h>
 
+#include <boost/algorithm/string/case_conv.hpp>
+
 #include <functional>
 #include <limits>
 #include <memory>
@@ -245,8 +247,10 @@ namespace PatchFEM
 
     /** What is to be said about @p matrix and about what solves with it. */
     template <typename Matrix>
-    void describe(const Matrix &matrix, const std::string &preconditioner, PathReport &report)
+    void
+    describe(const std::string &library, const Matrix &matrix, const std::string &preconditioner, PathReport &report)
     {
+      report.backend        = boost::algorithm::to_lower_copy(library);
       report.device         = Backend("host").device_name();
       report.nnz            = matrix.n_nonzero_elements();
       report.stored         = report.nnz;
@@ -256,7 +260,7 @@ namespace PatchFEM
     }
 
     /**
-     * From an assembled system to its solution, by solve(). Fills @p report, but for the stages before and the back end.
+     * From an assembled system to its solution, by solve(). Fills @p report, but for the stages before.
      *
      * @param basis An orthonormal one of the null space, which is taken out of @p rhs; empty for a regular matrix.
      * @param make_preconditioner Makes one of the matrix, or null for none.
@@ -306,7 +310,7 @@ namespace PatchFEM
       if (report.stopped_at_rounding)
         report.backward_error = backward_error(matrix, x, rhs);
       restore_units(x, exponent);
-      describe(matrix, parameters.preconditioner, report);
+      describe(library, matrix, parameters.preconditioner, report);
     }
   } // namespace reference
 } // namespace PatchFEM

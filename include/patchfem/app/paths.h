@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef patchfem_app_paths_h
+#define patchfem_app_paths_h
+
+#include <patchfem/app/linear_system_path.h>
+
+/** @file The ways from a discretisation to its solution that there are. */
+namespace PatchFEM
+{
+  /**
+   * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on
+   * one back end; only the solution comes back. One process.
+   *
+   * @param precision auto, double, single or, where the preconditioner has that form, mixed.
+   * @param solver Whose preconditioner is any but ml.
+   * @param export_file Names the file that a system is written to when it is there; empty for none.
+   * @param aggregates Whether the report holds the aggregates of multigrid.
+   */
+  template <int dim>
+  LinearSystemPath<dim> make_patch_path(const Backend                      &backend,
+                                        const std::string                  &precision,
+                                        const SolverParameters             &solver,
+                                        const AssemblyParameters           &assembly,
+                                        const std::function<std::string()> &export_file,
+                                        bool                                aggregates,
+                                        Progress                           &progress);
+
+  /**
+   * The reference: deal.II's loop over cells with distribute_local_to_global() into a Trilinos matrix, and
+   * Trilinos' conjugate gradients with point Jacobi (Ifpack) or smoothed aggregation (ML). Runs on any number
+   * of ranks. @p solver.preconditioner is none, jacobi or ml. This one and those below time the assembly @p n_repetitions
+   * times more.
+   */
+  template <int dim>
+  LinearSystemPath<dim> make_trilinos_path(const SolverParameters &solver, int n_repetitions, Progress &progress);
+
+  /**
+   * The second reference: deal.II's loop over cells into a PETSc matrix, and deal.II's conjugate gradients with hypre's
+   * BoomerAMG through deal.II's wrapper. The wrapper takes every unknown by itself: it passes on neither the unknowns of
+   * a node nor a near-null space, which is what elasticity lacks most with it. Strong connections are 0.25 of the largest
+   * in 2D and 0.5 in 3D, as hypre's manual recommends; everything else is deal.II's default. Any number of ranks.
+   *
+   * Throws Error if deal.II was built without PETSc or PETSc without hypre.
+   */
+  template <int dim>
+  LinearSystemPath<dim> make_petsc_path(const SolverParameters &solver, int n_repetitions, Progress &progress);
+
+  /**
+   * The reference for accuracy: deal.II's loop over cells into deal.II's matrix, which UMFPACK factorises, and two steps
+   * of iterative refinement with residuals in extended precision. On systems whose condition is below 1e13 or so x is then
+   * as accurate as its digits, whatever its residual; both triangular factors are kept, which in three dimensions is for
+   * some ten thousand unknowns. In the report the steps are iterations and the factorisation is the preconditioner `lu`.
+   *
+   * Throws Error if @p communicator has several processes or deal.II was built without UMFPACK; the path does so if the system
+   * is singular, or too large for memory.
+   */
+  template <int dim>
+  LinearSystemPath<dim>
+  make_direct_path(const SolverParameters &solver, int n_repetitions, Progress &progress, MPI_Comm communicator);
+} // namespace PatchFEM
+
+#endif
