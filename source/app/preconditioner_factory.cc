@@ -4,10 +4,7 @@
 #include <patchfem/lac/graph/mis_aggregation.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 #include <patchfem/lac/multigrid/precondition_amg.h>
-#include <patchfem/lac/precondition/precondition_ic.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
-#include <patchfem/lac/precondition/precondition_polynomial.h>
-#include <patchfem/lac/precondition/precondition_ssor.h>
 
 #include <type_traits>
 
@@ -71,15 +68,13 @@ namespace PatchFEM
       return result;
     }
 
-    /** One whose AdditionalData @p set fills; @p look sees it when it is made. */
-    template <template <typename, typename> class Precondition, typename Number, typename Set, typename Look>
+    /** One that is made with @p data; @p look sees it then. */
+    template <template <typename, typename> class Precondition, typename Number, typename Look, typename... Data>
     std::unique_ptr<PreconditionBase<Number>>
-    make(const PreconditionerInput<Number> &input, const Set &set, const Look &look)
+    make(const PreconditionerInput<Number> &input, const Look &look, const Data &...data)
     {
       const auto initialize = [&](auto result) -> std::unique_ptr<PreconditionBase<Number>> {
-        typename std::decay_t<decltype(*result)>::AdditionalData data;
-        set(data);
-        result->initialize(input.matrix, data);
+        result->initialize(input.matrix, data...);
         look(*result);
         return result;
       };
@@ -94,46 +89,28 @@ namespace PatchFEM
     template <PolynomialKind kind, typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_polynomial(const PreconditionerInput<Number> &input)
     {
-      return make<PreconditionPolynomial>(
-          input,
-          [&](auto &data) {
-            data.kind             = kind;
-            data.order            = input.solver.polynomial.order;
-            data.lanczos_steps    = input.solver.polynomial.lanczos_steps;
-            data.eigenvalue_ratio = input.solver.polynomial.eigenvalue_ratio;
-          },
-          nothing);
+      PolynomialData data = input.solver.polynomial;
+      data.kind           = kind;
+      return make<PreconditionPolynomial>(input, nothing, data);
     }
 
     template <typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_ssor(const PreconditionerInput<Number> &input)
     {
-      return make<PreconditionSSOR>(
-          input,
-          [&](auto &data) {
-            using Ordering  = decltype(data.ordering);
-            data.ordering   = input.solver.ssor.multicolour ? Ordering::multicolour : Ordering::natural;
-            data.relaxation = input.solver.ssor.relaxation;
-          },
-          nothing);
+      return make<PreconditionSSOR>(input, nothing, input.solver.ssor);
     }
 
     template <typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_incomplete_cholesky(const PreconditionerInput<Number> &input)
     {
-      return make<PreconditionIC>(
-          input,
-          [&](auto &data) {
-            data.n_sweeps = input.solver.incomplete_cholesky.n_sweeps;
-            data.shift    = input.solver.incomplete_cholesky.shift;
-          },
-          [&](const auto &factors) { input.report.factorisation_shift = factors.shift(); });
+      const auto look = [&](const auto &factors) { input.report.factorisation_shift = factors.shift(); };
+      return make<PreconditionIC>(input, look, input.solver.incomplete_cholesky);
     }
 
     template <template <typename, typename> class Precondition, typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_plain(const PreconditionerInput<Number> &input)
     {
-      return make<Precondition>(input, nothing, nothing);
+      return make<Precondition>(input, nothing);
     }
 
     template <typename Number>
@@ -264,7 +241,7 @@ namespace PatchFEM
       require(precision != "mixed" || row.is(PreconditionerRow::values),
               "Precision = mixed keeps values of the preconditioner in single precision, which there are not of " +
                   chosen + "; choose double or single.");
-      natural = row.section == "SSOR" && !solver.ssor.multicolour;
+      natural = row.section == "SSOR" && solver.ssor.ordering == SSORData::Ordering::natural;
     }
     const auto refuse = [&](const bool on_a_device) {
       require(

@@ -204,7 +204,8 @@ namespace PatchFEM
     require(polynomial.eigenvalue_ratio == 0. || polynomial.eigenvalue_ratio > 1.,
             "The entry Solver/Polynomial/Eigenvalue ratio must be 0 or more than 1, not " +
                 quote(get("Eigenvalue ratio", "Polynomial")) + ".");
-    ssor.multicolour = get("Ordering", "SSOR") == "multicolour";
+    ssor.ordering =
+        get("Ordering", "SSOR") == "natural" ? SSORData::Ordering::natural : SSORData::Ordering::multicolour;
     require(ssor.relaxation > 0. && ssor.relaxation < 2.,
             "The entry Solver/SSOR/Relaxation must be above 0 and below 2, not " + quote(get("Relaxation", "SSOR")) +
                 ".");

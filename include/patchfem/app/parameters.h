@@ -7,6 +7,9 @@
 #include <patchfem/lac/graph/aggregation.h>
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/multigrid/amg_parameters.h>
+#include <patchfem/lac/precondition/precondition_ic.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/precondition/precondition_ssor.h>
 
 #include <deal.II/base/parameter_handler.h>
 
@@ -93,27 +96,9 @@ namespace PatchFEM
     bool         project_null_space = false; ///< of a singular problem, which is an error else
     bool         check              = false; ///< a second system with a known solution
 
-    /** Subsection `Polynomial`, for neumann, least_squares and chebyshev: see PreconditionPolynomial. */
-    struct Polynomial
-    {
-      unsigned int order            = 6;
-      unsigned int lanczos_steps    = 20;
-      double       eigenvalue_ratio = 0.; ///< 0: as found
-    } polynomial;
-
-    /** Subsection `SSOR`: see PreconditionSSOR. */
-    struct SSOR
-    {
-      bool   multicolour = true; ///< or in the order of rows
-      double relaxation  = 1.;
-    } ssor;
-
-    /** Subsection `Incomplete Cholesky`: see PreconditionIC. */
-    struct IncompleteCholesky
-    {
-      unsigned int n_sweeps = 4; ///< 0: exact
-      double       shift    = 0.;
-    } incomplete_cholesky;
+    PolynomialData polynomial; ///< subsection `Polynomial`, for neumann, least_squares and chebyshev; without its kind
+    SSORData       ssor;       ///< subsection `SSOR`
+    ICData         incomplete_cholesky; ///< subsection `Incomplete Cholesky`
 
     /** Subsection `AMG`, for the preconditioner of that name. */
     AMGParameters               amg;

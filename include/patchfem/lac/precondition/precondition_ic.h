@@ -6,6 +6,15 @@
 
 namespace PatchFEM
 {
+  /** How a PreconditionIC is made. */
+  struct ICData
+  {
+    /// Jacobi sweeps for each triangle; 0: exact solutions, level by level.
+    unsigned int n_sweeps = 4;
+    /// Part of the diagonal that is added to it before the first attempt.
+    double shift = 0.;
+  };
+
   /**
    * Incomplete Cholesky factorisation without fill, A = (I + R) D (I + R)^T on the pattern of A's scalar entries (P2,
    * section 3.4), made on the back end row by row in levels of dependence and in double. It is applied by a fixed
@@ -18,13 +27,7 @@ namespace PatchFEM
   class PreconditionIC : public TriangularFactors<Number, Value>
   {
   public:
-    struct AdditionalData
-    {
-      /// Jacobi sweeps for each triangle; 0: exact solutions, level by level.
-      unsigned int n_sweeps = 4;
-      /// Part of the diagonal that is added to it before the first attempt.
-      double shift = 0.;
-    };
+    using AdditionalData = ICData;
 
     /** Refuses a diagonal entry that is not positive, and a pattern that is not symmetric. */
     void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());

@@ -11,6 +11,21 @@
 
 namespace PatchFEM
 {
+  /** How a PreconditionPolynomial is made. */
+  struct PolynomialData
+  {
+    PolynomialKind kind = PolynomialKind::least_squares;
+    /// Degree of the polynomial, from 1 to 12: products with the matrix per application.
+    unsigned int order = 6;
+    /// Steps of Lanczos' iteration that find the spectrum, from 2 to 64; each costs a product.
+    unsigned int lanczos_steps = 20;
+    /**
+     * Upper over lower end of the interval of the polynomial, above 1: with 0 the lower end is the smallest Ritz value;
+     * with infinity it is 0, which Chebyshev's does not allow.
+     */
+    double eigenvalue_ratio = 0.;
+  };
+
   /**
    * M^-1 = D^-1/2 p(D^-1/2 A D^-1/2) D^-1/2, p a polynomial of fixed degree that approximates 1 / s on the spectrum of
    * the symmetrically scaled matrix (P0, sections 2.3 and 5.3), D the diagonal. As M^-1 = p(D^-1 A) D^-1, neither the
@@ -35,19 +50,7 @@ namespace PatchFEM
     PreconditionPolynomial(const PreconditionPolynomial &)            = delete;
     PreconditionPolynomial &operator=(const PreconditionPolynomial &) = delete;
 
-    struct AdditionalData
-    {
-      PolynomialKind kind = PolynomialKind::least_squares;
-      /// Degree of the polynomial, from 1 to 12: products with the matrix per application.
-      unsigned int order = 6;
-      /// Steps of Lanczos' iteration that find the spectrum, from 2 to 64; each costs a product.
-      unsigned int lanczos_steps = 20;
-      /**
-       * Upper over lower end of the interval of the polynomial, above 1: with 0 the lower end is the smallest Ritz value;
-       * with infinity it is 0, which Chebyshev's does not allow.
-       */
-      double eigenvalue_ratio = 0.;
-    };
+    using AdditionalData = PolynomialData;
 
     /**
      * Of a matrix or, with Value = Number, of any operator that knows its diagonal. Refuses a diagonal entry that is not

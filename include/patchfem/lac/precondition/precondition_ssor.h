@@ -6,6 +6,20 @@
 
 namespace PatchFEM
 {
+  /** How a PreconditionSSOR is made. */
+  struct SSORData
+  {
+    enum class Ordering
+    {
+      multicolour,
+      natural
+    };
+
+    Ordering ordering = Ordering::multicolour;
+    /// omega, above 0 and below 2.
+    double relaxation = 1.;
+  };
+
   /**
    * Symmetric successive over-relaxation by blocks of a node's unknowns,
    *
@@ -22,18 +36,8 @@ namespace PatchFEM
   class PreconditionSSOR : public TriangularFactors<Number, Value>
   {
   public:
-    enum class Ordering
-    {
-      multicolour,
-      natural
-    };
-
-    struct AdditionalData
-    {
-      Ordering ordering = Ordering::multicolour;
-      /// omega, above 0 and below 2.
-      double relaxation = 1.;
-    };
+    using AdditionalData = SSORData;
+    using Ordering       = SSORData::Ordering;
 
     /** Refuses a diagonal block that is not positive definite, and a pattern that is not symmetric. */
     void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
