@@ -3,7 +3,9 @@
 
 #include <patchfem/kernels/runtime.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <mutex>
 
 namespace PatchFEM
 {
@@ -159,6 +161,56 @@ namespace PatchFEM
     {
       PATCHFEM_CUDA_CHECK(
           cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));
+    }
+
+    void copy_staged(void *const       destination,
+                     const void *const source,
+                     const std::size_t bytes,
+                     const bool        to_device,
+                     void *const       stream,
+                     void (*on_host)(void *, const void *, std::size_t))
+    {
+      constexpr std::size_t piece = std::size_t(8) << 20;
+      if (bytes < piece)
+      {
+        copy(destination, source, bytes, stream);
+        synchronize(stream);
+        return;
+      }
+      // Never given back: arrays may outlive every other static object.
+      static std::mutex                 one_at_a_time;
+      const std::lock_guard<std::mutex> lock(one_at_a_time);
+      static const cudaEvent_t          travelled[2] = {static_cast<cudaEvent_t>(create_event()),
+                                                        static_cast<cudaEvent_t>(create_event())};
+      static char *const                buffers      = [] {
+        void *pointer = nullptr;
+        PATCHFEM_CUDA_CHECK(cudaMallocHost(&pointer, 2 * piece));
+        return static_cast<char *>(pointer);
+      }();
+      char *const       to       = static_cast<char *>(destination);
+      const char *const from     = static_cast<const char *>(source);
+      const std::size_t n_pieces = (bytes + piece - 1) / piece;
+      const auto        length   = [&](const std::size_t k) { return std::min(piece, bytes - k * piece); };
+      const auto        buffer   = [&](const std::size_t k) { return buffers + k % 2 * piece; };
+      // Step k sends piece k to the device and reuses the buffer of piece k - 2, or empties the buffer of piece k - 1.
+      for (std::size_t k = 0; k < n_pieces + !to_device; ++k)
+      {
+        if (to_device && k >= 2)
+          PATCHFEM_CUDA_CHECK(cudaEventSynchronize(travelled[k % 2]));
+        if (to_device)
+          on_host(buffer(k), from + k * piece, length(k));
+        if (k < n_pieces)
+        {
+          copy(to_device ? to + k * piece : buffer(k), to_device ? buffer(k) : from + k * piece, length(k), stream);
+          PATCHFEM_CUDA_CHECK(cudaEventRecord(travelled[k % 2], static_cast<cudaStream_t>(stream)));
+        }
+        if (!to_device && k >= 1)
+        {
+          PATCHFEM_CUDA_CHECK(cudaEventSynchronize(travelled[(k - 1) % 2]));
+          on_host(to + (k - 1) * piece, buffer(k - 1), length(k - 1));
+        }
+      }
+      synchronize(stream);
     }
 
     void set_zero(void *const pointer, const std::size_t bytes, void *const stream)

@@ -59,7 +59,7 @@ namespace PatchFEM
       template <typename Function>
       void for_pieces(const std::size_t bytes, const Function &function)
       {
-        constexpr std::int64_t piece = 1 << 20;
+        constexpr std::int64_t piece = 1 << 18;
         const std::int64_t     n     = static_cast<std::int64_t>(bytes);
 #pragma omp parallel for schedule(static) if (n > piece)
         for (std::int64_t i = 0; i < n; i += piece)
@@ -135,12 +135,14 @@ namespace PatchFEM
         require(to.kind() != BackendKind::emulated_device && from.kind() != BackendKind::emulated_device,
                 "Nothing is copied between a GPU and the emulated device.");
         // A copy into another stream's memory follows all that the source's stream was given.
-        if (to.kind() == BackendKind::cuda && from.kind() == BackendKind::cuda && to != from)
+        const bool to_device = to.kind() == BackendKind::cuda, inside = to.kind() == from.kind();
+        if (inside && to != from)
           from.synchronize();
-        const Backend &where = to.kind() == BackendKind::cuda ? to : from;
-        cuda_runtime::copy(destination, source, bytes, where.stream());
-        if (to.kind() == BackendKind::host || from.kind() == BackendKind::host)
-          where.synchronize();
+        if (inside)
+          cuda_runtime::copy(destination, source, bytes, to.stream());
+        else
+          cuda_runtime::copy_staged(destination, source, bytes, to_device, (to_device ? to : from).stream(),
+                                    copy_on_host);
         return;
       }
 #endif

@@ -4,6 +4,7 @@
 #include <patchfem/base/array.h>
 #include <patchfem/base/graph.h>
 
+#include <limits>
 #include <numeric>
 
 using namespace PatchFEM;
@@ -20,6 +21,18 @@ TEST_P(ArrayTest, RoundTrip)
   EXPECT_EQ(array.to_vector(), values);
   EXPECT_EQ(array.read(999), 996);
   EXPECT_THROW(array.read(1000), Error);
+}
+
+TEST_P(ArrayTest, LongRoundTripInPieces)
+{
+  for (const std::size_t n : {std::size_t(1) << 20, (std::size_t(5) << 20) + 3}) // doubles: one piece, and six
+  {
+    std::vector<double> values(n), result(n, std::numeric_limits<double>::quiet_NaN());
+    std::iota(values.begin(), values.end(), 0.5);
+    const Array<double> array(backend(), values);
+    array.copy_to(result.data());
+    EXPECT_EQ(result, values);
+  }
 }
 
 TEST_P(ArrayTest, CopiesBetweenBackends)

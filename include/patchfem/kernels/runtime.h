@@ -52,6 +52,17 @@ namespace PatchFEM
     void  deallocate(void *pointer, void *stream) noexcept;
 
     void copy(void *destination, const void *source, std::size_t bytes, void *stream);
+
+    /**
+     * The same between the device and memory of the host that may be pageable, complete on return: by two pinned buffers,
+     * one of which @p on_host fills or empties while the other travels. The driver's own copy does that with one thread.
+     */
+    void copy_staged(void       *destination,
+                     const void *source,
+                     std::size_t bytes,
+                     bool        to_device,
+                     void       *stream,
+                     void (*on_host)(void *destination, const void *source, std::size_t bytes));
     void set_zero(void *pointer, std::size_t bytes, void *stream);
 
     /** Capturing what is launched on @p stream between begin and end; the result is an executable graph. */
