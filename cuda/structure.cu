@@ -15,7 +15,8 @@ namespace PatchFEM
 #define PATCHFEM_INSTANTIATE_BODY(Body) template void parallel_for(Cuda, std::int64_t, const Body &)
 
     PATCHFEM_INSTANTIATE_BODY(FillBody);
-    PATCHFEM_INSTANTIATE_BODY(IotaBody);
+    PATCHFEM_INSTANTIATE_BODY(IotaBody<int>);
+    PATCHFEM_INSTANTIATE_BODY(IotaBody<unsigned int>);
     PATCHFEM_INSTANTIATE_BODY(NodeCellsBody);
     PATCHFEM_INSTANTIATE_BODY(NodePointBody<2>);
     PATCHFEM_INSTANTIATE_BODY(NodePointBody<3>);
@@ -25,8 +26,6 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(SampleLengthsBody);
     PATCHFEM_INSTANTIATE_BODY(InvertBody);
     PATCHFEM_INSTANTIATE_BODY(RenumberBody);
-    PATCHFEM_INSTANTIATE_BODY(ScatterBody);
-    PATCHFEM_INSTANTIATE_BODY(CompareBody);
     PATCHFEM_INSTANTIATE_BODY(CellKeyBody);
     PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<int>);
     PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<double>);

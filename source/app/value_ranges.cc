@@ -39,9 +39,10 @@ namespace PatchFEM
     {
       double result = std::numeric_limits<double>::infinity();
       for (const CellTable &batch : tables.batches)
+#pragma omp parallel for schedule(static) reduction(min : result)
         for (int cell = 0; cell < batch.n_cells; ++cell)
         {
-          const int *nodes  = &batch.geometry[std::size_t(cell) * batch.reference.n_geometry];
+          const int *nodes  = batch.points_of(cell);
           double     square = 0.;
           for (int d = 0; d < tables.dim; ++d)
             square += std::pow(tables.points[std::size_t(nodes[0]) * tables.dim + d] -

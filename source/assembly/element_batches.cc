@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "base/parallel_resizer.h"
 #include "kernels/run.h"
 #include "row_lengths.h"
 
 #include "kernels/ordering.h"
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/assembly/structure_estimate.h>
+#include <patchfem/base/threads.h>
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <mutex>
+#include <set>
 
 namespace PatchFEM
 {
@@ -51,9 +56,8 @@ namespace PatchFEM
 #pragma omp parallel for schedule(static)
       for (int k = 0; k < n; ++k)
       {
-        const auto J =
-            jacobian<dim, double>(points.data(), table.geometry.data() + std::int64_t(k) * stride * r.n_geometry,
-                                  r.n_geometry, gradients.data());
+        const auto J = jacobian<dim, double>(points.data(), table.points_of(std::int64_t(k) * stride), r.n_geometry,
+                                             gradients.data());
         for (int a = 0; a < dim; ++a)
         {
           double extent = 0.;
@@ -80,6 +84,27 @@ namespace PatchFEM
       return spacing;
     }
 
+    /** Runs @p body for each (cell, shape) of each batch. */
+    template <typename Body>
+    void run_on_shapes(const Backend &place, const BatchesView &view, Body body)
+    {
+      for (int b = 0; b < view.n_batches; ++b)
+      {
+        body.batch = view.batch[b];
+        run(place, std::int64_t(body.batch.n_cells) * body.batch.reference.n_shape, body);
+      }
+    }
+
+    /** The first cell of each node and how many cells it has. */
+    void count_cells(const Backend &place, const BatchesView &view, Array<int> &first_cell, Array<int> &n_cells_of)
+    {
+      first_cell.reinit(place, view.n_nodes);
+      n_cells_of.reinit(place, view.n_nodes);
+      run(place, view.n_nodes, kernels::FillBody{first_cell.data(), INT_MAX});
+      n_cells_of.set_zero();
+      run_on_shapes(place, view, kernels::NodeCellsBody{{}, first_cell.data(), n_cells_of.data()});
+    }
+
     template <int dim>
     void compute_curve(const Backend       &backend,
                        const BatchesView   &view,
@@ -95,17 +120,18 @@ namespace PatchFEM
       kernels::NodeCurveBody<dim>   body;
       const std::int64_t            n_points = points.size() / dim;
       double                        longest  = 1.; // side of the domain in spacings
+      double least[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, most[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
+      for (std::int64_t i = 0; i < n_points; ++i)
+        for (int a = 0; a < dim; ++a)
+        {
+          least[a] = std::min(least[a], points[i * dim + a]);
+          most[a]  = std::max(most[a], points[i * dim + a]);
+        }
       for (int a = 0; a < dim; ++a)
       {
-        double least = HUGE_VAL, most = -HUGE_VAL;
-#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
-        for (std::int64_t i = 0; i < n_points; ++i)
-        {
-          least = std::min(least, points[i * dim + a]);
-          most  = std::max(most, points[i * dim + a]);
-        }
-        body.origin[a] = least;
-        longest        = std::max(longest, (most - least) / spacing[a] + 1.);
+        body.origin[a] = least[a];
+        longest        = std::max(longest, (most[a] - least[a]) / spacing[a] + 1.);
       }
       body.unit = std::ldexp(1., kernels::hilbert_bits<dim>() - static_cast<int>(std::ceil(std::log2(longest))));
       for (int a = 0; a < dim; ++a)
@@ -113,11 +139,16 @@ namespace PatchFEM
       body.points     = view.points;
       body.first_cell = first_cell;
       body.curve      = curve;
-      for (int b = 0; b < view.n_batches; ++b)
-      {
-        body.batch = view.batch[b];
-        run(backend, std::int64_t(body.batch.n_cells) * body.batch.reference.n_shape, body);
-      }
+      run_on_shapes(backend, view, body);
+    }
+
+    /** Row i, of @p width entries, becomes row order[i]. */
+    template <typename T>
+    void permute_rows(const Array<int> &order, const int width, Array<T> &rows)
+    {
+      Array<T> result(rows.backend(), rows.size());
+      run(rows.backend(), rows.size(), kernels::PermuteRowsBody<T>{order.data(), width, rows.data(), result.data()});
+      rows.swap(result);
     }
   } // namespace
 
@@ -131,9 +162,8 @@ namespace PatchFEM
     require(tables.n_cells() > 0, "The mesh has no cells.");
     require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
     upload(backend, tables);
-    check_jacobians();
+    check_jacobians(tables);
     order_nodes(tables, data);
-    number_points_as_nodes();
     order_cells();
     resolve_constraints(tables, data.keep_constrained_entries);
     sort_faces(tables);
@@ -146,7 +176,6 @@ namespace PatchFEM
     Array<int> new_of_old(place, other.node_permutation), order(place, n_node);
     run(place, n_node, kernels::InvertBody{new_of_old.data(), order.data()});
     number_nodes(tables, order, new_of_old);
-    number_points_as_nodes();
     order_cells();
     constrained = Constrained();
     sort_faces(tables);
@@ -159,22 +188,33 @@ namespace PatchFEM
     n_comp = tables.n_components;
     n_node = tables.n_nodes;
     n_cell = static_cast<int>(tables.n_cells());
-    material_ids.clear();
-    for (const CellTable &table : tables.batches)
+    ParallelResizer resizer;
+    for (auto [list, n] : {std::pair(&node_permutation, n_node), std::pair(&cell_permutation, n_cell)})
     {
-      int previous = INT_MIN; // neighbours mostly share their material
-      for (const int id : table.material_ids)
-        if (id != previous)
-        {
-          previous         = id;
-          const auto place = std::lower_bound(material_ids.begin(), material_ids.end(), id);
-          if (place == material_ids.end() || *place != id)
-            material_ids.insert(place, id);
-        }
+      list->clear();
+      resizer.add(*list, n);
     }
-    if (material_ids.empty())
-      material_ids.push_back(0);
+    resizer.run();
 
+    std::set<int> present;
+    std::mutex    one_at_a_time;
+    for (const CellTable &table : tables.batches)
+      for_shares(table.material_ids.size(), [&](const std::int64_t begin, const std::int64_t end) {
+        std::set<int> mine; // neighbours mostly share their material
+        std::unique_copy(table.material_ids.begin() + begin, table.material_ids.begin() + end,
+                         std::inserter(mine, mine.end()));
+        const std::lock_guard<std::mutex> lock(one_at_a_time);
+        present.merge(mine);
+      });
+    if (present.empty())
+      present.insert(0);
+    material_ids.assign(present.begin(), present.end());
+
+    const bool same = tables.points.size() == std::size_t(n_node) * dim &&
+                      std::all_of(tables.batches.begin(), tables.batches.end(), [](const CellTable &table) {
+                        return table.reference.geometry_gradients == table.reference.shape_gradients &&
+                               (table.geometry.empty() || table.geometry == table.nodes);
+                      });
     points.copy_from(place, tables.points);
     batches.clear();
     batches.resize(tables.batches.size());
@@ -188,9 +228,9 @@ namespace PatchFEM
       batch.n_cells          = table.n_cells;
       batch.first_cell       = first;
       first += table.n_cells;
-      batch.active_index = table.active_index;
       batch.nodes.copy_from(place, table.nodes);
-      batch.geometry.copy_from(place, table.geometry);
+      if (!same)
+        batch.geometry.copy_from(place, table.geometry.empty() ? table.nodes : table.geometry);
       if (material_ids.size() > 1)
       {
         std::vector<int> slot(table.n_cells);
@@ -201,7 +241,7 @@ namespace PatchFEM
         batch.material.copy_from(place, slot);
       }
       batch.source.reinit(place, table.n_cells);
-      run(place, table.n_cells, kernels::IotaBody{batch.source.data()});
+      run(place, table.n_cells, kernels::IotaBody<int>{batch.source.data()});
 
       const ReferenceElement &r = table.reference;
       batch.weights.copy_from(place, r.weights);
@@ -219,25 +259,14 @@ namespace PatchFEM
 
   Array<double> ElementBatches::node_points() const
   {
-    Array<double> result(place, std::size_t(n_node) * dim);
-    Array<int>    first_cell(place, n_node), n_cells_of(place, n_node);
-    run(place, n_node, kernels::FillBody{first_cell.data(), INT_MAX});
-    n_cells_of.set_zero();
+    Array<double>     result(place, std::size_t(n_node) * dim);
+    Array<int>        first_cell, n_cells_of;
     const BatchesView all = view();
-    for (int b = 0; b < all.n_batches; ++b)
-      run(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
-          kernels::NodeCellsBody{all.batch[b], first_cell.data(), n_cells_of.data()});
-    const auto write = [&](auto body) {
-      for (int b = 0; b < all.n_batches; ++b)
-      {
-        body.batch = all.batch[b];
-        run(place, std::int64_t(body.batch.n_cells) * body.batch.reference.n_shape, body);
-      }
-    };
+    count_cells(place, all, first_cell, n_cells_of);
     if (dim == 2)
-      write(kernels::NodePointBody<2>{{}, all.points, first_cell.data(), result.data()});
+      run_on_shapes(place, all, kernels::NodePointBody<2>{{}, all.points, first_cell.data(), result.data()});
     else
-      write(kernels::NodePointBody<3>{{}, all.points, first_cell.data(), result.data()});
+      run_on_shapes(place, all, kernels::NodePointBody<3>{{}, all.points, first_cell.data(), result.data()});
     place.synchronize();
     return result;
   }
@@ -258,22 +287,18 @@ namespace PatchFEM
   void ElementBatches::order_nodes(const ElementTables &tables, const AdditionalData &data)
   {
     window = data.sorting_window;
-    Array<int>           first_cell(place, n_node), n_cells_of(place, n_node), order(place, n_node);
+    Array<int>           first_cell, n_cells_of, order(place, n_node);
     Array<std::uint64_t> keys(place, n_node);
-    run(place, n_node, kernels::FillBody{first_cell.data(), INT_MAX});
-    n_cells_of.set_zero();
-    memory::set_zero(place, keys.data(), keys.memory_consumption());
+    keys.set_zero();
     const BatchesView all = view();
-    for (int b = 0; b < all.n_batches; ++b)
-      run(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
-          kernels::NodeCellsBody{all.batch[b], first_cell.data(), n_cells_of.data()});
+    count_cells(place, all, first_cell, n_cells_of);
     if (dim == 2)
       compute_curve<2>(place, all, tables, first_cell.data(), keys.data());
     else
       compute_curve<3>(place, all, tables, first_cell.data(), keys.data());
     first_cell.release();
 
-    run(place, n_node, kernels::IotaBody{order.data()});
+    run(place, n_node, kernels::IotaBody<int>{order.data()});
     dispatch(place, [&](auto where) { kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 60); });
     Array<int> lengths;
     if (window == 1 || !cells_differ(tables))
@@ -300,74 +325,44 @@ namespace PatchFEM
   {
     for (Batch &batch : batches)
       run(place, batch.nodes.size(), kernels::RenumberBody{new_of_old.data(), batch.nodes.data()});
-    node_permutation = new_of_old.to_vector();
+    new_of_old.copy_to(node_permutation.data());
 
-    const std::int64_t n = n_dofs();
-    dofs.reinit(place, n);
-    Array<unsigned int> given;
+    if (points_are_nodes())
+      permute_rows(order, dim, points);
     if (tables.dof_indices.empty())
     {
-      std::vector<unsigned int> plain(n);
-#pragma omp parallel for schedule(static)
-      for (std::int64_t i = 0; i < n; ++i)
-        plain[i] = static_cast<unsigned int>(i);
-      given.copy_from(place, plain);
+      dofs.reinit(place, n_dofs());
+      run(place, n_dofs(), kernels::IotaBody<unsigned int>{dofs.data()});
     }
     else
     {
-      require(std::int64_t(tables.dof_indices.size()) == n, "Every unknown needs its index in the source.");
-      given.copy_from(place, tables.dof_indices);
+      require(std::int64_t(tables.dof_indices.size()) == n_dofs(), "Every unknown needs its index in the source.");
+      dofs.copy_from(place, tables.dof_indices);
     }
-    run(place, n, kernels::PermuteRowsBody<unsigned int>{order.data(), n_comp, given.data(), dofs.data()});
+    permute_rows(order, n_comp, dofs);
     place.synchronize();
   }
 
-  void ElementBatches::number_points_as_nodes()
+  bool ElementBatches::points_are_nodes() const
   {
-    for (const Batch &batch : batches)
-      if (batch.reference.n_geometry != batch.reference.n_shape ||
-          batch.reference.geometry_gradients != batch.reference.shape_gradients)
-        return;
-    Array<int> point_of(place, n_node), differs(place, 1);
-    run(place, n_node, kernels::FillBody{point_of.data(), 0}); // nodes without cells: any
-    differs.set_zero();
-    for (const Batch &batch : batches)
-      run(place, batch.nodes.size(), kernels::ScatterBody{batch.nodes.data(), batch.geometry.data(), point_of.data()});
-    for (const Batch &batch : batches)
-      run(place, batch.nodes.size(),
-          kernels::CompareBody{batch.nodes.data(), batch.geometry.data(), point_of.data(), differs.data()});
-    if (differs.read(0) != 0)
-      return; // a node has several points, as at the ends of a periodic numbering
-    Array<double> numbered(place, std::size_t(n_node) * dim);
-    run(place, numbered.size(), kernels::PermuteRowsBody<double>{point_of.data(), dim, points.data(), numbered.data()});
-    points.swap(numbered);
-    for (Batch &batch : batches)
-      batch.geometry.release();
+    return std::all_of(batches.begin(), batches.end(), [](const Batch &batch) { return batch.geometry.empty(); });
   }
 
   void ElementBatches::order_cells()
   {
-    cell_permutation.resize(n_cell);
     for (Batch &batch : batches)
     {
       const int            n = batch.n_cells;
       Array<std::uint64_t> keys(place, n);
       Array<int>           order(place, n), inverse(place, n);
       run(place, n, kernels::CellKeyBody{batch.nodes.data(), batch.reference.n_shape, keys.data()});
-      run(place, n, kernels::IotaBody{order.data()});
+      run(place, n, kernels::IotaBody<int>{order.data()});
       dispatch(place,
                [&](auto where) { kernels::stable_sort_by_key(where, n, keys.data(), order.data(), bits_for(n_node)); });
-      const auto permute = [&](Array<int> &rows, const int width) {
-        if (rows.empty())
-          return;
-        Array<int> result(place, rows.size());
-        run(place, rows.size(), kernels::PermuteRowsBody<int>{order.data(), width, rows.data(), result.data()});
-        rows.swap(result);
-      };
-      permute(batch.nodes, batch.reference.n_shape);
-      permute(batch.geometry, batch.reference.n_geometry);
-      permute(batch.material, 1);
-      permute(batch.source, 1);
+      permute_rows(order, batch.reference.n_shape, batch.nodes);
+      permute_rows(order, batch.reference.n_geometry, batch.geometry);
+      permute_rows(order, 1, batch.material);
+      permute_rows(order, 1, batch.source);
       run(place, n, kernels::InvertBody{order.data(), inverse.data()});
       inverse.copy_to(cell_permutation.data() + batch.first_cell);
 #pragma omp parallel for schedule(static) if (batch.first_cell > 0)
@@ -403,7 +398,7 @@ namespace PatchFEM
     face_source.copy_from(place, source);
   }
 
-  void ElementBatches::check_jacobians() const
+  void ElementBatches::check_jacobians(const ElementTables &tables) const
   {
     Array<int> bad_cell(place, 1);
     run(place, 1, kernels::FillBody{bad_cell.data(), INT_MAX});
@@ -416,10 +411,10 @@ namespace PatchFEM
     const int cell = bad_cell.read(0);
     if (cell == INT_MAX)
       return;
-    const Batch &batch  = batches[all.batch_of(cell)];
-    const int    local  = cell - batch.first_cell; // cells have not been reordered yet
-    const int    active = batch.active_index.empty() ? local : batch.active_index[local];
-    throw Error("Cell " + std::to_string(active) +
+    const int               b      = all.batch_of(cell);
+    const int               local  = cell - batches[b].first_cell; // cells have not been reordered yet
+    const std::vector<int> &active = tables.batches[b].active_index;
+    throw Error("Cell " + std::to_string(active.empty() ? local : active[local]) +
                 " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh there.");
   }
 

@@ -50,7 +50,7 @@ namespace PatchFEM
       const int         n_shares = omp_get_max_threads();
 
       const auto unknown = [unknown_of_dof](const dealii::types::global_dof_index dof) {
-        return unknown_of_dof[dof].load(std::memory_order_relaxed);
+        return unknown_of_dof == nullptr ? static_cast<int>(dof) : unknown_of_dof[dof].load(std::memory_order_relaxed);
       };
 
       ConstraintTable table;

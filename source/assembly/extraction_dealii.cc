@@ -42,8 +42,9 @@ namespace PatchFEM
 
       /**
        * The work of extract_element_tables(). Memory traffic per hexahedron and trilinear element with n_c components:
-       * reads of deal.II 32 n_c (indices) + 32 (vertices) + 40 bytes, writes of 72 bytes, and 4 bytes read and written
-       * per node of a cell when provisional node numbers are replaced by the final ones.
+       * reads of deal.II 32 n_c (indices) + 28 bytes, writes of 40 bytes, and once for each node 24 bytes of its position.
+       * Where unknowns do not come in blocks, 4 bytes are read and written per node of a cell when provisional node
+       * numbers are replaced by the final ones.
        */
       template <int dim>
       class Extraction
@@ -63,9 +64,12 @@ namespace PatchFEM
           make_chunks();
           make_batches();
           make_points();
-          read_cells();
+          if (!read_cells(true))
+          {
+            read_cells(false);
+            number_nodes();
+          }
           collect_faces();
-          number_nodes();
           tables.constraints = make_constraint_table(constraints, unknown_of_dof.get(), n_dofs);
           return std::move(tables);
         }
@@ -92,347 +96,389 @@ namespace PatchFEM
         /// Non-null if geometry nodes belong to cells, curved or moved; null if they are the vertices of the mesh.
         const dealii::MappingQ<dim> *mapping_of_cells = nullptr;
         std::vector<std::size_t>     first_point_of_batch;
-        std::vector<int>             point_of_vertex; ///< empty: the same
+        std::vector<int>             point_of_vertex;          ///< empty: the same
+        bool                         points_are_nodes = false; ///< vertices with the numbers of their nodes
 
         /// unseen, or first_unknown: the first unknown of a node without a number yet, or the unknown.
         std::unique_ptr<std::atomic<int>[]> unknown_of_dof;
         static constexpr int                unseen = -1, first_unknown = -2;
-        std::vector<std::vector<Index>>     unknowns_of_new_nodes; ///< [thread]: n_components per node
+        std::vector<std::vector<Index>>
+            new_nodes; ///< [thread]: of each the unknowns and, if points_are_nodes, the vertex
 
-        void make_chunks();
-        void make_batches();
-        void make_points();
-        void read_cells();
-        void read_chunk(Chunk &chunk, std::vector<std::vector<Index>> &dofs, std::vector<Index> &new_nodes);
-        void read_geometry(const Accessor &cell, const int b, const int position);
-        void read_faces(const Accessor &cell, const int batch, const int position, std::vector<FaceEntry> &faces) const;
-        void collect_faces();
-        void number_nodes();
-        void claim_unknowns(const std::vector<Index> &dofs, std::atomic<bool> &claimed_twice);
+        /// [node]: whether a cell had it, if unknowns come in blocks.
+        std::unique_ptr<std::atomic<bool>[]> seen;
 
-        std::string inconsistent_nodes(const std::size_t n_nodes) const;
-      };
-
-      /** Active cells come level by level, in the order of their indices; positions follow from counts. */
-      template <int dim>
-      void Extraction<dim>::make_chunks()
-      {
-        for (unsigned int level = 0; level < triangulation.n_levels(); ++level)
-          if (triangulation.n_active_cells(level) > 0)
-          {
-            const int n_raw = triangulation.n_raw_cells(level);
-            for (int begin = 0; begin < n_raw; begin += Chunk::max_cells)
-              chunks.push_back({static_cast<int>(level), begin, std::min(n_raw, begin + Chunk::max_cells), {}, {}});
-          }
-
-        const unsigned int n_elements = dof_handler.get_fe_collection().size();
-        for_each_share(chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-          for (std::size_t c = begin; c < end; ++c)
-          {
-            chunks[c].first_cell.assign(n_elements, 0);
-            for (int index = chunks[c].begin; index < chunks[c].end; ++index)
+        /** Active cells come level by level, in the order of their indices; positions follow from counts. */
+        void make_chunks()
+        {
+          for (unsigned int level = 0; level < triangulation.n_levels(); ++level)
+            if (triangulation.n_active_cells(level) > 0)
             {
-              const Accessor cell(&triangulation, chunks[c].level, index, &dof_handler);
-              if (cell.used() && !cell.has_children())
-                ++chunks[c].first_cell[cell.active_fe_index()];
+              const int n_raw = triangulation.n_raw_cells(level);
+              for (int begin = 0; begin < n_raw; begin += Chunk::max_cells)
+                chunks.push_back({static_cast<int>(level), begin, std::min(n_raw, begin + Chunk::max_cells), {}, {}});
             }
-          }
-        });
-        std::vector<int> n_cells(n_elements, 0);
-        for (Chunk &chunk : chunks)
-          for (unsigned int i = 0; i < n_elements; ++i)
-          {
-            const int n         = chunk.first_cell[i];
-            chunk.first_cell[i] = n_cells[i];
-            n_cells[i] += n;
-          }
 
-        batch_of_fe.assign(n_elements, -1);
-        for (unsigned int i = 0; i < n_elements; ++i)
-          if (n_cells[i] > 0 && dof_handler.get_fe(i).n_dofs_per_cell() > 0)
-          {
-            batch_of_fe[i] = tables.batches.size();
-            tables.batches.emplace_back();
-            tables.batches.back().n_cells = n_cells[i];
-          }
-      }
-
-      /** Reference tables, and room for everything that is counted in cells or nodes. */
-      template <int dim>
-      void Extraction<dim>::make_batches()
-      {
-        tables.dim          = dim;
-        tables.n_components = n_components;
-
-        unsigned int mapping_degree = 1;
-        if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
-        {
-          mapping_degree = mapping_q->get_degree();
-          if (mapping_degree > 1 || !mapping.preserves_vertex_locations())
-            mapping_of_cells = mapping_q;
-        }
-
-        local_dofs.resize(batch_of_fe.size());
-        ParallelResizer resizer;
-        std::size_t     n_points = 0;
-        for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
-          if (batch_of_fe[i] >= 0)
-          {
-            const dealii::FiniteElement<dim> &fe    = dof_handler.get_fe(i);
-            CellTable                        &batch = tables.batches[batch_of_fe[i]];
-
-            batch.reference     = make_reference_element<dim>(fe, mapping_degree, cell_quadrature(fe, i, data),
-                                                          face_quadrature(fe, i, data));
-            const std::size_t n = batch.n_cells;
-            resizer.add(batch.nodes, n * batch.reference.n_shape);
-            resizer.add(batch.geometry, n * batch.reference.n_geometry);
-            resizer.add(batch.material_ids, n);
-            resizer.add(batch.active_index, n);
-            for (int shape = 0; shape < batch.reference.n_shape; ++shape)
-              for (unsigned int component = 0; component < n_components; ++component)
-                local_dofs[i].push_back(fe.component_to_system_index(component, shape));
-            first_point_of_batch.push_back(n_points);
-            n_points += n * batch.reference.n_geometry;
-          }
-        if (mapping_of_cells == nullptr)
-          n_points = triangulation.n_used_vertices();
-        require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()),
-                "The mesh has " + std::to_string(n_points) +
-                    " geometry nodes, more than 32-bit indices can count: use a mapping of degree 1 or fewer cells.");
-        resizer.add(tables.points, n_points * dim);
-        resizer.add(tables.dof_indices, n_dofs);
-        resizer.run();
-      }
-
-      /** The vertices, if these are the geometry nodes. */
-      template <int dim>
-      void Extraction<dim>::make_points()
-      {
-        if (mapping_of_cells != nullptr)
-          return;
-        const std::vector<dealii::Point<dim>> &vertices = triangulation.get_vertices();
-        if (tables.points.size() != vertices.size() * dim)
-        {
-          const std::vector<bool> &used = triangulation.get_used_vertices();
-          point_of_vertex.assign(vertices.size(), -1);
-          int n_points = 0;
-          for (std::size_t v = 0; v < vertices.size(); ++v)
-            if (used[v])
-              point_of_vertex[v] = n_points++;
-        }
-        for_each_share(vertices.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-          for (std::size_t v = begin; v < end; ++v)
-          {
-            const int point = point_of_vertex.empty() ? static_cast<int>(v) : point_of_vertex[v];
-            if (point >= 0)
-              for (unsigned int d = 0; d < dim; ++d)
-                tables.points[std::size_t(point) * dim + d] = vertices[v][d];
-          }
-        });
-      }
-
-      template <int dim>
-      void Extraction<dim>::read_cells()
-      {
-        unknown_of_dof = uninitialized_buffer<std::atomic<int>>(n_dofs);
-        for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-          for (std::size_t dof = begin; dof < end; ++dof)
-            unknown_of_dof[dof].store(unseen, std::memory_order_relaxed);
-        });
-
-        unknowns_of_new_nodes.resize(n_threads);
-        ExceptionKeeper keeper;
-        for_each_share(chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
-          keeper.run([&]() {
-            std::vector<std::vector<Index>> dofs(batch_of_fe.size());
-            for (unsigned int i = 0; i < dofs.size(); ++i)
-              dofs[i].resize(dof_handler.get_fe(i).n_dofs_per_cell());
-            unknowns_of_new_nodes[share].reserve(n_dofs / n_threads + n_dofs / 8);
+          const unsigned int n_elements = dof_handler.get_fe_collection().size();
+          for_each_share(chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
             for (std::size_t c = begin; c < end; ++c)
-              read_chunk(chunks[c], dofs, unknowns_of_new_nodes[share]);
+            {
+              chunks[c].first_cell.assign(n_elements, 0);
+              for (int index = chunks[c].begin; index < chunks[c].end; ++index)
+              {
+                const Accessor cell(&triangulation, chunks[c].level, index, &dof_handler);
+                if (cell.used() && !cell.has_children())
+                  ++chunks[c].first_cell[cell.active_fe_index()];
+              }
+            }
           });
-        });
-        keeper.rethrow();
-      }
+          std::vector<int> n_cells(n_elements, 0);
+          for (Chunk &chunk : chunks)
+            for (unsigned int i = 0; i < n_elements; ++i)
+            {
+              const int n         = chunk.first_cell[i];
+              chunk.first_cell[i] = n_cells[i];
+              n_cells[i] += n;
+            }
 
-      /**
-       * Writes the rows of the cells of @p chunk. In place of node numbers go the indices of the nodes' first unknowns;
-       * the first thread to meet a node notes all its unknowns. @p dofs is room for the indices of one cell, per
-       * element.
-       */
-      template <int dim>
-      void
-      Extraction<dim>::read_chunk(Chunk &chunk, std::vector<std::vector<Index>> &dofs, std::vector<Index> &new_nodes)
-      {
-        const bool with_faces = data.all_boundary_faces || !data.boundary_ids.empty();
-        for (int index = chunk.begin; index < chunk.end; ++index)
-        {
-          const Accessor cell(&triangulation, chunk.level, index, &dof_handler);
-          if (!cell.used() || cell.has_children())
-            continue;
-          const unsigned int fe_index = cell.active_fe_index();
-          const int          b        = batch_of_fe[fe_index];
-          if (b < 0)
-            continue;
-          const int  position = chunk.first_cell[fe_index]++;
-          CellTable &batch    = tables.batches[b];
-          const int  n_shape  = batch.reference.n_shape;
-
-          cell.get_dof_indices(dofs[fe_index]);
-          const Index        *cell_dofs = dofs[fe_index].data();
-          const unsigned int *local     = local_dofs[fe_index].data();
-          int                *nodes     = &batch.nodes[std::size_t(position) * n_shape];
-          for (int shape = 0; shape < n_shape; ++shape, local += n_components)
-          {
-            const Index       first    = cell_dofs[local[0]];
-            std::atomic<int> &mark     = unknown_of_dof[first];
-            int               expected = unseen;
-            nodes[shape]               = static_cast<int>(first);
-            if (mark.load(std::memory_order_relaxed) == unseen &&
-                mark.compare_exchange_strong(expected, first_unknown, std::memory_order_relaxed))
-              for (unsigned int component = 0; component < n_components; ++component)
-                new_nodes.push_back(cell_dofs[local[component]]);
-          }
-          batch.material_ids[position] = static_cast<int>(cell.material_id());
-          batch.active_index[position] = static_cast<int>(cell.active_cell_index());
-          read_geometry(cell, b, position);
-          if (with_faces)
-            read_faces(cell, b, position, chunk.faces);
+          batch_of_fe.assign(n_elements, -1);
+          for (unsigned int i = 0; i < n_elements; ++i)
+            if (n_cells[i] > 0 && dof_handler.get_fe(i).n_dofs_per_cell() > 0)
+            {
+              batch_of_fe[i] = tables.batches.size();
+              tables.batches.emplace_back();
+              tables.batches.back().n_cells = n_cells[i];
+            }
         }
-      }
 
-      template <int dim>
-      void Extraction<dim>::read_geometry(const Accessor &cell, const int b, const int position)
-      {
-        CellTable        &batch = tables.batches[b];
-        const int         n     = batch.reference.n_geometry;
-        const std::size_t begin = std::size_t(position) * n;
-        if (mapping_of_cells == nullptr)
+        /** Reference tables, and room for everything that is counted in cells or nodes. */
+        void make_batches()
         {
+          tables.dim          = dim;
+          tables.n_components = n_components;
+
+          unsigned int mapping_degree = 1;
+          if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
+          {
+            mapping_degree = mapping_q->get_degree();
+            if (mapping_degree > 1 || !mapping.preserves_vertex_locations())
+              mapping_of_cells = mapping_q;
+          }
+
+          points_are_nodes = mapping_of_cells == nullptr;
+          for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
+            points_are_nodes = points_are_nodes && (batch_of_fe[i] < 0 || dof_handler.get_fe(i).degree == 1);
+
+          local_dofs.resize(batch_of_fe.size());
+          ParallelResizer resizer;
+          std::size_t     n_points = 0;
+          for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
+            if (batch_of_fe[i] >= 0)
+            {
+              const dealii::FiniteElement<dim> &fe    = dof_handler.get_fe(i);
+              CellTable                        &batch = tables.batches[batch_of_fe[i]];
+
+              batch.reference     = make_reference_element<dim>(fe, mapping_degree, choose_rule(data.quadrature, fe, i),
+                                                            choose_rule(data.face_quadrature, fe, i));
+              const std::size_t n = batch.n_cells;
+              resizer.add(batch.nodes, n * batch.reference.n_shape);
+              resizer.add(batch.geometry, points_are_nodes ? 0 : n * batch.reference.n_geometry);
+              resizer.add(batch.material_ids, n);
+              resizer.add(batch.active_index, n);
+              for (int shape = 0; shape < batch.reference.n_shape; ++shape)
+                for (unsigned int component = 0; component < n_components; ++component)
+                  local_dofs[i].push_back(fe.component_to_system_index(component, shape));
+              first_point_of_batch.push_back(n_points);
+              n_points += n * batch.reference.n_geometry;
+            }
+          if (mapping_of_cells == nullptr)
+            n_points = points_are_nodes ? n_dofs / n_components : triangulation.n_used_vertices();
+          require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()),
+                  "The mesh has " + std::to_string(n_points) +
+                      " geometry nodes, more than 32-bit indices can count: use a mapping of degree 1 or fewer cells.");
+          resizer.add(tables.points, n_points * dim);
+          resizer.run();
+        }
+
+        /** The vertices, if these are the geometry nodes in their own order. */
+        void make_points()
+        {
+          if (mapping_of_cells != nullptr || points_are_nodes)
+            return;
+          const std::vector<dealii::Point<dim>> &vertices = triangulation.get_vertices();
+          if (tables.points.size() != vertices.size() * dim)
+          {
+            const std::vector<bool> &used = triangulation.get_used_vertices();
+            point_of_vertex.assign(vertices.size(), -1);
+            int n_points = 0;
+            for (std::size_t v = 0; v < vertices.size(); ++v)
+              if (used[v])
+                point_of_vertex[v] = n_points++;
+          }
+          for_each_share(vertices.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
+            for (std::size_t v = begin; v < end; ++v)
+            {
+              const int point = point_of_vertex.empty() ? static_cast<int>(v) : point_of_vertex[v];
+              if (point >= 0)
+                write_point(point, vertices[v]);
+            }
+          });
+        }
+
+        void write_point(const std::size_t i, const dealii::Point<dim> &point)
+        {
+          for (unsigned int d = 0; d < dim; ++d)
+            tables.points[i * dim + d] = point[d];
+        }
+
+        /**
+         * With @p in_blocks nodes are taken to have unknowns that follow each other from a multiple of n_components on, as
+         * deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if they have not.
+         */
+        bool read_cells(const bool in_blocks)
+        {
+          const auto start = [this](auto &values, const std::size_t n, const auto value) {
+            values = uninitialized_buffer<typename std::decay_t<decltype(values)>::element_type>(n);
+            for_each_share(n, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
+              for (std::size_t i = begin; i < end; ++i)
+                values[i].store(value, std::memory_order_relaxed);
+            });
+          };
+          const std::size_t n_nodes = n_dofs / n_components;
+          if (in_blocks)
+            start(seen, n_nodes, false);
+          else
+            start(unknown_of_dof, n_dofs, unseen);
+
+          new_nodes.assign(n_threads, {});
+          ExceptionKeeper          keeper;
+          std::atomic<std::size_t> n_seen{0};
+          std::atomic<bool>        go_on{n_nodes * n_components == n_dofs || !in_blocks};
+          for_each_share(
+              chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
+                keeper.run([&]() {
+                  std::vector<std::vector<Index>> dofs(batch_of_fe.size());
+                  for (unsigned int i = 0; i < dofs.size(); ++i)
+                    dofs[i].resize(dof_handler.get_fe(i).n_dofs_per_cell());
+                  if (!in_blocks)
+                    new_nodes[share].reserve((n_nodes / n_threads + n_nodes / 8) * (n_components + points_are_nodes));
+                  for (std::size_t c = begin; c < end && go_on; ++c)
+                    if (!read_chunk(chunks[c], in_blocks, dofs, new_nodes[share]))
+                      go_on = false;
+                });
+              });
+          keeper.rethrow();
+          if (!in_blocks || !go_on)
+            return go_on;
+          for_each_share(n_nodes, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
+            n_seen += std::count(seen.get() + begin, seen.get() + end, true);
+          });
+          tables.n_nodes = static_cast<int>(n_nodes);
+          return n_seen == n_nodes;
+        }
+
+        /**
+         * Writes the rows of the cells of @p chunk. Unless unknowns come @p in_blocks, the indices of the nodes' first
+         * unknowns go in place of node numbers, and the first thread to meet a node notes all its unknowns. @p dofs is room
+         * for the indices of one cell, per element. False if @p in_blocks turns out to be wrong.
+         */
+        bool
+        read_chunk(Chunk &chunk, const bool in_blocks, std::vector<std::vector<Index>> &dofs, std::vector<Index> &noted)
+        {
+          const bool       with_faces = data.all_boundary_faces || !data.boundary_ids.empty();
+          std::vector<int> next       = chunk.first_cell;
+          chunk.faces.clear();
+          for (int index = chunk.begin; index < chunk.end; ++index)
+          {
+            const Accessor cell(&triangulation, chunk.level, index, &dof_handler);
+            if (!cell.used() || cell.has_children())
+              continue;
+            const unsigned int fe_index = cell.active_fe_index();
+            const int          b        = batch_of_fe[fe_index];
+            if (b < 0)
+              continue;
+            const int  position = next[fe_index]++;
+            CellTable &batch    = tables.batches[b];
+            const int  n_shape  = batch.reference.n_shape;
+
+            cell.get_dof_indices(dofs[fe_index]);
+            const Index        *cell_dofs = dofs[fe_index].data();
+            const unsigned int *local     = local_dofs[fe_index].data();
+            int                *nodes     = &batch.nodes[std::size_t(position) * n_shape];
+            for (int shape = 0; shape < n_shape; ++shape, local += n_components)
+            {
+              const Index first = cell_dofs[local[0]];
+              if (in_blocks)
+              {
+                const Index node = first / n_components;
+                bool        fits = node * n_components == first;
+                for (unsigned int component = 1; component < n_components; ++component)
+                  fits = fits && cell_dofs[local[component]] == first + component;
+                if (!fits)
+                  return false;
+                nodes[shape] = static_cast<int>(node);
+                if (!seen[node].load(std::memory_order_relaxed) &&
+                    !seen[node].exchange(true, std::memory_order_relaxed) && points_are_nodes)
+                  noted.insert(noted.end(), {node, cell.vertex_index(shape)});
+                continue;
+              }
+              std::atomic<int> &mark     = unknown_of_dof[first];
+              int               expected = unseen;
+              nodes[shape]               = static_cast<int>(first);
+              if (mark.load(std::memory_order_relaxed) == unseen &&
+                  mark.compare_exchange_strong(expected, first_unknown, std::memory_order_relaxed))
+              {
+                for (unsigned int component = 0; component < n_components; ++component)
+                  noted.push_back(cell_dofs[local[component]]);
+                if (points_are_nodes)
+                  noted.push_back(cell.vertex_index(shape));
+              }
+            }
+            batch.material_ids[position] = static_cast<int>(cell.material_id());
+            batch.active_index[position] = static_cast<int>(cell.active_cell_index());
+            if (!points_are_nodes)
+              read_geometry(cell, b, position);
+            if (with_faces)
+              read_faces(cell, b, position, chunk.faces);
+          }
+          if (in_blocks) // vertices lie here and there: in a loop of their own many are fetched at a time
+          {
+            for (std::size_t i = 0; i < noted.size(); i += 2)
+              write_point(noted[i], triangulation.get_vertices()[noted[i + 1]]);
+            noted.clear();
+          }
+          return true;
+        }
+
+        void read_geometry(const Accessor &cell, const int b, const int position)
+        {
+          CellTable        &batch = tables.batches[b];
+          const int         n     = batch.reference.n_geometry;
+          const std::size_t begin = std::size_t(position) * n;
+          if (mapping_of_cells == nullptr)
+          {
+            for (int g = 0; g < n; ++g)
+            {
+              const int vertex          = static_cast<int>(cell.vertex_index(g));
+              batch.geometry[begin + g] = point_of_vertex.empty() ? vertex : point_of_vertex[vertex];
+            }
+            return;
+          }
+
+          using CellIterator = typename dealii::Triangulation<dim>::cell_iterator;
+          const std::vector<dealii::Point<dim>> points =
+              SupportPoints<dim>::compute(*mapping_of_cells, CellIterator(&triangulation, cell.level(), cell.index()));
           for (int g = 0; g < n; ++g)
           {
-            const int vertex          = static_cast<int>(cell.vertex_index(g));
-            batch.geometry[begin + g] = point_of_vertex.empty() ? vertex : point_of_vertex[vertex];
+            const std::size_t point   = first_point_of_batch[b] + begin + g;
+            batch.geometry[begin + g] = static_cast<int>(point);
+            write_point(point, points[g]);
           }
-          return;
         }
 
-        using CellIterator = typename dealii::Triangulation<dim>::cell_iterator;
-        const std::vector<dealii::Point<dim>> points =
-            SupportPoints<dim>::compute(*mapping_of_cells, CellIterator(&triangulation, cell.level(), cell.index()));
-        for (int g = 0; g < n; ++g)
+        void read_faces(const Accessor &cell, const int batch, const int position, std::vector<FaceEntry> &faces) const
         {
-          const std::size_t point   = first_point_of_batch[b] + begin + g;
-          batch.geometry[begin + g] = static_cast<int>(point);
-          for (unsigned int d = 0; d < dim; ++d)
-            tables.points[point * dim + d] = points[g][d];
-        }
-      }
-
-      template <int dim>
-      void Extraction<dim>::read_faces(const Accessor         &cell,
-                                       const int               batch,
-                                       const int               position,
-                                       std::vector<FaceEntry> &faces) const
-      {
-        for (int face = 0; face < tables.batches[batch].reference.n_faces; ++face)
-          if (cell.at_boundary(face))
-          {
-            const dealii::types::boundary_id id = cell.face(face)->boundary_id();
-            if (data.all_boundary_faces || data.boundary_ids.count(id) > 0)
-              faces.push_back({batch, position, face, static_cast<int>(id)});
-          }
-      }
-
-      /** Joins the faces of all chunks; each id asked for must be there. */
-      template <int dim>
-      void Extraction<dim>::collect_faces()
-      {
-        std::set<dealii::types::boundary_id> missing = data.boundary_ids;
-        for (const Chunk &chunk : chunks)
-          for (const FaceEntry &face : chunk.faces)
-          {
-            tables.faces.push_back(face);
-            if (!missing.empty())
-              missing.erase(face.boundary_id);
-          }
-        if (missing.empty())
-          return;
-        std::string present;
-        for (const dealii::types::boundary_id id : triangulation.get_boundary_ids())
-          present += (present.empty() ? "" : ", ") + std::to_string(id);
-        throw Error("No boundary face of a cell with unknowns has the boundary id " + std::to_string(*missing.begin()) +
-                    ": the mesh has the ids " + present + ".");
-      }
-
-      /** Numbers nodes by their first unknowns and completes unknown_of_dof, dof_indices and the nodes of cells. */
-      template <int dim>
-      void Extraction<dim>::number_nodes()
-      {
-        const auto is_first = [&](const std::size_t dof) {
-          return unknown_of_dof[dof].load(std::memory_order_relaxed) == first_unknown;
-        };
-        std::vector<std::size_t> first_node(n_threads + 1, 0);
-        for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
-          std::size_t n = 0;
-          for (std::size_t dof = begin; dof < end; ++dof)
-            n += is_first(dof);
-          first_node[share + 1] = n;
-        });
-        for (int share = 0; share < n_threads; ++share)
-          first_node[share + 1] += first_node[share];
-        const std::size_t n_nodes = first_node[n_threads];
-        require(n_nodes * n_components == n_dofs, inconsistent_nodes(n_nodes));
-        tables.n_nodes = static_cast<int>(n_nodes);
-        for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
-          int unknown = static_cast<int>(first_node[share] * n_components);
-          for (std::size_t dof = begin; dof < end; ++dof)
-            if (is_first(dof))
+          for (int face = 0; face < tables.batches[batch].reference.n_faces; ++face)
+            if (cell.at_boundary(face))
             {
-              unknown_of_dof[dof].store(unknown, std::memory_order_relaxed);
-              unknown += n_components;
+              const dealii::types::boundary_id id = cell.face(face)->boundary_id();
+              if (data.all_boundary_faces || data.boundary_ids.count(id) > 0)
+                faces.push_back({batch, position, face, static_cast<int>(id)});
             }
-        });
+        }
 
-        std::atomic<bool> claimed_twice{false};
-        for_each_share(n_threads, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-          for (std::size_t thread = begin; thread < end; ++thread)
-            claim_unknowns(unknowns_of_new_nodes[thread], claimed_twice);
-        });
-        require(!claimed_twice, inconsistent_nodes(n_nodes));
-
-        const int divisor = n_components;
-        for (CellTable &batch : tables.batches)
-          for_each_share(batch.nodes.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-            for (std::size_t i = begin; i < end; ++i)
-              batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
-          });
-      }
-
-      /** Gives the unknowns of each node, listed in @p dofs, their numbers; each must be claimed once. */
-      template <int dim>
-      void Extraction<dim>::claim_unknowns(const std::vector<Index> &dofs, std::atomic<bool> &claimed_twice)
-      {
-        for (std::size_t i = 0; i < dofs.size(); i += n_components)
+        /** Joins the faces of all chunks; each id asked for must be there. */
+        void collect_faces()
         {
-          const int unknown           = unknown_of_dof[dofs[i]].load(std::memory_order_relaxed);
-          tables.dof_indices[unknown] = dofs[i];
-          for (unsigned int c = 1; c < n_components; ++c)
+          std::set<dealii::types::boundary_id> missing = data.boundary_ids;
+          for (const Chunk &chunk : chunks)
+            for (const FaceEntry &face : chunk.faces)
+            {
+              tables.faces.push_back(face);
+              if (!missing.empty())
+                missing.erase(face.boundary_id);
+            }
+          if (missing.empty())
+            return;
+          std::string present;
+          for (const dealii::types::boundary_id id : triangulation.get_boundary_ids())
+            present += (present.empty() ? "" : ", ") + std::to_string(id);
+          throw Error("No boundary face of a cell with unknowns has the boundary id " +
+                      std::to_string(*missing.begin()) + ": the mesh has the ids " + present + ".");
+        }
+
+        /** Numbers nodes by their first unknowns and completes unknown_of_dof, dof_indices and the nodes of cells. */
+        void number_nodes()
+        {
+          const auto is_first = [&](const std::size_t dof) {
+            return unknown_of_dof[dof].load(std::memory_order_relaxed) == first_unknown;
+          };
+          std::vector<std::size_t> first_node(n_threads + 1, 0);
+          for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
+            std::size_t n = 0;
+            for (std::size_t dof = begin; dof < end; ++dof)
+              n += is_first(dof);
+            first_node[share + 1] = n;
+          });
+          for (int share = 0; share < n_threads; ++share)
+            first_node[share + 1] += first_node[share];
+          const std::size_t n_nodes = first_node[n_threads];
+          require(n_nodes * n_components == n_dofs, inconsistent_nodes(n_nodes));
+          tables.n_nodes = static_cast<int>(n_nodes);
+          ParallelResizer resizer;
+          resizer.add(tables.dof_indices, n_dofs);
+          resizer.run();
+          for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
+            int unknown = static_cast<int>(first_node[share] * n_components);
+            for (std::size_t dof = begin; dof < end; ++dof)
+              if (is_first(dof))
+              {
+                unknown_of_dof[dof].store(unknown, std::memory_order_relaxed);
+                unknown += n_components;
+              }
+          });
+
+          std::atomic<bool> claimed_twice{false};
+          for_each_share(n_threads, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
+            for (std::size_t thread = begin; thread < end; ++thread)
+              claim_unknowns(new_nodes[thread], claimed_twice);
+          });
+          require(!claimed_twice, inconsistent_nodes(n_nodes));
+
+          const int divisor = n_components;
+          for (CellTable &batch : tables.batches)
+            for_each_share(
+                batch.nodes.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
+                  for (std::size_t i = begin; i < end; ++i)
+                    batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
+                });
+        }
+
+        /** Gives the unknowns of each of the nodes @p noted their numbers; each must be claimed once. */
+        void claim_unknowns(const std::vector<Index> &noted, std::atomic<bool> &claimed_twice)
+        {
+          for (std::size_t i = 0; i < noted.size(); i += n_components + points_are_nodes)
           {
-            tables.dof_indices[unknown + c] = dofs[i + c];
-            if (unknown_of_dof[dofs[i + c]].exchange(unknown + c, std::memory_order_relaxed) != unseen)
-              claimed_twice = true;
+            const int unknown           = unknown_of_dof[noted[i]].load(std::memory_order_relaxed);
+            tables.dof_indices[unknown] = noted[i];
+            for (unsigned int c = 1; c < n_components; ++c)
+            {
+              tables.dof_indices[unknown + c] = noted[i + c];
+              if (unknown_of_dof[noted[i + c]].exchange(unknown + c, std::memory_order_relaxed) != unseen)
+                claimed_twice = true;
+            }
+            if (points_are_nodes)
+              write_point(unknown / n_components, triangulation.get_vertices()[noted[i + n_components]]);
           }
         }
-      }
 
-      template <int dim>
-      std::string Extraction<dim>::inconsistent_nodes(const std::size_t n_nodes) const
-      {
-        return "The " + std::to_string(n_dofs) + " degrees of freedom of the DoFHandler do not form " +
-               std::to_string(n_nodes) + " nodes of " + std::to_string(n_components) +
-               " unknowns: use one numbering without gaps for all components.";
-      }
+        std::string inconsistent_nodes(const std::size_t n_nodes) const
+        {
+          return "The " + std::to_string(n_dofs) + " degrees of freedom of the DoFHandler do not form " +
+                 std::to_string(n_nodes) + " nodes of " + std::to_string(n_components) +
+                 " unknowns: use one numbering without gaps for all components.";
+        }
+      };
     } // namespace
   }   // namespace internal
 

@@ -7,7 +7,7 @@
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/threads.h>
 
-#include <deal.II/base/quadrature.h>
+#include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/fe.h>
 
 #include <omp.h>
@@ -39,16 +39,21 @@ namespace PatchFEM
                                             const dealii::Quadrature<dim>     &quadrature,
                                             const dealii::Quadrature<dim - 1> &face_quadrature);
 
-    /** The rule of @p data for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
-    template <int dim>
-    dealii::Quadrature<dim>
-    cell_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data);
+    /** The rule of @p rules for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
+    template <int dim_of_rule, int dim>
+    dealii::Quadrature<dim_of_rule> choose_rule(const dealii::hp::QCollection<dim_of_rule> &rules,
+                                                const dealii::FiniteElement<dim>           &fe,
+                                                const unsigned int                          fe_index)
+    {
+      if (rules.size() > 0)
+        return rules[rules.size() == 1 ? 0 : fe_index];
+      if constexpr (dim_of_rule > 1)
+        if (fe.reference_cell().is_simplex())
+          return dealii::QGaussSimplex<dim_of_rule>(fe.degree + 1);
+      return dealii::QGauss<dim_of_rule>(fe.degree + 1);
+    }
 
-    template <int dim>
-    dealii::Quadrature<dim - 1>
-    face_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data);
-
-    /** Constraints in the numbering of the tables; unknown_of_dof maps each of @p n_dofs indices to it. */
+    /** Constraints in the numbering of the tables; unknown_of_dof maps each of @p n_dofs indices to it, null: the same. */
     ConstraintTable make_constraint_table(const dealii::AffineConstraints<double> &constraints,
                                           const std::atomic<int>                  *unknown_of_dof,
                                           const unsigned int                       n_dofs);

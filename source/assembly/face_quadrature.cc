@@ -53,7 +53,7 @@ namespace PatchFEM
   {
     const ReferenceElement &reference = batch.reference;
     const int               dim       = tables.dim;
-    const int              *geometry  = &batch.geometry[std::size_t(cell) * reference.n_geometry];
+    const int              *geometry  = batch.points_of(cell);
     for (int q = 0; q < reference.n_quadrature; ++q)
     {
       const double *values = &reference.geometry_values[std::size_t(q) * reference.n_geometry];
@@ -96,7 +96,7 @@ namespace PatchFEM
       const CellTable        &batch       = tables.batches[face.batch];
       const ReferenceElement &reference   = batch.reference;
       const int               n_geometry  = reference.n_geometry;
-      const int              *geometry    = &batch.geometry[std::size_t(face.cell) * n_geometry];
+      const int              *geometry    = batch.points_of(face.cell);
       const double           *face_normal = &reference.face_normals[face.face * dim];
       for (int q = 0; q < reference.n_face_quadrature; ++q)
       {

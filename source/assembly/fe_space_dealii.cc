@@ -95,12 +95,12 @@ namespace PatchFEM
     std::vector<double> values(lines.n_lines());
     for (std::size_t l = 0; l < values.size(); ++l)
     {
-      const unsigned int dof     = this->tables().dof_indices[lines.constrained[l]];
+      const unsigned int dof     = this->tables().dof_index(lines.constrained[l]);
       const auto        *entries = constraints.get_constraint_entries(dof);
       std::int64_t       m       = lines.offsets[l];
       bool               same    = entries != nullptr && m + std::int64_t(entries->size()) == lines.offsets[l + 1];
       for (std::size_t e = 0; same && e < entries->size(); ++e, ++m)
-        same = (*entries)[e].first == this->tables().dof_indices[lines.masters[m]] &&
+        same = (*entries)[e].first == this->tables().dof_index(lines.masters[m]) &&
                std::abs((*entries)[e].second - lines.weights[m]) <= 1e-12;
       if (!same)
         throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index " +

@@ -4,7 +4,6 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/versions_dealii.h>
 
-#include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/fe_q.h>
 #include <deal.II/fe/fe_simplex_p.h>
 
@@ -51,46 +50,7 @@ namespace PatchFEM
                       std::to_string(sum) + ", but " + cell + " has volume " + std::to_string(volume) + ": use " +
                       remedy + ".");
       }
-
-      template <int dim>
-      dealii::Quadrature<dim> gauss(const bool simplex, const unsigned int n)
-      {
-        if constexpr (dim == 1)
-        {
-          (void)simplex;
-          return dealii::QGauss<1>(n);
-        }
-        else if (simplex)
-          return dealii::QGaussSimplex<dim>(n);
-        else
-          return dealii::QGauss<dim>(n);
-      }
-
-      template <int dim>
-      dealii::Quadrature<dim> choose_rule(const dealii::hp::QCollection<dim> &rules,
-                                          const unsigned int                  fe_index,
-                                          const bool                          simplex,
-                                          const unsigned int                  degree)
-      {
-        if (rules.size() == 0)
-          return gauss<dim>(simplex, degree + 1);
-        return rules[rules.size() == 1 ? 0 : fe_index];
-      }
     } // namespace
-
-    template <int dim>
-    dealii::Quadrature<dim>
-    cell_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data)
-    {
-      return choose_rule<dim>(data.quadrature, fe_index, fe.reference_cell().is_simplex(), fe.degree);
-    }
-
-    template <int dim>
-    dealii::Quadrature<dim - 1>
-    face_quadrature(const dealii::FiniteElement<dim> &fe, const unsigned int fe_index, const ExtractionData<dim> &data)
-    {
-      return choose_rule<dim - 1>(data.face_quadrature, fe_index, fe.reference_cell().is_simplex(), fe.degree);
-    }
 
     template <int dim>
     ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
@@ -168,13 +128,5 @@ namespace PatchFEM
                                                         const unsigned int,
                                                         const dealii::Quadrature<3> &,
                                                         const dealii::Quadrature<2> &);
-    template dealii::Quadrature<2>
-    cell_quadrature<2>(const dealii::FiniteElement<2> &, const unsigned int, const ExtractionData<2> &);
-    template dealii::Quadrature<3>
-    cell_quadrature<3>(const dealii::FiniteElement<3> &, const unsigned int, const ExtractionData<3> &);
-    template dealii::Quadrature<1>
-    face_quadrature<2>(const dealii::FiniteElement<2> &, const unsigned int, const ExtractionData<2> &);
-    template dealii::Quadrature<2>
-    face_quadrature<3>(const dealii::FiniteElement<3> &, const unsigned int, const ExtractionData<3> &);
   } // namespace internal
 } // namespace PatchFEM

@@ -66,11 +66,12 @@ namespace PatchFEM
     };
 
     /** values[i] = i. */
+    template <typename T>
     struct IotaBody
     {
-      int *values;
+      T *values;
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = static_cast<int>(i); }
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = static_cast<T>(i); }
     };
 
     /** For each (cell, shape): the first cell of every node and how many cells it has. */
@@ -219,28 +220,6 @@ namespace PatchFEM
       int       *nodes;
 
       PATCHFEM_INLINE void operator()(const std::int64_t i) const { nodes[i] = new_of_old[nodes[i]]; }
-    };
-
-    /** to[positions[i]] = values[i]; the same value for the same position, or CompareBody finds out. */
-    struct ScatterBody
-    {
-      const int *positions, *values;
-      int       *to;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const { to[positions[i]] = values[i]; }
-    };
-
-    /** differs[0] is positive if to[positions[i]] != values[i] for some i. */
-    struct CompareBody
-    {
-      const int *positions, *values, *to;
-      int       *differs;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        if (to[positions[i]] != values[i])
-          atomic_increment(differs);
-      }
     };
 
     /** Sort key of cell @p i: its smallest node. */

@@ -107,7 +107,7 @@ namespace
     const auto                &batch     = tables.batches[face.batch];
     const auto                &reference = batch.reference;
     ASSERT_EQ(reference.n_geometry, 4);
-    const int *geometry = &batch.geometry[face.cell * 4];
+    const int *geometry = batch.points_of(face.cell);
     for (unsigned int d = 0; d < 2; ++d)
       tables.points[geometry[GeometryInfo<2>::face_to_cell_vertices(face.face, 1)] * 2 + d] =
           tables.points[geometry[GeometryInfo<2>::face_to_cell_vertices(face.face, 0)] * 2 + d];

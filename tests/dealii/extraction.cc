@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace
 {
@@ -29,8 +30,7 @@ namespace
     for (int g = 0; g < batch.reference.n_geometry; ++g)
       for (unsigned int d = 0; d < dim; ++d)
         for (unsigned int e = 0; e < dim; ++e)
-          J[d][e] +=
-              tables.points[batch.geometry[cell * batch.reference.n_geometry + g] * dim + d] * gradients[g * dim + e];
+          J[d][e] += tables.points[batch.points_of(cell)[g] * dim + d] * gradients[g * dim + e];
     return J;
   }
 
@@ -42,10 +42,11 @@ namespace
     ASSERT_EQ(tables.dim, dim);
     ASSERT_EQ(tables.n_components, n_components);
     ASSERT_EQ(std::size_t(tables.n_nodes) * n_components, dof_handler.n_dofs());
-    ASSERT_EQ(tables.dof_indices.size(), dof_handler.n_dofs());
+    ASSERT_TRUE(tables.dof_indices.empty() || tables.dof_indices.size() == dof_handler.n_dofs());
     std::vector<bool> met(dof_handler.n_dofs(), false);
-    for (const unsigned int dof : tables.dof_indices)
+    for (unsigned int unknown = 0; unknown < met.size(); ++unknown)
     {
+      const unsigned int dof = tables.dof_index(unknown);
       ASSERT_LT(dof, met.size());
       ASSERT_FALSE(met[dof]) << "degree of freedom " << dof << " belongs to two unknowns";
       met[dof] = true;
@@ -92,7 +93,7 @@ namespace
       {
         const auto component_and_shape = fe.system_to_component_index(i);
         const int  node                = batch.nodes[c * reference.n_shape + component_and_shape.second];
-        ASSERT_EQ(tables.dof_indices[node * tables.n_components + component_and_shape.first], dofs[i]);
+        ASSERT_EQ(tables.dof_index(node * tables.n_components + component_and_shape.first), dofs[i]);
       }
 
       for (int s = 0; s < reference.n_shape; ++s)
@@ -102,7 +103,7 @@ namespace
         for (int g = 0; g < reference.n_geometry; ++g)
           for (unsigned int d = 0; d < dim; ++d)
             y[d] += reference.support_geometry_values[s * reference.n_geometry + g] *
-                    tables.points[batch.geometry[c * reference.n_geometry + g] * dim + d];
+                    tables.points[batch.points_of(c)[g] * dim + d];
         ASSERT_LT(x.distance(y), tolerance);
       }
 
@@ -396,6 +397,27 @@ namespace
     EXPECT_TRUE(without.faces.empty());
   }
 
+  /** A single node, of the last cell, whose unknowns stand the other way round than all others'. */
+  TEST(ExtractionNumbering, OneNodeIsTurnedRound)
+  {
+    Triangulation<2> triangulation;
+    GridGenerator::subdivided_hyper_cube(triangulation, 64);
+    DoFHandler<2> dof_handler(triangulation);
+    dof_handler.distribute_dofs(FESystem<2>(FE_Q<2>(1), 2));
+    std::vector<types::global_dof_index> numbers(dof_handler.n_dofs());
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    std::swap(numbers[numbers.size() - 2], numbers.back());
+    AffineConstraints<double> constraints;
+    constraints.close();
+    const auto n_listed = [&] {
+      return PatchFEM::extract_element_tables<2>(MappingQ<2>(1), dof_handler, constraints).dof_indices.size();
+    };
+    EXPECT_EQ(n_listed(), 0u);
+    dof_handler.renumber_dofs(numbers);
+    EXPECT_EQ(n_listed(), numbers.size());
+    check_all<2>(MappingQ<2>(1), dof_handler);
+  }
+
   /** The tables do not depend on the number of threads. */
   TEST(ExtractionThreads, GiveTheSameTables)
   {
@@ -410,17 +432,22 @@ namespace
     for (const auto &cell : dof_handler.active_cell_iterators())
       cell->set_active_fe_index(cell->center()[1] > 0.8);
     dof_handler.distribute_dofs(elements);
-    DoFRenumbering::random(dof_handler);
-    AffineConstraints<double> constraints;
-    DoFTools::make_hanging_node_constraints(dof_handler, constraints);
-    constraints.close();
+    AffineConstraints<double>   constraints;
     PatchFEM::ExtractionData<3> data;
     data.all_boundary_faces = true;
 
     const int     n_threads = omp_get_max_threads();
     ElementTables first;
-    for (const int n : {1, 2, 7})
+    for (const auto &[numbering, n] : std::vector<std::pair<std::string, int>>{
+             {"natural", 1}, {"natural", 2}, {"natural", 7}, {"random", 1}, {"random", 2}, {"random", 7}})
     {
+      if (n == 1)
+      {
+        Cases::renumber(numbering, dof_handler);
+        constraints.clear();
+        DoFTools::make_hanging_node_constraints(dof_handler, constraints);
+        constraints.close();
+      }
       omp_set_num_threads(n);
       ElementTables tables = PatchFEM::extract_element_tables<3>(MappingQ<3>(1), dof_handler, constraints, data);
       if (n == 1)

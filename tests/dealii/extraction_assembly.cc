@@ -68,7 +68,7 @@ namespace
       for (int g = 0; g < reference.n_geometry; ++g)
         for (unsigned int d = 0; d < dim; ++d)
           for (unsigned int e = 0; e < dim; ++e)
-            J[d][e] += tables.points[batch.geometry[cell * reference.n_geometry + g] * dim + d] *
+            J[d][e] += tables.points[batch.points_of(cell)[g] * dim + d] *
                        reference.geometry_gradients[(q * reference.n_geometry + g) * dim + e];
       const Tensor<2, dim>        to_real = transpose(invert(J));
       const double                JxW     = determinant(J) * reference.weights[q];
@@ -160,15 +160,15 @@ namespace
         f -= local.matrix(i, j) * lines[j].k;
       for (const auto &row : lines[i].masters)
       {
-        const unsigned int dof = tables.dof_indices[row.first];
+        const unsigned int dof = tables.dof_index(row.first);
         system.rhs(dof) += row.second * f;
         for (std::size_t j = 0; j < unknowns.size(); ++j)
           for (const auto &column : lines[j].masters)
-            system.matrix.add(dof, tables.dof_indices[column.first], row.second * column.second * local.matrix(i, j));
+            system.matrix.add(dof, tables.dof_index(column.first), row.second * column.second * local.matrix(i, j));
       }
       if (lines[i].constrained)
       {
-        const unsigned int dof = tables.dof_indices[unknowns[i]];
+        const unsigned int dof = tables.dof_index(unknowns[i]);
         system.matrix.add(dof, dof, std::abs(local.matrix(i, i)));
       }
     }

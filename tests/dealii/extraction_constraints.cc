@@ -38,14 +38,14 @@ namespace
     for (std::size_t line = 0; line < table.n_lines(); ++line)
     {
       ASSERT_TRUE(line == 0 || table.constrained[line - 1] < table.constrained[line]);
-      const unsigned int dof = tables.dof_indices[table.constrained[line]];
+      const unsigned int dof = tables.dof_index(table.constrained[line]);
       ASSERT_TRUE(constraints.is_constrained(dof));
       ASSERT_EQ(table.inhomogeneity[line], constraints.get_inhomogeneity(dof));
       std::map<types::global_dof_index, double> ours, theirs;
       for (std::int64_t k = table.offsets[line]; k < table.offsets[line + 1]; ++k)
       {
         ASSERT_FALSE(std::binary_search(table.constrained.begin(), table.constrained.end(), table.masters[k]));
-        ours[tables.dof_indices[table.masters[k]]] += table.weights[k];
+        ours[tables.dof_index(table.masters[k])] += table.weights[k];
       }
       for (const auto &entry : *constraints.get_constraint_entries(dof))
         theirs[entry.first] += entry.second;

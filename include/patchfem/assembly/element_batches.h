@@ -16,8 +16,8 @@ namespace PatchFEM
    * cells, so that the rows of a slice of a SlicedEllpackMatrix have nearly one length. Where nodes hang or degrees differ
    * the nodes of those cells count, with the masters of hanging ones. Cells are numbered by their smallest node. Both orders depend on the mesh alone, not on the back end or the number of threads.
    *
-   * Where nodes and geometry nodes are the same, as with degree 1, points are numbered as nodes, so that neighbours lie
-   * together and one table serves for both.
+   * Where the tables' geometry nodes are their nodes, as with degree 1, points are numbered as nodes, so that neighbours
+   * lie together and one table serves for both.
    *
    * Depends on mesh, space and constraints; computed once for as many assemblies as they last.
    */
@@ -89,9 +89,6 @@ namespace PatchFEM
     /** Number of cells of batch @p b. */
     int n_cells(const int b) const { return batches[b].n_cells; }
 
-    /** [cell of the tables' batch @p b] -> active cell index, on the host. */
-    const std::vector<int> &active_index(const int b) const { return batches[b].active_index; }
-
     /** Faces as they were given, for looking up boundary ids and evaluating loads. */
     const std::vector<FaceEntry> &faces() const { return face_entries; }
 
@@ -107,7 +104,6 @@ namespace PatchFEM
       ReferenceElement reference;
       bool             barycentric = false;
       int              n_cells = 0, first_cell = 0;
-      std::vector<int> active_index;
       Array<int>       nodes, geometry, material, source;
       Array<double>    weights, shape_values, shape_gradients, geometry_values, geometry_gradients,
           support_geometry_values, face_weights, face_shape_values, face_geometry_gradients, face_tangents;
@@ -124,11 +120,11 @@ namespace PatchFEM
     void order_nodes(const ElementTables &tables, const AdditionalData &data);
     void number_nodes(const ElementTables &tables, const Array<int> &order, const Array<int> &new_of_old);
     int  best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths) const;
-    void number_points_as_nodes();
+    bool points_are_nodes() const;
     void order_cells();
     void resolve_constraints(const ElementTables &tables, bool keep_entries);
     void sort_faces(const ElementTables &tables);
-    void check_jacobians() const;
+    void check_jacobians(const ElementTables &tables) const;
 
     Backend place  = Backend(BackendKind::host);
     int     dim    = 0;

@@ -54,9 +54,15 @@ namespace PatchFEM
 
     int              n_cells = 0;
     std::vector<int> nodes;        ///< [cell][shape]
-    std::vector<int> geometry;     ///< [cell][geometry]: rows of ElementTables::points
+    std::vector<int> geometry;     ///< [cell][geometry]: rows of ElementTables::points; empty: the same as nodes
     std::vector<int> material_ids; ///< [cell]
     std::vector<int> active_index; ///< [cell]: deal.II's active_cell_index(), or the position for other sources
+
+    /** The geometry nodes of a cell. */
+    const int *points_of(const std::int64_t cell) const
+    {
+      return (geometry.empty() ? nodes : geometry).data() + cell * reference.n_geometry;
+    }
   };
 
   /** A boundary face that a load, a flux or a Robin term is integrated over. */
@@ -96,6 +102,11 @@ namespace PatchFEM
 
     /** deal.II's index of each unknown, [node][component]. Empty: node * n_components + component. */
     std::vector<unsigned int> dof_indices;
+
+    unsigned int dof_index(const std::size_t unknown) const
+    {
+      return dof_indices.empty() ? static_cast<unsigned int>(unknown) : dof_indices[unknown];
+    }
 
     std::vector<double> points; ///< [point][dim], geometry nodes
 

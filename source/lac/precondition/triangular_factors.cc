@@ -11,7 +11,7 @@ namespace PatchFEM
     for (Array<int> *numbers : {&phase, &position, &row_of_position})
     {
       numbers->reinit(place, n_rows);
-      run(place, n_rows, kernels::IotaBody{numbers->data()});
+      run(place, n_rows, kernels::IotaBody<int>{numbers->data()});
     }
     first = {0, n_rows}; // phases are not walked through one by one
   }
