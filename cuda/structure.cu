@@ -51,7 +51,6 @@ namespace PatchFEM
     PATCHFEM_INSTANTIATE_BODY(CondenseBody<float>);
     PATCHFEM_INSTANTIATE_BODY(CondenseBody<double>);
 
-    PATCHFEM_INSTANTIATE_BODY(IndexOfBody);
     PATCHFEM_INSTANTIATE_BODY(MarkBody);
     PATCHFEM_INSTANTIATE_BODY(CountCellRowsBody);
     PATCHFEM_INSTANTIATE_BODY(EmitPairsBody);

@@ -20,7 +20,7 @@ namespace PatchFEM
     const Backend host;
     Array<int>    result(host, std::size_t(tables.n_nodes) * tables.n_components);
     run(host, result.size(), kernels::FillBody{result.data(), -1});
-    run(host, tables.constraints.n_lines(), kernels::IndexOfBody{tables.constraints.constrained.data(), result.data()});
+    run(host, tables.constraints.n_lines(), kernels::InvertBody{tables.constraints.constrained.data(), result.data()});
     return result;
   }
 

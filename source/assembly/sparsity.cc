@@ -168,12 +168,9 @@ namespace PatchFEM
     {
       constrained_index.reinit(place, n_cells);
       run(place, n_cells, kernels::FillBody{constrained_index.data(), -1});
-      run(place, rows.constrained.n_cells, kernels::IndexOfBody{rows.constrained.cells, constrained_index.data()});
+      run(place, rows.constrained.n_cells, kernels::InvertBody{rows.constrained.cells, constrained_index.data()});
       rows.constrained_index = constrained_index.data();
-    }
 
-    if (rows.constrained.n_cells > 0)
-    {
       // The matrix of a cell is indexed with 32 bits, and kernels::Pair has 16 for the rows of a cell.
       const int  limit = 32767 / batches.n_components();
       int        most  = 0;

@@ -109,7 +109,7 @@ namespace PatchFEM
             }
           });
       launch(place, [&](const Here where) {
-        kernels::parallel_for(where, n_cells, kernels::IotaBody{order.data()});
+        kernels::parallel_for(where, n_cells, kernels::IotaBody<int>{order.data()});
         kernels::stable_sort_by_key(where, n_cells, colours.data(), order.data(), bits_for(n_colours));
         kernels::parallel_for(where, n_cells, kernels::InvertBody{order.data(), ranks.data()});
       });

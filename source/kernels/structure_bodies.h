@@ -27,15 +27,6 @@ namespace PatchFEM
       return begin + (n == 1 && *begin < value);
     }
 
-    /** index[cells[i]] = i. */
-    struct IndexOfBody
-    {
-      const int *cells;
-      int       *index;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const { index[cells[i]] = static_cast<int>(i); }
-    };
-
     /** values[indices[i]] = value. */
     struct MarkBody
     {
