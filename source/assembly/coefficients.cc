@@ -29,20 +29,13 @@ namespace PatchFEM
 
   CoefficientField CoefficientField::constant(const std::vector<double> &values)
   {
-    require_finite(values, 1, "constant");
-    CoefficientField field;
-    field.field_kind = View::constant;
-    field.n          = static_cast<int>(values.size());
-    field.batch_values.push_back(values);
-    return field;
+    return {View::constant, static_cast<int>(values.size()), {values}, "constant"};
   }
 
   CoefficientField CoefficientField::by_material(const std::map<int, std::vector<double>> &values)
   {
     require(!values.empty(), "A coefficient by material needs at least one material id.");
-    CoefficientField field;
-    field.field_kind = View::material;
-    field.n          = static_cast<int>(values.begin()->second.size());
+    CoefficientField field(View::material, static_cast<int>(values.begin()->second.size()), {}, "");
     for (const auto &[id, numbers] : values)
     {
       require(static_cast<int>(numbers.size()) == field.n, "Every material needs the same number of values.");
@@ -52,26 +45,14 @@ namespace PatchFEM
     return field;
   }
 
-  CoefficientField CoefficientField::by_cell(const int n_values, std::vector<std::vector<double>> values)
+  CoefficientField::CoefficientField(const Kind                       kind,
+                                     const int                        n_values,
+                                     std::vector<std::vector<double>> values,
+                                     const std::string               &where)
+      : field_kind(kind), n(n_values), batch_values(std::move(values))
   {
-    CoefficientField field;
-    field.field_kind   = View::cell;
-    field.n            = n_values;
-    field.batch_values = std::move(values);
-    for (const std::vector<double> &batch : field.batch_values)
-      require_finite(batch, n_values, "by cell");
-    return field;
-  }
-
-  CoefficientField CoefficientField::at_quadrature_points(const int n_values, std::vector<std::vector<double>> values)
-  {
-    CoefficientField field;
-    field.field_kind   = View::quadrature_point;
-    field.n            = n_values;
-    field.batch_values = std::move(values);
-    for (const std::vector<double> &batch : field.batch_values)
-      require_finite(batch, n_values, "at quadrature points");
-    return field;
+    for (const std::vector<double> &list : batch_values)
+      require_finite(list, kind == View::constant ? 1 : n, where);
   }
 
   template <typename Number>

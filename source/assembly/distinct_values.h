@@ -98,6 +98,21 @@ namespace PatchFEM
     }
   };
 
+  /** Calls @p use(i, values) with the distinct values of list i, for 0 <= i < n. */
+  template <typename Lists, typename Use>
+  void for_distinct(const int n, const Lists &lists, const Use &use)
+  {
+    for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
+      DistinctValues values;
+      for (std::int64_t i = begin; i < end; ++i)
+      {
+        values.start();
+        lists.visit(static_cast<int>(i), 0, 1, [&](const int value) { values.insert(value); });
+        use(i, values);
+      }
+    });
+  }
+
   /**
    * counts[i] = distinct values of list i, for 0 <= i < n; lists.visit(i, rank, size, emit) calls @p emit for each value.
    * With write_distinct() lists are visited twice, which takes less time than to keep what they hold.
@@ -105,30 +120,14 @@ namespace PatchFEM
   template <typename Lists>
   void count_distinct(Host, const int n, const Lists &lists, int *counts)
   {
-    for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
-      DistinctValues values;
-      for (std::int64_t i = begin; i < end; ++i)
-      {
-        values.start();
-        lists.visit(static_cast<int>(i), 0, 1, [&](const int value) { values.insert(value); });
-        counts[i] = values.size();
-      }
-    });
+    for_distinct(n, lists, [&](const std::int64_t i, const DistinctValues &values) { counts[i] = values.size(); });
   }
 
   /** out[offsets[i]...] = the distinct values of list i, ascending. */
   template <typename Lists>
   void write_distinct(Host, const int n, const Lists &lists, const std::int64_t *offsets, int *out)
   {
-    for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
-      DistinctValues values;
-      for (std::int64_t i = begin; i < end; ++i)
-      {
-        values.start();
-        lists.visit(static_cast<int>(i), 0, 1, [&](const int value) { values.insert(value); });
-        values.write(out + offsets[i]);
-      }
-    });
+    for_distinct(n, lists, [&](const std::int64_t i, DistinctValues &values) { values.write(out + offsets[i]); });
   }
 } // namespace PatchFEM
 

@@ -31,10 +31,16 @@ namespace PatchFEM
     static CoefficientField by_material(const std::map<int, std::vector<double>> &values);
 
     /** values[batch][cell of the tables][n_values]. */
-    static CoefficientField by_cell(int n_values, std::vector<std::vector<double>> values);
+    static CoefficientField by_cell(int n_values, std::vector<std::vector<double>> values)
+    {
+      return {CoefficientView<double>::cell, n_values, std::move(values), "by cell"};
+    }
 
     /** values[batch][cell of the tables][q][n_values], as quadrature_points() orders the points. */
-    static CoefficientField at_quadrature_points(int n_values, std::vector<std::vector<double>> values);
+    static CoefficientField at_quadrature_points(int n_values, std::vector<std::vector<double>> values)
+    {
+      return {CoefficientView<double>::quadrature_point, n_values, std::move(values), "at quadrature points"};
+    }
 
     Kind kind() const { return field_kind; }
     int  n_values() const { return n; }
@@ -43,6 +49,8 @@ namespace PatchFEM
     const std::vector<std::vector<double>>   &values() const { return batch_values; }
 
   private:
+    CoefficientField(Kind kind, int n_values, std::vector<std::vector<double>> values, const std::string &where);
+
     Kind                               field_kind = CoefficientView<double>::none;
     int                                n          = 0;
     std::map<int, std::vector<double>> materials;
