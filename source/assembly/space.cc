@@ -104,8 +104,9 @@ namespace PatchFEM
     State &s = get();
     if (!s.lines)
     {
-      auto lines = std::make_unique<ConstraintLines>();
-      lines->reinit(*s.batches, s.is_constrained ? s.tables->constraints : ConstraintTable());
+      static const ConstraintTable none;
+      auto                         lines = std::make_unique<ConstraintLines>();
+      lines->reinit(*s.batches, s.is_constrained ? s.tables->constraints : none);
       s.lines = std::move(lines);
     }
     return *s.lines;
