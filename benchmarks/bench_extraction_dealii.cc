@@ -78,23 +78,27 @@ namespace
     const std::map<std::string, double> sizes = {{"unknowns", n_dofs},
                                                  {"constrained", double(constraints.n_constraints())},
                                                  {"cells", double(triangulation.n_active_cells())}};
+    // The first call is what a program sees: its memory is fresh from the system.
+    report.add({name, "tables, first", 1e9 * reading[0] / n_dofs, "ns/DoF", 0., complete, sizes});
     report.add({name, "tables", 1e9 * median(reading) / n_dofs, "ns/DoF", 0., complete, sizes});
+    report.add({name, "batches, first", 1e9 * batches_made[0] / n_dofs, "ns/DoF", 0., complete, sizes});
     report.add({name, "batches", 1e9 * median(batches_made) / n_dofs, "ns/DoF", 0., complete, sizes});
   }
 
   int main_program(const int argc, char **argv)
   {
-    Options options({{"refinements-2d", "9"}, {"refinements-3d", "5"}, {"repetitions", "3"}}, {});
+    Options options(
+        {{"refinements-2d", "9"}, {"refinements-3d", "5"}, {"refinements-elasticity", "4"}, {"repetitions", "3"}}, {});
     options.parse(argc, argv);
     const int in_2d = options.get_int("refinements-2d"), in_3d = options.get_int("refinements-3d"),
-              n_repetitions = options.get_int("repetitions");
+              in_elasticity = options.get_int("refinements-elasticity"), n_repetitions = options.get_int("repetitions");
     Report report("extraction", Backend("host").device_name());
     report.threads = omp_get_max_threads();
     for (const bool hp : {false, true})
     {
       measure<2>(hp, 1, in_2d, n_repetitions, report);
       measure<3>(hp, 1, in_3d, n_repetitions, report);
-      measure<3>(hp, 3, in_3d - 1, n_repetitions, report);
+      measure<3>(hp, 3, in_elasticity, n_repetitions, report);
     }
     report.write(options.get("json"));
     return report.all_verified() ? 0 : 1;
