@@ -88,9 +88,9 @@ patchfem_bad_format(hybrid_mixed scalar "needs a copy of the matrix in single pr
 patchfem_bad_format(short_blocks vector "16 bit is for scalar entries, but Matrix/Format = sliced_ellpack has blocks" "Matrix/Format=sliced_ellpack"
                     "Matrix/Column indices=16 bit")
 patchfem_bad_format(slices_of_auto scalar "Matrix/Slice height needs Matrix/Format = sliced_ellpack or sell, not auto" "Matrix/Slice height=8")
-patchfem_bad_format(short_slices scalar "16 bit needs Matrix/Format = sell or sliced_ellpack with slices of 32" "Matrix/Format=sell" "Matrix/Slice height=8"
+patchfem_bad_format(short_slices scalar "16 bit needs Matrix/Format = sliced_ellpack or sell with slices of 32" "Matrix/Format=sell" "Matrix/Slice height=8"
                     "Matrix/Column indices=16 bit")
-patchfem_bad_format(short_auto scalar "16 bit needs Matrix/Format = sell" "Matrix/Column indices=16 bit")
+patchfem_bad_format(short_auto scalar "16 bit needs Matrix/Format = sliced_ellpack or sell" "Matrix/Column indices=16 bit")
 patchfem_bad_format(csr_kernel scalar "CSR kernel = vector needs Matrix/Format = csr, not auto" "Matrix/CSR kernel=vector")
 patchfem_bad_format(mdia scalar "holds one constant off the diagonal, but row 0 has an entry that differs" "Matrix/Format=mdia")
 patchfem_bad_format(unknown scalar "Matrix/Format the value 'dense'" "Matrix/Format=dense")
