@@ -23,7 +23,7 @@ foreach(entry "Solver/Residual interval=7" "Solver/Solution update=streams" "Sol
   string(REGEX MATCH "^(.*)=(.*)$" all "${entry}")
   patchfem_needs("${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}" "PatchFEM's own back ends, Backend = host, cuda or auto" "Backend=trilinos" ${jacobi})
 endforeach()
-patchfem_needs("Matrix/Column indices" "32 bit" "Matrix/Format = auto, sell or sliced_ellpack, not csr" "Matrix/Format=csr")
+patchfem_needs("Matrix/Column indices" "32 bit" "Matrix/Format = auto, sliced_ellpack or sell, not csr" "Matrix/Format=csr")
 foreach(entry Order=3 "Lanczos steps=9" "Eigenvalue ratio=30")
   string(REGEX MATCH "^(.*)=(.*)$" all "${entry}")
   patchfem_needs("Solver/Polynomial/${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}" "Solver/Preconditioner = neumann, least_squares or chebyshev, not jacobi" ${jacobi})
