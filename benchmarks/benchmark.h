@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_benchmark_h
-#define patchfem_benchmarks_benchmark_h
+#pragma once
 
 #include <patchfem/base/commit.h>
 #include <patchfem/base/exceptions.h>
@@ -245,5 +244,3 @@ namespace benchmark
     }
   }
 } // namespace benchmark
-
-#endif

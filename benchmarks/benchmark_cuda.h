@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_benchmark_cuda_h
-#define patchfem_benchmarks_benchmark_cuda_h
+#pragma once
 
 #include "benchmark.h"
 #include "check.cuh"
@@ -121,5 +120,3 @@ namespace benchmark
     report.print_rates();
   }
 } // namespace benchmark
-
-#endif

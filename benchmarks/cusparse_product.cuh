@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_cusparse_product_cuh
-#define patchfem_benchmarks_cusparse_product_cuh
+#pragma once
 
 #include "benchmark_cuda.h"
 
@@ -134,5 +133,3 @@ namespace benchmark
     Array<char>          buffer;
   };
 } // namespace benchmark
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_grid_matrices_cuh
-#define patchfem_benchmarks_grid_matrices_cuh
+#pragma once
 
 #include "cusparse_product.cuh"
 #include "grid_system.h"
@@ -141,5 +140,3 @@ namespace benchmark
     }
   };
 } // namespace benchmark
-
-#endif

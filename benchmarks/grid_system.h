@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_grid_system_h
-#define patchfem_benchmarks_grid_system_h
+#pragma once
 
 #include "kernels/ordering.h"
 #include <patchfem/kernels/primitives.h>
@@ -221,5 +220,3 @@ namespace benchmark
     return finite ? difference / magnitude : HUGE_VAL;
   }
 } // namespace benchmark
-
-#endif

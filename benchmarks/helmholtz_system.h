@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_helmholtz_system_h
-#define patchfem_benchmarks_helmholtz_system_h
+#pragma once
 
 #include <patchfem/lac/matrix/host_csr.h>
 
@@ -106,5 +105,3 @@ namespace benchmark
     return A;
   }
 } // namespace benchmark
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_helmholtz_tetrahedra_h
-#define patchfem_benchmarks_helmholtz_tetrahedra_h
+#pragma once
 
 #include "synthetic_tables.h"
 
@@ -51,5 +50,3 @@ namespace synthetic
     return y;
   }
 } // namespace synthetic
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_plane_stress_system_h
-#define patchfem_benchmarks_plane_stress_system_h
+#pragma once
 
 #include <patchfem/lac/matrix/host_csr.h>
 
@@ -93,5 +92,3 @@ namespace benchmark
     }
   };
 } // namespace benchmark
-
-#endif

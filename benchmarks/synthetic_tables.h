@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_synthetic_tables_h
-#define patchfem_benchmarks_synthetic_tables_h
+#pragma once
 
 #include <patchfem/assembly/element_tables.h>
 
@@ -412,5 +411,3 @@ namespace synthetic
     return y;
   }
 } // namespace synthetic
-
-#endif

@@ -1,282 +1,274 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_assembly_cells_cuh
-#define patchfem_cuda_assembly_cells_cuh
+#pragma once
 
 #include "patch_launch.cuh"
 
 #include <patchfem/kernels/cell_records.h>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /**
+  /**
      * Cells of any element and weak form: a warp keeps the records of a few cells, then shares out the blocks of one
      * after the other, a few lanes to a row.
      */
-    template <typename Form, typename Number, typename Extents>
-    struct WarpCells
+  template <typename Form, typename Number, typename Extents>
+  struct WarpCells
+  {
+    static constexpr int most_warps = 8;
+    static constexpr int residency  = 4; ///< patches on a multiprocessor
+
+    using Body    = PatchBody<Form::n_components, Number>;
+    using Scratch = typename Body::Scratch;
+    using Records = CellRecords<Form, Number, Extents>;
+
+    static constexpr bool can_mirror = IsSymmetric<Form>::value && Form::n_components == 1;
+
+    /** How many warps a patch has, and how many cells each maps at once: enough points for its lanes. */
+    struct Shape
     {
-      static constexpr int most_warps = 8;
-      static constexpr int residency  = 4; ///< patches on a multiprocessor
+      int         n_warps, cells_per_warp;
+      std::size_t record_bytes;
 
-      using Body    = PatchBody<Form::n_components, Number>;
-      using Scratch = typename Body::Scratch;
-      using Records = CellRecords<Form, Number, Extents>;
-
-      static constexpr bool can_mirror = IsSymmetric<Form>::value && Form::n_components == 1;
-
-      /** How many warps a patch has, and how many cells each maps at once: enough points for its lanes. */
-      struct Shape
-      {
-        int         n_warps, cells_per_warp;
-        std::size_t record_bytes;
-
-        std::size_t bytes() const { return std::size_t(n_warps) * cells_per_warp * record_bytes; }
-      };
-
-      /** The shape that fits into @p available bytes. */
-      static Shape shape(const int n_shape, const int n_quadrature, const std::size_t available)
-      {
-        Shape s{most_warps, std::max(1, 32 / n_quadrature),
-                Records::record_size(n_shape, n_quadrature) * sizeof(Number)};
-        while (s.bytes() > available && s.cells_per_warp > 1)
-          s.cells_per_warp /= 2;
-        while (s.bytes() > available && s.n_warps > 1)
-          s.n_warps /= 2;
-        return s;
-      }
-
-      const Body    &body;
-      const Scratch &scratch;
-      const Records &cells;
-      const int      patch;
-
-      /** Lanes that share a row: a power of two, one for each of the cell's nodes if there are so many. */
-      static __host__ __device__ constexpr int row_lanes(const int n)
-      {
-        return n <= 4 ? 4 : (n <= 8 ? 8 : (n <= 16 ? 16 : 32));
-      }
-
-      /** The blocks of a lane, where they are few: they are formed before the cell's turn to be added. */
-      struct Blocks
-      {
-        static constexpr int n = Extents::n_shape > 0 ? Extents::n_shape : 1, team = row_lanes(n), n_teams = 32 / team,
-                             n_rows_of_lane = (n + n_teams - 1) / n_teams;
-        int                                                         row[n_rows_of_lane], place[n_rows_of_lane];
-        SmallMatrix<Form::n_components, Form::n_components, Number> value[n_rows_of_lane];
-        Number                                                      load[n_rows_of_lane];
-      };
-
-      __device__ bool loaded() const
-      {
-        return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<Number>::none;
-      }
-
-      /** The place of nodes @p i and @p j in the former's row, the diagonal's too; negative: in the latter's. */
-      __device__ int upper_place(
-          const std::int64_t entry, const int n, const int row_i, const int row_j, const int i, const int j) const
-      {
-        const PlacesView &places = body.a.patches.places;
-        return i == j ? scratch.diagonal[row_i] : places.upper_place(places.upper_word(entry), n, row_i, row_j, i, j);
-      }
-
-      __device__ void form(const int position, const Number *record, Blocks &blocks) const
-      {
-        const PatchesView &p     = body.a.patches;
-        const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-        const std::int64_t entry = p.cell_offsets[patch] + position;
-        const int          local = p.cells[entry] - cells.batch().first_cell;
-        const int          lane = threadIdx.x % 32, j = lane % Blocks::team,
-                  row = lane < Blocks::n ? cells.batch().nodes[std::int64_t(local) * Blocks::n + lane] - first : -1;
-        const unsigned int owners = __ballot_sync(WarpTeam::all, row >= 0 && row < n_rows);
-        const bool         upper  = can_mirror && p.places.upper();
-        const int          other  = upper ? __shfl_sync(WarpTeam::all, row, j) : 0;
-        PATCHFEM_UNROLL
-        for (int k = 0; k < Blocks::n_rows_of_lane; ++k)
-        {
-          const int i   = lane / Blocks::team + k * Blocks::n_teams;
-          const int its = __shfl_sync(WarpTeam::all, row, i);
-          blocks.row[k] = owners >> i & 1u ? its : -1;
-          if (blocks.row[k] < 0)
-            continue;
-          if (body.with_matrix() && j < Blocks::n)
-          {
-            blocks.place[k] =
-                upper ? upper_place(entry, Blocks::n, its, other, i, j)
-                      : p.places(p.pair_offsets[patch] + p.cell_pairs[entry] + __popc(owners & ((1u << i) - 1u)),
-                                 Blocks::n, first + its, i, j);
-            blocks.value[k] = cells.block(record, local, i, j);
-          }
-          if (loaded() && j < Form::n_components)
-            blocks.load[k] = cells.load(record, local, i, j);
-        }
-      }
-
-      __device__ void add(const Blocks &blocks) const
-      {
-        const int j = threadIdx.x % Blocks::team;
-        PATCHFEM_UNROLL
-        for (int k = 0; k < Blocks::n_rows_of_lane; ++k)
-          if (blocks.row[k] >= 0)
-          {
-            if (body.with_matrix() && j < Blocks::n && blocks.place[k] >= 0)
-              body.add(blocks.row[k], blocks.place[k], blocks.value[k], scratch);
-            if (loaded() && j < Form::n_components)
-              scratch.rhs[blocks.row[k] * Form::n_components + j] += blocks.load[k];
-          }
-      }
-
-      /** Forms and adds the blocks of a cell with any number of nodes in its turn. */
-      __device__ void add(const int position, const Number *record) const
-      {
-        const AssemblyArguments<Number> &a     = body.a;
-        const PatchesView               &p     = a.patches;
-        const int                        first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-        const std::int64_t               entry = p.cell_offsets[patch] + position;
-        const int                        local = p.cells[entry] - cells.batch().first_cell;
-        const int                        n     = cells.n_shape();
-        const int                       *nodes = cells.batch().nodes + std::int64_t(local) * n;
-        const int    lane = threadIdx.x % 32, team = row_lanes(n), group = lane / team, n_groups = 32 / team;
-        const bool   upper = can_mirror && p.places.upper();
-        std::int64_t pair  = upper ? 0 : p.pair_offsets[patch] + p.cell_pairs[entry];
-        for (int base = 0; base < n; base += 32)
-        {
-          const int          row    = base + lane < n ? nodes[base + lane] - first : -1;
-          const unsigned int owners = __ballot_sync(WarpTeam::all, row >= 0 && row < n_rows);
-          for (int i = group; i < group + min(32, n - base); i += n_groups)
-          {
-            const int mine = __shfl_sync(WarpTeam::all, row, i % 32);
-            if (i >= 32 || !(owners >> i & 1u))
-              continue;
-            const std::int64_t my_pair = pair + __popc(owners & ((1u << i) - 1u));
-            if (body.with_matrix())
-              for (int j = lane % team; j < n; j += team)
-              {
-                const int place = upper ? upper_place(entry, n, mine, nodes[j] - first, base + i, j)
-                                        : p.places(my_pair, n, first + mine, base + i, j);
-                if (place >= 0)
-                  body.add(mine, place, cells.block(record, local, base + i, j), scratch);
-              }
-            if (loaded())
-              for (int c = lane % team; c < Form::n_components; c += team)
-                scratch.rhs[mine * Form::n_components + c] += cells.load(record, local, base + i, c);
-          }
-          pair += __popc(owners);
-        }
-      }
-
-      /** All computed cells of the patch, with blocks of s.n_warps warps. */
-      __device__ void run(const int n_warps, const int cells_per_warp) const
-      {
-        const PatchesView &p    = body.a.patches;
-        const int          warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-        const int          n_q = cells.n_quadrature(), point_size = Records::point_size(cells.n_shape());
-        const int          stride  = n_q * point_size;
-        Number            *records = static_cast<Number *>(scratch.workers) + warp * cells_per_warp * stride;
-        const int          n_cells = static_cast<int>(p.cell_offsets[patch + 1] - p.cell_offsets[patch]);
-        PatchLevels        levels(n_cells, scratch.level_ends, n_warps * 32);
-        for (int begin = 0; begin < n_cells; begin += n_warps * cells_per_warp)
-        {
-          __syncwarp(); // the warp has read the records that are overwritten now
-          for (int item = lane; item < cells_per_warp * n_q; item += 32)
-          {
-            const int k = item / n_q, q = item % n_q, position = begin + warp + n_warps * k;
-            if (position < n_cells)
-              cells.stage(p.cells[p.cell_offsets[patch] + position] - cells.batch().first_cell, q,
-                          records + k * stride + q * point_size);
-          }
-          __syncwarp();
-          for (int k = 0; k < cells_per_warp && begin + n_warps * k < n_cells; ++k)
-          {
-            const int mine = begin + n_warps * k + warp, stop = min(begin + n_warps * (k + 1), n_cells);
-            if constexpr (Extents::n_shape > 0)
-            {
-              Blocks blocks;
-              if (mine < stop)
-                form(mine, records + k * stride, blocks);
-              levels.commit(mine, stop, [&]() { add(blocks); });
-            }
-            else
-              levels.commit(mine, stop, [&]() { add(mine, records + k * stride); });
-          }
-        }
-      }
+      std::size_t bytes() const { return std::size_t(n_warps) * cells_per_warp * record_bytes; }
     };
 
-    namespace internal
+    /** The shape that fits into @p available bytes. */
+    static Shape shape(const int n_shape, const int n_quadrature, const std::size_t available)
     {
-      template <typename Form, typename Number, typename Extents>
-      __global__ void __launch_bounds__(WarpCells<Form, Number, Extents>::most_warps * 32)
-          cells_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int cells_per_warp)
+      Shape s{most_warps, std::max(1, 32 / n_quadrature), Records::record_size(n_shape, n_quadrature) * sizeof(Number)};
+      while (s.bytes() > available && s.cells_per_warp > 1)
+        s.cells_per_warp /= 2;
+      while (s.bytes() > available && s.n_warps > 1)
+        s.n_warps /= 2;
+      return s;
+    }
+
+    const Body    &body;
+    const Scratch &scratch;
+    const Records &cells;
+    const int      patch;
+
+    /** Lanes that share a row: a power of two, one for each of the cell's nodes if there are so many. */
+    static __host__ __device__ constexpr int row_lanes(const int n)
+    {
+      return n <= 4 ? 4 : (n <= 8 ? 8 : (n <= 16 ? 16 : 32));
+    }
+
+    /** The blocks of a lane, where they are few: they are formed before the cell's turn to be added. */
+    struct Blocks
+    {
+      static constexpr int n = Extents::n_shape > 0 ? Extents::n_shape : 1, team = row_lanes(n), n_teams = 32 / team,
+                           n_rows_of_lane = (n + n_teams - 1) / n_teams;
+      int                                                         row[n_rows_of_lane], place[n_rows_of_lane];
+      SmallMatrix<Form::n_components, Form::n_components, Number> value[n_rows_of_lane];
+      Number                                                      load[n_rows_of_lane];
+    };
+
+    __device__ bool loaded() const
+    {
+      return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<Number>::none;
+    }
+
+    /** The place of nodes @p i and @p j in the former's row, the diagonal's too; negative: in the latter's. */
+    __device__ int
+    upper_place(const std::int64_t entry, const int n, const int row_i, const int row_j, const int i, const int j) const
+    {
+      const PlacesView &places = body.a.patches.places;
+      return i == j ? scratch.diagonal[row_i] : places.upper_place(places.upper_word(entry), n, row_i, row_j, i, j);
+    }
+
+    __device__ void form(const int position, const Number *record, Blocks &blocks) const
+    {
+      const PatchesView &p     = body.a.patches;
+      const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+      const std::int64_t entry = p.cell_offsets[patch] + position;
+      const int          local = p.cells[entry] - cells.batch().first_cell;
+      const int          lane = threadIdx.x % 32, j = lane % Blocks::team,
+                row = lane < Blocks::n ? cells.batch().nodes[std::int64_t(local) * Blocks::n + lane] - first : -1;
+      const unsigned int owners = __ballot_sync(WarpTeam::all, row >= 0 && row < n_rows);
+      const bool         upper  = can_mirror && p.places.upper();
+      const int          other  = upper ? __shfl_sync(WarpTeam::all, row, j) : 0;
+      PATCHFEM_UNROLL
+      for (int k = 0; k < Blocks::n_rows_of_lane; ++k)
       {
-        extern __shared__ __align__(16) unsigned char memory[];
-        const auto                                    scratch = body.scratch(memory);
-        const int                                     patch   = body.a.first_patch + blockIdx.x;
-        if (body.idle(patch))
-          return body.pass_over(patch, threadIdx.x, blockDim.x);
-        const CellRecords<Form, Number, Extents> records{body.a};
-        const WarpCells<Form, Number, Extents>   cells{body, scratch, records, patch};
-        body.clear(patch, threadIdx.x, blockDim.x, scratch);
-        __syncthreads();
-        cells.run(blockDim.x / 32, cells_per_warp);
-        if (body.with_matrix() && body.a.patches.places.upper())
+        const int i   = lane / Blocks::team + k * Blocks::n_teams;
+        const int its = __shfl_sync(WarpTeam::all, row, i);
+        blocks.row[k] = owners >> i & 1u ? its : -1;
+        if (blocks.row[k] < 0)
+          continue;
+        if (body.with_matrix() && j < Blocks::n)
         {
-          __syncthreads();
-          body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+          blocks.place[k] =
+              upper ? upper_place(entry, Blocks::n, its, other, i, j)
+                    : p.places(p.pair_offsets[patch] + p.cell_pairs[entry] + __popc(owners & ((1u << i) - 1u)),
+                               Blocks::n, first + its, i, j);
+          blocks.value[k] = cells.block(record, local, i, j);
         }
-        finish_patch(body, scratch, patch);
+        if (loaded() && j < Form::n_components)
+          blocks.load[k] = cells.load(record, local, i, j);
       }
-    } // namespace internal
+    }
 
-    /** Patches compute cells by WarpCells. */
-    template <typename Form, typename Number, typename Extents>
-    struct CellsKernel : public AnyKernel
+    __device__ void add(const Blocks &blocks) const
     {
-      using Cells = WarpCells<Form, Number, Extents>;
+      const int j = threadIdx.x % Blocks::team;
+      PATCHFEM_UNROLL
+      for (int k = 0; k < Blocks::n_rows_of_lane; ++k)
+        if (blocks.row[k] >= 0)
+        {
+          if (body.with_matrix() && j < Blocks::n && blocks.place[k] >= 0)
+            body.add(blocks.row[k], blocks.place[k], blocks.value[k], scratch);
+          if (loaded() && j < Form::n_components)
+            scratch.rhs[blocks.row[k] * Form::n_components + j] += blocks.load[k];
+        }
+    }
 
-      // With fixed extents a lane has one component of a load at most.
-      static constexpr bool        possible = Extents::n_shape == 0 || Form::n_components <= 4;
-      static constexpr const char *name     = name_of_cells<Extents>();
-
-      static bool serves(const KernelRequest &r) { return r.strategy == "patches" && fits<Extents>(r); }
-
-      /** Bytes of workers of one cell. */
-      static std::size_t least_bytes(const ReferenceView &r)
+    /** Forms and adds the blocks of a cell with any number of nodes in its turn. */
+    __device__ void add(const int position, const Number *record) const
+    {
+      const AssemblyArguments<Number> &a     = body.a;
+      const PatchesView               &p     = a.patches;
+      const int                        first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+      const std::int64_t               entry = p.cell_offsets[patch] + position;
+      const int                        local = p.cells[entry] - cells.batch().first_cell;
+      const int                        n     = cells.n_shape();
+      const int                       *nodes = cells.batch().nodes + std::int64_t(local) * n;
+      const int    lane = threadIdx.x % 32, team = row_lanes(n), group = lane / team, n_groups = 32 / team;
+      const bool   upper = can_mirror && p.places.upper();
+      std::int64_t pair  = upper ? 0 : p.pair_offsets[patch] + p.cell_pairs[entry];
+      for (int base = 0; base < n; base += 32)
       {
-        return Cells::shape(r.n_shape, r.n_quadrature, 0).bytes();
+        const int          row    = base + lane < n ? nodes[base + lane] - first : -1;
+        const unsigned int owners = __ballot_sync(WarpTeam::all, row >= 0 && row < n_rows);
+        for (int i = group; i < group + min(32, n - base); i += n_groups)
+        {
+          const int mine = __shfl_sync(WarpTeam::all, row, i % 32);
+          if (i >= 32 || !(owners >> i & 1u))
+            continue;
+          const std::int64_t my_pair = pair + __popc(owners & ((1u << i) - 1u));
+          if (body.with_matrix())
+            for (int j = lane % team; j < n; j += team)
+            {
+              const int place = upper ? upper_place(entry, n, mine, nodes[j] - first, base + i, j)
+                                      : p.places(my_pair, n, first + mine, base + i, j);
+              if (place >= 0)
+                body.add(mine, place, cells.block(record, local, base + i, j), scratch);
+            }
+          if (loaded())
+            for (int c = lane % team; c < Form::n_components; c += team)
+              scratch.rhs[mine * Form::n_components + c] += cells.load(record, local, base + i, c);
+        }
+        pair += __popc(owners);
       }
+    }
 
-      /**
+    /** All computed cells of the patch, with blocks of s.n_warps warps. */
+    __device__ void run(const int n_warps, const int cells_per_warp) const
+    {
+      const PatchesView &p    = body.a.patches;
+      const int          warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+      const int          n_q = cells.n_quadrature(), point_size = Records::point_size(cells.n_shape());
+      const int          stride  = n_q * point_size;
+      Number            *records = static_cast<Number *>(scratch.workers) + warp * cells_per_warp * stride;
+      const int          n_cells = static_cast<int>(p.cell_offsets[patch + 1] - p.cell_offsets[patch]);
+      PatchLevels        levels(n_cells, scratch.level_ends, n_warps * 32);
+      for (int begin = 0; begin < n_cells; begin += n_warps * cells_per_warp)
+      {
+        __syncwarp(); // the warp has read the records that are overwritten now
+        for (int item = lane; item < cells_per_warp * n_q; item += 32)
+        {
+          const int k = item / n_q, q = item % n_q, position = begin + warp + n_warps * k;
+          if (position < n_cells)
+            cells.stage(p.cells[p.cell_offsets[patch] + position] - cells.batch().first_cell, q,
+                        records + k * stride + q * point_size);
+        }
+        __syncwarp();
+        for (int k = 0; k < cells_per_warp && begin + n_warps * k < n_cells; ++k)
+        {
+          const int mine = begin + n_warps * k + warp, stop = min(begin + n_warps * (k + 1), n_cells);
+          if constexpr (Extents::n_shape > 0)
+          {
+            Blocks blocks;
+            if (mine < stop)
+              form(mine, records + k * stride, blocks);
+            levels.commit(mine, stop, [&]() { add(blocks); });
+          }
+          else
+            levels.commit(mine, stop, [&]() { add(mine, records + k * stride); });
+        }
+      }
+    }
+  };
+
+  namespace internal
+  {
+    template <typename Form, typename Number, typename Extents>
+    __global__ void __launch_bounds__(WarpCells<Form, Number, Extents>::most_warps * 32)
+        cells_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int cells_per_warp)
+    {
+      extern __shared__ __align__(16) unsigned char memory[];
+      const auto                                    scratch = body.scratch(memory);
+      const int                                     patch   = body.a.first_patch + blockIdx.x;
+      if (body.idle(patch))
+        return body.pass_over(patch, threadIdx.x, blockDim.x);
+      const CellRecords<Form, Number, Extents> records{body.a};
+      const WarpCells<Form, Number, Extents>   cells{body, scratch, records, patch};
+      body.clear(patch, threadIdx.x, blockDim.x, scratch);
+      __syncthreads();
+      cells.run(blockDim.x / 32, cells_per_warp);
+      if (body.with_matrix() && body.a.patches.places.upper())
+      {
+        __syncthreads();
+        body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+      }
+      finish_patch(body, scratch, patch);
+    }
+  } // namespace internal
+
+  /** Patches compute cells by WarpCells. */
+  template <typename Form, typename Number, typename Extents>
+  struct CellsKernel : public AnyKernel
+  {
+    using Cells = WarpCells<Form, Number, Extents>;
+
+    // With fixed extents a lane has one component of a load at most.
+    static constexpr bool        possible = Extents::n_shape == 0 || Form::n_components <= 4;
+    static constexpr const char *name     = name_of_cells<Extents>();
+
+    static bool serves(const KernelRequest &r) { return r.strategy == "patches" && fits<Extents>(r); }
+
+    /** Bytes of workers of one cell. */
+    static std::size_t least_bytes(const ReferenceView &r)
+    {
+      return Cells::shape(r.n_shape, r.n_quadrature, 0).bytes();
+    }
+
+    /**
        * Workers have a quarter of the memory, or half if that is too little for four warps: larger patches save fewer
        * integrations than two warps lose (H200, bicubic Laplace in fp64: 192 rows with 2 warps 28 ms, 128 with 4 20 ms).
        */
-      static PatchRoom room(const KernelRequest &request)
-      {
-        const std::size_t bytes = internal::share_of_memory(request, Cells::residency);
-        const auto        shape = [&](const int part) {
-          return Cells::shape(request.reference.n_shape, request.reference.n_quadrature, bytes / part);
-        };
-        return {bytes, shape(shape(4).n_warps < 4 ? 2 : 4).bytes()};
-      }
+    static PatchRoom room(const KernelRequest &request)
+    {
+      const std::size_t bytes = internal::share_of_memory(request, Cells::residency);
+      const auto        shape = [&](const int part) {
+        return Cells::shape(request.reference.n_shape, request.reference.n_quadrature, bytes / part);
+      };
+      return {bytes, shape(shape(4).n_warps < 4 ? 2 : 4).bytes()};
+    }
 
-      static void launch(Cuda where, const AssemblyArguments<Number> &a)
+    static void launch(Cuda where, const AssemblyArguments<Number> &a)
+    {
+      const typename Cells::Body body{a};
+      const ReferenceView       &r     = a.batches.batch[a.computed_batch].reference;
+      typename Cells::Shape      shape = {Cells::most_warps, 1, 0}; // where all cells are buffered
+      if (a.most_levels > 0)
       {
-        const typename Cells::Body body{a};
-        const ReferenceView       &r     = a.batches.batch[a.computed_batch].reference;
-        typename Cells::Shape      shape = {Cells::most_warps, 1, 0}; // where all cells are buffered
-        if (a.most_levels > 0)
-        {
-          const std::size_t room = internal::room_of_workers(body);
-          shape                  = Cells::shape(r.n_shape, a.one_point ? 1 : r.n_quadrature, room);
-          require(shape.bytes() <= room, internal::too_many_rows);
-        }
-        internal::launch_patches(where, internal::cells_kernel<Form, Number, Extents>, body,
-                                 a.end_patch - a.first_patch, shape.n_warps * 32, body.row_bytes() + shape.bytes(),
-                                 shape.cells_per_warp);
+        const std::size_t room = internal::room_of_workers(body);
+        shape                  = Cells::shape(r.n_shape, a.one_point ? 1 : r.n_quadrature, room);
+        require(shape.bytes() <= room, internal::too_many_rows);
       }
-    };
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+      internal::launch_patches(where, internal::cells_kernel<Form, Number, Extents>, body, a.end_patch - a.first_patch,
+                               shape.n_warps * 32, body.row_bytes() + shape.bytes(), shape.cells_per_warp);
+    }
+  };
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_assembly_hexahedra_cuh
-#define patchfem_cuda_assembly_hexahedra_cuh
+#pragma once
 
 #include "patch_levels.cuh"
 
@@ -18,750 +17,745 @@
  * An instruction takes two 8 x 8 matrices on the left: two directions, or two cells where the right one is the same.
  * Of the result of a product, lane 4 i + p holds entries (i, 2 p) and (i, 2 p + 1), hence whole blocks of the matrix.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /**
+  /**
      * d += a b for a 16 x 8 and an 8 x 8 matrix. With g = lane / 4 and t = lane % 4 a lane holds a(g, t), a(g + 8, t),
      * a(g, t + 4), a(g + 8, t + 4); b(t, g), b(t + 4, g); d(g, 2 t), d(g, 2 t + 1), d(g + 8, 2 t), d(g + 8, 2 t + 1).
      * The 8 x 8 x 4 instruction of earlier devices took about 7 clocks of a multiprocessor on an H200, fewer
      * multiply-adds a clock than plain instructions give.
      */
-    __device__ __forceinline__ void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)[2])
-    {
+  __device__ __forceinline__ void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)[2])
+  {
 #if __CUDA_ARCH__ >= 900
-      asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
-          "%3};"
-          : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
-          : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
-      for (int half = 0; half < 2; ++half)
-        for (int k = 0; k < 2; ++k)
-          asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-              : "+d"(d[2 * half]), "+d"(d[2 * half + 1])
-              : "d"(a[half + 2 * k]), "d"(b[k]));
+    for (int half = 0; half < 2; ++half)
+      for (int k = 0; k < 2; ++k)
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(d[2 * half]), "+d"(d[2 * half + 1])
+            : "d"(a[half + 2 * k]), "d"(b[k]));
 #endif
+  }
+
+  /** Cells are computed in double precision; their sums are of type @p Number. */
+  template <typename Form, typename Number>
+  struct Hexahedra
+  {
+    static constexpr bool outer  = MomentsOf<Form>::kind == MomentKind::outer_product;
+    static constexpr int  n_comp = Form::n_components;
+
+    // Some warps map cells, eight at a time, ahead of the others, which form and add the matrices.
+    // 16 warps of 128 registers, or twice 10 of 96. Those that add numbers of four bytes are faster.
+    static constexpr int n_mapping    = outer ? (sizeof(Number) == 4 ? 4 : 3) : 5;
+    static constexpr int n_adding     = outer ? 16 - n_mapping : 5;
+    static constexpr int n_threads    = (n_mapping + n_adding) * 32;
+    static constexpr int residency    = outer ? 1 : 2; ///< blocks on a multiprocessor
+    static constexpr int cells_a_warp = outer ? 1 : 2; ///< whose matrices a warp forms at once
+
+    // The record of a cell, in doubles: its points; for inner products weights; row and start of each corner; places;
+    // coefficients; load; position in the batch. Weights are those of the points, or, for a load that is constant in
+    // each cell, the integrals of the shape functions.
+    static constexpr int point_size   = outer ? 10 : 6; // sqrt(w) J^-1 and a weight of the load, or M
+    static constexpr int weights      = 8 * point_size;
+    static constexpr int rows         = weights + (outer ? 0 : 8);
+    static constexpr int places       = rows + 8;
+    static constexpr int coefficients = places + 8;
+    static constexpr int load         = coefficients + Form::n_coefficients;
+    static constexpr int number       = load + n_comp;
+    // A multiple of 16 bytes that lets neighbouring cells start at different banks.
+    static constexpr int record_size = (number + 2) / 2 * 2 + ((number + 2) / 2 * 2 % 16 % 4 == 0 ? 2 : 0);
+
+    static constexpr int n_extra = Form::n_coefficients > n_comp ? Form::n_coefficients : n_comp;
+
+    /// Of eight cells: their records, a barrier that says that these are there, and one that they are read.
+    static constexpr std::size_t slot_bytes  = 8 * record_size * sizeof(double) + 2 * sizeof(PhaseBarrier);
+    static constexpr int         least_slots = 6;
+    /// A warp that adds may come back to the ring four slots later, and must not have missed a phase of a slot.
+    static constexpr int fewest_slots = n_mapping > 4 ? n_mapping : 4;
+    /// Besides the slots: the barriers of the levels.
+    static constexpr std::size_t barrier_bytes = LevelPhases::n_barriers * sizeof(PhaseBarrier);
+    static_assert(least_slots >= fewest_slots, "Every mapping warp needs a slot.");
+    static_assert(n_adding * cells_a_warp <= LevelPhases::n_barriers, "More warps need more barriers.");
+
+    using Body    = PatchBody<n_comp, Number>;
+    using Scratch = typename Body::Scratch;
+    using Moments = typename Form::template Moments<double>;
+    static_assert(std::is_same<Moments, SmallMatrix<outer ? 3 : 1, outer ? 3 : 1, double>>::value,
+                  "Moments of this kind are a 1 x 1 or a dim x dim matrix.");
+    static_assert(n_comp <= 4, "A load has a lane for each component.");
+
+    const Body    &body;
+    const Scratch &scratch;
+    const int      n_slots; ///< of the ring of records
+
+    __device__ const BatchView &batch() const { return body.a.batches.batch[body.a.computed_batch]; }
+
+    /** A place in the ring of records, that of number @p cell of those that the block takes, over all its patches. */
+    struct RingPlace
+    {
+      int cell = 0, record = 0, round = 0; ///< round n_slots * 8 + record = cell
+
+      __device__ void go_to(const int next, const int n_slots)
+      {
+        record += next - cell;
+        cell = next;
+        for (; record >= n_slots * 8; record -= n_slots * 8)
+          ++round;
+      }
+    };
+
+    __device__ double       *records() const { return static_cast<double *>(scratch.workers); }
+    __device__ PhaseBarrier &filled(const int slot) const { return barriers()[slot]; }
+    __device__ PhaseBarrier &emptied(const int slot) const { return barriers()[n_slots + slot]; }
+    __device__ PhaseBarrier *level_barriers() const { return barriers() + 2 * n_slots; }
+    __device__ PhaseBarrier *barriers() const
+    {
+      return reinterpret_cast<PhaseBarrier *>(records() + n_slots * 8 * record_size);
     }
 
-    /** Cells are computed in double precision; their sums are of type @p Number. */
-    template <typename Form, typename Number>
-    struct Hexahedra
+    /** To be called by one thread, once, before all others. */
+    __device__ void init_barriers() const
     {
-      static constexpr bool outer  = MomentsOf<Form>::kind == MomentKind::outer_product;
-      static constexpr int  n_comp = Form::n_components;
-
-      // Some warps map cells, eight at a time, ahead of the others, which form and add the matrices.
-      // 16 warps of 128 registers, or twice 10 of 96. Those that add numbers of four bytes are faster.
-      static constexpr int n_mapping    = outer ? (sizeof(Number) == 4 ? 4 : 3) : 5;
-      static constexpr int n_adding     = outer ? 16 - n_mapping : 5;
-      static constexpr int n_threads    = (n_mapping + n_adding) * 32;
-      static constexpr int residency    = outer ? 1 : 2; ///< blocks on a multiprocessor
-      static constexpr int cells_a_warp = outer ? 1 : 2; ///< whose matrices a warp forms at once
-
-      // The record of a cell, in doubles: its points; for inner products weights; row and start of each corner; places;
-      // coefficients; load; position in the batch. Weights are those of the points, or, for a load that is constant in
-      // each cell, the integrals of the shape functions.
-      static constexpr int point_size   = outer ? 10 : 6; // sqrt(w) J^-1 and a weight of the load, or M
-      static constexpr int weights      = 8 * point_size;
-      static constexpr int rows         = weights + (outer ? 0 : 8);
-      static constexpr int places       = rows + 8;
-      static constexpr int coefficients = places + 8;
-      static constexpr int load         = coefficients + Form::n_coefficients;
-      static constexpr int number       = load + n_comp;
-      // A multiple of 16 bytes that lets neighbouring cells start at different banks.
-      static constexpr int record_size = (number + 2) / 2 * 2 + ((number + 2) / 2 * 2 % 16 % 4 == 0 ? 2 : 0);
-
-      static constexpr int n_extra = Form::n_coefficients > n_comp ? Form::n_coefficients : n_comp;
-
-      /// Of eight cells: their records, a barrier that says that these are there, and one that they are read.
-      static constexpr std::size_t slot_bytes  = 8 * record_size * sizeof(double) + 2 * sizeof(PhaseBarrier);
-      static constexpr int         least_slots = 6;
-      /// A warp that adds may come back to the ring four slots later, and must not have missed a phase of a slot.
-      static constexpr int fewest_slots = n_mapping > 4 ? n_mapping : 4;
-      /// Besides the slots: the barriers of the levels.
-      static constexpr std::size_t barrier_bytes = LevelPhases::n_barriers * sizeof(PhaseBarrier);
-      static_assert(least_slots >= fewest_slots, "Every mapping warp needs a slot.");
-      static_assert(n_adding * cells_a_warp <= LevelPhases::n_barriers, "More warps need more barriers.");
-
-      using Body    = PatchBody<n_comp, Number>;
-      using Scratch = typename Body::Scratch;
-      using Moments = typename Form::template Moments<double>;
-      static_assert(std::is_same<Moments, SmallMatrix<outer ? 3 : 1, outer ? 3 : 1, double>>::value,
-                    "Moments of this kind are a 1 x 1 or a dim x dim matrix.");
-      static_assert(n_comp <= 4, "A load has a lane for each component.");
-
-      const Body    &body;
-      const Scratch &scratch;
-      const int      n_slots; ///< of the ring of records
-
-      __device__ const BatchView &batch() const { return body.a.batches.batch[body.a.computed_batch]; }
-
-      /** A place in the ring of records, that of number @p cell of those that the block takes, over all its patches. */
-      struct RingPlace
+      for (int slot = 0; slot < n_slots; ++slot)
       {
-        int cell = 0, record = 0, round = 0; ///< round n_slots * 8 + record = cell
-
-        __device__ void go_to(const int next, const int n_slots)
-        {
-          record += next - cell;
-          cell = next;
-          for (; record >= n_slots * 8; record -= n_slots * 8)
-            ++round;
-        }
-      };
-
-      __device__ double       *records() const { return static_cast<double *>(scratch.workers); }
-      __device__ PhaseBarrier &filled(const int slot) const { return barriers()[slot]; }
-      __device__ PhaseBarrier &emptied(const int slot) const { return barriers()[n_slots + slot]; }
-      __device__ PhaseBarrier *level_barriers() const { return barriers() + 2 * n_slots; }
-      __device__ PhaseBarrier *barriers() const
-      {
-        return reinterpret_cast<PhaseBarrier *>(records() + n_slots * 8 * record_size);
+        filled(slot).init(1);
+        emptied(slot).init(8); // one for each cell
       }
+      for (int k = 0; k < LevelPhases::n_barriers; ++k)
+        level_barriers()[k].init(LevelPhases::expected);
+    }
 
-      /** To be called by one thread, once, before all others. */
-      __device__ void init_barriers() const
+    static __device__ int lane() { return threadIdx.x % 32; }
+
+    /** Eight cells among those of the block's patches, of which a mapping warp takes every n_mapping-th. */
+    struct Group
+    {
+      int          patch, position = 0;           ///< of the first cell in the patch
+      std::int64_t begin = 0, end = 0, pairs = 0; ///< of the patch
+    };
+
+    /** Moves on by @p n_cells, a multiple of eight, to a patch that has such a cell or to end_patch or behind it. */
+    __device__ void go_on(Group &group, const int n_cells) const
+    {
+      group.position += n_cells;
+      while (group.patch < body.a.end_patch && group.position >= group.end - group.begin)
       {
-        for (int slot = 0; slot < n_slots; ++slot)
-        {
-          filled(slot).init(1);
-          emptied(slot).init(8); // one for each cell
-        }
-        for (int k = 0; k < LevelPhases::n_barriers; ++k)
-          level_barriers()[k].init(LevelPhases::expected);
+        group.position -= static_cast<int>(group.end - group.begin + 7) / 8 * 8;
+        group.patch += gridDim.x;
+        load_offsets(group);
       }
+    }
+    __device__ void load_offsets(Group &group) const
+    {
+      const PatchesView &p = body.a.patches;
+      if (group.patch >= body.a.end_patch)
+        return;
+      group.begin = p.cell_offsets[group.patch];
+      group.end   = p.cell_offsets[group.patch + 1];
+      group.pairs = p.pair_offsets[group.patch];
+    }
 
-      static __device__ int lane() { return threadIdx.x % 32; }
-
-      /** Eight cells among those of the block's patches, of which a mapping warp takes every n_mapping-th. */
-      struct Group
-      {
-        int          patch, position = 0;           ///< of the first cell in the patch
-        std::int64_t begin = 0, end = 0, pairs = 0; ///< of the patch
-      };
-
-      /** Moves on by @p n_cells, a multiple of eight, to a patch that has such a cell or to end_patch or behind it. */
-      __device__ void go_on(Group &group, const int n_cells) const
-      {
-        group.position += n_cells;
-        while (group.patch < body.a.end_patch && group.position >= group.end - group.begin)
-        {
-          group.position -= static_cast<int>(group.end - group.begin + 7) / 8 * 8;
-          group.patch += gridDim.x;
-          load_offsets(group);
-        }
-      }
-      __device__ void load_offsets(Group &group) const
-      {
-        const PatchesView &p = body.a.patches;
-        if (group.patch >= body.a.end_patch)
-          return;
-        group.begin = p.cell_offsets[group.patch];
-        group.end   = p.cell_offsets[group.patch + 1];
-        group.pairs = p.pair_offsets[group.patch];
-      }
-
-      /**
+    /**
        * What a lane needs to map its corners lane % 4 and lane % 4 + 4 of the warp's cell lane / 4. It is loaded in
        * three steps, each a round before the next: the number of the cell, its nodes, and what belongs to them. A step
        * computes with what the one before has loaded, and not with its own, so that none waits for far memory.
        */
-      struct Corners
-      {
-        int          patch;
-        bool         exists = false;
-        int          cell = 0, node[2] = {0, 0}, row[2] = {-1, -1};
-        unsigned int pair_of_patch = 0;
-        /// Where the patch and its rows begin, modulo 2^32: a patch has fewer blocks, so differences are exact.
-        unsigned int first_block = 0, start[2] = {0, 0};
-        std::int64_t pair = 0;
-        uint2        columns[2];
-        double       x[2][3] = {}, extra[n_extra]; ///< coefficients on lanes 4 k, load on lanes 4 k + 1
-      };
+    struct Corners
+    {
+      int          patch;
+      bool         exists = false;
+      int          cell = 0, node[2] = {0, 0}, row[2] = {-1, -1};
+      unsigned int pair_of_patch = 0;
+      /// Where the patch and its rows begin, modulo 2^32: a patch has fewer blocks, so differences are exact.
+      unsigned int first_block = 0, start[2] = {0, 0};
+      std::int64_t pair = 0;
+      uint2        columns[2];
+      double       x[2][3] = {}, extra[n_extra]; ///< coefficients on lanes 4 k, load on lanes 4 k + 1
+    };
 
-      __device__ void load_number(const Group &group, Corners &c) const
-      {
-        const PatchesView &p = body.a.patches;
-        c.patch              = group.patch;
-        c.exists             = group.patch < body.a.end_patch && group.position + lane() / 4 < group.end - group.begin;
-        if (!c.exists)
-          return;
-        const std::int64_t entry = group.begin + group.position + lane() / 4;
-        c.cell                   = p.cells[entry];
-        c.pair_of_patch          = p.cell_pairs[entry];
-        c.pair                   = group.pairs;
-      }
+    __device__ void load_number(const Group &group, Corners &c) const
+    {
+      const PatchesView &p = body.a.patches;
+      c.patch              = group.patch;
+      c.exists             = group.patch < body.a.end_patch && group.position + lane() / 4 < group.end - group.begin;
+      if (!c.exists)
+        return;
+      const std::int64_t entry = group.begin + group.position + lane() / 4;
+      c.cell                   = p.cells[entry];
+      c.pair_of_patch          = p.cell_pairs[entry];
+      c.pair                   = group.pairs;
+    }
 
-      __device__ void load_nodes(Corners &c) const
-      {
-        c.pair += c.pair_of_patch;
-        for (int h = 0; h < 2; ++h)
-          if (c.exists)
-            c.node[h] = batch().nodes[std::int64_t(c.cell - batch().first_cell) * 8 + lane() % 4 + 4 * h];
-      }
+    __device__ void load_nodes(Corners &c) const
+    {
+      c.pair += c.pair_of_patch;
+      for (int h = 0; h < 2; ++h)
+        if (c.exists)
+          c.node[h] = batch().nodes[std::int64_t(c.cell - batch().first_cell) * 8 + lane() % 4 + 4 * h];
+    }
 
-      __device__ void load_data(Corners &c) const
+    __device__ void load_data(Corners &c) const
+    {
+      const AssemblyArguments<Number> &a = body.a;
+      const PatchesView               &p = a.patches;
+      const int    k = lane() / 4, v = lane() % 4, first = p.first_row(c.patch), n_rows = p.end_row(c.patch) - first;
+      const int    local = c.cell - batch().first_cell;
+      const bool   same  = batch().geometry == batch().nodes;
+      unsigned int owners[2]; // of the cell's corners 0 to 3 and 4 to 7
+      for (int h = 0; h < 2; ++h)
       {
-        const AssemblyArguments<Number> &a = body.a;
-        const PatchesView               &p = a.patches;
-        const int    k = lane() / 4, v = lane() % 4, first = p.first_row(c.patch), n_rows = p.end_row(c.patch) - first;
-        const int    local = c.cell - batch().first_cell;
-        const bool   same  = batch().geometry == batch().nodes;
-        unsigned int owners[2]; // of the cell's corners 0 to 3 and 4 to 7
-        for (int h = 0; h < 2; ++h)
+        if (c.exists)
         {
-          if (c.exists)
-          {
-            const int     point = same ? c.node[h] : batch().geometry[std::int64_t(local) * 8 + v + 4 * h];
-            const double *from  = a.batches.points + std::int64_t(point) * 3;
-            for (int d = 0; d < 3; ++d)
-              c.x[h][d] = from[d];
-          }
-          const int row = c.node[h] - first;
-          c.row[h]      = c.exists && row >= 0 && row < n_rows ? row : -1;
-          owners[h]     = __ballot_sync(WarpTeam::all, c.row[h] >= 0) >> (4 * k) & 15u;
+          const int     point = same ? c.node[h] : batch().geometry[std::int64_t(local) * 8 + v + 4 * h];
+          const double *from  = a.batches.points + std::int64_t(point) * 3;
+          for (int d = 0; d < 3; ++d)
+            c.x[h][d] = from[d];
         }
-        for (int h = 0; h < 2; ++h)
-          if (c.row[h] >= 0)
-          {
-            const int before = __popc(owners[h] & ((1u << v) - 1u)) + (h > 0 ? __popc(owners[0]) : 0);
-            c.start[h]       = static_cast<unsigned int>(p.row_offsets[first + c.row[h]]);
-            c.first_block    = static_cast<unsigned int>(p.row_offsets[first]);
-            if (body.with_matrix())
-              c.columns[h] = static_cast<const uint2 *>(p.places.view.data)[c.pair + before];
-          }
-        if (c.exists && v == 0)
+        const int row = c.node[h] - first;
+        c.row[h]      = c.exists && row >= 0 && row < n_rows ? row : -1;
+        owners[h]     = __ballot_sync(WarpTeam::all, c.row[h] >= 0) >> (4 * k) & 15u;
+      }
+      for (int h = 0; h < 2; ++h)
+        if (c.row[h] >= 0)
         {
-          const Number *from = a.coefficients.at(a.batches, a.computed_batch, local, 0);
+          const int before = __popc(owners[h] & ((1u << v) - 1u)) + (h > 0 ? __popc(owners[0]) : 0);
+          c.start[h]       = static_cast<unsigned int>(p.row_offsets[first + c.row[h]]);
+          c.first_block    = static_cast<unsigned int>(p.row_offsets[first]);
+          if (body.with_matrix())
+            c.columns[h] = static_cast<const uint2 *>(p.places.view.data)[c.pair + before];
+        }
+      if (c.exists && v == 0)
+      {
+        const Number *from = a.coefficients.at(a.batches, a.computed_batch, local, 0);
+        for (int e = 0; e < Form::n_coefficients; ++e)
+          c.extra[e] = from[e];
+      }
+      if (c.exists && v == 1 && loaded() && !a.load.varies_inside_cells())
+      {
+        const Number *from = a.load.at(a.batches, a.computed_batch, local, 0);
+        for (int e = 0; e < n_comp; ++e)
+          c.extra[e] = from[e];
+      }
+    }
+
+    /** A warp makes eight records; @p roots of the weights at points 2 (lane % 4) and the next. */
+    __device__ void map(const Corners &c, const double (&roots)[2], double *eight) const
+    {
+      const ReferenceView &r = batch().reference;
+      const int            k = lane() / 4, v = lane() % 4;
+      const bool           exists = c.exists;
+      double              *out    = eight + k * record_size;
+      if (exists)
+      {
+        for (int h = 0; h < 2; ++h)
+        {
+          reinterpret_cast<int2 *>(out + rows)[v + 4 * h] =
+              make_int2(c.row[h], static_cast<int>(c.start[h] - c.first_block));
+          if (c.row[h] >= 0 && body.with_matrix())
+            reinterpret_cast<uint2 *>(out + places)[v + 4 * h] = c.columns[h];
+        }
+        if (v == 0)
           for (int e = 0; e < Form::n_coefficients; ++e)
-            c.extra[e] = from[e];
-        }
-        if (c.exists && v == 1 && loaded() && !a.load.varies_inside_cells())
-        {
-          const Number *from = a.load.at(a.batches, a.computed_batch, local, 0);
+            out[coefficients + e] = c.extra[e];
+        if (v == 1 && loaded() && !body.a.load.varies_inside_cells())
           for (int e = 0; e < n_comp; ++e)
-            c.extra[e] = from[e];
-        }
+            out[load + e] = c.extra[e];
+        if (v == 2)
+          *reinterpret_cast<int *>(out + number) = c.cell - batch().first_cell;
       }
 
-      /** A warp makes eight records; @p roots of the weights at points 2 (lane % 4) and the next. */
-      __device__ void map(const Corners &c, const double (&roots)[2], double *eight) const
+      double x[2][3];
+      for (int d = 0; d < 3; ++d)
       {
-        const ReferenceView &r = batch().reference;
-        const int            k = lane() / 4, v = lane() % 4;
-        const bool           exists = c.exists;
-        double              *out    = eight + k * record_size;
-        if (exists)
+        const double origin = __shfl_sync(WarpTeam::all, c.x[0][d], lane() & 28);
+        for (int h = 0; h < 2; ++h)
+          x[h][d] = c.x[h][d] - origin;
+      }
+      double J[2][3][4] = {}; // directions 0 and 1, then 2, of cell k at points 2 v and 2 v + 1
+      for (int b = 0; b < 3; ++b)
+      {
+        // Derivatives by direction b of corners v and v + 4 at point k.
+        const double gradient[2] = {r.geometry_gradients[(k * 8 + v) * 3 + b],
+                                    r.geometry_gradients[(k * 8 + v + 4) * 3 + b]};
+        multiply_add(J[0][b], {x[0][0], x[0][1], x[1][0], x[1][1]}, gradient);
+        multiply_add(J[1][b], {x[0][2], 0., x[1][2], 0.}, gradient);
+      }
+      double weight[2] = {}; // of the points, with the determinant
+      if (exists)
+        for (int t = 0; t < 2; ++t)
         {
-          for (int h = 0; h < 2; ++h)
+          const int                 q = 2 * v + t;
+          SmallMatrix<3, 3, double> jacobian;
+          for (int d = 0; d < 3; ++d)
+            for (int b = 0; b < 3; ++b)
+              jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
+          const double det   = determinant(jacobian);
+          const auto   adj   = adjugate(jacobian);
+          double      *point = out + q * point_size;
+          weight[t]          = det * r.weights[q];
+          if constexpr (outer)
           {
-            reinterpret_cast<int2 *>(out + rows)[v + 4 * h] =
-                make_int2(c.row[h], static_cast<int>(c.start[h] - c.first_block));
-            if (c.row[h] >= 0 && body.with_matrix())
-              reinterpret_cast<uint2 *>(out + places)[v + 4 * h] = c.columns[h];
+            // sqrt(w det) J^-1, so that both factors of the outer product are the same numbers.
+            const double root = roots[t] * rsqrt(det);
+            for (int b = 0; b < 3; ++b)
+              for (int d = 0; d < 3; ++d)
+                point[b * 3 + d] = root * adj(b, d);
           }
-          if (v == 0)
-            for (int e = 0; e < Form::n_coefficients; ++e)
-              out[coefficients + e] = c.extra[e];
-          if (v == 1 && loaded() && !body.a.load.varies_inside_cells())
-            for (int e = 0; e < n_comp; ++e)
-              out[load + e] = c.extra[e];
-          if (v == 2)
-            *reinterpret_cast<int *>(out + number) = c.cell - batch().first_cell;
+          else
+          {
+            const double factor = r.weights[q] / det;
+            int          e      = 0;
+            for (int b = 0; b < 3; ++b)
+              for (int a = b; a < 3; ++a)
+                point[e++] = factor * (adj(b, 0) * adj(a, 0) + adj(b, 1) * adj(a, 1) + adj(b, 2) * adj(a, 2));
+          }
         }
+      if (loaded() && !body.a.load.varies_inside_cells())
+      {
+        // sum_q w N_i of shape functions 2 v and 2 v + 1; points 2 v are the first four, points 2 v + 1 the others.
+        double sum[4] = {};
+        multiply_add(sum, {weight[0], 0., weight[1], 0.},
+                     {r.shape_values[2 * v * 8 + k], r.shape_values[(2 * v + 1) * 8 + k]});
+        weight[0] = sum[0];
+        weight[1] = sum[1];
+      }
+      if (exists)
+        for (int t = 0; t < 2; ++t)
+          weight_of(out, 2 * v + t) = weight[t];
+    }
 
-        double x[2][3];
+    /** Weight number @p i of a record. */
+    static __device__ double &weight_of(double *record, const int i)
+    {
+      return record[outer ? i * point_size + 9 : weights + i];
+    }
+
+    __device__ bool loaded() const
+    {
+      return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<Number>::none;
+    }
+
+    /** Reference gradients of shape function lane / 4 at points lane % 4 and lane % 4 + 4. */
+    struct Reference
+    {
+      double gradient[2][3];
+
+      __device__ explicit Reference(const ReferenceView &r)
+      {
+        for (int h = 0; h < 2; ++h)
+          for (int b = 0; b < 3; ++b)
+            gradient[h][b] = r.shape_gradients[((lane() % 4 + 4 * h) * 8 + lane() / 4) * 3 + b];
+      }
+    };
+
+    static __device__ void load_point(const double *record, const int q, double (&m)[point_size])
+    {
+      for (int e = 0; e < point_size; e += 2)
+      {
+        const double2 two = *reinterpret_cast<const double2 *>(record + q * point_size + e);
+        m[e]              = two.x;
+        m[e + 1]          = two.y;
+      }
+    }
+
+    /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, of @p cells_a_warp cells. */
+    static __device__ void
+    sum_moments(const double *record, const Reference &reference, Moments (&moments)[cells_a_warp][2])
+    {
+      double m[point_size];
+      if constexpr (outer)
+      {
+        double g[3][2], G[2][3][4] = {};
+        for (int h = 0; h < 2; ++h)
+        {
+          const double(&ref)[3] = reference.gradient[h];
+          load_point(record, lane() % 4 + 4 * h, m);
+          for (int d = 0; d < 3; ++d)
+            g[d][h] = m[d] * ref[0] + m[3 + d] * ref[1] + m[6 + d] * ref[2];
+        }
         for (int d = 0; d < 3; ++d)
         {
-          const double origin = __shfl_sync(WarpTeam::all, c.x[0][d], lane() & 28);
-          for (int h = 0; h < 2; ++h)
-            x[h][d] = c.x[h][d] - origin;
+          multiply_add(G[0][d], {g[0][0], g[1][0], g[0][1], g[1][1]}, g[d]);
+          multiply_add(G[1][d], {g[2][0], 0., g[2][1], 0.}, g[d]);
         }
-        double J[2][3][4] = {}; // directions 0 and 1, then 2, of cell k at points 2 v and 2 v + 1
-        for (int b = 0; b < 3; ++b)
-        {
-          // Derivatives by direction b of corners v and v + 4 at point k.
-          const double gradient[2] = {r.geometry_gradients[(k * 8 + v) * 3 + b],
-                                      r.geometry_gradients[(k * 8 + v + 4) * 3 + b]};
-          multiply_add(J[0][b], {x[0][0], x[0][1], x[1][0], x[1][1]}, gradient);
-          multiply_add(J[1][b], {x[0][2], 0., x[1][2], 0.}, gradient);
-        }
-        double weight[2] = {}; // of the points, with the determinant
-        if (exists)
-          for (int t = 0; t < 2; ++t)
-          {
-            const int                 q = 2 * v + t;
-            SmallMatrix<3, 3, double> jacobian;
+        for (int t = 0; t < 2; ++t)
+          for (int c = 0; c < 3; ++c)
             for (int d = 0; d < 3; ++d)
-              for (int b = 0; b < 3; ++b)
-                jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
-            const double det   = determinant(jacobian);
-            const auto   adj   = adjugate(jacobian);
-            double      *point = out + q * point_size;
-            weight[t]          = det * r.weights[q];
-            if constexpr (outer)
-            {
-              // sqrt(w det) J^-1, so that both factors of the outer product are the same numbers.
-              const double root = roots[t] * rsqrt(det);
-              for (int b = 0; b < 3; ++b)
-                for (int d = 0; d < 3; ++d)
-                  point[b * 3 + d] = root * adj(b, d);
-            }
-            else
-            {
-              const double factor = r.weights[q] / det;
-              int          e      = 0;
-              for (int b = 0; b < 3; ++b)
-                for (int a = b; a < 3; ++a)
-                  point[e++] = factor * (adj(b, 0) * adj(a, 0) + adj(b, 1) * adj(a, 1) + adj(b, 2) * adj(a, 2));
-            }
-          }
-        if (loaded() && !body.a.load.varies_inside_cells())
-        {
-          // sum_q w N_i of shape functions 2 v and 2 v + 1; points 2 v are the first four, points 2 v + 1 the others.
-          double sum[4] = {};
-          multiply_add(sum, {weight[0], 0., weight[1], 0.},
-                       {r.shape_values[2 * v * 8 + k], r.shape_values[(2 * v + 1) * 8 + k]});
-          weight[0] = sum[0];
-          weight[1] = sum[1];
-        }
-        if (exists)
-          for (int t = 0; t < 2; ++t)
-            weight_of(out, 2 * v + t) = weight[t];
+              moments[0][t](c, d) = G[c / 2][d][c % 2 * 2 + t];
       }
-
-      /** Weight number @p i of a record. */
-      static __device__ double &weight_of(double *record, const int i)
+      else
       {
-        return record[outer ? i * point_size + 9 : weights + i];
-      }
-
-      __device__ bool loaded() const
-      {
-        return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<Number>::none;
-      }
-
-      /** Reference gradients of shape function lane / 4 at points lane % 4 and lane % 4 + 4. */
-      struct Reference
-      {
-        double gradient[2][3];
-
-        __device__ explicit Reference(const ReferenceView &r)
-        {
-          for (int h = 0; h < 2; ++h)
-            for (int b = 0; b < 3; ++b)
-              gradient[h][b] = r.shape_gradients[((lane() % 4 + 4 * h) * 8 + lane() / 4) * 3 + b];
-        }
-      };
-
-      static __device__ void load_point(const double *record, const int q, double (&m)[point_size])
-      {
-        for (int e = 0; e < point_size; e += 2)
-        {
-          const double2 two = *reinterpret_cast<const double2 *>(record + q * point_size + e);
-          m[e]              = two.x;
-          m[e + 1]          = two.y;
-        }
-      }
-
-      /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, of @p cells_a_warp cells. */
-      static __device__ void
-      sum_moments(const double *record, const Reference &reference, Moments (&moments)[cells_a_warp][2])
-      {
-        double m[point_size];
-        if constexpr (outer)
-        {
-          double g[3][2], G[2][3][4] = {};
+        double tested[3][4], K[4] = {}; // test gradients times M: [direction][cell + 2 h]
+        for (int cell = 0; cell < 2; ++cell)
           for (int h = 0; h < 2; ++h)
           {
             const double(&ref)[3] = reference.gradient[h];
-            load_point(record, lane() % 4 + 4 * h, m);
-            for (int d = 0; d < 3; ++d)
-              g[d][h] = m[d] * ref[0] + m[3 + d] * ref[1] + m[6 + d] * ref[2];
+            load_point(record + cell * record_size, lane() % 4 + 4 * h, m);
+            tested[0][cell + 2 * h] = m[0] * ref[0] + m[1] * ref[1] + m[2] * ref[2];
+            tested[1][cell + 2 * h] = m[1] * ref[0] + m[3] * ref[1] + m[4] * ref[2];
+            tested[2][cell + 2 * h] = m[2] * ref[0] + m[4] * ref[1] + m[5] * ref[2];
           }
-          for (int d = 0; d < 3; ++d)
-          {
-            multiply_add(G[0][d], {g[0][0], g[1][0], g[0][1], g[1][1]}, g[d]);
-            multiply_add(G[1][d], {g[2][0], 0., g[2][1], 0.}, g[d]);
-          }
+        for (int d = 0; d < 3; ++d)
+          multiply_add(K, tested[d], {reference.gradient[0][d], reference.gradient[1][d]});
+        for (int cell = 0; cell < 2; ++cell)
           for (int t = 0; t < 2; ++t)
-            for (int c = 0; c < 3; ++c)
-              for (int d = 0; d < 3; ++d)
-                moments[0][t](c, d) = G[c / 2][d][c % 2 * 2 + t];
-        }
-        else
-        {
-          double tested[3][4], K[4] = {}; // test gradients times M: [direction][cell + 2 h]
-          for (int cell = 0; cell < 2; ++cell)
-            for (int h = 0; h < 2; ++h)
-            {
-              const double(&ref)[3] = reference.gradient[h];
-              load_point(record + cell * record_size, lane() % 4 + 4 * h, m);
-              tested[0][cell + 2 * h] = m[0] * ref[0] + m[1] * ref[1] + m[2] * ref[2];
-              tested[1][cell + 2 * h] = m[1] * ref[0] + m[3] * ref[1] + m[4] * ref[2];
-              tested[2][cell + 2 * h] = m[2] * ref[0] + m[4] * ref[1] + m[5] * ref[2];
-            }
-          for (int d = 0; d < 3; ++d)
-            multiply_add(K, tested[d], {reference.gradient[0][d], reference.gradient[1][d]});
-          for (int cell = 0; cell < 2; ++cell)
-            for (int t = 0; t < 2; ++t)
-              moments[cell][t](0, 0) = K[2 * cell + t];
-        }
+            moments[cell][t](0, 0) = K[2 * cell + t];
       }
+    }
 
-      /** Component lane % 4 of the load of shape function lane / 4. */
-      __device__ double sum_load(double *record) const
+    /** Component lane % 4 of the load of shape function lane / 4. */
+    __device__ double sum_load(double *record) const
+    {
+      const CoefficientView<Number> &f = body.a.load;
+      if (!f.varies_inside_cells())
+        return weight_of(record, lane() / 4) * record[load + min(lane() % 4, n_comp - 1)];
+      const int local  = *reinterpret_cast<const int *>(record + number);
+      double    result = 0.;
+      for (int c = 0; c < n_comp; ++c)
       {
-        const CoefficientView<Number> &f = body.a.load;
-        if (!f.varies_inside_cells())
-          return weight_of(record, lane() / 4) * record[load + min(lane() % 4, n_comp - 1)];
-        const int local  = *reinterpret_cast<const int *>(record + number);
-        double    result = 0.;
-        for (int c = 0; c < n_comp; ++c)
+        double sum = 0.;
+        for (int h = 0; h < 2; ++h)
         {
-          double sum = 0.;
-          for (int h = 0; h < 2; ++h)
+          const int q = lane() % 4 + 4 * h;
+          sum += weight_of(record, q) * batch().reference.shape_values[q * 8 + lane() / 4] *
+                 f.at(body.a.batches, body.a.computed_batch, local, q)[c];
+        }
+        sum += __shfl_xor_sync(WarpTeam::all, sum, 1);
+        sum += __shfl_xor_sync(WarpTeam::all, sum, 2);
+        if (lane() % 4 == c)
+          result = sum;
+      }
+      return result;
+    }
+
+    /** The matrices and loads that a lane has of the cells of its warp. */
+    struct Formed
+    {
+      int2                                corner[cells_a_warp];
+      unsigned int                        columns[cells_a_warp];
+      Number                              load[cells_a_warp];
+      SmallMatrix<n_comp, n_comp, Number> value[cells_a_warp][2];
+    };
+
+    /** A warp forms those of cell @p mine of a patch of @p n cells and the next, which are at @p place. */
+    __device__ void
+    form(const int mine, const int n, const RingPlace &place, const Reference &reference, Formed &formed) const
+    {
+      if (mine >= n)
+        return;
+      double   *record = records() + place.record * record_size;
+      const int slot   = place.record / 8;
+      filled(slot).wait(place.round); // cells of a warp are of one slot
+      for (int cell = 0; cell < cells_a_warp; ++cell)
+      {
+        formed.corner[cell]  = reinterpret_cast<const int2 *>(record + cell * record_size + rows)[lane() / 4];
+        formed.columns[cell] = reinterpret_cast<const std::uint16_t *>(record + cell * record_size + places)[lane()];
+      }
+      if (body.with_matrix())
+      {
+        Moments moments[cells_a_warp][2];
+        sum_moments(record, reference, moments);
+        for (int cell = 0; cell < cells_a_warp; ++cell)
+          for (int t = 0; t < 2; ++t)
           {
-            const int q = lane() % 4 + 4 * h;
-            sum += weight_of(record, q) * batch().reference.shape_values[q * 8 + lane() / 4] *
-                   f.at(body.a.batches, body.a.computed_batch, local, q)[c];
+            const auto block = Form::finish(record + cell * record_size + coefficients, moments[cell][t]);
+            for (int c = 0; c < n_comp; ++c)
+              for (int d = 0; d < n_comp; ++d)
+                formed.value[cell][t](c, d) = static_cast<Number>(block(c, d));
           }
-          sum += __shfl_xor_sync(WarpTeam::all, sum, 1);
-          sum += __shfl_xor_sync(WarpTeam::all, sum, 2);
-          if (lane() % 4 == c)
-            result = sum;
-        }
-        return result;
       }
-
-      /** The matrices and loads that a lane has of the cells of its warp. */
-      struct Formed
-      {
-        int2                                corner[cells_a_warp];
-        unsigned int                        columns[cells_a_warp];
-        Number                              load[cells_a_warp];
-        SmallMatrix<n_comp, n_comp, Number> value[cells_a_warp][2];
-      };
-
-      /** A warp forms those of cell @p mine of a patch of @p n cells and the next, which are at @p place. */
-      __device__ void
-      form(const int mine, const int n, const RingPlace &place, const Reference &reference, Formed &formed) const
-      {
-        if (mine >= n)
-          return;
-        double   *record = records() + place.record * record_size;
-        const int slot   = place.record / 8;
-        filled(slot).wait(place.round); // cells of a warp are of one slot
+      else
         for (int cell = 0; cell < cells_a_warp; ++cell)
-        {
-          formed.corner[cell]  = reinterpret_cast<const int2 *>(record + cell * record_size + rows)[lane() / 4];
-          formed.columns[cell] = reinterpret_cast<const std::uint16_t *>(record + cell * record_size + places)[lane()];
-        }
-        if (body.with_matrix())
-        {
-          Moments moments[cells_a_warp][2];
-          sum_moments(record, reference, moments);
-          for (int cell = 0; cell < cells_a_warp; ++cell)
-            for (int t = 0; t < 2; ++t)
-            {
-              const auto block = Form::finish(record + cell * record_size + coefficients, moments[cell][t]);
-              for (int c = 0; c < n_comp; ++c)
-                for (int d = 0; d < n_comp; ++d)
-                  formed.value[cell][t](c, d) = static_cast<Number>(block(c, d));
-            }
-        }
-        else
-          for (int cell = 0; cell < cells_a_warp; ++cell)
-            for (int t = 0; t < 2; ++t)
-            {
-              formed.columns[cell] = 0; // those of the record are not there
-              formed.value[cell][t].clear();
-            }
-        for (int cell = 0; cell < cells_a_warp; ++cell)
-          formed.load[cell] =
-              loaded() && mine + cell < n ? static_cast<Number>(sum_load(record + cell * record_size)) : Number(0);
-        // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
-        __syncwarp();
-        if (lane() == 0)
-          emptied(slot).arrive(mine + cells_a_warp >= n ? 8 - mine % 8 : cells_a_warp);
-      }
+          for (int t = 0; t < 2; ++t)
+          {
+            formed.columns[cell] = 0; // those of the record are not there
+            formed.value[cell][t].clear();
+          }
+      for (int cell = 0; cell < cells_a_warp; ++cell)
+        formed.load[cell] =
+            loaded() && mine + cell < n ? static_cast<Number>(sum_load(record + cell * record_size)) : Number(0);
+      // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
+      __syncwarp();
+      if (lane() == 0)
+        emptied(slot).arrive(mine + cells_a_warp >= n ? 8 - mine % 8 : cells_a_warp);
+    }
 
-      /**
+    /**
        * Adds what a warp has formed of a cell. All sums are read before one is written, since the columns of a lane
        * differ: one wait instead of three.
        */
-      __device__ void add(const int cell, const Formed &formed) const
+    __device__ void add(const int cell, const Formed &formed) const
+    {
+      if (formed.corner[cell].x < 0)
+        return;
+      Number *to[2], *rhs                 = scratch.rhs + formed.corner[cell].x * n_comp + lane() % 4;
+      Number  sum[2][Body::n_block], load = Number(0);
+      for (int t = 0; t < 2; ++t)
       {
-        if (formed.corner[cell].x < 0)
-          return;
-        Number *to[2], *rhs                 = scratch.rhs + formed.corner[cell].x * n_comp + lane() % 4;
-        Number  sum[2][Body::n_block], load = Number(0);
-        for (int t = 0; t < 2; ++t)
-        {
-          const int place = static_cast<int>(formed.columns[cell] >> (8 * t) & 255u);
-          to[t]           = scratch.blocks + (formed.corner[cell].y + place) * Body::n_block;
-          for (int e = 0; e < Body::n_block; ++e)
-            sum[t][e] = to[t][e];
-        }
-        if (lane() % 4 < n_comp)
-          load = *rhs;
-        for (int t = 0; t < 2; ++t)
-          for (int e = 0; e < Body::n_block; ++e)
-            to[t][e] = sum[t][e] + formed.value[cell][t](e / n_comp, e % n_comp);
-        if (lane() % 4 < n_comp)
-          *rhs = load + formed.load[cell];
+        const int place = static_cast<int>(formed.columns[cell] >> (8 * t) & 255u);
+        to[t]           = scratch.blocks + (formed.corner[cell].y + place) * Body::n_block;
+        for (int e = 0; e < Body::n_block; ++e)
+          sum[t][e] = to[t][e];
       }
+      if (lane() % 4 < n_comp)
+        load = *rhs;
+      for (int t = 0; t < 2; ++t)
+        for (int e = 0; e < Body::n_block; ++e)
+          to[t][e] = sum[t][e] + formed.value[cell][t](e / n_comp, e % n_comp);
+      if (lane() % 4 < n_comp)
+        *rhs = load + formed.load[cell];
+    }
 
-      /** What a warp that adds knows of a patch. */
-      struct Patch
-      {
-        int          number     = -1; ///< -1: none
-        int          first_cell = 0;  ///< of those that the block takes, in whole groups of eight
-        std::int64_t facts      = 0;  ///< each lane has one of those below
+    /** What a warp that adds knows of a patch. */
+    struct Patch
+    {
+      int          number     = -1; ///< -1: none
+      int          first_cell = 0;  ///< of those that the block takes, in whole groups of eight
+      std::int64_t facts      = 0;  ///< each lane has one of those below
 
-        /// Two offsets each of cells, levels and fed rows, then those of the slices.
-        static constexpr int cells = 0, levels = 2, fed = 4, slices = 6, most_slices = 25;
+      /// Two offsets each of cells, levels and fed rows, then those of the slices.
+      static constexpr int cells = 0, levels = 2, fed = 4, slices = 6, most_slices = 25;
 
-        __device__ std::int64_t fact(const int which) const { return __shfl_sync(WarpTeam::all, facts, which); }
-        __device__ int          n_of(const int which) const { return static_cast<int>(fact(which + 1) - fact(which)); }
-        __device__ int          n_cells() const { return number < 0 ? 0 : n_of(cells); }
-      };
-
-      /** Whether rows of the patch are whole slices of 32 in the matrix. */
-      __device__ bool plain(const int patch) const
-      {
-        const MatrixTarget<Number> &to = body.a.matrix;
-        const PatchesView          &p  = body.a.patches;
-        return !body.a.add && to.format == MatrixTarget<Number>::sliced_ellpack && to.sliced_view.slice_height == 32 &&
-               p.first_row(patch) % 32 == 0 && p.rows_per_patch <= 32 * Patch::most_slices;
-      }
-
-      /** Begins to load what is known of patch @p number. */
-      __device__ Patch look_up(const int number, const int first_cell) const
-      {
-        const PatchesView &p = body.a.patches;
-        Patch              result;
-        if (number >= body.a.end_patch)
-          return result;
-        result.number     = number;
-        result.first_cell = first_cell;
-        const int slice = lane() - Patch::slices, first = p.first_row(number);
-        if (lane() < Patch::levels)
-          result.facts = p.cell_offsets[number + lane()];
-        else if (lane() < Patch::fed)
-          result.facts = p.level_offsets[number + lane() - Patch::levels];
-        else if (lane() < Patch::slices)
-          result.facts = p.fed_offsets == nullptr ? 0 : p.fed_offsets[number + lane() - Patch::fed];
-        else if (plain(number) && slice <= (p.end_row(number) - first + 31) / 32)
-          result.facts = body.a.matrix.sliced_view.slice_offsets[first / 32 + slice];
-        return result;
-      }
-
-      /** A warp adds its cells of patch @p now, the first of which is formed, and forms its first of patch @p next. */
-      __device__ void add_cells(const Patch     &now,
-                                const Patch     &next,
-                                const Reference &reference,
-                                RingPlace       &place,
-                                Formed          &formed,
-                                LevelPhases     &phases) const
-      {
-        constexpr int step = n_adding * cells_a_warp;
-        const int     own = (threadIdx.x / 32 - n_mapping) * cells_a_warp, n = now.n_cells();
-        phases.begin_patch(now.number < 0 ? 0 : now.n_of(Patch::levels), scratch.level_ends);
-        int  mine = own;
-        bool more = true;
-        while (more)
-        {
-          PATCHFEM_UNROLL
-          for (int cell = 0; cell < cells_a_warp; ++cell)
-            if (mine + cell < n)
-              phases.add(mine + cell, [&]() { add(cell, formed); });
-          more            = mine + step < n;
-          mine            = more ? mine + step : own;
-          const int n_its = more ? n : next.n_cells();
-          place.go_to((more ? now.first_cell : next.first_cell) + mine, n_slots);
-          form(mine, n_its, place, reference, formed);
-        }
-      }
-
-      /** Writes the rows of a patch of whole slices and leaves zeros. Warps take column after column of a slice. */
-      __device__ void write_slices(const Patch &now) const
-      {
-        const PatchesView               &p     = body.a.patches;
-        const SlicedEllpackView<Number> &A     = body.a.matrix.sliced_view;
-        const int                        first = p.first_row(now.number), n_rows = p.end_row(now.number) - first;
-        int                              k = threadIdx.x / 32 - n_mapping;
-        for (int slice = 0; slice * 32 < n_rows; ++slice)
-        {
-          const std::int64_t offset = now.fact(Patch::slices + slice);
-          const int          width  = static_cast<int>((now.fact(Patch::slices + slice + 1) - offset) / 32);
-          const int          row    = slice * 32 + lane();
-          const int          begin  = row < n_rows ? scratch.start[row] : 0;
-          const int          length = row < n_rows ? scratch.start[row + 1] - begin : 0;
-          for (; k < width; k += n_adding)
-            if (row < n_rows)
-            {
-              Number *from = scratch.blocks + (begin + k) * Body::n_block;
-              Number *to   = A.values + (offset + k * 32) * Body::n_block + lane();
-              Number  value[Body::n_block];
-              PATCHFEM_UNROLL
-              for (int e = 0; e < Body::n_block; ++e)
-                value[e] = k < length ? from[e] : Number(0);
-              PATCHFEM_UNROLL
-              for (int e = 0; e < Body::n_block; ++e)
-                to[e * 32] = value[e];
-              if (k < length)
-                PATCHFEM_UNROLL
-              for (int e = 0; e < Body::n_block; ++e)
-                from[e] = Number(0);
-            }
-          k -= width; // the next slice's columns follow
-        }
-      }
-
-      /** The rows' sums are there: adds the buffered cells, writes the rows and leaves zeros. */
-      template <typename Barrier>
-      __device__ void finish(const Patch &now, const Barrier &barrier) const
-      {
-        constexpr int      size = n_adding * 32;
-        const int          rank = static_cast<int>(threadIdx.x) - n_mapping * 32;
-        const PatchesView &p    = body.a.patches;
-        barrier();
-        if (now.n_of(Patch::fed) > 0)
-        {
-          const std::int64_t end = now.fact(Patch::fed + 1);
-          for (std::int64_t fed = now.fact(Patch::fed) + rank / 32; fed < end; fed += n_adding)
-            body.add_buffered(now.number, fed, WarpTeam(), scratch);
-          barrier();
-        }
-        if (plain(now.number))
-        {
-          const int first = p.first_row(now.number), n = (p.end_row(now.number) - first) * n_comp;
-          for (int i = rank; i < n; i += size)
-          {
-            if (body.a.rhs != nullptr)
-              body.a.rhs[std::int64_t(first) * n_comp + i] = scratch.rhs[i];
-            scratch.rhs[i] = Number(0);
-          }
-          write_slices(now);
-        }
-        else
-        {
-          if (body.a.add) // known when compiling: nothing more is spilled
-            body.write(now.number, rank, size, scratch, std::true_type());
-          else
-            body.write(now.number, rank, size, scratch, std::false_type());
-          barrier();
-          clear(rank, size);
-        }
-      }
-
-      /** Zeros for all sums. */
-      __device__ void clear(const int rank, const int size) const
-      {
-        const int n = body.a.most_blocks * Body::n_block + body.a.patches.rows_per_patch * n_comp;
-        for (int i = rank; i < n; i += size)
-          scratch.blocks[i] = Number(0);
-      }
-
-      /** The warps that add, all patches of the block. */
-      __device__ void add_patches() const
-      {
-        constexpr int      size    = n_adding * 32;
-        const int          rank    = static_cast<int>(threadIdx.x) - n_mapping * 32;
-        const auto         barrier = []() { barrier_of(size); };
-        const PatchesView &p       = body.a.patches;
-        const Reference    reference(batch().reference);
-        LevelPhases        phases{level_barriers()};
-        RingPlace          place;
-        Formed             formed;
-        Patch              now, next = look_up(body.a.first_patch + blockIdx.x, 0);
-        while (true)
-        {
-          add_cells(now, next, reference, place, formed, phases);
-          // What the next patch needs in fast memory comes while the rows of this one are written.
-          std::int64_t        start = 0, base = 0;
-          int                 level_end = 0;
-          int                 n_rows = 0, n_levels = 0;
-          const std::int64_t *row_offsets = nullptr;
-          const int          *ends        = nullptr;
-          if (next.number >= 0)
-          {
-            n_rows      = p.end_row(next.number) - p.first_row(next.number);
-            n_levels    = next.n_of(Patch::levels);
-            row_offsets = p.row_offsets + p.first_row(next.number);
-            ends        = p.level_ends + next.fact(Patch::levels);
-            if (rank <= n_rows)
-              start = row_offsets[rank];
-            base = row_offsets[0];
-            if (rank < n_levels)
-              level_end = ends[rank];
-          }
-          if (now.number >= 0 && body.idle(now.number))
-            body.pass_over(now.number, rank, size);
-          else if (now.number >= 0)
-            finish(now, barrier);
-          if (next.number < 0)
-            return;
-          barrier();
-          for (int i = rank; i <= n_rows; i += size)
-            scratch.start[i] = static_cast<int>((i == rank ? start : row_offsets[i]) - base);
-          for (int i = rank; i < n_levels; i += size)
-            scratch.level_ends[i] = i == rank ? level_end : ends[i];
-          barrier();
-          now  = next;
-          next = look_up(now.number + gridDim.x, now.first_cell + (now.n_cells() + 7) / 8 * 8);
-        }
-      }
-
-      /** The warps that map, all patches of the block. */
-      __device__ void map_patches() const
-      {
-        constexpr int step = 8 * n_mapping;
-        RingPlace     place;
-        Corners       now, next, after, last;
-        double        roots[2]; // of the weights of the lane's two points
-        for (int t = 0; t < 2; ++t)
-          roots[t] = std::sqrt(batch().reference.weights[2 * (lane() % 4) + t]);
-        Group group{body.a.first_patch + static_cast<int>(blockIdx.x)};
-        load_offsets(group);
-        int first_cell = static_cast<int>(threadIdx.x) / 32 * 8; // of the warp's group, among all of the block
-        go_on(group, first_cell);
-        load_number(group, now);
-        go_on(group, step);
-        load_number(group, next);
-        go_on(group, step);
-        load_number(group, after);
-        go_on(group, step);
-        load_nodes(now);
-        load_nodes(next);
-        load_data(now);
-        for (; now.patch < body.a.end_patch; first_cell += step)
-        {
-          load_data(next);
-          load_nodes(after);
-          load_number(group, last);
-          place.go_to(first_cell, n_slots);
-          const int slot = place.record / 8;
-          if (place.round > 0)
-            emptied(slot).wait(place.round - 1);
-          map(now, roots, records() + place.record * record_size);
-          // Groups are announced in their order: who waits for a phase of a barrier then knows that the one before it,
-          // from which its parity does not tell it, is complete.
-          if (first_cell > 0)
-            filled(slot > 0 ? slot - 1 : n_slots - 1).wait(slot > 0 ? place.round : place.round - 1);
-          __syncwarp();
-          if (lane() == 0)
-            filled(slot).arrive(1);
-          now   = next;
-          next  = after;
-          after = last;
-          go_on(group, step);
-        }
-      }
+      __device__ std::int64_t fact(const int which) const { return __shfl_sync(WarpTeam::all, facts, which); }
+      __device__ int          n_of(const int which) const { return static_cast<int>(fact(which + 1) - fact(which)); }
+      __device__ int          n_cells() const { return number < 0 ? 0 : n_of(cells); }
     };
-  } // namespace kernels
-} // namespace PatchFEM
 
-#endif
+    /** Whether rows of the patch are whole slices of 32 in the matrix. */
+    __device__ bool plain(const int patch) const
+    {
+      const MatrixTarget<Number> &to = body.a.matrix;
+      const PatchesView          &p  = body.a.patches;
+      return !body.a.add && to.format == MatrixTarget<Number>::sliced_ellpack && to.sliced_view.slice_height == 32 &&
+             p.first_row(patch) % 32 == 0 && p.rows_per_patch <= 32 * Patch::most_slices;
+    }
+
+    /** Begins to load what is known of patch @p number. */
+    __device__ Patch look_up(const int number, const int first_cell) const
+    {
+      const PatchesView &p = body.a.patches;
+      Patch              result;
+      if (number >= body.a.end_patch)
+        return result;
+      result.number     = number;
+      result.first_cell = first_cell;
+      const int slice = lane() - Patch::slices, first = p.first_row(number);
+      if (lane() < Patch::levels)
+        result.facts = p.cell_offsets[number + lane()];
+      else if (lane() < Patch::fed)
+        result.facts = p.level_offsets[number + lane() - Patch::levels];
+      else if (lane() < Patch::slices)
+        result.facts = p.fed_offsets == nullptr ? 0 : p.fed_offsets[number + lane() - Patch::fed];
+      else if (plain(number) && slice <= (p.end_row(number) - first + 31) / 32)
+        result.facts = body.a.matrix.sliced_view.slice_offsets[first / 32 + slice];
+      return result;
+    }
+
+    /** A warp adds its cells of patch @p now, the first of which is formed, and forms its first of patch @p next. */
+    __device__ void add_cells(const Patch     &now,
+                              const Patch     &next,
+                              const Reference &reference,
+                              RingPlace       &place,
+                              Formed          &formed,
+                              LevelPhases     &phases) const
+    {
+      constexpr int step = n_adding * cells_a_warp;
+      const int     own = (threadIdx.x / 32 - n_mapping) * cells_a_warp, n = now.n_cells();
+      phases.begin_patch(now.number < 0 ? 0 : now.n_of(Patch::levels), scratch.level_ends);
+      int  mine = own;
+      bool more = true;
+      while (more)
+      {
+        PATCHFEM_UNROLL
+        for (int cell = 0; cell < cells_a_warp; ++cell)
+          if (mine + cell < n)
+            phases.add(mine + cell, [&]() { add(cell, formed); });
+        more            = mine + step < n;
+        mine            = more ? mine + step : own;
+        const int n_its = more ? n : next.n_cells();
+        place.go_to((more ? now.first_cell : next.first_cell) + mine, n_slots);
+        form(mine, n_its, place, reference, formed);
+      }
+    }
+
+    /** Writes the rows of a patch of whole slices and leaves zeros. Warps take column after column of a slice. */
+    __device__ void write_slices(const Patch &now) const
+    {
+      const PatchesView               &p     = body.a.patches;
+      const SlicedEllpackView<Number> &A     = body.a.matrix.sliced_view;
+      const int                        first = p.first_row(now.number), n_rows = p.end_row(now.number) - first;
+      int                              k = threadIdx.x / 32 - n_mapping;
+      for (int slice = 0; slice * 32 < n_rows; ++slice)
+      {
+        const std::int64_t offset = now.fact(Patch::slices + slice);
+        const int          width  = static_cast<int>((now.fact(Patch::slices + slice + 1) - offset) / 32);
+        const int          row    = slice * 32 + lane();
+        const int          begin  = row < n_rows ? scratch.start[row] : 0;
+        const int          length = row < n_rows ? scratch.start[row + 1] - begin : 0;
+        for (; k < width; k += n_adding)
+          if (row < n_rows)
+          {
+            Number *from = scratch.blocks + (begin + k) * Body::n_block;
+            Number *to   = A.values + (offset + k * 32) * Body::n_block + lane();
+            Number  value[Body::n_block];
+            PATCHFEM_UNROLL
+            for (int e = 0; e < Body::n_block; ++e)
+              value[e] = k < length ? from[e] : Number(0);
+            PATCHFEM_UNROLL
+            for (int e = 0; e < Body::n_block; ++e)
+              to[e * 32] = value[e];
+            if (k < length)
+              PATCHFEM_UNROLL
+            for (int e = 0; e < Body::n_block; ++e)
+              from[e] = Number(0);
+          }
+        k -= width; // the next slice's columns follow
+      }
+    }
+
+    /** The rows' sums are there: adds the buffered cells, writes the rows and leaves zeros. */
+    template <typename Barrier>
+    __device__ void finish(const Patch &now, const Barrier &barrier) const
+    {
+      constexpr int      size = n_adding * 32;
+      const int          rank = static_cast<int>(threadIdx.x) - n_mapping * 32;
+      const PatchesView &p    = body.a.patches;
+      barrier();
+      if (now.n_of(Patch::fed) > 0)
+      {
+        const std::int64_t end = now.fact(Patch::fed + 1);
+        for (std::int64_t fed = now.fact(Patch::fed) + rank / 32; fed < end; fed += n_adding)
+          body.add_buffered(now.number, fed, WarpTeam(), scratch);
+        barrier();
+      }
+      if (plain(now.number))
+      {
+        const int first = p.first_row(now.number), n = (p.end_row(now.number) - first) * n_comp;
+        for (int i = rank; i < n; i += size)
+        {
+          if (body.a.rhs != nullptr)
+            body.a.rhs[std::int64_t(first) * n_comp + i] = scratch.rhs[i];
+          scratch.rhs[i] = Number(0);
+        }
+        write_slices(now);
+      }
+      else
+      {
+        if (body.a.add) // known when compiling: nothing more is spilled
+          body.write(now.number, rank, size, scratch, std::true_type());
+        else
+          body.write(now.number, rank, size, scratch, std::false_type());
+        barrier();
+        clear(rank, size);
+      }
+    }
+
+    /** Zeros for all sums. */
+    __device__ void clear(const int rank, const int size) const
+    {
+      const int n = body.a.most_blocks * Body::n_block + body.a.patches.rows_per_patch * n_comp;
+      for (int i = rank; i < n; i += size)
+        scratch.blocks[i] = Number(0);
+    }
+
+    /** The warps that add, all patches of the block. */
+    __device__ void add_patches() const
+    {
+      constexpr int      size    = n_adding * 32;
+      const int          rank    = static_cast<int>(threadIdx.x) - n_mapping * 32;
+      const auto         barrier = []() { barrier_of(size); };
+      const PatchesView &p       = body.a.patches;
+      const Reference    reference(batch().reference);
+      LevelPhases        phases{level_barriers()};
+      RingPlace          place;
+      Formed             formed;
+      Patch              now, next = look_up(body.a.first_patch + blockIdx.x, 0);
+      while (true)
+      {
+        add_cells(now, next, reference, place, formed, phases);
+        // What the next patch needs in fast memory comes while the rows of this one are written.
+        std::int64_t        start = 0, base = 0;
+        int                 level_end = 0;
+        int                 n_rows = 0, n_levels = 0;
+        const std::int64_t *row_offsets = nullptr;
+        const int          *ends        = nullptr;
+        if (next.number >= 0)
+        {
+          n_rows      = p.end_row(next.number) - p.first_row(next.number);
+          n_levels    = next.n_of(Patch::levels);
+          row_offsets = p.row_offsets + p.first_row(next.number);
+          ends        = p.level_ends + next.fact(Patch::levels);
+          if (rank <= n_rows)
+            start = row_offsets[rank];
+          base = row_offsets[0];
+          if (rank < n_levels)
+            level_end = ends[rank];
+        }
+        if (now.number >= 0 && body.idle(now.number))
+          body.pass_over(now.number, rank, size);
+        else if (now.number >= 0)
+          finish(now, barrier);
+        if (next.number < 0)
+          return;
+        barrier();
+        for (int i = rank; i <= n_rows; i += size)
+          scratch.start[i] = static_cast<int>((i == rank ? start : row_offsets[i]) - base);
+        for (int i = rank; i < n_levels; i += size)
+          scratch.level_ends[i] = i == rank ? level_end : ends[i];
+        barrier();
+        now  = next;
+        next = look_up(now.number + gridDim.x, now.first_cell + (now.n_cells() + 7) / 8 * 8);
+      }
+    }
+
+    /** The warps that map, all patches of the block. */
+    __device__ void map_patches() const
+    {
+      constexpr int step = 8 * n_mapping;
+      RingPlace     place;
+      Corners       now, next, after, last;
+      double        roots[2]; // of the weights of the lane's two points
+      for (int t = 0; t < 2; ++t)
+        roots[t] = std::sqrt(batch().reference.weights[2 * (lane() % 4) + t]);
+      Group group{body.a.first_patch + static_cast<int>(blockIdx.x)};
+      load_offsets(group);
+      int first_cell = static_cast<int>(threadIdx.x) / 32 * 8; // of the warp's group, among all of the block
+      go_on(group, first_cell);
+      load_number(group, now);
+      go_on(group, step);
+      load_number(group, next);
+      go_on(group, step);
+      load_number(group, after);
+      go_on(group, step);
+      load_nodes(now);
+      load_nodes(next);
+      load_data(now);
+      for (; now.patch < body.a.end_patch; first_cell += step)
+      {
+        load_data(next);
+        load_nodes(after);
+        load_number(group, last);
+        place.go_to(first_cell, n_slots);
+        const int slot = place.record / 8;
+        if (place.round > 0)
+          emptied(slot).wait(place.round - 1);
+        map(now, roots, records() + place.record * record_size);
+        // Groups are announced in their order: who waits for a phase of a barrier then knows that the one before it,
+        // from which its parity does not tell it, is complete.
+        if (first_cell > 0)
+          filled(slot > 0 ? slot - 1 : n_slots - 1).wait(slot > 0 ? place.round : place.round - 1);
+        __syncwarp();
+        if (lane() == 0)
+          filled(slot).arrive(1);
+        now   = next;
+        next  = after;
+        after = last;
+        go_on(group, step);
+      }
+    }
+  };
+} // namespace PatchFEM::kernels

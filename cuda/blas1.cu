@@ -6,171 +6,166 @@
 #include "kernels/instantiate.h"
 #include <patchfem/kernels/blas1.h>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  namespace
   {
-    namespace
-    {
-      constexpr int block_size = tuning::block_size;
+    constexpr int block_size = tuning::block_size;
 
-      /** body(i) for all i < n; four independent elements a thread, neighbours in neighbouring threads. */
-      template <typename Body>
-      __global__ void __launch_bounds__(block_size) for_each_kernel(const std::int64_t n, const Body body)
-      {
-        const std::int64_t first = std::int64_t(blockIdx.x) * (4 * block_size) + threadIdx.x;
+    /** body(i) for all i < n; four independent elements a thread, neighbours in neighbouring threads. */
+    template <typename Body>
+    __global__ void __launch_bounds__(block_size) for_each_kernel(const std::int64_t n, const Body body)
+    {
+      const std::int64_t first = std::int64_t(blockIdx.x) * (4 * block_size) + threadIdx.x;
 #pragma unroll
-        for (int j = 0; j < 4; ++j)
-          if (first + j * block_size < n)
-            body(first + j * block_size);
-      }
-
-      template <typename Body>
-      void for_each(const Cuda &where, const std::int64_t n, const Body &body)
-      {
-        if (n == 0)
-          return;
-        const unsigned int n_blocks = static_cast<unsigned int>((n + 4 * block_size - 1) / (4 * block_size));
-        for_each_kernel<<<n_blocks, block_size, 0, stream_of(where)>>>(n, body);
-        PATCHFEM_CUDA_CHECK_LAUNCH();
-      }
-
-      /** body(i) for all i of a part, one block for each. */
-      template <typename Body>
-      __device__ void for_part(const std::int64_t n, const Body &body)
-      {
-        const std::int64_t size  = reduction::part_size(n);
-        const std::int64_t begin = blockIdx.x * size;
-        const std::int64_t end   = begin + size < n ? begin + size : n;
-#pragma unroll 4
-        for (std::int64_t i = begin + threadIdx.x; i < end; i += block_size)
-          body(i);
-      }
-
-      template <typename Term>
-      __global__ void __launch_bounds__(block_size)
-          parts_kernel(const std::int64_t n, const Term term, double *partials)
-      {
-        double sum = 0.;
-        for_part(n, [&](const std::int64_t i) { sum += term(i); });
-        sum = reduce::block_sum<block_size>(sum);
-        if (threadIdx.x == 0)
-          partials[blockIdx.x] = sum;
-      }
-
-      template <typename Number>
-      __global__ void __launch_bounds__(block_size)
-          largest_kernel(const std::int64_t n, const Number *x, double *result)
-      {
-        unsigned long long largest = 0;
-        for_part(n, [&](const std::int64_t i) {
-          largest = max(largest, static_cast<unsigned long long>(magnitude_bits(static_cast<double>(x[i]))));
-        });
-#pragma unroll
-        for (int offset = 16; offset > 0; offset /= 2)
-          largest = max(largest, __shfl_down_sync(0xffffffffu, largest, offset));
-        if (threadIdx.x % 32 == 0)
-          atomicMax(reinterpret_cast<unsigned long long *>(result), largest);
-      }
-
-      __global__ void __launch_bounds__(block_size) sum_kernel(const int n, const double *partials, double *result)
-      {
-        const double sum = reduce::sum_partials<block_size>(partials, n);
-        if (threadIdx.x == 0)
-          *result = sum;
-      }
-
-      /** result[0] = the sum of term(i) over all elements. */
-      template <typename Term>
-      void sum(const Cuda &where, const std::int64_t n, const Term &term, double *partials, double *result)
-      {
-        const int n_parts = reduction::n_parts(n);
-        if (n_parts > 0)
-        {
-          parts_kernel<<<n_parts, block_size, 0, stream_of(where)>>>(n, term, partials);
-          PATCHFEM_CUDA_CHECK_LAUNCH();
-        }
-        sum_kernel<<<1, block_size, 0, stream_of(where)>>>(n_parts, partials, result);
-        PATCHFEM_CUDA_CHECK_LAUNCH();
-      }
-    } // namespace
-
-    template <typename Number, typename Where>
-    void set(Where where, const std::int64_t n, const Number value, Number *x)
-    {
-      for_each(where, n, [=] __device__(const std::int64_t i) { x[i] = value; });
+      for (int j = 0; j < 4; ++j)
+        if (first + j * block_size < n)
+          body(first + j * block_size);
     }
 
-    template <typename Number, typename Where>
-    void equ(Where where, const std::int64_t n, const Number a, const Number *x, Number *y)
+    template <typename Body>
+    void for_each(const Cuda &where, const std::int64_t n, const Body &body)
     {
-      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = a * x[i]; });
-    }
-
-    template <typename Number, typename Where>
-    void sadd(Where where, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
-    {
-      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = s * y[i] + a * x[i]; });
-    }
-
-    template <typename Number, typename Where>
-    void
-    add(Where where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
-    {
-      for_each(where, n, [=] __device__(const std::int64_t i) { z[i] += a * x[i] + b * y[i]; });
-    }
-
-    template <typename Number, typename Where>
-    void scale(Where where, const std::int64_t n, const Number *d, Number *y)
-    {
-      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] *= d[i]; });
-    }
-
-    template <typename From, typename To, typename Where>
-    void convert(Where where, const std::int64_t n, const From *x, To *y)
-    {
-      for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = static_cast<To>(x[i]); });
-    }
-
-    template <typename Number, typename Where>
-    void dot(Where where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
-    {
-      sum(
-          where, n,
-          [=] __device__(const std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(y[i]); },
-          partials, result);
-    }
-
-    template <typename Number, typename Where>
-    void add_and_dot(Where              where,
-                     const std::int64_t n,
-                     const Number       a,
-                     const Number      *x,
-                     const Number      *y,
-                     Number            *z,
-                     double            *partials,
-                     double            *result)
-    {
-      sum(
-          where, n,
-          [=] __device__(const std::int64_t i) {
-            const Number z_i = z[i] + a * x[i];
-            z[i]             = z_i;
-            return static_cast<double>(z_i) * static_cast<double>(y == z ? z_i : y[i]);
-          },
-          partials, result);
-    }
-
-    template <typename Number, typename Where>
-    void linfty_norm(Where where, const std::int64_t n, const Number *x, double *result)
-    {
-      PATCHFEM_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof(double), stream_of(where)));
       if (n == 0)
         return;
-      largest_kernel<<<reduction::n_parts(n), block_size, 0, stream_of(where)>>>(n, x, result);
+      const unsigned int n_blocks = static_cast<unsigned int>((n + 4 * block_size - 1) / (4 * block_size));
+      for_each_kernel<<<n_blocks, block_size, 0, stream_of(where)>>>(n, body);
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    PATCHFEM_INSTANTIATE_BLAS1(Cuda)
-  } // namespace kernels
-} // namespace PatchFEM
+    /** body(i) for all i of a part, one block for each. */
+    template <typename Body>
+    __device__ void for_part(const std::int64_t n, const Body &body)
+    {
+      const std::int64_t size  = reduction::part_size(n);
+      const std::int64_t begin = blockIdx.x * size;
+      const std::int64_t end   = begin + size < n ? begin + size : n;
+#pragma unroll 4
+      for (std::int64_t i = begin + threadIdx.x; i < end; i += block_size)
+        body(i);
+    }
+
+    template <typename Term>
+    __global__ void __launch_bounds__(block_size) parts_kernel(const std::int64_t n, const Term term, double *partials)
+    {
+      double sum = 0.;
+      for_part(n, [&](const std::int64_t i) { sum += term(i); });
+      sum = reduce::block_sum<block_size>(sum);
+      if (threadIdx.x == 0)
+        partials[blockIdx.x] = sum;
+    }
+
+    template <typename Number>
+    __global__ void __launch_bounds__(block_size) largest_kernel(const std::int64_t n, const Number *x, double *result)
+    {
+      unsigned long long largest = 0;
+      for_part(n, [&](const std::int64_t i) {
+        largest = max(largest, static_cast<unsigned long long>(magnitude_bits(static_cast<double>(x[i]))));
+      });
+#pragma unroll
+      for (int offset = 16; offset > 0; offset /= 2)
+        largest = max(largest, __shfl_down_sync(0xffffffffu, largest, offset));
+      if (threadIdx.x % 32 == 0)
+        atomicMax(reinterpret_cast<unsigned long long *>(result), largest);
+    }
+
+    __global__ void __launch_bounds__(block_size) sum_kernel(const int n, const double *partials, double *result)
+    {
+      const double sum = reduce::sum_partials<block_size>(partials, n);
+      if (threadIdx.x == 0)
+        *result = sum;
+    }
+
+    /** result[0] = the sum of term(i) over all elements. */
+    template <typename Term>
+    void sum(const Cuda &where, const std::int64_t n, const Term &term, double *partials, double *result)
+    {
+      const int n_parts = reduction::n_parts(n);
+      if (n_parts > 0)
+      {
+        parts_kernel<<<n_parts, block_size, 0, stream_of(where)>>>(n, term, partials);
+        PATCHFEM_CUDA_CHECK_LAUNCH();
+      }
+      sum_kernel<<<1, block_size, 0, stream_of(where)>>>(n_parts, partials, result);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+  } // namespace
+
+  template <typename Number, typename Where>
+  void set(Where where, const std::int64_t n, const Number value, Number *x)
+  {
+    for_each(where, n, [=] __device__(const std::int64_t i) { x[i] = value; });
+  }
+
+  template <typename Number, typename Where>
+  void equ(Where where, const std::int64_t n, const Number a, const Number *x, Number *y)
+  {
+    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = a * x[i]; });
+  }
+
+  template <typename Number, typename Where>
+  void sadd(Where where, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
+  {
+    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = s * y[i] + a * x[i]; });
+  }
+
+  template <typename Number, typename Where>
+  void
+  add(Where where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
+  {
+    for_each(where, n, [=] __device__(const std::int64_t i) { z[i] += a * x[i] + b * y[i]; });
+  }
+
+  template <typename Number, typename Where>
+  void scale(Where where, const std::int64_t n, const Number *d, Number *y)
+  {
+    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] *= d[i]; });
+  }
+
+  template <typename From, typename To, typename Where>
+  void convert(Where where, const std::int64_t n, const From *x, To *y)
+  {
+    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = static_cast<To>(x[i]); });
+  }
+
+  template <typename Number, typename Where>
+  void dot(Where where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
+  {
+    sum(
+        where, n,
+        [=] __device__(const std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(y[i]); },
+        partials, result);
+  }
+
+  template <typename Number, typename Where>
+  void add_and_dot(Where              where,
+                   const std::int64_t n,
+                   const Number       a,
+                   const Number      *x,
+                   const Number      *y,
+                   Number            *z,
+                   double            *partials,
+                   double            *result)
+  {
+    sum(
+        where, n,
+        [=] __device__(const std::int64_t i) {
+          const Number z_i = z[i] + a * x[i];
+          z[i]             = z_i;
+          return static_cast<double>(z_i) * static_cast<double>(y == z ? z_i : y[i]);
+        },
+        partials, result);
+  }
+
+  template <typename Number, typename Where>
+  void linfty_norm(Where where, const std::int64_t n, const Number *x, double *result)
+  {
+    PATCHFEM_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof(double), stream_of(where)));
+    if (n == 0)
+      return;
+    largest_kernel<<<reduction::n_parts(n), block_size, 0, stream_of(where)>>>(n, x, result);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  PATCHFEM_INSTANTIATE_BLAS1(Cuda)
+} // namespace PatchFEM::kernels

@@ -7,334 +7,328 @@
 #include "kernels/instantiate.h"
 #include <patchfem/kernels/cg.h>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  namespace
   {
-    namespace
+    constexpr int block_size = tuning::block_size;
+
+    /** Elements in a 16-byte access, the width at which a copy runs fastest. */
+    template <typename Number>
+    constexpr int width = 16 / sizeof(Number);
+
+    /** Calls body(i, integral_constant<count>) for [begin, end) in packs of 16 bytes; begin is aligned. */
+    template <typename Number, typename Body>
+    __device__ void for_packs(const std::int64_t begin, const std::int64_t end, const int n_threads, const Body &body)
     {
-      constexpr int block_size = tuning::block_size;
-
-      /** Elements in a 16-byte access, the width at which a copy runs fastest. */
-      template <typename Number>
-      constexpr int width = 16 / sizeof(Number);
-
-      /** Calls body(i, integral_constant<count>) for [begin, end) in packs of 16 bytes; begin is aligned. */
-      template <typename Number, typename Body>
-      __device__ void for_packs(const std::int64_t begin, const std::int64_t end, const int n_threads, const Body &body)
-      {
-        constexpr int n = width<Number>;
+      constexpr int n = width<Number>;
 #pragma unroll 2
-        for (std::int64_t i = begin + threadIdx.x * n; i + n <= end; i += n_threads * n)
-          body(i, std::integral_constant<int, n>());
-        const std::int64_t tail = begin + (end - begin) / n * n;
-        if (tail + threadIdx.x < end)
-          body(tail + threadIdx.x, std::integral_constant<int, 1>());
-      }
+      for (std::int64_t i = begin + threadIdx.x * n; i + n <= end; i += n_threads * n)
+        body(i, std::integral_constant<int, n>());
+      const std::int64_t tail = begin + (end - begin) / n * n;
+      if (tail + threadIdx.x < end)
+        body(tail + threadIdx.x, std::integral_constant<int, 1>());
+    }
 
-      template <int n, typename Number>
-      __device__ Pack<Number, n> load(const Number *p)
-      {
-        return *reinterpret_cast<const Pack<Number, n> *>(p);
-      }
+    template <int n, typename Number>
+    __device__ Pack<Number, n> load(const Number *p)
+    {
+      return *reinterpret_cast<const Pack<Number, n> *>(p);
+    }
 
-      template <int n, typename Number>
-      __device__ void store(Number *p, const Pack<Number, n> &v)
-      {
-        *reinterpret_cast<Pack<Number, n> *>(p) = v;
-      }
+    template <int n, typename Number>
+    __device__ void store(Number *p, const Pack<Number, n> &v)
+    {
+      *reinterpret_cast<Pack<Number, n> *>(p) = v;
+    }
 
-      /** Sums of one kernel: partials of all blocks, then @p finish(total_0, total_1) once, in the last block. */
-      template <int n_sums, typename Finish>
-      __device__ void finish_sums(const CGView &cg, const double sum_0, const double sum_1, const Finish &finish)
+    /** Sums of one kernel: partials of all blocks, then @p finish(total_0, total_1) once, in the last block. */
+    template <int n_sums, typename Finish>
+    __device__ void finish_sums(const CGView &cg, const double sum_0, const double sum_1, const Finish &finish)
+    {
+      const double block_0 = reduce::block_sum<block_size>(sum_0);
+      const double block_1 = n_sums > 1 ? reduce::block_sum<block_size>(sum_1) : 0.;
+      if (threadIdx.x == 0)
       {
-        const double block_0 = reduce::block_sum<block_size>(sum_0);
-        const double block_1 = n_sums > 1 ? reduce::block_sum<block_size>(sum_1) : 0.;
+        cg.partials[blockIdx.x * n_sums] = block_0;
+        if (n_sums > 1)
+          cg.partials[blockIdx.x * n_sums + 1] = block_1;
+      }
+      if (reduce::is_last_block(&cg.scalars->ticket))
+      {
+        const double total_0 = reduce::sum_partials<block_size>(cg.partials, gridDim.x, n_sums);
+        const double total_1 = n_sums > 1 ? reduce::sum_partials<block_size>(cg.partials + 1, gridDim.x, n_sums) : 0.;
         if (threadIdx.x == 0)
-        {
-          cg.partials[blockIdx.x * n_sums] = block_0;
-          if (n_sums > 1)
-            cg.partials[blockIdx.x * n_sums + 1] = block_1;
-        }
-        if (reduce::is_last_block(&cg.scalars->ticket))
-        {
-          const double total_0 = reduce::sum_partials<block_size>(cg.partials, gridDim.x, n_sums);
-          const double total_1 = n_sums > 1 ? reduce::sum_partials<block_size>(cg.partials + 1, gridDim.x, n_sums) : 0.;
-          if (threadIdx.x == 0)
-            finish(total_0, total_1);
-        }
+          finish(total_0, total_1);
       }
-
-      /** The sum of x_i y_i over this block's part. */
-      template <typename Number>
-      __device__ double part_of_dot(const std::int64_t n, const Number *__restrict__ x, const Number *__restrict__ y)
-      {
-        const std::int64_t size  = reduction::part_size(n);
-        const std::int64_t begin = blockIdx.x * size;
-        double             sum   = 0.;
-        for_packs<Number>(begin, begin + size < n ? begin + size : n, block_size,
-                          [&](const std::int64_t i, auto count) {
-                            constexpr int m   = decltype(count)::value;
-                            const auto    x_i = load<m>(x + i), y_i = load<m>(y + i);
-#pragma unroll
-                            for (int j = 0; j < m; ++j)
-                              sum += static_cast<double>(x_i[j]) * static_cast<double>(y_i[j]);
-                          });
-        return sum;
-      }
-
-      template <typename Number>
-      __global__ void __launch_bounds__(block_size)
-          step_length_kernel(const std::int64_t n, const Number *const p, const Number *const q, const CGView cg)
-      {
-        if (cg.scalars->status != CGStatus::iterating)
-        {
-          if (blockIdx.x == 0 && threadIdx.x == 0)
-            cg.scalars->x_pending = 0;
-          return;
-        }
-        finish_sums<1>(cg, part_of_dot(n, p, q), 0., [&](const double total, double) { cg_finish_product(cg, total); });
-      }
-
-      template <typename Number>
-      __global__ void __launch_bounds__(block_size) preconditioned_kernel(
-          const std::int64_t n, const Number *const r, const Number *const z, const bool first, const CGView cg)
-      {
-        if (cg.scalars->status != CGStatus::iterating)
-          return;
-        finish_sums<1>(cg, part_of_dot(n, r, z), 0.,
-                       [&](const double total, double) { cg_finish_preconditioner(cg, total, first); });
-      }
-
-      /** What follows r for each unknown. */
-      enum class Then
-      {
-        nothing,  ///< only r.r: the preconditioner is a kernel of its own
-        identity, ///< r.z = r.r
-        diagonal  ///< z = D r, r.z
-      };
-
-      template <Then then, typename Value, typename Number>
-      __global__ void __launch_bounds__(block_size) residual_kernel(const CGResidual   mode,
-                                                                    const std::int64_t n,
-                                                                    const Value *__restrict__ d,
-                                                                    const Number *__restrict__ q,
-                                                                    Number *__restrict__ r,
-                                                                    Number *__restrict__ z,
-                                                                    const CGView cg)
-      {
-        if (cg.scalars->status != CGStatus::iterating)
-          return;
-        const bool         update  = mode == CGResidual::update;
-        const bool         first   = mode == CGResidual::start;
-        const Number       factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
-        const std::int64_t size    = reduction::part_size(n);
-        const std::int64_t begin   = blockIdx.x * size;
-        double             r_dot_r = 0., r_dot_z = 0.;
-        for_packs<Number>(begin, begin + size < n ? begin + size : n, block_size,
-                          [&](const std::int64_t i, auto count) {
-                            constexpr int m   = decltype(count)::value;
-                            auto          r_i = load<m>(q + i);
-                            if (update)
-                            {
-                              const auto old = load<m>(r + i);
-#pragma unroll
-                              for (int j = 0; j < m; ++j)
-                                r_i[j] = old[j] - factor * r_i[j];
-                            }
-                            else
-#pragma unroll
-                              for (int j = 0; j < m; ++j)
-                                r_i[j] *= factor;
-                            store<m>(r + i, r_i);
-#pragma unroll
-                            for (int j = 0; j < m; ++j)
-                              r_dot_r += static_cast<double>(r_i[j]) * static_cast<double>(r_i[j]);
-                            if (then == Then::diagonal)
-                            {
-                              const auto      d_i = load<m>(d + i);
-                              Pack<Number, m> z_i;
-#pragma unroll
-                              for (int j = 0; j < m; ++j)
-                              {
-                                z_i[j] = static_cast<Number>(d_i[j]) * r_i[j];
-                                r_dot_z += static_cast<double>(r_i[j]) * static_cast<double>(z_i[j]);
-                              }
-                              store<m>(z + i, z_i);
-                            }
-                          });
-        finish_sums<then == Then::diagonal ? 2 : 1>(cg, r_dot_r, r_dot_z,
-                                                    [&](const double total_r, const double total_z) {
-                                                      cg_finish_residual(cg, total_r, first);
-                                                      if (then == Then::identity)
-                                                        cg_finish_preconditioner(cg, total_r, first);
-                                                      if (then == Then::diagonal)
-                                                        cg_finish_preconditioner(cg, total_z, first);
-                                                    });
-      }
-
-      /** The same for blocks, one thread each. */
-      template <int static_size, typename Value, typename Number>
-      __global__ void __launch_bounds__(block_size) residual_block_kernel(const CGResidual               mode,
-                                                                          const BlockDiagonalView<Value> D,
-                                                                          const Number *__restrict__ q,
-                                                                          Number *__restrict__ r,
-                                                                          Number *__restrict__ z,
-                                                                          const CGView cg)
-      {
-        if (cg.scalars->status != CGStatus::iterating)
-          return;
-        constexpr int      storage = static_size > 0 ? static_size : max_block_size;
-        const int          b       = static_size > 0 ? static_size : D.block_size;
-        const bool         update  = mode == CGResidual::update;
-        const bool         first   = mode == CGResidual::start;
-        const Number       factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
-        const std::int64_t size    = reduction::part_size(D.n_blocks);
-        const std::int64_t begin   = blockIdx.x * size;
-        const std::int64_t end     = begin + size < D.n_blocks ? begin + size : D.n_blocks;
-        double             r_dot_r = 0., r_dot_z = 0.;
-        for (std::int64_t i = begin + threadIdx.x; i < end; i += block_size)
-        {
-          Number r_i[storage], z_i[storage];
-#pragma unroll
-          for (int a = 0; a < b; ++a)
-            r_i[a] = q[i * b + a];
-          if (update)
-#pragma unroll
-            for (int a = 0; a < b; ++a)
-              r_i[a] = r[i * b + a] - factor * r_i[a];
-          else
-#pragma unroll
-            for (int a = 0; a < b; ++a)
-              r_i[a] *= factor;
-          apply_block<static_size>(D, i, r_i, z_i);
-#pragma unroll
-          for (int a = 0; a < b; ++a)
-          {
-            r[i * b + a] = r_i[a];
-            z[i * b + a] = z_i[a];
-            r_dot_r += static_cast<double>(r_i[a]) * static_cast<double>(r_i[a]);
-            r_dot_z += static_cast<double>(r_i[a]) * static_cast<double>(z_i[a]);
-          }
-        }
-        finish_sums<2>(cg, r_dot_r, r_dot_z, [&](const double total_r, const double total_z) {
-          cg_finish_residual(cg, total_r, first);
-          cg_finish_preconditioner(cg, total_z, first);
-        });
-      }
-
-      /** Two packs of 16 bytes a thread. */
-      template <typename Number>
-      __global__ void __launch_bounds__(block_size) direction_kernel(const std::int64_t n,
-                                                                     const Number *__restrict__ z,
-                                                                     Number *__restrict__ x,
-                                                                     Number *__restrict__ p,
-                                                                     const CGView cg)
-      {
-        const CGScalars &s      = *cg.scalars;
-        const bool       move_x = x != nullptr && s.x_pending != 0;
-        const bool       move_p = z != nullptr && s.status == CGStatus::iterating;
-        if (!move_x && !move_p)
-          return;
-        const Number       alpha  = static_cast<Number>(s.x_step);
-        const Number       beta   = static_cast<Number>(s.beta);
-        const bool         p_is_z = s.beta == 0.; // then p may not have been set yet
-        constexpr int      piece  = 2 * block_size * width<Number>;
-        const std::int64_t begin  = std::int64_t(blockIdx.x) * piece;
-        for_packs<Number>(begin, begin + piece < n ? begin + piece : n, block_size,
-                          [&](const std::int64_t i, auto count) {
-                            constexpr int   m = decltype(count)::value;
-                            Pack<Number, m> p_i;
-                            if (move_x || !p_is_z)
-                              p_i = load<m>(p + i);
-                            if (move_x)
-                            {
-                              auto x_i = load<m>(x + i);
-#pragma unroll
-                              for (int j = 0; j < m; ++j)
-                                x_i[j] += alpha * p_i[j];
-                              store<m>(x + i, x_i);
-                            }
-                            if (move_p)
-                            {
-                              auto z_i = load<m>(z + i);
-                              if (!p_is_z)
-#pragma unroll
-                                for (int j = 0; j < m; ++j)
-                                  z_i[j] += beta * p_i[j];
-                              store<m>(p + i, z_i);
-                            }
-                          });
-      }
-
-      unsigned int n_blocks_of(const std::int64_t n)
-      {
-        // An empty vector still needs one block that finishes the sums.
-        return static_cast<unsigned int>(n > 0 ? reduction::n_parts(n) : 1);
-      }
-    } // namespace
-
-    template <typename Number, typename Where>
-    void cg_step_length(Where where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
-    {
-      step_length_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, p, q, cg);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    template <typename Value, typename Number, typename Where>
-    void cg_residual(Where                           where,
-                     const CGResidual                mode,
-                     const std::int64_t              n,
-                     const BlockDiagonalView<Value> &D,
-                     const Number                   *q,
-                     Number                         *r,
-                     Number                         *z,
-                     const CGView                   &cg)
+    /** The sum of x_i y_i over this block's part. */
+    template <typename Number>
+    __device__ double part_of_dot(const std::int64_t n, const Number *__restrict__ x, const Number *__restrict__ y)
     {
-      const cudaStream_t stream = stream_of(where);
-      if (D.block_size == 0)
-        residual_kernel<Then::identity, Number, Number>
-            <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, nullptr, q, r, nullptr, cg);
-      else if (D.block_size == 1)
-        residual_kernel<Then::diagonal, Value, Number>
-            <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, D.values, q, r, z, cg);
-      else
-        with_block_size(D.block_size, [&](auto size) {
-          residual_block_kernel<decltype(size)::value>
-              <<<n_blocks_of(D.n_blocks), block_size, 0, stream>>>(mode, D, q, r, z, cg);
-        });
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      const std::int64_t size  = reduction::part_size(n);
+      const std::int64_t begin = blockIdx.x * size;
+      double             sum   = 0.;
+      for_packs<Number>(begin, begin + size < n ? begin + size : n, block_size, [&](const std::int64_t i, auto count) {
+        constexpr int m   = decltype(count)::value;
+        const auto    x_i = load<m>(x + i), y_i = load<m>(y + i);
+#pragma unroll
+        for (int j = 0; j < m; ++j)
+          sum += static_cast<double>(x_i[j]) * static_cast<double>(y_i[j]);
+      });
+      return sum;
     }
 
-    template <typename Number, typename Where>
-    void cg_residual_norm(
-        Where where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+    template <typename Number>
+    __global__ void __launch_bounds__(block_size)
+        step_length_kernel(const std::int64_t n, const Number *const p, const Number *const q, const CGView cg)
     {
-      residual_kernel<Then::nothing, Number, Number>
-          <<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(mode, n, nullptr, q, r, nullptr, cg);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
-    template <typename Number, typename Where>
-    void cg_preconditioned(
-        Where where, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
-    {
-      preconditioned_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, r, z, mode == CGResidual::start,
-                                                                                 cg);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-
-    template <typename Number, typename Where>
-    void cg_direction(Where where, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
-    {
-      if (n == 0)
+      if (cg.scalars->status != CGStatus::iterating)
+      {
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+          cg.scalars->x_pending = 0;
         return;
-      const std::int64_t piece = 2 * block_size * width<Number>;
-      direction_kernel<<<static_cast<unsigned int>((n + piece - 1) / piece), block_size, 0, stream_of(where)>>>(n, z, x,
-                                                                                                                p, cg);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      }
+      finish_sums<1>(cg, part_of_dot(n, p, q), 0., [&](const double total, double) { cg_finish_product(cg, total); });
     }
 
-    PATCHFEM_INSTANTIATE_CG(Cuda)
-  } // namespace kernels
-} // namespace PatchFEM
+    template <typename Number>
+    __global__ void __launch_bounds__(block_size) preconditioned_kernel(
+        const std::int64_t n, const Number *const r, const Number *const z, const bool first, const CGView cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
+        return;
+      finish_sums<1>(cg, part_of_dot(n, r, z), 0.,
+                     [&](const double total, double) { cg_finish_preconditioner(cg, total, first); });
+    }
+
+    /** What follows r for each unknown. */
+    enum class Then
+    {
+      nothing,  ///< only r.r: the preconditioner is a kernel of its own
+      identity, ///< r.z = r.r
+      diagonal  ///< z = D r, r.z
+    };
+
+    template <Then then, typename Value, typename Number>
+    __global__ void __launch_bounds__(block_size) residual_kernel(const CGResidual   mode,
+                                                                  const std::int64_t n,
+                                                                  const Value *__restrict__ d,
+                                                                  const Number *__restrict__ q,
+                                                                  Number *__restrict__ r,
+                                                                  Number *__restrict__ z,
+                                                                  const CGView cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
+        return;
+      const bool         update  = mode == CGResidual::update;
+      const bool         first   = mode == CGResidual::start;
+      const Number       factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
+      const std::int64_t size    = reduction::part_size(n);
+      const std::int64_t begin   = blockIdx.x * size;
+      double             r_dot_r = 0., r_dot_z = 0.;
+      for_packs<Number>(begin, begin + size < n ? begin + size : n, block_size, [&](const std::int64_t i, auto count) {
+        constexpr int m   = decltype(count)::value;
+        auto          r_i = load<m>(q + i);
+        if (update)
+        {
+          const auto old = load<m>(r + i);
+#pragma unroll
+          for (int j = 0; j < m; ++j)
+            r_i[j] = old[j] - factor * r_i[j];
+        }
+        else
+#pragma unroll
+          for (int j = 0; j < m; ++j)
+            r_i[j] *= factor;
+        store<m>(r + i, r_i);
+#pragma unroll
+        for (int j = 0; j < m; ++j)
+          r_dot_r += static_cast<double>(r_i[j]) * static_cast<double>(r_i[j]);
+        if (then == Then::diagonal)
+        {
+          const auto      d_i = load<m>(d + i);
+          Pack<Number, m> z_i;
+#pragma unroll
+          for (int j = 0; j < m; ++j)
+          {
+            z_i[j] = static_cast<Number>(d_i[j]) * r_i[j];
+            r_dot_z += static_cast<double>(r_i[j]) * static_cast<double>(z_i[j]);
+          }
+          store<m>(z + i, z_i);
+        }
+      });
+      finish_sums<then == Then::diagonal ? 2 : 1>(cg, r_dot_r, r_dot_z,
+                                                  [&](const double total_r, const double total_z) {
+                                                    cg_finish_residual(cg, total_r, first);
+                                                    if (then == Then::identity)
+                                                      cg_finish_preconditioner(cg, total_r, first);
+                                                    if (then == Then::diagonal)
+                                                      cg_finish_preconditioner(cg, total_z, first);
+                                                  });
+    }
+
+    /** The same for blocks, one thread each. */
+    template <int static_size, typename Value, typename Number>
+    __global__ void __launch_bounds__(block_size) residual_block_kernel(const CGResidual               mode,
+                                                                        const BlockDiagonalView<Value> D,
+                                                                        const Number *__restrict__ q,
+                                                                        Number *__restrict__ r,
+                                                                        Number *__restrict__ z,
+                                                                        const CGView cg)
+    {
+      if (cg.scalars->status != CGStatus::iterating)
+        return;
+      constexpr int      storage = static_size > 0 ? static_size : max_block_size;
+      const int          b       = static_size > 0 ? static_size : D.block_size;
+      const bool         update  = mode == CGResidual::update;
+      const bool         first   = mode == CGResidual::start;
+      const Number       factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
+      const std::int64_t size    = reduction::part_size(D.n_blocks);
+      const std::int64_t begin   = blockIdx.x * size;
+      const std::int64_t end     = begin + size < D.n_blocks ? begin + size : D.n_blocks;
+      double             r_dot_r = 0., r_dot_z = 0.;
+      for (std::int64_t i = begin + threadIdx.x; i < end; i += block_size)
+      {
+        Number r_i[storage], z_i[storage];
+#pragma unroll
+        for (int a = 0; a < b; ++a)
+          r_i[a] = q[i * b + a];
+        if (update)
+#pragma unroll
+          for (int a = 0; a < b; ++a)
+            r_i[a] = r[i * b + a] - factor * r_i[a];
+        else
+#pragma unroll
+          for (int a = 0; a < b; ++a)
+            r_i[a] *= factor;
+        apply_block<static_size>(D, i, r_i, z_i);
+#pragma unroll
+        for (int a = 0; a < b; ++a)
+        {
+          r[i * b + a] = r_i[a];
+          z[i * b + a] = z_i[a];
+          r_dot_r += static_cast<double>(r_i[a]) * static_cast<double>(r_i[a]);
+          r_dot_z += static_cast<double>(r_i[a]) * static_cast<double>(z_i[a]);
+        }
+      }
+      finish_sums<2>(cg, r_dot_r, r_dot_z, [&](const double total_r, const double total_z) {
+        cg_finish_residual(cg, total_r, first);
+        cg_finish_preconditioner(cg, total_z, first);
+      });
+    }
+
+    /** Two packs of 16 bytes a thread. */
+    template <typename Number>
+    __global__ void __launch_bounds__(block_size) direction_kernel(const std::int64_t n,
+                                                                   const Number *__restrict__ z,
+                                                                   Number *__restrict__ x,
+                                                                   Number *__restrict__ p,
+                                                                   const CGView cg)
+    {
+      const CGScalars &s      = *cg.scalars;
+      const bool       move_x = x != nullptr && s.x_pending != 0;
+      const bool       move_p = z != nullptr && s.status == CGStatus::iterating;
+      if (!move_x && !move_p)
+        return;
+      const Number       alpha  = static_cast<Number>(s.x_step);
+      const Number       beta   = static_cast<Number>(s.beta);
+      const bool         p_is_z = s.beta == 0.; // then p may not have been set yet
+      constexpr int      piece  = 2 * block_size * width<Number>;
+      const std::int64_t begin  = std::int64_t(blockIdx.x) * piece;
+      for_packs<Number>(begin, begin + piece < n ? begin + piece : n, block_size,
+                        [&](const std::int64_t i, auto count) {
+                          constexpr int   m = decltype(count)::value;
+                          Pack<Number, m> p_i;
+                          if (move_x || !p_is_z)
+                            p_i = load<m>(p + i);
+                          if (move_x)
+                          {
+                            auto x_i = load<m>(x + i);
+#pragma unroll
+                            for (int j = 0; j < m; ++j)
+                              x_i[j] += alpha * p_i[j];
+                            store<m>(x + i, x_i);
+                          }
+                          if (move_p)
+                          {
+                            auto z_i = load<m>(z + i);
+                            if (!p_is_z)
+#pragma unroll
+                              for (int j = 0; j < m; ++j)
+                                z_i[j] += beta * p_i[j];
+                            store<m>(p + i, z_i);
+                          }
+                        });
+    }
+
+    unsigned int n_blocks_of(const std::int64_t n)
+    {
+      // An empty vector still needs one block that finishes the sums.
+      return static_cast<unsigned int>(n > 0 ? reduction::n_parts(n) : 1);
+    }
+  } // namespace
+
+  template <typename Number, typename Where>
+  void cg_step_length(Where where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
+  {
+    step_length_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, p, q, cg);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  template <typename Value, typename Number, typename Where>
+  void cg_residual(Where                           where,
+                   const CGResidual                mode,
+                   const std::int64_t              n,
+                   const BlockDiagonalView<Value> &D,
+                   const Number                   *q,
+                   Number                         *r,
+                   Number                         *z,
+                   const CGView                   &cg)
+  {
+    const cudaStream_t stream = stream_of(where);
+    if (D.block_size == 0)
+      residual_kernel<Then::identity, Number, Number>
+          <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, nullptr, q, r, nullptr, cg);
+    else if (D.block_size == 1)
+      residual_kernel<Then::diagonal, Value, Number>
+          <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, D.values, q, r, z, cg);
+    else
+      with_block_size(D.block_size, [&](auto size) {
+        residual_block_kernel<decltype(size)::value>
+            <<<n_blocks_of(D.n_blocks), block_size, 0, stream>>>(mode, D, q, r, z, cg);
+      });
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  template <typename Number, typename Where>
+  void cg_residual_norm(
+      Where where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+  {
+    residual_kernel<Then::nothing, Number, Number>
+        <<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(mode, n, nullptr, q, r, nullptr, cg);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  template <typename Number, typename Where>
+  void cg_preconditioned(
+      Where where, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
+  {
+    preconditioned_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, r, z, mode == CGResidual::start, cg);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  template <typename Number, typename Where>
+  void cg_direction(Where where, const std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg)
+  {
+    if (n == 0)
+      return;
+    const std::int64_t piece = 2 * block_size * width<Number>;
+    direction_kernel<<<static_cast<unsigned int>((n + piece - 1) / piece), block_size, 0, stream_of(where)>>>(n, z, x,
+                                                                                                              p, cg);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  PATCHFEM_INSTANTIATE_CG(Cuda)
+} // namespace PatchFEM::kernels

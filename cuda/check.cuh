@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_check_cuh
-#define patchfem_cuda_check_cuh
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/exceptions.h>
@@ -31,5 +30,3 @@ namespace PatchFEM
 
 /** Checks the launch before it. */
 #define PATCHFEM_CUDA_CHECK_LAUNCH() PATCHFEM_CUDA_CHECK(cudaGetLastError())
-
-#endif

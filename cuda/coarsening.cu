@@ -6,36 +6,33 @@
 #include "kernels/instantiate.h"
 
 // What of the set-up of smoothed aggregation is the work of teams.
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  template void team_for(Cuda, std::int64_t, const AggregateQRBody &);
+
+  PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ProlongatorRows);
+  PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ShortProlongatorRows);
+  PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ProductRows);
+  PATCHFEM_INSTANTIATE_UNIQUE_ROWS(CoarseRows);
+  PATCHFEM_INSTANTIATE_UNIQUE_ROWS(BlockedRows);
+
+  template <typename Number, typename Where>
+  void prolongator(Where where, const CoarseningView<Number> &view, const TentativeView<Number> &Q)
   {
-    template void team_for(Cuda, std::int64_t, const AggregateQRBody &);
+    by_teams<ProlongatorBody>(where, view.P.n_rows, view, Q);
+  }
 
-    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ProlongatorRows);
-    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ShortProlongatorRows);
-    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(ProductRows);
-    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(CoarseRows);
-    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(BlockedRows);
+  template <typename Number, typename Where>
+  void matrix_prolongator(Where where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows)
+  {
+    by_teams<MatrixProlongatorBody>(where, rows.last - rows.first, view, rows);
+  }
 
-    template <typename Number, typename Where>
-    void prolongator(Where where, const CoarseningView<Number> &view, const TentativeView<Number> &Q)
-    {
-      by_teams<ProlongatorBody>(where, view.P.n_rows, view, Q);
-    }
+  template <typename Number, typename Where>
+  void coarse_matrix(Where where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows)
+  {
+    coarse_matrix_by_teams(where, view, rows);
+  }
 
-    template <typename Number, typename Where>
-    void matrix_prolongator(Where where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows)
-    {
-      by_teams<MatrixProlongatorBody>(where, rows.last - rows.first, view, rows);
-    }
-
-    template <typename Number, typename Where>
-    void coarse_matrix(Where where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows)
-    {
-      coarse_matrix_by_teams(where, view, rows);
-    }
-
-    PATCHFEM_INSTANTIATE_COARSENING(Cuda)
-  } // namespace kernels
-} // namespace PatchFEM
+  PATCHFEM_INSTANTIATE_COARSENING(Cuda)
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_law_cuh
-#define patchfem_cuda_law_cuh
+#pragma once
 
 #include "parallel_for.cuh"
 
@@ -8,5 +7,3 @@
 
 /** Compiles the device kernels of a law. */
 #define PATCHFEM_INSTANTIATE_LAW(Law) PATCHFEM_INSTANTIATE_LAW_ON(Cuda, Law)
-
-#endif

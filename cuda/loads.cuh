@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_loads_cuh
-#define patchfem_cuda_loads_cuh
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -114,5 +113,3 @@ namespace PatchFEM
     }
   } // namespace loads
 } // namespace PatchFEM
-
-#endif

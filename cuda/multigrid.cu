@@ -8,44 +8,42 @@
 #include "kernels/smoother_bodies.h"
 
 // The bodies of smoothed aggregation and of the cycle.
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
 #define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
 
-    INSTANTIATE(ConstantModesBody);
-    INSTANTIATE(CoordinateBody);
-    INSTANTIATE(RigidBodyModesBody<2>);
-    INSTANTIATE(RigidBodyModesBody<3>);
-    INSTANTIATE(InterleaveModesBody);
+  INSTANTIATE(ConstantModesBody);
+  INSTANTIATE(CoordinateBody);
+  INSTANTIATE(RigidBodyModesBody<2>);
+  INSTANTIATE(RigidBodyModesBody<3>);
+  INSTANTIATE(InterleaveModesBody);
 
-    INSTANTIATE(EmitTransposedBody);
-    INSTANTIATE(SymmetryBody);
+  INSTANTIATE(EmitTransposedBody);
+  INSTANTIATE(SymmetryBody);
 
-    INSTANTIATE(RestrictVectorBody);
-    INSTANTIATE(AddOuterProductBody);
-    INSTANTIATE(RootMeanSquareBody);
-    INSTANTIATE(CoupledNodesBody);
-    INSTANTIATE(DenseDiagonalBody);
-    INSTANTIATE(DependentRowBody<double>);
+  INSTANTIATE(RestrictVectorBody);
+  INSTANTIATE(AddOuterProductBody);
+  INSTANTIATE(RootMeanSquareBody);
+  INSTANTIATE(CoupledNodesBody);
+  INSTANTIATE(DenseDiagonalBody);
+  INSTANTIATE(DependentRowBody<double>);
 
-    INSTANTIATE(ComponentwiseErrorBody<CSRView<float>, float>);
-    INSTANTIATE(ComponentwiseErrorBody<CSRView<double>, double>);
-    INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<float>, float>);
-    INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<double>, double>);
-    INSTANTIATE(CompensatedResidualBody<CSRView<double>>);
-    INSTANTIATE(CompensatedResidualBody<SlicedEllpackView<double>>);
+  INSTANTIATE(ComponentwiseErrorBody<CSRView<float>, float>);
+  INSTANTIATE(ComponentwiseErrorBody<CSRView<double>, double>);
+  INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<float>, float>);
+  INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<double>, double>);
+  INSTANTIATE(CompensatedResidualBody<CSRView<double>>);
+  INSTANTIATE(CompensatedResidualBody<SlicedEllpackView<double>>);
 
-    INSTANTIATE(LanczosLengthBody);
-    INSTANTIATE(LargestEigenvalueBody);
-    INSTANTIATE(OmegaBody);
-    INSTANTIATE(ChebyshevCoefficientsBody);
-    INSTANTIATE(ChebyshevWeightBody);
-    INSTANTIATE(JacobiCoefficientsBody);
-    INSTANTIATE(ConvertScaledBody<double, float>);
-    INSTANTIATE(ConvertScaledBody<float, double>);
-    INSTANTIATE(ConvertScaledBody<float, float>);
+  INSTANTIATE(LanczosLengthBody);
+  INSTANTIATE(LargestEigenvalueBody);
+  INSTANTIATE(OmegaBody);
+  INSTANTIATE(ChebyshevCoefficientsBody);
+  INSTANTIATE(ChebyshevWeightBody);
+  INSTANTIATE(JacobiCoefficientsBody);
+  INSTANTIATE(ConvertScaledBody<double, float>);
+  INSTANTIATE(ConvertScaledBody<float, double>);
+  INSTANTIATE(ConvertScaledBody<float, float>);
 
 #define INSTANTIATE_NUMBER(Number)           \
   INSTANTIATE(ScatteredBody<Number>);        \
@@ -66,7 +64,6 @@ namespace PatchFEM
   INSTANTIATE(SmootherStepBody<6, Number>);  \
   INSTANTIATE(SmootherStepBody<0, Number>)
 
-    INSTANTIATE_NUMBER(float);
-    INSTANTIATE_NUMBER(double);
-  } // namespace kernels
-} // namespace PatchFEM
+  INSTANTIATE_NUMBER(float);
+  INSTANTIATE_NUMBER(double);
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_patch_launch_cuh
-#define patchfem_cuda_patch_launch_cuh
+#pragma once
 
 #include "check.cuh"
 #include "patch_levels.cuh"
@@ -76,5 +75,3 @@ namespace PatchFEM
     } // namespace internal
   }   // namespace kernels
 } // namespace PatchFEM
-
-#endif

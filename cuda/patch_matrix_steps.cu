@@ -4,17 +4,14 @@
 #include "lac/multigrid/patch_matrix_steps.h"
 
 // Matrices in patches on the device.
-namespace PatchFEM
+namespace PatchFEM::internal
 {
-  namespace internal
-  {
 #define INSTANTIATE(Number)                                                                                    \
   template void build_patches(Here, const SlicedEllpackMatrix<Number> &, const AggregateLists &,               \
                               PatchArrays<Number> &);                                                          \
   template void fill_patches(Here, const SlicedEllpackMatrix<Number> &, const PatchArrays<Number> &, Number *, \
                              Number *, std::uint16_t *, int *);                                                \
   template void fill_diagonal(Here, const BlockDiagonalView<Number> &, PatchArrays<Number> &)
-    INSTANTIATE(float);
-    INSTANTIATE(double);
-  } // namespace internal
-} // namespace PatchFEM
+  INSTANTIATE(float);
+  INSTANTIATE(double);
+} // namespace PatchFEM::internal

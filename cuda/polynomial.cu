@@ -4,17 +4,14 @@
 #include "kernels/polynomial_bodies.h"
 
 // The bodies of polynomial preconditioners.
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
 #define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
 
-    INSTANTIATE(PolynomialIntervalBody);
-    INSTANTIATE(PolynomialCoefficientsBody);
-    INSTANTIATE(PolynomialStartBody<float>);
-    INSTANTIATE(PolynomialStartBody<double>);
-    INSTANTIATE(PolynomialStepBody<float>);
-    INSTANTIATE(PolynomialStepBody<double>);
-  } // namespace kernels
-} // namespace PatchFEM
+  INSTANTIATE(PolynomialIntervalBody);
+  INSTANTIATE(PolynomialCoefficientsBody);
+  INSTANTIATE(PolynomialStartBody<float>);
+  INSTANTIATE(PolynomialStartBody<double>);
+  INSTANTIATE(PolynomialStepBody<float>);
+  INSTANTIATE(PolynomialStepBody<double>);
+} // namespace PatchFEM::kernels

@@ -9,84 +9,81 @@
 #include <cub/device/device_segmented_sort.cuh>
 #include <thrust/iterator/transform_iterator.h>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  namespace
   {
-    namespace
+    template <typename Key, typename Value>
+    void sort_pairs(const Cuda &where, const std::int64_t n, Key *keys, Value *values, const int n_bits)
     {
-      template <typename Key, typename Value>
-      void sort_pairs(const Cuda &where, const std::int64_t n, Key *keys, Value *values, const int n_bits)
-      {
-        const Scratch<Key>       other_keys(where, n);
-        const Scratch<Value>     other_values(where, n);
-        cub::DoubleBuffer<Key>   key_buffer(keys, other_keys.get());
-        cub::DoubleBuffer<Value> value_buffer(values, other_values.get());
-        with_workspace(where, [&](void *workspace, std::size_t &bytes) {
-          return cub::DeviceRadixSort::SortPairs(workspace, bytes, key_buffer, value_buffer, n, 0, n_bits,
-                                                 stream_of(where));
-        });
-        if (key_buffer.Current() != keys)
-        {
-          PATCHFEM_CUDA_CHECK(
-              cudaMemcpyAsync(keys, key_buffer.Current(), n * sizeof(Key), cudaMemcpyDeviceToDevice, stream_of(where)));
-          PATCHFEM_CUDA_CHECK(cudaMemcpyAsync(values, value_buffer.Current(), n * sizeof(Value),
-                                              cudaMemcpyDeviceToDevice, stream_of(where)));
-        }
-      }
-
-      struct Widen
-      {
-        __device__ std::int64_t operator()(const int x) const { return x; }
-      };
-    } // namespace
-
-    void exclusive_scan(Cuda where, const std::int64_t n, const int *counts, std::int64_t *offsets)
-    {
-      PATCHFEM_CUDA_CHECK(cudaMemsetAsync(offsets, 0, sizeof(std::int64_t), stream_of(where)));
-      if (n == 0)
-        return;
-      const auto wide = thrust::make_transform_iterator(counts, Widen());
+      const Scratch<Key>       other_keys(where, n);
+      const Scratch<Value>     other_values(where, n);
+      cub::DoubleBuffer<Key>   key_buffer(keys, other_keys.get());
+      cub::DoubleBuffer<Value> value_buffer(values, other_values.get());
       with_workspace(where, [&](void *workspace, std::size_t &bytes) {
-        return cub::DeviceScan::InclusiveSum(workspace, bytes, wide, offsets + 1, n, stream_of(where));
+        return cub::DeviceRadixSort::SortPairs(workspace, bytes, key_buffer, value_buffer, n, 0, n_bits,
+                                               stream_of(where));
       });
-    }
-
-    void stable_sort_by_key(Cuda where, const std::int64_t n, std::uint64_t *keys, int *values, const int n_bits)
-    {
-      sort_pairs(where, n, keys, values, n_bits);
-    }
-
-    void stable_sort_by_key(Cuda where, const std::int64_t n, int *keys, std::int64_t *values, const int n_bits)
-    {
-      sort_pairs(where, n, keys, values, n_bits);
-    }
-
-    void sort_segments(Cuda where, const std::int64_t n, const int n_segments, const std::int64_t *offsets, int *keys)
-    {
-      const Scratch<int>     other(where, n);
-      cub::DoubleBuffer<int> buffer(keys, other.get());
-      with_workspace(where, [&](void *workspace, std::size_t &bytes) {
-        return cub::DeviceSegmentedSort::SortKeys(workspace, bytes, buffer, n, n_segments, offsets, offsets + 1,
-                                                  stream_of(where));
-      });
-      if (buffer.Current() != keys)
+      if (key_buffer.Current() != keys)
+      {
         PATCHFEM_CUDA_CHECK(
-            cudaMemcpyAsync(keys, buffer.Current(), n * sizeof(int), cudaMemcpyDeviceToDevice, stream_of(where)));
+            cudaMemcpyAsync(keys, key_buffer.Current(), n * sizeof(Key), cudaMemcpyDeviceToDevice, stream_of(where)));
+        PATCHFEM_CUDA_CHECK(cudaMemcpyAsync(values, value_buffer.Current(), n * sizeof(Value), cudaMemcpyDeviceToDevice,
+                                            stream_of(where)));
+      }
     }
 
-    int maximum(Cuda where, const std::int64_t n, const int *values)
+    struct Widen
     {
-      if (n == 0)
-        return 0;
-      const Scratch<int> result(where, 1);
-      with_workspace(where, [&](void *workspace, std::size_t &bytes) {
-        return cub::DeviceReduce::Max(workspace, bytes, values, result.get(), n, stream_of(where));
-      });
-      int value;
-      PATCHFEM_CUDA_CHECK(cudaMemcpyAsync(&value, result.get(), sizeof(int), cudaMemcpyDeviceToHost, stream_of(where)));
-      PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(stream_of(where)));
-      return value > 0 ? value : 0;
-    }
-  } // namespace kernels
-} // namespace PatchFEM
+      __device__ std::int64_t operator()(const int x) const { return x; }
+    };
+  } // namespace
+
+  void exclusive_scan(Cuda where, const std::int64_t n, const int *counts, std::int64_t *offsets)
+  {
+    PATCHFEM_CUDA_CHECK(cudaMemsetAsync(offsets, 0, sizeof(std::int64_t), stream_of(where)));
+    if (n == 0)
+      return;
+    const auto wide = thrust::make_transform_iterator(counts, Widen());
+    with_workspace(where, [&](void *workspace, std::size_t &bytes) {
+      return cub::DeviceScan::InclusiveSum(workspace, bytes, wide, offsets + 1, n, stream_of(where));
+    });
+  }
+
+  void stable_sort_by_key(Cuda where, const std::int64_t n, std::uint64_t *keys, int *values, const int n_bits)
+  {
+    sort_pairs(where, n, keys, values, n_bits);
+  }
+
+  void stable_sort_by_key(Cuda where, const std::int64_t n, int *keys, std::int64_t *values, const int n_bits)
+  {
+    sort_pairs(where, n, keys, values, n_bits);
+  }
+
+  void sort_segments(Cuda where, const std::int64_t n, const int n_segments, const std::int64_t *offsets, int *keys)
+  {
+    const Scratch<int>     other(where, n);
+    cub::DoubleBuffer<int> buffer(keys, other.get());
+    with_workspace(where, [&](void *workspace, std::size_t &bytes) {
+      return cub::DeviceSegmentedSort::SortKeys(workspace, bytes, buffer, n, n_segments, offsets, offsets + 1,
+                                                stream_of(where));
+    });
+    if (buffer.Current() != keys)
+      PATCHFEM_CUDA_CHECK(
+          cudaMemcpyAsync(keys, buffer.Current(), n * sizeof(int), cudaMemcpyDeviceToDevice, stream_of(where)));
+  }
+
+  int maximum(Cuda where, const std::int64_t n, const int *values)
+  {
+    if (n == 0)
+      return 0;
+    const Scratch<int> result(where, 1);
+    with_workspace(where, [&](void *workspace, std::size_t &bytes) {
+      return cub::DeviceReduce::Max(workspace, bytes, values, result.get(), n, stream_of(where));
+    });
+    int value;
+    PATCHFEM_CUDA_CHECK(cudaMemcpyAsync(&value, result.get(), sizeof(int), cudaMemcpyDeviceToHost, stream_of(where)));
+    PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(stream_of(where)));
+    return value > 0 ? value : 0;
+  }
+} // namespace PatchFEM::kernels

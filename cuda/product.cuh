@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_product_cuh
-#define patchfem_cuda_product_cuh
+#pragma once
 
 #include "check.cuh"
 #include "reduce.cuh"
@@ -13,63 +12,58 @@
  * What threads do before and after their rows for the targets of products (see kernels/product.h), which are one more
  * parameter of kernels that are written once.
  */
-namespace PatchFEM
+namespace PatchFEM::product
 {
-  namespace product
+  template <typename Target>
+  __device__ bool skip(const Target &)
   {
-    template <typename Target>
-    __device__ bool skip(const Target &)
-    {
+    return false;
+  }
+
+  /** Launched after the end of the iteration. */
+  template <typename Number>
+  __device__ bool skip(const kernels::ConjugateGradients<Number> &target)
+  {
+    CGScalars &scalars = *target.cg.scalars;
+    if (scalars.status == CGStatus::iterating)
       return false;
-    }
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      scalars.x_pending = 0;
+    return true;
+  }
 
-    /** Launched after the end of the iteration. */
-    template <typename Number>
-    __device__ bool skip(const kernels::ConjugateGradients<Number> &target)
+  template <int block_size, typename Target>
+  __device__ void finish(const Target &, double)
+  {}
+
+  /** The last block finishes p.q, of which a thread has @p sum. */
+  template <int block_size, typename Number>
+  __device__ void finish(const kernels::ConjugateGradients<Number> &target, const double sum)
+  {
+    const CGView &cg        = target.cg;
+    const double  block_sum = reduce::block_sum<block_size>(sum);
+    if (threadIdx.x == 0)
+      cg.partials[blockIdx.x] = block_sum;
+    if (reduce::is_last_block(&cg.scalars->ticket))
     {
-      CGScalars &scalars = *target.cg.scalars;
-      if (scalars.status == CGStatus::iterating)
-        return false;
-      if (blockIdx.x == 0 && threadIdx.x == 0)
-        scalars.x_pending = 0;
-      return true;
-    }
-
-    template <int block_size, typename Target>
-    __device__ void finish(const Target &, double)
-    {}
-
-    /** The last block finishes p.q, of which a thread has @p sum. */
-    template <int block_size, typename Number>
-    __device__ void finish(const kernels::ConjugateGradients<Number> &target, const double sum)
-    {
-      const CGView &cg        = target.cg;
-      const double  block_sum = reduce::block_sum<block_size>(sum);
+      const double total = reduce::sum_partials<block_size>(cg.partials, gridDim.x);
       if (threadIdx.x == 0)
-        cg.partials[blockIdx.x] = block_sum;
-      if (reduce::is_last_block(&cg.scalars->ticket))
-      {
-        const double total = reduce::sum_partials<block_size>(cg.partials, gridDim.x);
-        if (threadIdx.x == 0)
-          kernels::cg_finish_product(cg, total);
-      }
+        kernels::cg_finish_product(cg, total);
     }
+  }
 
-    /** @p kernel with at least @p n_threads threads. */
-    template <typename Kernel, typename View, typename Number, typename Target>
-    void launch_threads(const Cuda        &where,
-                        const Kernel      &kernel,
-                        const std::int64_t n_threads,
-                        const View        &A,
-                        const Number      *x,
-                        const Target      &target)
-    {
-      constexpr int block_size = tuning::block_size;
-      kernel<<<static_cast<unsigned int>((n_threads + block_size - 1) / block_size), block_size, 0, stream_of(where)>>>(
-          A, x, target);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-  } // namespace product
-} // namespace PatchFEM
-
-#endif
+  /** @p kernel with at least @p n_threads threads. */
+  template <typename Kernel, typename View, typename Number, typename Target>
+  void launch_threads(const Cuda        &where,
+                      const Kernel      &kernel,
+                      const std::int64_t n_threads,
+                      const View        &A,
+                      const Number      *x,
+                      const Target      &target)
+  {
+    constexpr int block_size = tuning::block_size;
+    kernel<<<static_cast<unsigned int>((n_threads + block_size - 1) / block_size), block_size, 0, stream_of(where)>>>(
+        A, x, target);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+} // namespace PatchFEM::product

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_reduce_cuh
-#define patchfem_cuda_reduce_cuh
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -9,64 +8,59 @@
  * Sums in a fixed order: within a warp by shuffles, within a block through shared memory, over blocks by the block that
  * finishes last, which reads the partial sums in their order. No floating-point atomics.
  */
-namespace PatchFEM
+namespace PatchFEM::reduce
 {
-  namespace reduce
+  /** The sum over the block, valid in thread 0. All threads must call it; block_size is a multiple of 32. */
+  template <int block_size>
+  __device__ inline double block_sum(double value)
   {
-    /** The sum over the block, valid in thread 0. All threads must call it; block_size is a multiple of 32. */
-    template <int block_size>
-    __device__ inline double block_sum(double value)
+    __shared__ double warp_sums[block_size / 32];
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2)
+      value += __shfl_down_sync(0xffffffffu, value, offset);
+    __syncthreads(); // the array may still be read from an earlier call
+    if (threadIdx.x % 32 == 0)
+      warp_sums[threadIdx.x / 32] = value;
+    __syncthreads();
+    if (threadIdx.x < 32)
     {
-      __shared__ double warp_sums[block_size / 32];
+      value = threadIdx.x < block_size / 32 ? warp_sums[threadIdx.x] : 0.;
 #pragma unroll
       for (int offset = 16; offset > 0; offset /= 2)
         value += __shfl_down_sync(0xffffffffu, value, offset);
-      __syncthreads(); // the array may still be read from an earlier call
-      if (threadIdx.x % 32 == 0)
-        warp_sums[threadIdx.x / 32] = value;
-      __syncthreads();
-      if (threadIdx.x < 32)
-      {
-        value = threadIdx.x < block_size / 32 ? warp_sums[threadIdx.x] : 0.;
-#pragma unroll
-        for (int offset = 16; offset > 0; offset /= 2)
-          value += __shfl_down_sync(0xffffffffu, value, offset);
-      }
-      return value;
     }
+    return value;
+  }
 
-    /**
+  /**
      * True in all threads of exactly one block: the one that arrives last, which then sees what every other block
      * wrote before its call. @p ticket is 0 between kernels and is left so.
      */
-    __device__ inline bool is_last_block(unsigned int *ticket)
-    {
-      __shared__ bool last;
+  __device__ inline bool is_last_block(unsigned int *ticket)
+  {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+      last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+    __syncthreads();
+    if (last)
       __threadfence();
-      __syncthreads();
-      if (threadIdx.x == 0)
-        last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
-      __syncthreads();
-      if (last)
-        __threadfence();
-      return last;
-    }
+    return last;
+  }
 
-    /** The sum of partials[i * stride], i < n, by one block, valid in thread 0; past the first-level cache. */
-    template <int block_size>
-    __device__ inline double sum_partials(const double *partials, const int n, const int stride = 1)
-    {
-      double sums[4] = {0., 0., 0., 0.};
-      int    i       = threadIdx.x;
-      for (; i + 3 * block_size < n; i += 4 * block_size)
+  /** The sum of partials[i * stride], i < n, by one block, valid in thread 0; past the first-level cache. */
+  template <int block_size>
+  __device__ inline double sum_partials(const double *partials, const int n, const int stride = 1)
+  {
+    double sums[4] = {0., 0., 0., 0.};
+    int    i       = threadIdx.x;
+    for (; i + 3 * block_size < n; i += 4 * block_size)
 #pragma unroll
-        for (int j = 0; j < 4; ++j)
-          sums[j] += __ldcg(partials + (i + j * block_size) * stride);
-      for (; i < n; i += block_size)
-        sums[0] += __ldcg(partials + i * stride);
-      return block_sum<block_size>((sums[0] + sums[1]) + (sums[2] + sums[3]));
-    }
-  } // namespace reduce
-} // namespace PatchFEM
-
-#endif
+      for (int j = 0; j < 4; ++j)
+        sums[j] += __ldcg(partials + (i + j * block_size) * stride);
+    for (; i < n; i += block_size)
+      sums[0] += __ldcg(partials + i * stride);
+    return block_sum<block_size>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  }
+} // namespace PatchFEM::reduce

@@ -7,250 +7,247 @@
 #include <cstdint>
 #include <mutex>
 
-namespace PatchFEM
+namespace PatchFEM::cuda_runtime
 {
-  namespace cuda_runtime
+  namespace
   {
-    namespace
+    /** The pool that cudaMallocAsync() takes from. */
+    cudaMemPool_t pool()
     {
-      /** The pool that cudaMallocAsync() takes from. */
-      cudaMemPool_t pool()
-      {
-        cudaMemPool_t result;
-        PATCHFEM_CUDA_CHECK(cudaDeviceGetMemPool(&result, current_device()));
-        return result;
-      }
-
-      int attribute(const cudaDeviceAttr which)
-      {
-        int value = 0;
-        PATCHFEM_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, current_device()));
-        return value;
-      }
-    } // namespace
-
-    int n_devices()
-    {
-      int n = 0;
-      PATCHFEM_CUDA_CHECK(cudaGetDeviceCount(&n));
-      return n;
+      cudaMemPool_t result;
+      PATCHFEM_CUDA_CHECK(cudaDeviceGetMemPool(&result, current_device()));
+      return result;
     }
 
-    int current_device()
+    int attribute(const cudaDeviceAttr which)
     {
-      int device = 0;
-      PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
-      return device;
+      int value = 0;
+      PATCHFEM_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, current_device()));
+      return value;
     }
+  } // namespace
 
-    void use_device(const int device) noexcept
+  int n_devices()
+  {
+    int n = 0;
+    PATCHFEM_CUDA_CHECK(cudaGetDeviceCount(&n));
+    return n;
+  }
+
+  int current_device()
+  {
+    int device = 0;
+    PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
+    return device;
+  }
+
+  void use_device(const int device) noexcept
+  {
+    int now = -1;
+    if (cudaGetDevice(&now) != cudaSuccess || now != device)
+      cudaSetDevice(device);
+  }
+
+  bool device_works()
+  {
+    int n = 0;
+    if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0)
     {
-      int now = -1;
-      if (cudaGetDevice(&now) != cudaSuccess || now != device)
-        cudaSetDevice(device);
+      cudaGetLastError(); // a machine without a GPU is not an error of a later call
+      return false;
     }
+    int device = 0, pools = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess && pools != 0;
+  }
 
-    bool device_works()
-    {
-      int n = 0;
-      if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0)
-      {
-        cudaGetLastError(); // a machine without a GPU is not an error of a later call
-        return false;
-      }
-      int device = 0, pools = 0;
-      return cudaGetDevice(&device) == cudaSuccess &&
-             cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess && pools != 0;
-    }
+  std::string device_name()
+  {
+    cudaDeviceProp properties;
+    PATCHFEM_CUDA_CHECK(cudaGetDeviceProperties(&properties, current_device()));
+    return properties.name;
+  }
 
-    std::string device_name()
-    {
-      cudaDeviceProp properties;
-      PATCHFEM_CUDA_CHECK(cudaGetDeviceProperties(&properties, current_device()));
-      return properties.name;
-    }
+  DeviceProperties device_properties()
+  {
+    const int  major  = attribute(cudaDevAttrComputeCapabilityMajor);
+    const auto number = [](const int n) { return std::to_string(n); };
+    int        driver = 0;
+    PATCHFEM_CUDA_CHECK(cudaDriverGetVersion(&driver));
+    // Two transfers in each cycle of the memory. Where its clock is not told: what A100, H100 and B200 reach.
+    const double bus = 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+    return {number(major) + "." + number(attribute(cudaDevAttrComputeCapabilityMinor)) + ", driver " + number(driver),
+            attribute(cudaDevAttrMultiProcessorCount), double(attribute(cudaDevAttrL2CacheSize)),
+            bus > 0. ? 0.92 * bus
+                     : (major < 9    ? 1.4e12
+                        : major == 9 ? 3.1e12
+                                     : 7e12)};
+  }
 
-    DeviceProperties device_properties()
-    {
-      const int  major  = attribute(cudaDevAttrComputeCapabilityMajor);
-      const auto number = [](const int n) { return std::to_string(n); };
-      int        driver = 0;
-      PATCHFEM_CUDA_CHECK(cudaDriverGetVersion(&driver));
-      // Two transfers in each cycle of the memory. Where its clock is not told: what A100, H100 and B200 reach.
-      const double bus = 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
-      return {number(major) + "." + number(attribute(cudaDevAttrComputeCapabilityMinor)) + ", driver " + number(driver),
-              attribute(cudaDevAttrMultiProcessorCount), double(attribute(cudaDevAttrL2CacheSize)),
-              bus > 0. ? 0.92 * bus
-                       : (major < 9    ? 1.4e12
-                          : major == 9 ? 3.1e12
-                                       : 7e12)};
-    }
+  std::size_t shared_memory_per_block()
+  {
+    return static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  }
 
-    std::size_t shared_memory_per_block()
-    {
-      return static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-    }
+  std::size_t free_memory()
+  {
+    std::size_t free = 0, total = 0;
+    PATCHFEM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    // What the pool keeps but nobody uses can be allocated as well.
+    std::uint64_t reserved = 0, used = 0;
+    PATCHFEM_CUDA_CHECK(cudaMemPoolGetAttribute(pool(), cudaMemPoolAttrReservedMemCurrent, &reserved));
+    PATCHFEM_CUDA_CHECK(cudaMemPoolGetAttribute(pool(), cudaMemPoolAttrUsedMemCurrent, &used));
+    return free + (reserved - used);
+  }
 
-    std::size_t free_memory()
-    {
-      std::size_t free = 0, total = 0;
-      PATCHFEM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-      // What the pool keeps but nobody uses can be allocated as well.
-      std::uint64_t reserved = 0, used = 0;
-      PATCHFEM_CUDA_CHECK(cudaMemPoolGetAttribute(pool(), cudaMemPoolAttrReservedMemCurrent, &reserved));
-      PATCHFEM_CUDA_CHECK(cudaMemPoolGetAttribute(pool(), cudaMemPoolAttrUsedMemCurrent, &used));
-      return free + (reserved - used);
-    }
+  void *create_stream()
+  {
+    std::uint64_t keep = UINT64_MAX; // freed memory stays in the pool
+    PATCHFEM_CUDA_CHECK(cudaMemPoolSetAttribute(pool(), cudaMemPoolAttrReleaseThreshold, &keep));
+    cudaStream_t stream;
+    PATCHFEM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+  }
 
-    void *create_stream()
-    {
-      std::uint64_t keep = UINT64_MAX; // freed memory stays in the pool
-      PATCHFEM_CUDA_CHECK(cudaMemPoolSetAttribute(pool(), cudaMemPoolAttrReleaseThreshold, &keep));
-      cudaStream_t stream;
-      PATCHFEM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-      return stream;
-    }
+  void destroy_stream(void *const stream) noexcept
+  {
+    cudaStreamDestroy(static_cast<cudaStream_t>(stream));
+  }
 
-    void destroy_stream(void *const stream) noexcept
-    {
-      cudaStreamDestroy(static_cast<cudaStream_t>(stream));
-    }
+  void synchronize(void *const stream)
+  {
+    PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+  }
 
-    void synchronize(void *const stream)
-    {
-      PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
-    }
+  void wait(void *const waiting, void *const finished, void *const event)
+  {
+    PATCHFEM_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(finished)));
+    PATCHFEM_CUDA_CHECK(cudaStreamWaitEvent(static_cast<cudaStream_t>(waiting), static_cast<cudaEvent_t>(event), 0));
+  }
 
-    void wait(void *const waiting, void *const finished, void *const event)
-    {
-      PATCHFEM_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(finished)));
-      PATCHFEM_CUDA_CHECK(cudaStreamWaitEvent(static_cast<cudaStream_t>(waiting), static_cast<cudaEvent_t>(event), 0));
-    }
+  void *create_event()
+  {
+    cudaEvent_t event;
+    PATCHFEM_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    return event;
+  }
 
-    void *create_event()
-    {
-      cudaEvent_t event;
-      PATCHFEM_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-      return event;
-    }
+  void destroy_event(void *const event) noexcept
+  {
+    cudaEventDestroy(static_cast<cudaEvent_t>(event));
+  }
 
-    void destroy_event(void *const event) noexcept
+  void *allocate(const std::size_t bytes, void *const stream)
+  {
+    void             *pointer = nullptr;
+    const cudaError_t status  = cudaMallocAsync(&pointer, bytes, static_cast<cudaStream_t>(stream));
+    if (status == cudaErrorMemoryAllocation)
     {
-      cudaEventDestroy(static_cast<cudaEvent_t>(event));
-    }
-
-    void *allocate(const std::size_t bytes, void *const stream)
-    {
-      void             *pointer = nullptr;
-      const cudaError_t status  = cudaMallocAsync(&pointer, bytes, static_cast<cudaStream_t>(stream));
-      if (status == cudaErrorMemoryAllocation)
-      {
-        cudaGetLastError();
-        return nullptr;
-      }
-      PATCHFEM_CUDA_CHECK(status);
-      return pointer;
-    }
-
-    void deallocate(void *const pointer, void *const stream) noexcept
-    {
-      cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream));
-    }
-
-    void copy(void *const destination, const void *const source, const std::size_t bytes, void *const stream)
-    {
-      PATCHFEM_CUDA_CHECK(
-          cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));
-    }
-
-    void copy_staged(void *const       destination,
-                     const void *const source,
-                     const std::size_t bytes,
-                     const bool        to_device,
-                     void *const       stream,
-                     void (*on_host)(void *, const void *, std::size_t))
-    {
-      constexpr std::size_t piece = std::size_t(8) << 20;
-      if (bytes < piece)
-      {
-        copy(destination, source, bytes, stream);
-        synchronize(stream);
-        return;
-      }
-      // Never given back: arrays may outlive every other static object.
-      static std::mutex                 one_at_a_time;
-      const std::lock_guard<std::mutex> lock(one_at_a_time);
-      static const cudaEvent_t          travelled[2] = {static_cast<cudaEvent_t>(create_event()),
-                                                        static_cast<cudaEvent_t>(create_event())};
-      static char *const                buffers      = [] {
-        void *pointer = nullptr;
-        PATCHFEM_CUDA_CHECK(cudaMallocHost(&pointer, 2 * piece));
-        return static_cast<char *>(pointer);
-      }();
-      char *const       to       = static_cast<char *>(destination);
-      const char *const from     = static_cast<const char *>(source);
-      const std::size_t n_pieces = (bytes + piece - 1) / piece;
-      const auto        length   = [&](const std::size_t k) { return std::min(piece, bytes - k * piece); };
-      const auto        buffer   = [&](const std::size_t k) { return buffers + k % 2 * piece; };
-      // Step k sends piece k to the device and reuses the buffer of piece k - 2, or empties the buffer of piece k - 1.
-      for (std::size_t k = 0; k < n_pieces + !to_device; ++k)
-      {
-        if (to_device && k >= 2)
-          PATCHFEM_CUDA_CHECK(cudaEventSynchronize(travelled[k % 2]));
-        if (to_device)
-          on_host(buffer(k), from + k * piece, length(k));
-        if (k < n_pieces)
-        {
-          copy(to_device ? to + k * piece : buffer(k), to_device ? buffer(k) : from + k * piece, length(k), stream);
-          PATCHFEM_CUDA_CHECK(cudaEventRecord(travelled[k % 2], static_cast<cudaStream_t>(stream)));
-        }
-        if (!to_device && k >= 1)
-        {
-          PATCHFEM_CUDA_CHECK(cudaEventSynchronize(travelled[(k - 1) % 2]));
-          on_host(to + (k - 1) * piece, buffer(k - 1), length(k - 1));
-        }
-      }
-      synchronize(stream);
-    }
-
-    void set_zero(void *const pointer, const std::size_t bytes, void *const stream)
-    {
-      PATCHFEM_CUDA_CHECK(cudaMemsetAsync(pointer, 0, bytes, static_cast<cudaStream_t>(stream)));
-    }
-
-    void begin_capture(void *const stream)
-    {
-      PATCHFEM_CUDA_CHECK(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal));
-    }
-
-    void *end_capture(void *const stream)
-    {
-      cudaGraph_t graph;
-      PATCHFEM_CUDA_CHECK(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph));
-      cudaGraphExec_t   executable;
-      const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
-      cudaGraphDestroy(graph);
-      PATCHFEM_CUDA_CHECK(status);
-      return executable;
-    }
-
-    void abandon_capture(void *const stream) noexcept
-    {
-      cudaGraph_t graph = nullptr;
-      cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph);
-      if (graph != nullptr)
-        cudaGraphDestroy(graph);
       cudaGetLastError();
+      return nullptr;
     }
+    PATCHFEM_CUDA_CHECK(status);
+    return pointer;
+  }
 
-    void launch_graph(void *const graph, void *const stream)
-    {
-      PATCHFEM_CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream)));
-    }
+  void deallocate(void *const pointer, void *const stream) noexcept
+  {
+    cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream));
+  }
 
-    void destroy_graph(void *const graph) noexcept
+  void copy(void *const destination, const void *const source, const std::size_t bytes, void *const stream)
+  {
+    PATCHFEM_CUDA_CHECK(
+        cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));
+  }
+
+  void copy_staged(void *const       destination,
+                   const void *const source,
+                   const std::size_t bytes,
+                   const bool        to_device,
+                   void *const       stream,
+                   void (*on_host)(void *, const void *, std::size_t))
+  {
+    constexpr std::size_t piece = std::size_t(8) << 20;
+    if (bytes < piece)
     {
-      cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
+      copy(destination, source, bytes, stream);
+      synchronize(stream);
+      return;
     }
-  } // namespace cuda_runtime
-} // namespace PatchFEM
+    // Never given back: arrays may outlive every other static object.
+    static std::mutex                 one_at_a_time;
+    const std::lock_guard<std::mutex> lock(one_at_a_time);
+    static const cudaEvent_t          travelled[2] = {static_cast<cudaEvent_t>(create_event()),
+                                                      static_cast<cudaEvent_t>(create_event())};
+    static char *const                buffers      = [] {
+      void *pointer = nullptr;
+      PATCHFEM_CUDA_CHECK(cudaMallocHost(&pointer, 2 * piece));
+      return static_cast<char *>(pointer);
+    }();
+    char *const       to       = static_cast<char *>(destination);
+    const char *const from     = static_cast<const char *>(source);
+    const std::size_t n_pieces = (bytes + piece - 1) / piece;
+    const auto        length   = [&](const std::size_t k) { return std::min(piece, bytes - k * piece); };
+    const auto        buffer   = [&](const std::size_t k) { return buffers + k % 2 * piece; };
+    // Step k sends piece k to the device and reuses the buffer of piece k - 2, or empties the buffer of piece k - 1.
+    for (std::size_t k = 0; k < n_pieces + !to_device; ++k)
+    {
+      if (to_device && k >= 2)
+        PATCHFEM_CUDA_CHECK(cudaEventSynchronize(travelled[k % 2]));
+      if (to_device)
+        on_host(buffer(k), from + k * piece, length(k));
+      if (k < n_pieces)
+      {
+        copy(to_device ? to + k * piece : buffer(k), to_device ? buffer(k) : from + k * piece, length(k), stream);
+        PATCHFEM_CUDA_CHECK(cudaEventRecord(travelled[k % 2], static_cast<cudaStream_t>(stream)));
+      }
+      if (!to_device && k >= 1)
+      {
+        PATCHFEM_CUDA_CHECK(cudaEventSynchronize(travelled[(k - 1) % 2]));
+        on_host(to + (k - 1) * piece, buffer(k - 1), length(k - 1));
+      }
+    }
+    synchronize(stream);
+  }
+
+  void set_zero(void *const pointer, const std::size_t bytes, void *const stream)
+  {
+    PATCHFEM_CUDA_CHECK(cudaMemsetAsync(pointer, 0, bytes, static_cast<cudaStream_t>(stream)));
+  }
+
+  void begin_capture(void *const stream)
+  {
+    PATCHFEM_CUDA_CHECK(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal));
+  }
+
+  void *end_capture(void *const stream)
+  {
+    cudaGraph_t graph;
+    PATCHFEM_CUDA_CHECK(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph));
+    cudaGraphExec_t   executable;
+    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+    cudaGraphDestroy(graph);
+    PATCHFEM_CUDA_CHECK(status);
+    return executable;
+  }
+
+  void abandon_capture(void *const stream) noexcept
+  {
+    cudaGraph_t graph = nullptr;
+    cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph);
+    if (graph != nullptr)
+      cudaGraphDestroy(graph);
+    cudaGetLastError();
+  }
+
+  void launch_graph(void *const graph, void *const stream)
+  {
+    PATCHFEM_CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream)));
+  }
+
+  void destroy_graph(void *const graph) noexcept
+  {
+    cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
+  }
+} // namespace PatchFEM::cuda_runtime

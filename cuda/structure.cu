@@ -8,55 +8,52 @@
 #include <patchfem/kernels/pattern_statistics.h>
 
 // The bodies that build structure and extract diagonals, one line each.
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
 #define PATCHFEM_INSTANTIATE_BODY(Body) template void parallel_for(Cuda, std::int64_t, const Body &)
 
-    PATCHFEM_INSTANTIATE_BODY(FillBody);
-    PATCHFEM_INSTANTIATE_BODY(IotaBody<int>);
-    PATCHFEM_INSTANTIATE_BODY(IotaBody<unsigned int>);
-    PATCHFEM_INSTANTIATE_BODY(NodeCellsBody);
-    PATCHFEM_INSTANTIATE_BODY(NodePointBody<2>);
-    PATCHFEM_INSTANTIATE_BODY(NodePointBody<3>);
-    PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<2>);
-    PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<3>);
-    PATCHFEM_INSTANTIATE_BODY(WindowKeyBody);
-    PATCHFEM_INSTANTIATE_BODY(SampleLengthsBody);
-    PATCHFEM_INSTANTIATE_BODY(InvertBody);
-    PATCHFEM_INSTANTIATE_BODY(RenumberBody);
-    PATCHFEM_INSTANTIATE_BODY(CellKeyBody);
-    PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<int>);
-    PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<double>);
-    PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<unsigned int>);
-    PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<2>);
-    PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<3>);
+  PATCHFEM_INSTANTIATE_BODY(FillBody);
+  PATCHFEM_INSTANTIATE_BODY(IotaBody<int>);
+  PATCHFEM_INSTANTIATE_BODY(IotaBody<unsigned int>);
+  PATCHFEM_INSTANTIATE_BODY(NodeCellsBody);
+  PATCHFEM_INSTANTIATE_BODY(NodePointBody<2>);
+  PATCHFEM_INSTANTIATE_BODY(NodePointBody<3>);
+  PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<2>);
+  PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<3>);
+  PATCHFEM_INSTANTIATE_BODY(WindowKeyBody);
+  PATCHFEM_INSTANTIATE_BODY(SampleLengthsBody);
+  PATCHFEM_INSTANTIATE_BODY(InvertBody);
+  PATCHFEM_INSTANTIATE_BODY(RenumberBody);
+  PATCHFEM_INSTANTIATE_BODY(CellKeyBody);
+  PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<int>);
+  PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<unsigned int>);
+  PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<2>);
+  PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<3>);
 
-    PATCHFEM_INSTANTIATE_BODY(PaddingBody);
-    PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
-    PATCHFEM_INSTANTIATE_BODY(ReadBody);
-    PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<float>);
-    PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<double>);
-    PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<float>);
-    PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(PaddingBody);
+  PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
+  PATCHFEM_INSTANTIATE_BODY(ReadBody);
+  PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<double>);
 
-    PATCHFEM_INSTANTIATE_BODY(ScatterInhomogeneitiesBody);
-    PATCHFEM_INSTANTIATE_BODY(CountInhomogeneitiesBody);
-    PATCHFEM_INSTANTIATE_BODY(WriteInhomogeneitiesBody);
-    PATCHFEM_INSTANTIATE_BODY(DistributeBody<float>);
-    PATCHFEM_INSTANTIATE_BODY(DistributeBody<double>);
-    PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<float>);
-    PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<double>);
-    PATCHFEM_INSTANTIATE_BODY(CondenseBody<float>);
-    PATCHFEM_INSTANTIATE_BODY(CondenseBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(ScatterInhomogeneitiesBody);
+  PATCHFEM_INSTANTIATE_BODY(CountInhomogeneitiesBody);
+  PATCHFEM_INSTANTIATE_BODY(WriteInhomogeneitiesBody);
+  PATCHFEM_INSTANTIATE_BODY(DistributeBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(DistributeBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(CondenseBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(CondenseBody<double>);
 
-    PATCHFEM_INSTANTIATE_BODY(MarkBody);
-    PATCHFEM_INSTANTIATE_BODY(CountCellRowsBody);
-    PATCHFEM_INSTANTIATE_BODY(EmitPairsBody);
-    PATCHFEM_INSTANTIATE_BODY(CountCandidatesBody);
-    PATCHFEM_INSTANTIATE_BODY(EmitCandidatesBody);
-    PATCHFEM_INSTANTIATE_BODY(CountUniqueBody);
-    PATCHFEM_INSTANTIATE_BODY(WriteUniqueBody);
-  } // namespace kernels
-} // namespace PatchFEM
+  PATCHFEM_INSTANTIATE_BODY(MarkBody);
+  PATCHFEM_INSTANTIATE_BODY(CountCellRowsBody);
+  PATCHFEM_INSTANTIATE_BODY(EmitPairsBody);
+  PATCHFEM_INSTANTIATE_BODY(CountCandidatesBody);
+  PATCHFEM_INSTANTIATE_BODY(EmitCandidatesBody);
+  PATCHFEM_INSTANTIATE_BODY(CountUniqueBody);
+  PATCHFEM_INSTANTIATE_BODY(WriteUniqueBody);
+} // namespace PatchFEM::kernels

@@ -1,75 +1,69 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_cuda_team_cuh
-#define patchfem_cuda_team_cuh
+#pragma once
 
 #include "check.cuh"
 
 #include <patchfem/kernels/team.h>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  namespace internal
   {
-    namespace internal
+    constexpr int team_for_threads = 128;
+
+    /** @p n neighbouring threads of a warp. */
+    template <int n>
+    struct WarpTeam
     {
-      constexpr int team_for_threads = 128;
+      static constexpr int size = n;
+      static_assert(n >= 1 && n <= 32 && (n & (n - 1)) == 0, "a team is a power of two of a warp's threads");
 
-      /** @p n neighbouring threads of a warp. */
-      template <int n>
-      struct WarpTeam
+      __device__ static unsigned int mask()
       {
-        static constexpr int size = n;
-        static_assert(n >= 1 && n <= 32 && (n & (n - 1)) == 0, "a team is a power of two of a warp's threads");
-
-        __device__ static unsigned int mask()
-        {
-          return n == 32 ? 0xffffffffu : ((1u << (n % 32)) - 1u) << (threadIdx.x % 32 / n * n);
-        }
-        __device__ int  rank() const { return threadIdx.x % n; }
-        __device__ void sync() const { __syncwarp(mask()); }
-
-        template <typename T>
-        __device__ T from(const T value, const int member) const
-        {
-          return __shfl_sync(mask(), value, member, n);
-        }
-
-        /** Both partners of an exchange add the same two numbers, so all members end with the same bits. */
-        template <typename T>
-        __device__ T sum(T value) const
-        {
-#pragma unroll
-          for (int distance = n / 2; distance > 0; distance /= 2)
-            value += __shfl_xor_sync(mask(), value, distance, n);
-          return value;
-        }
-      };
-
-      template <typename Body>
-      __global__ void __launch_bounds__(team_for_threads)
-          team_for_kernel(const std::int64_t n, const __grid_constant__ Body body)
-      {
-        constexpr int                     n_teams = team_for_threads / Body::team_size;
-        __shared__ typename Body::Scratch scratch[n_teams];
-
-        const int          team = threadIdx.x / Body::team_size;
-        const std::int64_t i    = std::int64_t(blockIdx.x) * n_teams + team;
-        if (i < n)
-          body(WarpTeam<Body::team_size>(), i, scratch[team]);
+        return n == 32 ? 0xffffffffu : ((1u << (n % 32)) - 1u) << (threadIdx.x % 32 / n * n);
       }
-    } // namespace internal
+      __device__ int  rank() const { return threadIdx.x % n; }
+      __device__ void sync() const { __syncwarp(mask()); }
+
+      template <typename T>
+      __device__ T from(const T value, const int member) const
+      {
+        return __shfl_sync(mask(), value, member, n);
+      }
+
+      /** Both partners of an exchange add the same two numbers, so all members end with the same bits. */
+      template <typename T>
+      __device__ T sum(T value) const
+      {
+#pragma unroll
+        for (int distance = n / 2; distance > 0; distance /= 2)
+          value += __shfl_xor_sync(mask(), value, distance, n);
+        return value;
+      }
+    };
 
     template <typename Body>
-    void team_for(Cuda where, const std::int64_t n, const Body &body)
+    __global__ void __launch_bounds__(team_for_threads)
+        team_for_kernel(const std::int64_t n, const __grid_constant__ Body body)
     {
-      if (n == 0)
-        return;
-      constexpr int n_teams  = internal::team_for_threads / Body::team_size;
-      const auto    n_blocks = static_cast<unsigned int>((n + n_teams - 1) / n_teams);
-      internal::team_for_kernel<<<n_blocks, internal::team_for_threads, 0, stream_of(where)>>>(n, body);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
-    }
-  } // namespace kernels
-} // namespace PatchFEM
+      constexpr int                     n_teams = team_for_threads / Body::team_size;
+      __shared__ typename Body::Scratch scratch[n_teams];
 
-#endif
+      const int          team = threadIdx.x / Body::team_size;
+      const std::int64_t i    = std::int64_t(blockIdx.x) * n_teams + team;
+      if (i < n)
+        body(WarpTeam<Body::team_size>(), i, scratch[team]);
+    }
+  } // namespace internal
+
+  template <typename Body>
+  void team_for(Cuda where, const std::int64_t n, const Body &body)
+  {
+    if (n == 0)
+      return;
+    constexpr int n_teams  = internal::team_for_threads / Body::team_size;
+    const auto    n_blocks = static_cast<unsigned int>((n + n_teams - 1) / n_teams);
+    internal::team_for_kernel<<<n_blocks, internal::team_for_threads, 0, stream_of(where)>>>(n, body);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+} // namespace PatchFEM::kernels

@@ -4,15 +4,12 @@
 #include "lac/precondition/triangular_steps.h"
 
 // Triangular factors on the device, and the bodies that copy matrices.
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
 #define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
 
-    INSTANTIATE(CompressColumnsBody);
-    INSTANTIATE(SingleRangeBody);
-    INSTANTIATE(CompressValuesBody<float>);
-    INSTANTIATE(CompressValuesBody<double>);
-  } // namespace kernels
-} // namespace PatchFEM
+  INSTANTIATE(CompressColumnsBody);
+  INSTANTIATE(SingleRangeBody);
+  INSTANTIATE(CompressValuesBody<float>);
+  INSTANTIATE(CompressValuesBody<double>);
+} // namespace PatchFEM::kernels

@@ -3,98 +3,95 @@
 
 #include <patchfem/kernels/voxels.h>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  namespace
   {
-    namespace
-    {
-      constexpr int words_threads = 256, words_per_warp = 8;
+    constexpr int words_threads = 256, words_per_warp = 8;
 
-      /**
+    /**
        * A warp reads the labels of eight words, 32 side by side of each; where a word lies is found by one lane, and the
        * eight loads do not wait for each other.
        */
-      __global__ void __launch_bounds__(words_threads) words_kernel(const VoxelView    grid,
-                                                                    const unsigned int open_sides,
-                                                                    const unsigned char *__restrict__ labels,
-                                                                    VoxelBits *__restrict__ bits,
-                                                                    int *__restrict__ counts)
+    __global__ void __launch_bounds__(words_threads) words_kernel(const VoxelView    grid,
+                                                                  const unsigned int open_sides,
+                                                                  const unsigned char *__restrict__ labels,
+                                                                  VoxelBits *__restrict__ bits,
+                                                                  int *__restrict__ counts)
+    {
+      constexpr unsigned int all  = 0xffffffffu;
+      const int              lane = threadIdx.x % 32;
+      const int              begin =
+          static_cast<int>((blockIdx.x * std::int64_t(words_threads) + threadIdx.x) / 32) * words_per_warp;
+      const int    mine = begin + lane;
+      int          n    = 0;
+      VoxelBits    result{0, 0};
+      std::int64_t first = 0;
+      if (lane < words_per_warp && mine < grid.all_words())
       {
-        constexpr unsigned int all  = 0xffffffffu;
-        const int              lane = threadIdx.x % 32;
-        const int              begin =
-            static_cast<int>((blockIdx.x * std::int64_t(words_threads) + threadIdx.x) / 32) * words_per_warp;
-        const int    mine = begin + lane;
-        int          n    = 0;
-        VoxelBits    result{0, 0};
-        std::int64_t first = 0;
-        if (lane < words_per_warp && mine < grid.all_words())
-        {
-          const VoxelWord at(grid, mine);
-          n           = at.n_cells(grid);
-          first       = n > 0 ? at.first_cell(grid) : 0;
-          result.open = air_outside(grid, at, open_sides);
-        }
-        VoxelLabel label[words_per_warp];
+        const VoxelWord at(grid, mine);
+        n           = at.n_cells(grid);
+        first       = n > 0 ? at.first_cell(grid) : 0;
+        result.open = air_outside(grid, at, open_sides);
+      }
+      VoxelLabel label[words_per_warp];
 #pragma unroll
-        for (int j = 0; j < words_per_warp; ++j)
-        {
-          const std::int64_t cell = __shfl_sync(all, first, j) + lane;
-          label[j]                = VoxelLabel::solid;
-          if (lane < __shfl_sync(all, n, j))
-            label[j] = static_cast<VoxelLabel>(__ldg(labels + cell));
-        }
+      for (int j = 0; j < words_per_warp; ++j)
+      {
+        const std::int64_t cell = __shfl_sync(all, first, j) + lane;
+        label[j]                = VoxelLabel::solid;
+        if (lane < __shfl_sync(all, n, j))
+          label[j] = static_cast<VoxelLabel>(__ldg(labels + cell));
+      }
 #pragma unroll
-        for (int j = 0; j < words_per_warp; ++j)
+      for (int j = 0; j < words_per_warp; ++j)
+      {
+        const std::uint32_t fluid = __ballot_sync(all, label[j] == VoxelLabel::fluid);
+        const std::uint32_t open  = __ballot_sync(all, label[j] != VoxelLabel::solid);
+        if (lane == j)
         {
-          const std::uint32_t fluid = __ballot_sync(all, label[j] == VoxelLabel::fluid);
-          const std::uint32_t open  = __ballot_sync(all, label[j] != VoxelLabel::solid);
-          if (lane == j)
-          {
-            result.fluid = fluid;
-            result.open |= open;
-          }
-        }
-        if (lane < words_per_warp && mine < grid.all_words())
-        {
-          bits[mine]   = result;
-          counts[mine] = __popc(result.fluid);
+          result.fluid = fluid;
+          result.open |= open;
         }
       }
-    } // namespace
-
-    void voxel_words(Cuda                       where,
-                     const VoxelView           &grid,
-                     const unsigned int         open_sides,
-                     const unsigned char *const labels,
-                     VoxelBits *const           bits,
-                     int *const                 counts)
-    {
-      constexpr int words_per_block = words_threads / 32 * words_per_warp;
-      const auto    n_blocks =
-          static_cast<unsigned int>((std::int64_t(grid.all_words()) + words_per_block - 1) / words_per_block);
-      words_kernel<<<n_blocks, words_threads, 0, stream_of(where)>>>(grid, open_sides, labels, bits, counts);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      if (lane < words_per_warp && mine < grid.all_words())
+      {
+        bits[mine]   = result;
+        counts[mine] = __popc(result.fluid);
+      }
     }
+  } // namespace
+
+  void voxel_words(Cuda                       where,
+                   const VoxelView           &grid,
+                   const unsigned int         open_sides,
+                   const unsigned char *const labels,
+                   VoxelBits *const           bits,
+                   int *const                 counts)
+  {
+    constexpr int words_per_block = words_threads / 32 * words_per_warp;
+    const auto    n_blocks =
+        static_cast<unsigned int>((std::int64_t(grid.all_words()) + words_per_block - 1) / words_per_block);
+    words_kernel<<<n_blocks, words_threads, 0, stream_of(where)>>>(grid, open_sides, labels, bits, counts);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
 
 #define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
 
-    INSTANTIATE(VoxelWidthsBody);
-    INSTANTIATE(VoxelFillBody<float>);
-    INSTANTIATE(VoxelFillBody<double>);
-    INSTANTIATE(VoxelFlowBody<float>);
-    INSTANTIATE(VoxelFlowBody<double>);
-    INSTANTIATE(VoxelProjectBody<float>);
-    INSTANTIATE(VoxelProjectBody<double>);
-    INSTANTIATE(VoxelScatterBody<float>);
-    INSTANTIATE(VoxelScatterBody<double>);
-    INSTANTIATE(VoxelGatherBody<float>);
-    INSTANTIATE(VoxelGatherBody<double>);
-    INSTANTIATE(VoxelRunsBody);
-    INSTANTIATE(VoxelJoinBody);
-    INSTANTIATE(VoxelSurfaceBody);
-    INSTANTIATE(VoxelClosedBody);
-    INSTANTIATE(VoxelPartBody);
-  } // namespace kernels
-} // namespace PatchFEM
+  INSTANTIATE(VoxelWidthsBody);
+  INSTANTIATE(VoxelFillBody<float>);
+  INSTANTIATE(VoxelFillBody<double>);
+  INSTANTIATE(VoxelFlowBody<float>);
+  INSTANTIATE(VoxelFlowBody<double>);
+  INSTANTIATE(VoxelProjectBody<float>);
+  INSTANTIATE(VoxelProjectBody<double>);
+  INSTANTIATE(VoxelScatterBody<float>);
+  INSTANTIATE(VoxelScatterBody<double>);
+  INSTANTIATE(VoxelGatherBody<float>);
+  INSTANTIATE(VoxelGatherBody<double>);
+  INSTANTIATE(VoxelRunsBody);
+  INSTANTIATE(VoxelJoinBody);
+  INSTANTIATE(VoxelSurfaceBody);
+  INSTANTIATE(VoxelClosedBody);
+  INSTANTIATE(VoxelPartBody);
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_applications_elasticity_h
-#define patchfem_applications_elasticity_h
+#pragma once
 
 #include <patchfem/app/physics.h>
 
@@ -85,5 +84,3 @@ namespace PatchFEM
     std::unique_ptr<dealii::DataPostprocessor<dim>> stresses;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_applications_stress_postprocessor_h
-#define patchfem_applications_stress_postprocessor_h
+#pragma once
 
 #include "elasticity.h"
 
@@ -92,5 +91,3 @@ namespace PatchFEM
     const ElasticityPhysics<dim> &physics;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_applications_pressure_poisson_h
-#define patchfem_applications_pressure_poisson_h
+#pragma once
 
 #include "voxel_parameters.h"
 
@@ -29,5 +28,3 @@ namespace PatchFEM
     PressureParameters parameters;
   };
 } // namespace PatchFEM
-
-#endif

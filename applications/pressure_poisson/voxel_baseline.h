@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_applications_voxel_baseline_h
-#define patchfem_applications_voxel_baseline_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/assembly/voxel_poisson.h>
@@ -22,5 +21,3 @@ namespace PatchFEM
                                  Progress                               &progress,
                                  std::vector<double>                    &x);
 } // namespace PatchFEM
-
-#endif

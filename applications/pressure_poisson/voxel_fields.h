@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_applications_voxel_fields_h
-#define patchfem_applications_voxel_fields_h
+#pragma once
 
 #include "voxel_parameters.h"
 
@@ -57,5 +56,3 @@ namespace PatchFEM
     void evaluate_flow();
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_applications_voxel_output_h
-#define patchfem_applications_voxel_output_h
+#pragma once
 
 #include <patchfem/assembly/voxel_poisson.h>
 
@@ -26,5 +25,3 @@ namespace PatchFEM
                     const dealii::Point<dim> &lower_corner,
                     const VoxelPicture       &picture);
 } // namespace PatchFEM
-
-#endif

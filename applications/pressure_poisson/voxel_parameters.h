@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_applications_voxel_parameters_h
-#define patchfem_applications_voxel_parameters_h
+#pragma once
 
 #include <patchfem/app/parameters.h>
 
@@ -34,5 +33,3 @@ namespace PatchFEM
     void parse_parameters(dealii::ParameterHandler &prm);
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_papers_lab_h
-#define patchfem_benchmarks_papers_lab_h
+#pragma once
 
 #include "benchmark.h"
 #include "system.h"
@@ -144,5 +143,3 @@ namespace papers
   void reproduce_p1(const Settings &settings, Report &report);
   void reproduce_p2(const Settings &settings, Report &report);
 } // namespace papers
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_papers_mesh_h
-#define patchfem_benchmarks_papers_mesh_h
+#pragma once
 
 #include <patchfem/base/mesh_lists.h>
 
@@ -30,5 +29,3 @@ namespace papers
    */
   void order_along_curve(MeshLists &mesh, int window = 0);
 } // namespace papers
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_benchmarks_papers_system_h
-#define patchfem_benchmarks_papers_system_h
+#pragma once
 
 #include "mesh.h"
 
@@ -44,5 +43,3 @@ namespace papers
   /** A matrix of scalars; its load is that of the solution @p solution. */
   System scalar_system(HostCSR<double> matrix, const std::vector<double> &solution);
 } // namespace papers
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_patchfem_h
-#define patchfem_patchfem_h
+#pragma once
 
 /** @file All that a program with deal.II uses. */
 #include <patchfem/assembly/assembler.h>
@@ -16,5 +15,3 @@
 #include <patchfem/lac/precondition/precondition_ssor.h>
 #include <patchfem/lac/solver/null_space.h>
 #include <patchfem/lac/solver/solver_cg_dealii.h>
-
-#endif

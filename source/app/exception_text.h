@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_app_exception_text_h
-#define patchfem_source_app_exception_text_h
+#pragma once
 
 #include <deal.II/base/exceptions.h>
 
@@ -15,5 +14,3 @@ namespace PatchFEM
    */
   std::string exception_text(const dealii::ExceptionBase &exception);
 } // namespace PatchFEM
-
-#endif

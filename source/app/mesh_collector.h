@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_app_mesh_collector_h
-#define patchfem_source_app_mesh_collector_h
+#pragma once
 
 #include <patchfem/base/mesh_lists.h>
 
@@ -148,5 +147,3 @@ namespace PatchFEM
   void read_ucd(MeshScanner &scanner, MeshCollector &mesh);
   void read_abaqus(MeshScanner &scanner, MeshCollector &mesh);
 } // namespace PatchFEM
-
-#endif

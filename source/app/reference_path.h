@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_app_reference_path_h
-#define patchfem_source_app_reference_path_h
+#pragma once
 
 #include <patchfem/app/reference_solver.h>
 
@@ -166,5 +165,3 @@ namespace PatchFEM
     }
   } // namespace reference
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_assembly_distinct_values_h
-#define patchfem_source_assembly_distinct_values_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/threads.h>
@@ -130,5 +129,3 @@ namespace PatchFEM
     for_distinct(n, lists, [&](const std::int64_t i, DistinctValues &values) { values.write(out + offsets[i]); });
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_assembly_patch_steps_h
-#define patchfem_source_assembly_patch_steps_h
+#pragma once
 
 #include "distinct_values.h"
 #include "strategies.h"
@@ -276,5 +275,3 @@ namespace PatchFEM
 
   template struct PatchSteps<Here>;
 } // namespace PatchFEM
-
-#endif

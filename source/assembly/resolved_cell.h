@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_assembly_resolved_cell_h
-#define patchfem_source_assembly_resolved_cell_h
+#pragma once
 
 #include "kernels/run.h"
 
@@ -136,5 +135,3 @@ namespace PatchFEM
     }
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_assembly_row_lengths_h
-#define patchfem_source_assembly_row_lengths_h
+#pragma once
 
 #include <patchfem/assembly/element_tables.h>
 #include <patchfem/base/array.h>
@@ -48,5 +47,3 @@ namespace PatchFEM
    */
   int cheapest_sorting_window(const std::vector<int> &lengths, const RowLengthScale &scale, int n_components);
 } // namespace PatchFEM
-
-#endif

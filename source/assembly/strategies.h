@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_assembly_strategies_h
-#define patchfem_source_assembly_strategies_h
+#pragma once
 
 #include "kernels/patch_plan_bodies.h"
 #include "kernels/run.h"
@@ -60,5 +59,3 @@ namespace PatchFEM
   extern template struct PatchSteps<Cuda>;
 #endif
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_assembly_strategy_gather_h
-#define patchfem_source_assembly_strategy_gather_h
+#pragma once
 
 #include "strategies.h"
 
@@ -117,5 +116,3 @@ namespace PatchFEM
     return std::make_shared<StagedCells<Here>>();
   }
 } // namespace PatchFEM
-
-#endif

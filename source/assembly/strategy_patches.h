@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_assembly_strategy_patches_h
-#define patchfem_source_assembly_strategy_patches_h
+#pragma once
 
 #include "strategies.h"
 
@@ -294,5 +293,3 @@ namespace PatchFEM
     return std::make_shared<ComputedCells<Here>>();
   }
 } // namespace PatchFEM
-
-#endif

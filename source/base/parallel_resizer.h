@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_base_parallel_resizer_h
-#define patchfem_source_base_parallel_resizer_h
+#pragma once
 
 #include <omp.h>
 
@@ -43,5 +42,3 @@ namespace PatchFEM
     std::vector<std::function<void()>> tasks;
   };
 } // namespace PatchFEM
-
-#endif

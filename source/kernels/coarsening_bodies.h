@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_coarsening_bodies_h
-#define patchfem_source_kernels_coarsening_bodies_h
+#pragma once
 
 #include "kernels/multigrid_value_bodies.h"
 
@@ -21,288 +20,286 @@
  * chosen by measurements with elasticity on trilinear elements, where a node has neighbours in 4 aggregates, A P has 10
  * blocks in a row and the coarse matrix 38.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /**
+  /**
      * The tentative prolongator of one aggregate: its rows of B become Q R by modified Gram-Schmidt, each column
      * orthogonalised twice. A column that then is shorter than @p drop_tolerance times what it was depends on the
      * others: its column of Q and its row of R are zero. Each member keeps its rows in the scratch memory if they fit,
      * else in Q.
      */
-    struct AggregateQRBody
-    {
-      static constexpr int team_size = 32;
-      static constexpr int capacity  = 1536; ///< 256 rows of six modes
+  struct AggregateQRBody
+  {
+    static constexpr int team_size = 32;
+    static constexpr int capacity  = 1536; ///< 256 rows of six modes
 
-      struct Scratch
-      {
-        double values[capacity];
+    struct Scratch
+    {
+      double values[capacity];
+    };
+
+    const int    *offsets; ///< [aggregate + 1]
+    const int    *nodes;   ///< by aggregate
+    int           n_components;
+    int           n_modes;
+    const double *modes;          ///< B, [node][component][mode]
+    double       *tentative;      ///< Q, [node][component][mode]; 0 at nodes without an aggregate
+    double       *coarse_modes;   ///< R, [aggregate][mode][mode]
+    int          *dropped;        ///< [aggregate], bit m: mode m was dropped
+    int          *n_dropped;      ///< starts at 0
+    double        drop_tolerance; ///< relative
+
+    template <typename Team>
+    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t i, Scratch &scratch) const
+    {
+      const int n_rows = (offsets[i + 1] - offsets[i]) * n_components;
+      if (n_rows * n_modes <= capacity)
+        factorise(team, i, n_rows,
+                  [&](const int row, const int m) -> double & { return scratch.values[m * n_rows + row]; });
+      else
+        factorise(team, i, n_rows, [&](const int row, const int m) -> double & { return tentative[at(i, row) + m]; });
+    }
+
+    PATCHFEM_INLINE std::int64_t at(const std::int64_t i, const int row) const
+    {
+      return (std::int64_t(nodes[offsets[i] + row / n_components]) * n_components + row % n_components) * n_modes;
+    }
+
+    /** @p q(row, mode) is where an entry of Q lives meanwhile; only the member that owns the row touches it. */
+    template <typename Team, typename Entry>
+    PATCHFEM_INLINE void factorise(const Team &team, const std::int64_t i, const int n_rows, const Entry &q) const
+    {
+      double       *R     = coarse_modes + i * n_modes * n_modes;
+      const int     first = team.rank();
+      int           mask  = 0;
+      constexpr int two   = 2;
+      const auto    dot   = [&](const int l, const int m) {
+        double sum = 0.;
+        for (int row = first; row < n_rows; row += Team::size)
+          sum += q(row, l) * q(row, m);
+        return team.sum(sum);
       };
-
-      const int    *offsets; ///< [aggregate + 1]
-      const int    *nodes;   ///< by aggregate
-      int           n_components;
-      int           n_modes;
-      const double *modes;          ///< B, [node][component][mode]
-      double       *tentative;      ///< Q, [node][component][mode]; 0 at nodes without an aggregate
-      double       *coarse_modes;   ///< R, [aggregate][mode][mode]
-      int          *dropped;        ///< [aggregate], bit m: mode m was dropped
-      int          *n_dropped;      ///< starts at 0
-      double        drop_tolerance; ///< relative
-
-      template <typename Team>
-      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t i, Scratch &scratch) const
-      {
-        const int n_rows = (offsets[i + 1] - offsets[i]) * n_components;
-        if (n_rows * n_modes <= capacity)
-          factorise(team, i, n_rows,
-                    [&](const int row, const int m) -> double & { return scratch.values[m * n_rows + row]; });
-        else
-          factorise(team, i, n_rows, [&](const int row, const int m) -> double & { return tentative[at(i, row) + m]; });
-      }
-
-      PATCHFEM_INLINE std::int64_t at(const std::int64_t i, const int row) const
-      {
-        return (std::int64_t(nodes[offsets[i] + row / n_components]) * n_components + row % n_components) * n_modes;
-      }
-
-      /** @p q(row, mode) is where an entry of Q lives meanwhile; only the member that owns the row touches it. */
-      template <typename Team, typename Entry>
-      PATCHFEM_INLINE void factorise(const Team &team, const std::int64_t i, const int n_rows, const Entry &q) const
-      {
-        double       *R     = coarse_modes + i * n_modes * n_modes;
-        const int     first = team.rank();
-        int           mask  = 0;
-        constexpr int two   = 2;
-        const auto    dot   = [&](const int l, const int m) {
-          double sum = 0.;
-          for (int row = first; row < n_rows; row += Team::size)
-            sum += q(row, l) * q(row, m);
-          return team.sum(sum);
-        };
-        for (int row = first; row < n_rows; row += Team::size)
-          for (int m = 0; m < n_modes; ++m)
-            q(row, m) = modes[at(i, row) + m];
+      for (int row = first; row < n_rows; row += Team::size)
         for (int m = 0; m < n_modes; ++m)
-        {
-          const double before = dot(m, m);
-          for (int l = 0; l < m; ++l)
-            if (first == 0)
-              R[m * n_modes + l] = R[l * n_modes + m] = 0.;
-          for (int pass = 0; pass < two; ++pass)
-            for (int l = 0; l < m; ++l)
-            {
-              const double part = dot(l, m);
-              for (int row = first; row < n_rows; row += Team::size)
-                q(row, m) -= part * q(row, l);
-              if (first == 0)
-                R[l * n_modes + m] += part;
-            }
-          const double norm  = std::sqrt(dot(m, m));
-          const bool   keep  = norm > drop_tolerance * std::sqrt(before);
-          const double scale = keep ? 1. / norm : 0.;
-          for (int row = first; row < n_rows; row += Team::size)
-            q(row, m) *= scale;
+          q(row, m) = modes[at(i, row) + m];
+      for (int m = 0; m < n_modes; ++m)
+      {
+        const double before = dot(m, m);
+        for (int l = 0; l < m; ++l)
           if (first == 0)
-            R[m * n_modes + m] = keep ? norm : 0.;
-          if (!keep)
-            mask |= 1 << m;
-          if (!keep && first == 0)
-            atomic_increment(n_dropped);
-        }
+            R[m * n_modes + l] = R[l * n_modes + m] = 0.;
+        for (int pass = 0; pass < two; ++pass)
+          for (int l = 0; l < m; ++l)
+          {
+            const double part = dot(l, m);
+            for (int row = first; row < n_rows; row += Team::size)
+              q(row, m) -= part * q(row, l);
+            if (first == 0)
+              R[l * n_modes + m] += part;
+          }
+        const double norm  = std::sqrt(dot(m, m));
+        const bool   keep  = norm > drop_tolerance * std::sqrt(before);
+        const double scale = keep ? 1. / norm : 0.;
         for (int row = first; row < n_rows; row += Team::size)
-          for (int m = 0; m < n_modes; ++m)
-            tentative[at(i, row) + m] = q(row, m);
+          q(row, m) *= scale;
         if (first == 0)
-          dropped[i] = mask;
+          R[m * n_modes + m] = keep ? norm : 0.;
+        if (!keep)
+          mask |= 1 << m;
+        if (!keep && first == 0)
+          atomic_increment(n_dropped);
       }
-    };
+      for (int row = first; row < n_rows; row += Team::size)
+        for (int m = 0; m < n_modes; ++m)
+          tentative[at(i, row) + m] = q(row, m);
+      if (first == 0)
+        dropped[i] = mask;
+    }
+  };
 
-    template <typename Number>
-    struct CoarseningView
+  template <typename Number>
+  struct CoarseningView
+  {
+    SlicedEllpackView<Number> A;
+    const int                *A_lengths;
+    int                       n_c, n_m;
+    SparsityView              P;
+    Number                   *P_values;
+    SlicedPattern             R;
+    SparsityView              AP;
+    SparsityView              C_pattern; ///< of R A P
+    SlicedEllpackView<Number> C;
+    int                       P_width, AP_width, C_width; ///< longest rows
+  };
+
+  /** What P = (I - omega D^-1 A) Q is made of beside A; all is memory of the back end. */
+  template <typename Number>
+  struct TentativeView
+  {
+    const int                *aggregate_of_node; ///< [node], -1 where none
+    const Number             *values;            ///< Q, [node][component][mode]
+    BlockDiagonalView<Number> D;                 ///< D^-1
+    const double             *omega;
+  };
+
+  /** Rows [first, last) of A P, whose values start at the first entry of row first. */
+  template <typename Number>
+  struct ProductStretch
+  {
+    int     first, last;
+    Number *values;
+    int     n_parts; ///< into which the device cuts the rows of R, see n_coarse_parts()
+    double *partial; ///< [part][entry of C_pattern][n_m][n_m], or nullptr for one part
+  };
+
+  namespace coarsening
+  {
+    /** Modes that a member takes of a block: two where they can be read together. */
+    constexpr int n_modes_each(const int n_modes)
     {
-      SlicedEllpackView<Number> A;
-      const int                *A_lengths;
-      int                       n_c, n_m;
-      SparsityView              P;
-      Number                   *P_values;
-      SlicedPattern             R;
-      SparsityView              AP;
-      SparsityView              C_pattern; ///< of R A P
-      SlicedEllpackView<Number> C;
-      int                       P_width, AP_width, C_width; ///< longest rows
-    };
+      return n_modes == 2 || n_modes == 6 ? 2 : 1;
+    }
 
-    /** What P = (I - omega D^-1 A) Q is made of beside A; all is memory of the back end. */
-    template <typename Number>
-    struct TentativeView
+    /** Members whose shares make up one block. */
+    constexpr int n_groups(const int n_modes)
     {
-      const int                *aggregate_of_node; ///< [node], -1 where none
-      const Number             *values;            ///< Q, [node][component][mode]
-      BlockDiagonalView<Number> D;                 ///< D^-1
-      const double             *omega;
-    };
+      return (n_modes > 0 ? n_modes : max_block_size) / n_modes_each(n_modes);
+    }
 
-    /** Rows [first, last) of A P, whose values start at the first entry of row first. */
-    template <typename Number>
-    struct ProductStretch
+    /** Members of a team that has @p n_blocks blocks at a time to share. */
+    constexpr int team_size(const int n_modes, const int n_blocks)
     {
-      int     first, last;
-      Number *values;
-      int     n_parts; ///< into which the device cuts the rows of R, see n_coarse_parts()
-      double *partial; ///< [part][entry of C_pattern][n_m][n_m], or nullptr for one part
-    };
+      int size = 4;
+      while (size < 32 && 3 * size < 2 * n_groups(n_modes) * n_blocks)
+        size *= 2;
+      return size;
+    }
 
-    namespace coarsening
+    /** to[0...n) = from[0...n); two are read together, so that an even number must lie before them. */
+    template <int n, typename From, typename Number>
+    PATCHFEM_INLINE void read(const From *from, Number *to)
     {
-      /** Modes that a member takes of a block: two where they can be read together. */
-      constexpr int n_modes_each(const int n_modes)
-      {
-        return n_modes == 2 || n_modes == 6 ? 2 : 1;
-      }
-
-      /** Members whose shares make up one block. */
-      constexpr int n_groups(const int n_modes)
-      {
-        return (n_modes > 0 ? n_modes : max_block_size) / n_modes_each(n_modes);
-      }
-
-      /** Members of a team that has @p n_blocks blocks at a time to share. */
-      constexpr int team_size(const int n_modes, const int n_blocks)
-      {
-        int size = 4;
-        while (size < 32 && 3 * size < 2 * n_groups(n_modes) * n_blocks)
-          size *= 2;
-        return size;
-      }
-
-      /** to[0...n) = from[0...n); two are read together, so that an even number must lie before them. */
-      template <int n, typename From, typename Number>
-      PATCHFEM_INLINE void read(const From *from, Number *to)
-      {
 #if defined(__CUDA_ARCH__)
-        if constexpr (n == 2)
-        {
-          struct alignas(2 * sizeof(From)) Two
-          {
-            From first, second;
-          };
-          const Two two = *reinterpret_cast<const Two *>(from);
-          to[0]         = static_cast<Number>(two.first);
-          to[1]         = static_cast<Number>(two.second);
-        }
-        else
-#endif
-          for (int e = 0; e < n; ++e)
-            to[e] = static_cast<Number>(from[e]);
-      }
-
-      /** The other way. */
-      template <int n, typename Number>
-      PATCHFEM_INLINE void write(const Number *from, Number *to)
+      if constexpr (n == 2)
       {
+        struct alignas(2 * sizeof(From)) Two
+        {
+          From first, second;
+        };
+        const Two two = *reinterpret_cast<const Two *>(from);
+        to[0]         = static_cast<Number>(two.first);
+        to[1]         = static_cast<Number>(two.second);
+      }
+      else
+#endif
+        for (int e = 0; e < n; ++e)
+          to[e] = static_cast<Number>(from[e]);
+    }
+
+    /** The other way. */
+    template <int n, typename Number>
+    PATCHFEM_INLINE void write(const Number *from, Number *to)
+    {
 #if defined(__CUDA_ARCH__)
-        if constexpr (n == 2)
-        {
-          struct alignas(2 * sizeof(Number)) Two
-          {
-            Number first, second;
-          };
-          *reinterpret_cast<Two *>(to) = {from[0], from[1]};
-        }
-        else
-#endif
-          for (int e = 0; e < n; ++e)
-            to[e] = from[e];
-      }
-
-      /** The first of list[first...n) that is not below @p value. */
-      PATCHFEM_INLINE int search(const int *list, int first, int n, const int value)
+      if constexpr (n == 2)
       {
-        while (first < n)
+        struct alignas(2 * sizeof(Number)) Two
         {
-          const int middle = (first + n) / 2;
-          if (list[middle] < value)
-            first = middle + 1;
-          else
-            n = middle;
-        }
-        return first;
+          Number first, second;
+        };
+        *reinterpret_cast<Two *>(to) = {from[0], from[1]};
       }
+      else
+#endif
+        for (int e = 0; e < n; ++e)
+          to[e] = from[e];
+    }
 
-      /**
+    /** The first of list[first...n) that is not below @p value. */
+    PATCHFEM_INLINE int search(const int *list, int first, int n, const int value)
+    {
+      while (first < n)
+      {
+        const int middle = (first + n) / 2;
+        if (list[middle] < value)
+          first = middle + 1;
+        else
+          n = middle;
+      }
+      return first;
+    }
+
+    /**
        * A block row in scalar rows: entry (a, m) of block q is values[first + a * pitch + q * n_modes + m]. The block
        * columns are sorted.
        */
-      struct BlockRow
-      {
-        std::int64_t first;
-        int          pitch;
-        int          n_blocks;
-        const int   *columns;
-      };
+    struct BlockRow
+    {
+      std::int64_t first;
+      int          pitch;
+      int          n_blocks;
+      const int   *columns;
+    };
 
-      /** Row @p i of a matrix with @p n_rows scalar rows in a block, of which the rows before @p first_row are left out. */
-      PATCHFEM_INLINE BlockRow
-      block_row(const SparsityView &pattern, const int i, const int first_row, const int n_rows, const int n_modes)
-      {
-        const std::int64_t begin = pattern.row_offsets[i];
-        const int          n     = static_cast<int>(pattern.row_offsets[i + 1] - begin);
-        return {(begin - pattern.row_offsets[first_row]) * (n_rows * n_modes), n * n_modes, n, pattern.columns + begin};
-      }
+    /** Row @p i of a matrix with @p n_rows scalar rows in a block, of which the rows before @p first_row are left out. */
+    PATCHFEM_INLINE BlockRow
+    block_row(const SparsityView &pattern, const int i, const int first_row, const int n_rows, const int n_modes)
+    {
+      const std::int64_t begin = pattern.row_offsets[i];
+      const int          n     = static_cast<int>(pattern.row_offsets[i + 1] - begin);
+      return {(begin - pattern.row_offsets[first_row]) * (n_rows * n_modes), n * n_modes, n, pattern.columns + begin};
+    }
 
-      /**
+    /**
        * The scratch memory of sum_products(): the sums of some blocks of a row of the result, and notes on some terms,
        * namely which of those blocks each block of the right factor adds to. A member's share is about @p bytes: more of
        * them save sweeps over the terms of long rows, fewer let more teams work at once.
        */
-      template <int static_rows, int static_inner, int static_nm, int team_size_, int bytes, typename Number>
-      struct Sums
+    template <int static_rows, int static_inner, int static_nm, int team_size_, int bytes, typename Number>
+    struct Sums
+    {
+      static constexpr int team_size = team_size_;
+      static constexpr int n_terms   = team_size < 8 ? 8 : team_size;
+      static constexpr int rows      = static_rows > 0 ? static_rows : max_block_size;
+      static constexpr int inner     = static_inner > 0 ? static_inner : max_block_size;
+      static constexpr int nm        = static_nm > 0 ? static_nm : max_block_size;
+      static constexpr int each      = n_modes_each(static_nm);
+      static constexpr int fit =
+          (bytes * team_size - n_terms * 32 - 16) / int(rows * nm * sizeof(Number) + sizeof(int) + n_terms);
+      static constexpr int n_blocks = fit < 32 ? fit : 32;
+      static_assert(n_blocks >= 1, "a team's share of the scratch memory is too small");
+
+      struct alignas(16) Term
       {
-        static constexpr int team_size = team_size_;
-        static constexpr int n_terms   = team_size < 8 ? 8 : team_size;
-        static constexpr int rows      = static_rows > 0 ? static_rows : max_block_size;
-        static constexpr int inner     = static_inner > 0 ? static_inner : max_block_size;
-        static constexpr int nm        = static_nm > 0 ? static_nm : max_block_size;
-        static constexpr int each      = n_modes_each(static_nm);
-        static constexpr int fit =
-            (bytes * team_size - n_terms * 32 - 16) / int(rows * nm * sizeof(Number) + sizeof(int) + n_terms);
-        static constexpr int n_blocks = fit < 32 ? fit : 32;
-        static_assert(n_blocks >= 1, "a team's share of the scratch memory is too small");
-
-        struct alignas(16) Term
-        {
-          std::int64_t right; ///< first value of the first block that counts
-          int          pitch;
-          int          count; ///< blocks that count
-        };
-
-        /** Value (a, b) of a left factor: values[first + a + b * pitch]. */
-        struct alignas(16) Left
-        {
-          std::int64_t first;
-          int          pitch;
-        };
-
-        static constexpr int used = n_terms * (sizeof(Term) + sizeof(Left) + n_blocks) +
-                                    rows * n_blocks * nm * sizeof(Number) + n_blocks * sizeof(int);
-        // Teams of a warp that add to the same place use different banks of the shared memory.
-        static constexpr int padding = 16 + ((team_size * each * int(sizeof(Number)) - used - 16) % 128 + 128) % 128;
-
-        Term terms[n_terms];
-        Left left[n_terms];                            ///< for factors.read_left()
-        alignas(16) Number sums[rows * n_blocks * nm]; ///< [row][block][mode], so that neighbours use different banks
-        int           columns[n_blocks];
-        unsigned char places[n_terms][n_blocks];
-        unsigned char unused[padding];
-
-        /** From a row to the next. */
-        PATCHFEM_INLINE static int pitch(const int n_modes) { return n_blocks * n_modes; }
+        std::int64_t right; ///< first value of the first block that counts
+        int          pitch;
+        int          count; ///< blocks that count
       };
 
-      /**
+      /** Value (a, b) of a left factor: values[first + a + b * pitch]. */
+      struct alignas(16) Left
+      {
+        std::int64_t first;
+        int          pitch;
+      };
+
+      static constexpr int used = n_terms * (sizeof(Term) + sizeof(Left) + n_blocks) +
+                                  rows * n_blocks * nm * sizeof(Number) + n_blocks * sizeof(int);
+      // Teams of a warp that add to the same place use different banks of the shared memory.
+      static constexpr int padding = 16 + ((team_size * each * int(sizeof(Number)) - used - 16) % 128 + 128) % 128;
+
+      Term terms[n_terms];
+      Left left[n_terms];                            ///< for factors.read_left()
+      alignas(16) Number sums[rows * n_blocks * nm]; ///< [row][block][mode], so that neighbours use different banks
+      int           columns[n_blocks];
+      unsigned char places[n_terms][n_blocks];
+      unsigned char unused[padding];
+
+      /** From a row to the next. */
+      PATCHFEM_INLINE static int pitch(const int n_modes) { return n_blocks * n_modes; }
+    };
+
+    /**
        * A row of a product of matrices of blocks, sum_k left(k) right(k), where left(k) is a block of n_rows x n_inner
        * values and right(k) a row of blocks of n_inner x n_modes values, which add to those blocks of the result that
        * have their column. The result has @p columns [begin, length); @p finish(first, n) takes scratch.sums as the
@@ -314,349 +311,345 @@ namespace PatchFEM
        * values by each. The sums are in the scratch memory, since the place of a pair is known at run time only; each is
        * added to in the order of k.
        */
-      template <typename Team, typename Scratch, typename Factors, typename Finish>
-      PATCHFEM_INLINE void sum_products(const Team    &team,
-                                        Scratch       &scratch,
-                                        const Factors &factors,
-                                        const int      n_rows,
-                                        const int      n_inner,
-                                        const int      n_modes,
-                                        const int     *columns,
-                                        const int      begin,
-                                        const int      length,
-                                        const int      k_first,
-                                        const int      k_last,
-                                        const Finish  &finish)
+    template <typename Team, typename Scratch, typename Factors, typename Finish>
+    PATCHFEM_INLINE void sum_products(const Team    &team,
+                                      Scratch       &scratch,
+                                      const Factors &factors,
+                                      const int      n_rows,
+                                      const int      n_inner,
+                                      const int      n_modes,
+                                      const int     *columns,
+                                      const int      begin,
+                                      const int      length,
+                                      const int      k_first,
+                                      const int      k_last,
+                                      const Finish  &finish)
+    {
+      using Number         = typename Factors::value_type;
+      constexpr int each   = Scratch::each;
+      const int     groups = n_modes / each, pitch = Scratch::pitch(n_modes);
+      for (int first = begin; first < length; first += Scratch::n_blocks)
       {
-        using Number         = typename Factors::value_type;
-        constexpr int each   = Scratch::each;
-        const int     groups = n_modes / each, pitch = Scratch::pitch(n_modes);
-        for (int first = begin; first < length; first += Scratch::n_blocks)
+        const int n = Scratch::n_blocks < length - first ? Scratch::n_blocks : length - first;
+        team.sync();
+        for (int e = team.rank(); e < n_rows * pitch; e += Team::size)
+          scratch.sums[e] = Number(0);
+        for (int p = team.rank(); p < n; p += Team::size)
+          scratch.columns[p] = columns[first + p];
+        team.sync();
+        for (int k0 = k_first; k0 < k_last; k0 += Scratch::n_terms)
         {
-          const int n = Scratch::n_blocks < length - first ? Scratch::n_blocks : length - first;
-          team.sync();
-          for (int e = team.rank(); e < n_rows * pitch; e += Team::size)
-            scratch.sums[e] = Number(0);
-          for (int p = team.rank(); p < n; p += Team::size)
-            scratch.columns[p] = columns[first + p];
-          team.sync();
-          for (int k0 = k_first; k0 < k_last; k0 += Scratch::n_terms)
+          const int n_here = Scratch::n_terms < k_last - k0 ? Scratch::n_terms : k_last - k0;
+          for (int s = team.rank(); s < n_here; s += Team::size)
           {
-            const int n_here = Scratch::n_terms < k_last - k0 ? Scratch::n_terms : k_last - k0;
-            for (int s = team.rank(); s < n_here; s += Team::size)
+            const BlockRow row = factors.row(k0 + s, scratch.left[s]);
+            int            q = search(row.columns, 0, row.n_blocks, scratch.columns[0]), count = 0;
+            const int      q_first = q;
+            for (int p = 0; q < row.n_blocks; ++q, ++count) // both lists ascend
             {
-              const BlockRow row = factors.row(k0 + s, scratch.left[s]);
-              int            q = search(row.columns, 0, row.n_blocks, scratch.columns[0]), count = 0;
-              const int      q_first = q;
-              for (int p = 0; q < row.n_blocks; ++q, ++count) // both lists ascend
+              p = search(scratch.columns, p, n, row.columns[q]);
+              if (p == n)
+                break;
+              scratch.places[s][count] = static_cast<unsigned char>(p);
+            }
+            scratch.terms[s] = {row.first + q_first * n_modes, row.pitch, count};
+          }
+          team.sync();
+          for (int s = 0; s < n_here; ++s)
+          {
+            const typename Scratch::Term term    = scratch.terms[s];
+            const int                    n_items = term.count * groups;
+            const Number                *right   = factors.values + term.right;
+            Number                       left[Scratch::rows * Scratch::inner];
+            factors.read_left(k0 + s, scratch.left[s], left);
+            for (int item = team.rank(); item < n_items; item += Team::size)
+            {
+              const int     block = item / groups, m = (item - block * groups) * each;
+              const Number *from = right + item * each;
+              Number       *to   = scratch.sums + scratch.places[s][block] * n_modes + m;
+              Number        value[Scratch::inner][each];
+              for (int b = 0; b < n_inner; ++b)
+                read<each>(from + b * term.pitch, value[b]);
+              for (int a = 0; a < n_rows; ++a)
               {
-                p = search(scratch.columns, p, n, row.columns[q]);
-                if (p == n)
-                  break;
-                scratch.places[s][count] = static_cast<unsigned char>(p);
+                Number sum[each];
+                read<each>(to + a * pitch, sum);
+                for (int b = 0; b < n_inner; ++b)
+                  for (int e = 0; e < each; ++e)
+                    sum[e] += left[a * n_inner + b] * value[b][e];
+                write<each>(sum, to + a * pitch);
               }
-              scratch.terms[s] = {row.first + q_first * n_modes, row.pitch, count};
             }
             team.sync();
-            for (int s = 0; s < n_here; ++s)
-            {
-              const typename Scratch::Term term    = scratch.terms[s];
-              const int                    n_items = term.count * groups;
-              const Number                *right   = factors.values + term.right;
-              Number                       left[Scratch::rows * Scratch::inner];
-              factors.read_left(k0 + s, scratch.left[s], left);
-              for (int item = team.rank(); item < n_items; item += Team::size)
-              {
-                const int     block = item / groups, m = (item - block * groups) * each;
-                const Number *from = right + item * each;
-                Number       *to   = scratch.sums + scratch.places[s][block] * n_modes + m;
-                Number        value[Scratch::inner][each];
-                for (int b = 0; b < n_inner; ++b)
-                  read<each>(from + b * term.pitch, value[b]);
-                for (int a = 0; a < n_rows; ++a)
-                {
-                  Number sum[each];
-                  read<each>(to + a * pitch, sum);
-                  for (int b = 0; b < n_inner; ++b)
-                    for (int e = 0; e < each; ++e)
-                      sum[e] += left[a * n_inner + b] * value[b][e];
-                  write<each>(sum, to + a * pitch);
-                }
-              }
-              team.sync();
-            }
           }
-          finish(first, n);
         }
+        finish(first, n);
       }
+    }
 
-      /** The blocks of row @p i of A as left factors, with what rows of right factors are found by. */
-      template <int static_nc, int static_nm, typename Number>
-      struct LeftRow
-      {
-        using value_type = Number;
-
-        const Number *values; ///< of the right factors
-        const Number *left;   ///< the first block of the row
-        const int    *columns;
-        std::int64_t  height;
-        int           n_c, n_m;
-
-        PATCHFEM_INLINE LeftRow(const CoarseningView<Number> &view, const int i, const Number *right)
-            : values(right), left(view.A.values + view.A.value_index(i, 0, 0, 0)),
-              columns(view.A.columns + view.A.block_index(i, 0)), height(view.A.slice_height),
-              n_c(static_nc > 0 ? static_nc : view.n_c), n_m(static_nm > 0 ? static_nm : view.n_m)
-        {}
-
-        PATCHFEM_INLINE int column(const int k) const { return columns[k * height]; }
-
-        template <typename Unused>
-        PATCHFEM_INLINE void read_left(const int k, const Unused &, Number *block) const
-        {
-          const int     nc   = static_nc > 0 ? static_nc : n_c;
-          const Number *from = left + k * (height * (nc * nc));
-          for (int e = 0; e < nc * nc; ++e)
-            block[e] = from[e * height];
-        }
-      };
-    } // namespace coarsening
-
-    /** The row of P = (I - omega D^-1 A) Q, Q the tentative prolongator, which has one block in a row. */
+    /** The blocks of row @p i of A as left factors, with what rows of right factors are found by. */
     template <int static_nc, int static_nm, typename Number>
-    struct ProlongatorBody
+    struct LeftRow
     {
-      static constexpr int team_size = coarsening::team_size(static_nm, static_nc == 0 || static_nc > 3 ? 2 : 1);
-      static constexpr int bytes     = sizeof(Number) == 8 ? 350 : 200;
-      using Scratch                  = coarsening::Sums<static_nc, static_nc, static_nm, team_size, bytes, Number>;
+      using value_type = Number;
 
-      CoarseningView<Number> view;
-      TentativeView<Number>  Q;
+      const Number *values; ///< of the right factors
+      const Number *left;   ///< the first block of the row
+      const int    *columns;
+      std::int64_t  height;
+      int           n_c, n_m;
 
-      struct Factors : coarsening::LeftRow<static_nc, static_nm, Number>
+      PATCHFEM_INLINE LeftRow(const CoarseningView<Number> &view, const int i, const Number *right)
+          : values(right), left(view.A.values + view.A.value_index(i, 0, 0, 0)),
+            columns(view.A.columns + view.A.block_index(i, 0)), height(view.A.slice_height),
+            n_c(static_nc > 0 ? static_nc : view.n_c), n_m(static_nm > 0 ? static_nm : view.n_m)
+      {}
+
+      PATCHFEM_INLINE int column(const int k) const { return columns[k * height]; }
+
+      template <typename Unused>
+      PATCHFEM_INLINE void read_left(const int k, const Unused &, Number *block) const
       {
-        const int *aggregate_of_node;
+        const int     nc   = static_nc > 0 ? static_nc : n_c;
+        const Number *from = left + k * (height * (nc * nc));
+        for (int e = 0; e < nc * nc; ++e)
+          block[e] = from[e * height];
+      }
+    };
+  } // namespace coarsening
 
-        PATCHFEM_INLINE Factors(const ProlongatorBody &body, const int i)
-            : coarsening::LeftRow<static_nc, static_nm, Number>(body.view, i, body.Q.values),
-              aggregate_of_node(body.Q.aggregate_of_node)
-        {}
+  /** The row of P = (I - omega D^-1 A) Q, Q the tentative prolongator, which has one block in a row. */
+  template <int static_nc, int static_nm, typename Number>
+  struct ProlongatorBody
+  {
+    static constexpr int team_size = coarsening::team_size(static_nm, static_nc == 0 || static_nc > 3 ? 2 : 1);
+    static constexpr int bytes     = sizeof(Number) == 8 ? 350 : 200;
+    using Scratch                  = coarsening::Sums<static_nc, static_nc, static_nm, team_size, bytes, Number>;
 
-        PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &) const
-        {
-          const int j = this->column(k), nc = static_nc > 0 ? static_nc : this->n_c;
-          const int nm = static_nm > 0 ? static_nm : this->n_m;
-          return {std::int64_t(j) * (nc * nm), nm, aggregate_of_node[j] >= 0 ? 1 : 0, aggregate_of_node + j};
-        }
-      };
+    CoarseningView<Number> view;
+    TentativeView<Number>  Q;
 
-      template <typename Team>
-      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
+    struct Factors : coarsening::LeftRow<static_nc, static_nm, Number>
+    {
+      const int *aggregate_of_node;
+
+      PATCHFEM_INLINE Factors(const ProlongatorBody &body, const int i)
+          : coarsening::LeftRow<static_nc, static_nm, Number>(body.view, i, body.Q.values),
+            aggregate_of_node(body.Q.aggregate_of_node)
+      {}
+
+      PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &) const
       {
-        constexpr int              each = Scratch::each;
-        const int                  nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
-        const int                  i = static_cast<int>(index), own = Q.aggregate_of_node[i];
-        const coarsening::BlockRow row = coarsening::block_row(view.P, i, 0, nc, nm);
-        const Number              *Q_i = Q.values + index * (nc * nm);
-        coarsening::sum_products(
-            team, scratch, Factors(*this, i), nc, nc, nm, row.columns, 0, row.n_blocks, 0, view.A_lengths[i],
-            [&](const int first, const int n) {
-              Number d[Scratch::rows * Scratch::rows];
-              for (int a = 0; a < nc; ++a)
-                for (int c = 0; c <= a; ++c)
-                  d[a * nc + c] = d[c * nc + a] =
-                      static_cast<Number>(Q.omega[0]) * Q.D.values[(a * (a + 1) / 2 + c) * Q.D.stride + i];
-              for (int item = team.rank(); item < n * (nm / each); item += Team::size)
-              {
-                const bool    is_own = scratch.columns[item / (nm / each)] == own;
-                const int     m      = item % (nm / each) * each;
-                const Number *sums   = scratch.sums + item * each;
-                for (int a = 0; a < nc; ++a)
-                {
-                  Number value[each], sum[each];
-                  for (int e = 0; e < each; ++e)
-                    value[e] = Number(0);
-                  if (is_own)
-                    coarsening::read<each>(Q_i + a * nm + m, value);
-                  for (int c = 0; c < nc; ++c)
-                  {
-                    coarsening::read<each>(sums + c * Scratch::pitch(nm), sum);
-                    for (int e = 0; e < each; ++e)
-                      value[e] -= d[a * nc + c] * sum[e];
-                  }
-                  coarsening::write<each>(value, view.P_values + row.first + a * row.pitch + first * nm + item * each);
-                }
-              }
-            });
+        const int j = this->column(k), nc = static_nc > 0 ? static_nc : this->n_c;
+        const int nm = static_nm > 0 ? static_nm : this->n_m;
+        return {std::int64_t(j) * (nc * nm), nm, aggregate_of_node[j] >= 0 ? 1 : 0, aggregate_of_node + j};
       }
     };
 
-    /**
+    template <typename Team>
+    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
+    {
+      constexpr int              each = Scratch::each;
+      const int                  nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
+      const int                  i = static_cast<int>(index), own = Q.aggregate_of_node[i];
+      const coarsening::BlockRow row = coarsening::block_row(view.P, i, 0, nc, nm);
+      const Number              *Q_i = Q.values + index * (nc * nm);
+      coarsening::sum_products(
+          team, scratch, Factors(*this, i), nc, nc, nm, row.columns, 0, row.n_blocks, 0, view.A_lengths[i],
+          [&](const int first, const int n) {
+            Number d[Scratch::rows * Scratch::rows];
+            for (int a = 0; a < nc; ++a)
+              for (int c = 0; c <= a; ++c)
+                d[a * nc + c] = d[c * nc + a] =
+                    static_cast<Number>(Q.omega[0]) * Q.D.values[(a * (a + 1) / 2 + c) * Q.D.stride + i];
+            for (int item = team.rank(); item < n * (nm / each); item += Team::size)
+            {
+              const bool    is_own = scratch.columns[item / (nm / each)] == own;
+              const int     m      = item % (nm / each) * each;
+              const Number *sums   = scratch.sums + item * each;
+              for (int a = 0; a < nc; ++a)
+              {
+                Number value[each], sum[each];
+                for (int e = 0; e < each; ++e)
+                  value[e] = Number(0);
+                if (is_own)
+                  coarsening::read<each>(Q_i + a * nm + m, value);
+                for (int c = 0; c < nc; ++c)
+                {
+                  coarsening::read<each>(sums + c * Scratch::pitch(nm), sum);
+                  for (int e = 0; e < each; ++e)
+                    value[e] -= d[a * nc + c] * sum[e];
+                }
+                coarsening::write<each>(value, view.P_values + row.first + a * row.pitch + first * nm + item * each);
+              }
+            }
+          });
+    }
+  };
+
+  /**
      * A row of A P as far as the coarse matrix needs it: its upper half has no use for columns before the first of the
      * row of P. Item i is row rows.first + i.
      */
-    template <int static_nc, int static_nm, typename Number>
-    struct MatrixProlongatorBody
+  template <int static_nc, int static_nm, typename Number>
+  struct MatrixProlongatorBody
+  {
+    static constexpr int team_size = coarsening::team_size(static_nm, static_nc > 3 ? 5 : 3);
+    static constexpr int bytes     = sizeof(Number) == 8 ? 370 : 185;
+    using Scratch                  = coarsening::Sums<static_nc, static_nc, static_nm, team_size, bytes, Number>;
+
+    CoarseningView<Number> view;
+    ProductStretch<Number> rows;
+
+    struct Factors : coarsening::LeftRow<static_nc, static_nm, Number>
     {
-      static constexpr int team_size = coarsening::team_size(static_nm, static_nc > 3 ? 5 : 3);
-      static constexpr int bytes     = sizeof(Number) == 8 ? 370 : 185;
-      using Scratch                  = coarsening::Sums<static_nc, static_nc, static_nm, team_size, bytes, Number>;
+      SparsityView P;
 
-      CoarseningView<Number> view;
-      ProductStretch<Number> rows;
+      PATCHFEM_INLINE Factors(const MatrixProlongatorBody &body, const int i)
+          : coarsening::LeftRow<static_nc, static_nm, Number>(body.view, i, body.view.P_values), P(body.view.P)
+      {}
 
-      struct Factors : coarsening::LeftRow<static_nc, static_nm, Number>
+      PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &) const
       {
-        SparsityView P;
-
-        PATCHFEM_INLINE Factors(const MatrixProlongatorBody &body, const int i)
-            : coarsening::LeftRow<static_nc, static_nm, Number>(body.view, i, body.view.P_values), P(body.view.P)
-        {}
-
-        PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &) const
-        {
-          return coarsening::block_row(P, this->column(k), 0, static_nc > 0 ? static_nc : this->n_c,
-                                       static_nm > 0 ? static_nm : this->n_m);
-        }
-      };
-
-      template <typename Team>
-      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
-      {
-        constexpr int each = Scratch::each;
-        const int     nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
-        const int     i = rows.first + static_cast<int>(index);
-        const auto   &P = view.P;
-        if (P.row_offsets[i] == P.row_offsets[i + 1])
-          return;
-        const coarsening::BlockRow row = coarsening::block_row(view.AP, i, rows.first, nc, nm);
-        const int begin                = coarsening::search(row.columns, 0, row.n_blocks, P.columns[P.row_offsets[i]]);
-        coarsening::sum_products(team, scratch, Factors(*this, i), nc, nc, nm, row.columns, begin, row.n_blocks, 0,
-                                 view.A_lengths[i], [&](const int first, const int n) {
-                                   Number *out = rows.values + row.first + first * nm;
-                                   for (int item = team.rank(); item < n * (nm / each); item += Team::size)
-                                     for (int a = 0; a < nc; ++a)
-                                       coarsening::write<each>(scratch.sums + a * Scratch::pitch(nm) + item * each,
-                                                               out + a * row.pitch + item * each);
-                                 });
+        return coarsening::block_row(P, this->column(k), 0, static_nc > 0 ? static_nc : this->n_c,
+                                     static_nm > 0 ? static_nm : this->n_m);
       }
     };
 
-    /**
+    template <typename Team>
+    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
+    {
+      constexpr int each = Scratch::each;
+      const int     nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m;
+      const int     i = rows.first + static_cast<int>(index);
+      const auto   &P = view.P;
+      if (P.row_offsets[i] == P.row_offsets[i + 1])
+        return;
+      const coarsening::BlockRow row   = coarsening::block_row(view.AP, i, rows.first, nc, nm);
+      const int                  begin = coarsening::search(row.columns, 0, row.n_blocks, P.columns[P.row_offsets[i]]);
+      coarsening::sum_products(team, scratch, Factors(*this, i), nc, nc, nm, row.columns, begin, row.n_blocks, 0,
+                               view.A_lengths[i], [&](const int first, const int n) {
+                                 Number *out = rows.values + row.first + first * nm;
+                                 for (int item = team.rank(); item < n * (nm / each); item += Team::size)
+                                   for (int a = 0; a < nc; ++a)
+                                     coarsening::write<each>(scratch.sums + a * Scratch::pitch(nm) + item * each,
+                                                             out + a * row.pitch + item * each);
+                               });
+    }
+  };
+
+  /**
      * What a stretch of A P contributes to a row of the upper half of R (A P). Item row * n_parts +
      * part takes a share of the row of R: where there are few coarse rows, that is how the device is filled. With one
      * part the result is added to C, else it goes to partial, which AddPartsBody adds in the order of the parts.
      */
-    template <int static_nc, int static_nm, typename Number>
-    struct CoarseMatrixBody
+  template <int static_nc, int static_nm, typename Number>
+  struct CoarseMatrixBody
+  {
+    static constexpr int team_size = coarsening::team_size(static_nm, 12);
+    static constexpr int bytes     = sizeof(Number) == 8 ? 360 : 170;
+    using Scratch                  = coarsening::Sums<static_nm, static_nc, static_nm, team_size, bytes, Number>;
+
+    CoarseningView<Number> view;
+    ProductStretch<Number> rows;
+
+    struct Factors
     {
-      static constexpr int team_size = coarsening::team_size(static_nm, 12);
-      static constexpr int bytes     = sizeof(Number) == 8 ? 360 : 170;
-      using Scratch                  = coarsening::Sums<static_nm, static_nc, static_nm, team_size, bytes, Number>;
+      using value_type = Number;
 
-      CoarseningView<Number> view;
-      ProductStretch<Number> rows;
+      const CoarseMatrixBody &body;
+      const Number           *values;
+      int                     i;
 
-      struct Factors
+      PATCHFEM_INLINE Factors(const CoarseMatrixBody &body, const int i) : body(body), values(body.rows.values), i(i) {}
+
+      /** @p left becomes the block of P in the same fine row. */
+      PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &left) const
       {
-        using value_type = Number;
+        const int nc = static_nc > 0 ? static_nc : body.view.n_c, nm = static_nm > 0 ? static_nm : body.view.n_m;
+        const int j                  = body.view.R.column(i, k);
+        const coarsening::BlockRow P = coarsening::block_row(body.view.P, j, 0, nc, nm);
+        left                         = {P.first + coarsening::search(P.columns, 0, P.n_blocks, i) * nm, P.pitch};
+        return coarsening::block_row(body.view.AP, j, body.rows.first, nc, nm);
+      }
 
-        const CoarseMatrixBody &body;
-        const Number           *values;
-        int                     i;
-
-        PATCHFEM_INLINE Factors(const CoarseMatrixBody &body, const int i) : body(body), values(body.rows.values), i(i)
-        {}
-
-        /** @p left becomes the block of P in the same fine row. */
-        PATCHFEM_INLINE coarsening::BlockRow row(const int k, typename Scratch::Left &left) const
-        {
-          const int nc = static_nc > 0 ? static_nc : body.view.n_c, nm = static_nm > 0 ? static_nm : body.view.n_m;
-          const int j                  = body.view.R.column(i, k);
-          const coarsening::BlockRow P = coarsening::block_row(body.view.P, j, 0, nc, nm);
-          left                         = {P.first + coarsening::search(P.columns, 0, P.n_blocks, i) * nm, P.pitch};
-          return coarsening::block_row(body.view.AP, j, body.rows.first, nc, nm);
-        }
-
-        PATCHFEM_INLINE void read_left(int, const typename Scratch::Left &at, Number *left) const
-        {
-          constexpr int each = Scratch::each;
-          const int     nc = static_nc > 0 ? static_nc : body.view.n_c, nm = static_nm > 0 ? static_nm : body.view.n_m;
-          const Number *from = body.view.P_values + at.first;
-          for (int b = 0; b < nc; ++b)
-            for (int m = 0; m < nm; m += each)
-            {
-              Number value[each];
-              coarsening::read<each>(from + b * at.pitch + m, value);
-              for (int e = 0; e < each; ++e)
-                left[(m + e) * nc + b] = value[e];
-            }
-        }
-      };
-
-      template <typename Team>
-      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
+      PATCHFEM_INLINE void read_left(int, const typename Scratch::Left &at, Number *left) const
       {
-        const int nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m, size = nm * nm;
-        const int i = static_cast<int>(index / rows.n_parts), part = static_cast<int>(index % rows.n_parts);
-        const int k_begin = view.R.lower_bound(i, rows.first), n_all = view.R.lower_bound(i, rows.last) - k_begin;
-        const int k_first = k_begin + static_cast<int>(std::int64_t(n_all) * part / rows.n_parts);
-        const int k_last  = k_begin + static_cast<int>(std::int64_t(n_all) * (part + 1) / rows.n_parts);
-        if (n_all == 0 || (k_first == k_last && rows.partial == nullptr))
-          return;
-        const SparsityView &C_pattern = view.C_pattern;
-        const std::int64_t  C_begin   = C_pattern.row_offsets[i];
-        const int          *columns   = C_pattern.columns + C_begin;
-        const int           length    = static_cast<int>(C_pattern.row_offsets[i + 1] - C_begin);
-        const int           begin     = coarsening::search(columns, 0, length, i);
-        coarsening::sum_products(
-            team, scratch, Factors(*this, i), nm, nc, nm, columns, begin, length, k_first, k_last,
-            [&](const int first, const int n) {
-              for (int e = team.rank(); e < n * size; e += Team::size)
-              {
-                const int    block = e / size, m = e / nm % nm, l = e % nm;
-                const Number sum = scratch.sums[m * Scratch::pitch(nm) + block * nm + l];
-                if (rows.partial != nullptr)
-                  rows.partial[(part * C_pattern.row_offsets[C_pattern.n_rows] + C_begin + first) * size + e] =
-                      static_cast<double>(sum);
-                else
-                {
-                  Number &entry = view.C.values[view.C.value_index(i, first + block, m, l)];
-                  entry         = static_cast<Number>(static_cast<double>(entry) + static_cast<double>(sum));
-                }
-              }
-            });
+        constexpr int each = Scratch::each;
+        const int     nc = static_nc > 0 ? static_nc : body.view.n_c, nm = static_nm > 0 ? static_nm : body.view.n_m;
+        const Number *from = body.view.P_values + at.first;
+        for (int b = 0; b < nc; ++b)
+          for (int m = 0; m < nm; m += each)
+          {
+            Number value[each];
+            coarsening::read<each>(from + b * at.pitch + m, value);
+            for (int e = 0; e < each; ++e)
+              left[(m + e) * nc + b] = value[e];
+          }
       }
     };
 
-    /**
+    template <typename Team>
+    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
+    {
+      const int nc = static_nc > 0 ? static_nc : view.n_c, nm = static_nm > 0 ? static_nm : view.n_m, size = nm * nm;
+      const int i = static_cast<int>(index / rows.n_parts), part = static_cast<int>(index % rows.n_parts);
+      const int k_begin = view.R.lower_bound(i, rows.first), n_all = view.R.lower_bound(i, rows.last) - k_begin;
+      const int k_first = k_begin + static_cast<int>(std::int64_t(n_all) * part / rows.n_parts);
+      const int k_last  = k_begin + static_cast<int>(std::int64_t(n_all) * (part + 1) / rows.n_parts);
+      if (n_all == 0 || (k_first == k_last && rows.partial == nullptr))
+        return;
+      const SparsityView &C_pattern = view.C_pattern;
+      const std::int64_t  C_begin   = C_pattern.row_offsets[i];
+      const int          *columns   = C_pattern.columns + C_begin;
+      const int           length    = static_cast<int>(C_pattern.row_offsets[i + 1] - C_begin);
+      const int           begin     = coarsening::search(columns, 0, length, i);
+      coarsening::sum_products(
+          team, scratch, Factors(*this, i), nm, nc, nm, columns, begin, length, k_first, k_last,
+          [&](const int first, const int n) {
+            for (int e = team.rank(); e < n * size; e += Team::size)
+            {
+              const int    block = e / size, m = e / nm % nm, l = e % nm;
+              const Number sum = scratch.sums[m * Scratch::pitch(nm) + block * nm + l];
+              if (rows.partial != nullptr)
+                rows.partial[(part * C_pattern.row_offsets[C_pattern.n_rows] + C_begin + first) * size + e] =
+                    static_cast<double>(sum);
+              else
+              {
+                Number &entry = view.C.values[view.C.value_index(i, first + block, m, l)];
+                entry         = static_cast<Number>(static_cast<double>(entry) + static_cast<double>(sum));
+              }
+            }
+          });
+    }
+  };
+
+  /**
      * Adds what the parts of the rows of R contributed to the upper half of a coarse matrix, in their order. Index
      * (row * C_width + p) * n_m^2 + e is entry e of block p. Rows without fine rows in the stretch are left.
      */
-    template <typename Number>
-    struct AddPartsBody
+  template <typename Number>
+  struct AddPartsBody
+  {
+    CoarseningView<Number> view;
+    ProductStretch<Number> rows;
+
+    PATCHFEM_INLINE void operator()(const std::int64_t index) const
     {
-      CoarseningView<Number> view;
-      ProductStretch<Number> rows;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t index) const
-      {
-        const SparsityView &pattern = view.C_pattern;
-        const int           nm = view.n_m, size = nm * nm, e = static_cast<int>(index % size);
-        const int i = static_cast<int>(index / size / view.C_width), p = static_cast<int>(index / size % view.C_width);
-        const std::int64_t begin = pattern.row_offsets[i], n = pattern.row_offsets[pattern.n_rows] * size;
-        if (p >= pattern.row_offsets[i + 1] - begin || pattern.columns[begin + p] < i)
-          return;
-        const int k = view.R.lower_bound(i, rows.first);
-        if (k == view.R.length(i) || view.R.column(i, k) >= rows.last)
-          return;
-        double sum = 0.;
-        for (int part = 0; part < rows.n_parts; ++part)
-          sum += rows.partial[part * n + (begin + p) * size + e];
-        Number &entry = view.C.values[view.C.value_index(i, p, e / nm, e % nm)];
-        entry         = static_cast<Number>(static_cast<double>(entry) + sum);
-      }
-    };
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+      const SparsityView &pattern = view.C_pattern;
+      const int           nm = view.n_m, size = nm * nm, e = static_cast<int>(index % size);
+      const int i = static_cast<int>(index / size / view.C_width), p = static_cast<int>(index / size % view.C_width);
+      const std::int64_t begin = pattern.row_offsets[i], n = pattern.row_offsets[pattern.n_rows] * size;
+      if (p >= pattern.row_offsets[i + 1] - begin || pattern.columns[begin + p] < i)
+        return;
+      const int k = view.R.lower_bound(i, rows.first);
+      if (k == view.R.length(i) || view.R.column(i, k) >= rows.last)
+        return;
+      double sum = 0.;
+      for (int part = 0; part < rows.n_parts; ++part)
+        sum += rows.partial[part * n + (begin + p) * size + e];
+      Number &entry = view.C.values[view.C.value_index(i, p, e / nm, e % nm)];
+      entry         = static_cast<Number>(static_cast<double>(entry) + sum);
+    }
+  };
+} // namespace PatchFEM::kernels

@@ -3,89 +3,86 @@
 
 #include "product_host.h"
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  namespace
   {
-    namespace
-    {
-      /// Entries of a row that are multiplied side by side: a vector of doubles at the widest.
-      constexpr int lanes = 8;
+    /// Entries of a row that are multiplied side by side: a vector of doubles at the widest.
+    constexpr int lanes = 8;
 
-      /// How many entries ahead memory is asked for: 4 KB of values in double. From 2 to 8 KB it makes no difference.
-      constexpr int entries_ahead = 512;
+    /// How many entries ahead memory is asked for: 4 KB of values in double. From 2 to 8 KB it makes no difference.
+    constexpr int entries_ahead = 512;
 
-      /**
+    /**
        * The sum of one row. Rows are short, and beside their gathers the processor's own prefetching does not keep the
        * streams of values and columns at the rate of memory: asking for them early raised the product from 72 to 106 %
        * of STREAM's triad with 81 entries a row and from 80 to 88 % with 27 (two cores of a Sapphire Rapids). Requests
        * past the end of the arrays are ignored.
        */
-      template <typename Sum, typename Value, typename Number>
-      inline Sum row_sum(const CSRView<Value> &A, const std::int64_t row, const Number *x)
+    template <typename Sum, typename Value, typename Number>
+    inline Sum row_sum(const CSRView<Value> &A, const std::int64_t row, const Number *x)
+    {
+      const std::int64_t begin       = A.row_offsets[row];
+      const int          width       = static_cast<int>(A.row_offsets[row + 1] - begin);
+      const int         *c           = A.columns + begin;
+      const Value       *v           = A.values + begin;
+      Sum                sums[lanes] = {};
+      int                k           = 0;
+      const auto         request     = [&]() {
+        __builtin_prefetch(v + k + entries_ahead);
+        __builtin_prefetch(c + k + entries_ahead);
+      };
+      for (; k + lanes <= width; k += lanes)
       {
-        const std::int64_t begin       = A.row_offsets[row];
-        const int          width       = static_cast<int>(A.row_offsets[row + 1] - begin);
-        const int         *c           = A.columns + begin;
-        const Value       *v           = A.values + begin;
-        Sum                sums[lanes] = {};
-        int                k           = 0;
-        const auto         request     = [&]() {
-          __builtin_prefetch(v + k + entries_ahead);
-          __builtin_prefetch(c + k + entries_ahead);
-        };
-        for (; k + lanes <= width; k += lanes)
-        {
-          request();
-#pragma omp simd
-          for (int j = 0; j < lanes; ++j)
-            sums[j] += static_cast<Sum>(v[k + j]) * static_cast<Sum>(x[c[k + j]]);
-        }
         request();
-        Sum rest = 0;
-        for (; k < width; ++k)
-          rest += static_cast<Sum>(v[k]) * static_cast<Sum>(x[c[k]]);
-        for (int n = lanes / 2; n > 0; n /= 2)
-          for (int j = 0; j < n; ++j)
-            sums[j] += sums[j + n];
-        return sums[0] + rest;
+#pragma omp simd
+        for (int j = 0; j < lanes; ++j)
+          sums[j] += static_cast<Sum>(v[k + j]) * static_cast<Sum>(x[c[k + j]]);
       }
-    } // namespace
-
-    template <typename Value, typename Number, typename Target>
-    void product(Host, const CSRView<Value> &A, const Number *x, const Target &target)
-    {
-      share_items(A.n_rows, 16, target, [&](const std::int64_t begin, const std::int64_t end, const auto &use) {
-        for (std::int64_t row = begin; row < end; ++row)
-          use(row, row_sum<typename Target::Sum>(A, row, x));
-      });
+      request();
+      Sum rest = 0;
+      for (; k < width; ++k)
+        rest += static_cast<Sum>(v[k]) * static_cast<Sum>(x[c[k]]);
+      for (int n = lanes / 2; n > 0; n /= 2)
+        for (int j = 0; j < n; ++j)
+          sums[j] += sums[j + n];
+      return sums[0] + rest;
     }
+  } // namespace
 
-    void expand_pattern(Host,
-                        const SparsityView &pattern,
-                        const int           block_rows,
-                        const int           block_columns,
-                        std::int64_t       *row_offsets,
-                        int                *columns)
-    {
-      row_offsets[std::int64_t(pattern.n_rows) * block_rows] =
-          pattern.row_offsets[pattern.n_rows] * block_rows * block_columns;
+  template <typename Value, typename Number, typename Target>
+  void product(Host, const CSRView<Value> &A, const Number *x, const Target &target)
+  {
+    share_items(A.n_rows, 16, target, [&](const std::int64_t begin, const std::int64_t end, const auto &use) {
+      for (std::int64_t row = begin; row < end; ++row)
+        use(row, row_sum<typename Target::Sum>(A, row, x));
+    });
+  }
+
+  void expand_pattern(Host,
+                      const SparsityView &pattern,
+                      const int           block_rows,
+                      const int           block_columns,
+                      std::int64_t       *row_offsets,
+                      int                *columns)
+  {
+    row_offsets[std::int64_t(pattern.n_rows) * block_rows] =
+        pattern.row_offsets[pattern.n_rows] * block_rows * block_columns;
 #pragma omp parallel for schedule(static)
-      for (int i = 0; i < pattern.n_rows; ++i)
+    for (int i = 0; i < pattern.n_rows; ++i)
+    {
+      const std::int64_t begin = pattern.row_offsets[i];
+      const std::int64_t m     = pattern.row_offsets[i + 1] - begin;
+      for (int a = 0; a < block_rows; ++a)
       {
-        const std::int64_t begin = pattern.row_offsets[i];
-        const std::int64_t m     = pattern.row_offsets[i + 1] - begin;
-        for (int a = 0; a < block_rows; ++a)
-        {
-          const std::int64_t offset                     = begin * block_rows * block_columns + a * m * block_columns;
-          row_offsets[std::int64_t(i) * block_rows + a] = offset;
-          for (std::int64_t k = 0; k < m; ++k)
-            for (int c = 0; c < block_columns; ++c)
-              columns[offset + k * block_columns + c] = pattern.columns[begin + k] * block_columns + c;
-        }
+        const std::int64_t offset                     = begin * block_rows * block_columns + a * m * block_columns;
+        row_offsets[std::int64_t(i) * block_rows + a] = offset;
+        for (std::int64_t k = 0; k < m; ++k)
+          for (int c = 0; c < block_columns; ++c)
+            columns[offset + k * block_columns + c] = pattern.columns[begin + k] * block_columns + c;
       }
     }
+  }
 
-    PATCHFEM_INSTANTIATE_PRODUCTS(Host, CSRView)
-  } // namespace kernels
-} // namespace PatchFEM
+  PATCHFEM_INSTANTIATE_PRODUCTS(Host, CSRView)
+} // namespace PatchFEM::kernels

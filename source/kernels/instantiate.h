@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_instantiate_h
-#define patchfem_source_kernels_instantiate_h
+#pragma once
 
 /**
  * @file
@@ -72,5 +71,3 @@
   template void prolongator(Where, const CoarseningView<Number> &, const TentativeView<Number> &);         \
   template void matrix_prolongator(Where, const CoarseningView<Number> &, const ProductStretch<Number> &); \
   template void coarse_matrix(Where, const CoarseningView<Number> &, const ProductStretch<Number> &);
-
-#endif

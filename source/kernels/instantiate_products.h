@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_instantiate_products_h
-#define patchfem_source_kernels_instantiate_products_h
+#pragma once
 
 #include <patchfem/kernels/product.h>
 
@@ -24,5 +23,3 @@
   PATCHFEM_INSTANTIATE_PRODUCTS_OF_PRECONDITIONERS(Where, View, double, double) \
   PATCHFEM_INSTANTIATE_PRODUCT(Where, View, float, float, ConjugateGradients)   \
   PATCHFEM_INSTANTIATE_PRODUCT(Where, View, double, double, ConjugateGradients)
-
-#endif

@@ -1,97 +1,91 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_jacobi_steps_h
-#define patchfem_source_kernels_jacobi_steps_h
+#pragma once
 
 #include "kernels/instantiate.h"
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/parallel_for.h>
 
 /** @file Block diagonals, a block for each index (see parallel_for.h): the host's compiler makes one side, nvcc the other. */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  namespace
   {
-    namespace
+    struct NoFailureBody
     {
-      struct NoFailureBody
-      {
-        int *failure;
+      int *failure;
 
-        PATCHFEM_INLINE void operator()(std::int64_t) const { *failure = no_failure; }
-      };
+      PATCHFEM_INLINE void operator()(std::int64_t) const { *failure = no_failure; }
+    };
 
-      template <int static_size, typename Number>
-      struct InvertBlockBody
-      {
-        int           runtime_size;
-        std::int64_t  stride;
-        const Number *blocks;
-        double        factor;
-        Number       *inverse;
-        int          *failure;
-
-        PATCHFEM_INLINE void operator()(const std::int64_t i) const
-        {
-          constexpr int storage = static_size > 0 ? static_size : max_block_size;
-          const int     size    = static_size > 0 ? static_size : runtime_size;
-          double        block[storage * storage];
-          for (int e = 0; e < size * size; ++e)
-            block[e] = static_cast<double>(blocks[e * stride + i]);
-          const int a = invert_spd_block<static_size>(size, block, factor, inverse + i, stride);
-          if (a >= 0)
-            atomic_min(failure, static_cast<int>(i * size + a));
-        }
-      };
-
-      template <int static_size, typename Value, typename Number>
-      struct ApplyBlockBody
-      {
-        BlockDiagonalView<Value> D;
-        const Number            *src;
-        Number                  *dst;
-
-        PATCHFEM_INLINE void operator()(const std::int64_t i) const
-        {
-          constexpr int storage = static_size > 0 ? static_size : max_block_size;
-          const int     b       = static_size > 0 ? static_size : D.block_size;
-          Number        in[storage], out[storage];
-          PATCHFEM_UNROLL
-          for (int a = 0; a < b; ++a)
-            in[a] = src[i * b + a];
-          apply_block<static_size>(D, i, in, out);
-          PATCHFEM_UNROLL
-          for (int a = 0; a < b; ++a)
-            dst[i * b + a] = out[a];
-        }
-      };
-    } // namespace
-
-    template <typename Number, typename Where>
-    void invert_block_diagonal(Where              where,
-                               const int          n_blocks,
-                               const int          block_size,
-                               const std::int64_t stride,
-                               const Number      *blocks,
-                               const double       factor,
-                               Number            *inverse,
-                               int               *failure)
+    template <int static_size, typename Number>
+    struct InvertBlockBody
     {
-      parallel_for(where, 1, NoFailureBody{failure});
-      with_block_size(block_size, [&](auto size) {
-        parallel_for(
-            where, n_blocks,
-            InvertBlockBody<decltype(size)::value, Number>{block_size, stride, blocks, factor, inverse, failure});
-      });
-    }
+      int           runtime_size;
+      std::int64_t  stride;
+      const Number *blocks;
+      double        factor;
+      Number       *inverse;
+      int          *failure;
 
-    template <typename Value, typename Number, typename Where>
-    void vmult(Where where, const BlockDiagonalView<Value> &D, const Number *src, Number *dst)
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        constexpr int storage = static_size > 0 ? static_size : max_block_size;
+        const int     size    = static_size > 0 ? static_size : runtime_size;
+        double        block[storage * storage];
+        for (int e = 0; e < size * size; ++e)
+          block[e] = static_cast<double>(blocks[e * stride + i]);
+        const int a = invert_spd_block<static_size>(size, block, factor, inverse + i, stride);
+        if (a >= 0)
+          atomic_min(failure, static_cast<int>(i * size + a));
+      }
+    };
+
+    template <int static_size, typename Value, typename Number>
+    struct ApplyBlockBody
     {
-      with_block_size(D.block_size, [&](auto size) {
-        parallel_for(where, D.n_blocks, ApplyBlockBody<decltype(size)::value, Value, Number>{D, src, dst});
-      });
-    }
-  } // namespace kernels
-} // namespace PatchFEM
+      BlockDiagonalView<Value> D;
+      const Number            *src;
+      Number                  *dst;
 
-#endif
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const
+      {
+        constexpr int storage = static_size > 0 ? static_size : max_block_size;
+        const int     b       = static_size > 0 ? static_size : D.block_size;
+        Number        in[storage], out[storage];
+        PATCHFEM_UNROLL
+        for (int a = 0; a < b; ++a)
+          in[a] = src[i * b + a];
+        apply_block<static_size>(D, i, in, out);
+        PATCHFEM_UNROLL
+        for (int a = 0; a < b; ++a)
+          dst[i * b + a] = out[a];
+      }
+    };
+  } // namespace
+
+  template <typename Number, typename Where>
+  void invert_block_diagonal(Where              where,
+                             const int          n_blocks,
+                             const int          block_size,
+                             const std::int64_t stride,
+                             const Number      *blocks,
+                             const double       factor,
+                             Number            *inverse,
+                             int               *failure)
+  {
+    parallel_for(where, 1, NoFailureBody{failure});
+    with_block_size(block_size, [&](auto size) {
+      parallel_for(
+          where, n_blocks,
+          InvertBlockBody<decltype(size)::value, Number>{block_size, stride, blocks, factor, inverse, failure});
+    });
+  }
+
+  template <typename Value, typename Number, typename Where>
+  void vmult(Where where, const BlockDiagonalView<Value> &D, const Number *src, Number *dst)
+  {
+    with_block_size(D.block_size, [&](auto size) {
+      parallel_for(where, D.n_blocks, ApplyBlockBody<decltype(size)::value, Value, Number>{D, src, dst});
+    });
+  }
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_matrix_rows_h
-#define patchfem_source_kernels_matrix_rows_h
+#pragma once
 
 #include "kernels/structure_bodies.h"
 #include <patchfem/kernels/jacobi.h>
@@ -13,135 +12,130 @@
  * the diagonal block may differ from 0, and squared_norm(row, column), the squared Frobenius norm of a block, 0 where
  * none is stored.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  /** A pattern without values: every block counts as one that differs from 0. */
+  struct PatternRows
   {
-    /** A pattern without values: every block counts as one that differs from 0. */
-    struct PatternRows
+    SparsityView pattern;
+
+    PATCHFEM_INLINE int n_rows() const { return pattern.n_rows; }
+
+    template <typename Visitor>
+    PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
     {
-      SparsityView pattern;
+      for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
+        visit(pattern.columns[e]);
+    }
 
-      PATCHFEM_INLINE int n_rows() const { return pattern.n_rows; }
-
-      template <typename Visitor>
-      PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
-      {
-        for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
-          visit(pattern.columns[e]);
-      }
-
-      PATCHFEM_INLINE bool couples(const int row) const
-      {
-        const std::int64_t length = pattern.row_offsets[row + 1] - pattern.row_offsets[row];
-        return length > 1 || (length == 1 && pattern.columns[pattern.row_offsets[row]] != row);
-      }
-
-      PATCHFEM_INLINE double squared_norm(int, int) const { return 0.; }
-    };
-
-    template <typename Number>
-    struct SlicedEllpackRows
+    PATCHFEM_INLINE bool couples(const int row) const
     {
-      SlicedEllpackView<Number> A;
-      const int                *lengths; ///< [row], blocks without padding
+      const std::int64_t length = pattern.row_offsets[row + 1] - pattern.row_offsets[row];
+      return length > 1 || (length == 1 && pattern.columns[pattern.row_offsets[row]] != row);
+    }
 
-      PATCHFEM_INLINE int n_rows() const { return A.n_rows; }
+    PATCHFEM_INLINE double squared_norm(int, int) const { return 0.; }
+  };
 
-      template <typename Visitor>
-      PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
-      {
-        for (int k = 0; k < lengths[row]; ++k)
-          visit(A.columns[A.block_index(row, k)]);
-      }
+  template <typename Number>
+  struct SlicedEllpackRows
+  {
+    SlicedEllpackView<Number> A;
+    const int                *lengths; ///< [row], blocks without padding
 
-      PATCHFEM_INLINE bool couples(const int row) const
-      {
-        for (int k = 0; k < lengths[row]; ++k)
-          if (A.columns[A.block_index(row, k)] != row)
-            for (int a = 0; a < A.block_rows; ++a)
-              for (int c = 0; c < A.block_columns; ++c)
-                if (A.values[A.value_index(row, k, a, c)] != Number(0))
-                  return true;
-        return false;
-      }
+    PATCHFEM_INLINE int n_rows() const { return A.n_rows; }
 
-      PATCHFEM_INLINE double squared_norm(const int row, const int column) const
-      {
-        const int k   = find_block(A, lengths[row], row, column);
-        double    sum = 0.;
-        for (int a = 0; k >= 0 && a < A.block_rows; ++a)
-          for (int c = 0; c < A.block_columns; ++c)
-          {
-            const double value = static_cast<double>(A.values[A.value_index(row, k, a, c)]);
-            sum += value * value;
-          }
-        return sum;
-      }
-    };
-
-    /** Scalar rows, @p block_size of which belong to a node; they need not have the same columns. */
-    template <typename Number>
-    struct CSRRows
+    template <typename Visitor>
+    PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
     {
-      CSRView<Number> A;
-      int             block_size; ///< at most max_block_size
+      for (int k = 0; k < lengths[row]; ++k)
+        visit(A.columns[A.block_index(row, k)]);
+    }
 
-      PATCHFEM_INLINE int n_rows() const { return A.n_rows / block_size; }
+    PATCHFEM_INLINE bool couples(const int row) const
+    {
+      for (int k = 0; k < lengths[row]; ++k)
+        if (A.columns[A.block_index(row, k)] != row)
+          for (int a = 0; a < A.block_rows; ++a)
+            for (int c = 0; c < A.block_columns; ++c)
+              if (A.values[A.value_index(row, k, a, c)] != Number(0))
+                return true;
+      return false;
+    }
 
-      template <typename Visitor>
-      PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
-      {
-        // The scalar rows are merged: next[a] is the first entry of row a that no visited block contains.
-        std::int64_t next[max_block_size];
-        for (int a = 0; a < block_size; ++a)
-          next[a] = A.row_offsets[std::int64_t(row) * block_size + a];
-        while (true)
+    PATCHFEM_INLINE double squared_norm(const int row, const int column) const
+    {
+      const int k   = find_block(A, lengths[row], row, column);
+      double    sum = 0.;
+      for (int a = 0; k >= 0 && a < A.block_rows; ++a)
+        for (int c = 0; c < A.block_columns; ++c)
         {
-          int column = -1;
-          for (int a = 0; a < block_size; ++a)
-            if (next[a] < A.row_offsets[std::int64_t(row) * block_size + a + 1])
-            {
-              const int candidate = A.columns[next[a]] / block_size;
-              column              = column < 0 || candidate < column ? candidate : column;
-            }
-          if (column < 0)
-            return;
-          for (int a = 0; a < block_size; ++a)
-            while (next[a] < A.row_offsets[std::int64_t(row) * block_size + a + 1] &&
-                   A.columns[next[a]] / block_size == column)
-              ++next[a];
-          visit(column);
+          const double value = static_cast<double>(A.values[A.value_index(row, k, a, c)]);
+          sum += value * value;
+        }
+      return sum;
+    }
+  };
+
+  /** Scalar rows, @p block_size of which belong to a node; they need not have the same columns. */
+  template <typename Number>
+  struct CSRRows
+  {
+    CSRView<Number> A;
+    int             block_size; ///< at most max_block_size
+
+    PATCHFEM_INLINE int n_rows() const { return A.n_rows / block_size; }
+
+    template <typename Visitor>
+    PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
+    {
+      // The scalar rows are merged: next[a] is the first entry of row a that no visited block contains.
+      std::int64_t next[max_block_size];
+      for (int a = 0; a < block_size; ++a)
+        next[a] = A.row_offsets[std::int64_t(row) * block_size + a];
+      while (true)
+      {
+        int column = -1;
+        for (int a = 0; a < block_size; ++a)
+          if (next[a] < A.row_offsets[std::int64_t(row) * block_size + a + 1])
+          {
+            const int candidate = A.columns[next[a]] / block_size;
+            column              = column < 0 || candidate < column ? candidate : column;
+          }
+        if (column < 0)
+          return;
+        for (int a = 0; a < block_size; ++a)
+          while (next[a] < A.row_offsets[std::int64_t(row) * block_size + a + 1] &&
+                 A.columns[next[a]] / block_size == column)
+            ++next[a];
+        visit(column);
+      }
+    }
+
+    PATCHFEM_INLINE bool couples(const int row) const
+    {
+      for (std::int64_t e = A.row_offsets[std::int64_t(row) * block_size];
+           e < A.row_offsets[(std::int64_t(row) + 1) * block_size]; ++e)
+        if (A.values[e] != Number(0) && A.columns[e] / block_size != row)
+          return true;
+      return false;
+    }
+
+    PATCHFEM_INLINE double squared_norm(const int row, const int column) const
+    {
+      double sum = 0.;
+      for (int a = 0; a < block_size; ++a)
+      {
+        const std::int64_t i   = std::int64_t(row) * block_size + a;
+        const int         *end = A.columns + A.row_offsets[i + 1];
+        for (const int *c = lower_bound(A.columns + A.row_offsets[i], end, column * block_size);
+             c != end && *c / block_size == column; ++c)
+        {
+          const double value = static_cast<double>(A.values[c - A.columns]);
+          sum += value * value;
         }
       }
-
-      PATCHFEM_INLINE bool couples(const int row) const
-      {
-        for (std::int64_t e = A.row_offsets[std::int64_t(row) * block_size];
-             e < A.row_offsets[(std::int64_t(row) + 1) * block_size]; ++e)
-          if (A.values[e] != Number(0) && A.columns[e] / block_size != row)
-            return true;
-        return false;
-      }
-
-      PATCHFEM_INLINE double squared_norm(const int row, const int column) const
-      {
-        double sum = 0.;
-        for (int a = 0; a < block_size; ++a)
-        {
-          const std::int64_t i   = std::int64_t(row) * block_size + a;
-          const int         *end = A.columns + A.row_offsets[i + 1];
-          for (const int *c = lower_bound(A.columns + A.row_offsets[i], end, column * block_size);
-               c != end && *c / block_size == column; ++c)
-          {
-            const double value = static_cast<double>(A.values[c - A.columns]);
-            sum += value * value;
-          }
-        }
-        return sum;
-      }
-    };
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+      return sum;
+    }
+  };
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_multigrid_pattern_bodies_h
-#define patchfem_source_kernels_multigrid_pattern_bodies_h
+#pragma once
 
 #include "kernels/structure_bodies.h"
 #include "kernels/unique_rows.h"
@@ -14,171 +13,166 @@
  * the product A P and the coarse matrix R A P. Indices are those of nodes, that is of blocks. A row of the coarse level
  * is an aggregate of the fine one.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  /** The pattern of a sliced matrix without its values. */
+  struct SlicedPattern
   {
-    /** The pattern of a sliced matrix without its values. */
-    struct SlicedPattern
+    int                 n_rows;
+    int                 slice_height;
+    const std::int64_t *slice_offsets; ///< [n_slices + 1]
+    const int          *columns;
+    const int          *lengths; ///< [n_rows], blocks of each row
+
+    PATCHFEM_INLINE int length(const int row) const { return lengths[row]; }
+
+    PATCHFEM_INLINE int column(const int row, const int k) const
     {
-      int                 n_rows;
-      int                 slice_height;
-      const std::int64_t *slice_offsets; ///< [n_slices + 1]
-      const int          *columns;
-      const int          *lengths; ///< [n_rows], blocks of each row
+      return columns[slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height];
+    }
 
-      PATCHFEM_INLINE int length(const int row) const { return lengths[row]; }
-
-      PATCHFEM_INLINE int column(const int row, const int k) const
-      {
-        return columns[slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height];
-      }
-
-      /** The first block of a row whose column is not below @p wanted. */
-      PATCHFEM_INLINE int lower_bound(const int row, const int wanted) const
-      {
-        int first = 0, last = lengths[row];
-        while (first < last)
-        {
-          const int middle = (first + last) / 2;
-          if (column(row, middle) < wanted)
-            first = middle + 1;
-          else
-            last = middle;
-        }
-        return first;
-      }
-    };
-
-    struct ProlongatorRows
+    /** The first block of a row whose column is not below @p wanted. */
+    PATCHFEM_INLINE int lower_bound(const int row, const int wanted) const
     {
-      static constexpr int team_size = 8, table_size = 64, n_kept = 12;
-
-      SlicedPattern A;
-      const int    *aggregate_of_node; ///< [node], -1 where none
-
-      /** Row i of P: the aggregates of the neighbours of node i (node i is among them). */
-      template <typename Emit>
-      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+      int first = 0, last = lengths[row];
+      while (first < last)
       {
-        for (int k = rank; k < A.length(i); k += size)
-          emit(aggregate_of_node[A.column(i, k)]);
+        const int middle = (first + last) / 2;
+        if (column(row, middle) < wanted)
+          first = middle + 1;
+        else
+          last = middle;
       }
-    };
+      return first;
+    }
+  };
 
-    struct ShortProlongatorRows
+  struct ProlongatorRows
+  {
+    static constexpr int team_size = 8, table_size = 64, n_kept = 12;
+
+    SlicedPattern A;
+    const int    *aggregate_of_node; ///< [node], -1 where none
+
+    /** Row i of P: the aggregates of the neighbours of node i (node i is among them). */
+    template <typename Emit>
+    PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
     {
-      static constexpr int team_size = 8, table_size = 64, n_kept = 12;
+      for (int k = rank; k < A.length(i); k += size)
+        emit(aggregate_of_node[A.column(i, k)]);
+    }
+  };
 
-      AdjacencyView graph;
-      const int    *aggregate_of_node; ///< [node], -1 where none
+  struct ShortProlongatorRows
+  {
+    static constexpr int team_size = 8, table_size = 64, n_kept = 12;
 
-      /** The same from the edges of a graph: those of node i itself and of its neighbours there. */
-      template <typename Emit>
-      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+    AdjacencyView graph;
+    const int    *aggregate_of_node; ///< [node], -1 where none
+
+    /** The same from the edges of a graph: those of node i itself and of its neighbours there. */
+    template <typename Emit>
+    PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+    {
+      if (rank == 0)
+        emit(aggregate_of_node[i]);
+      for (std::int64_t e = graph.offsets[i] + rank; e < graph.offsets[i + 1]; e += size)
+        emit(aggregate_of_node[graph.neighbours[e]]);
+    }
+  };
+
+  /** Row i of the product of two patterns: the columns of B in the rows that are columns of A's row i. */
+  template <int width> ///< members that walk along a row of B together
+  struct ProductOfPatterns
+  {
+    SlicedPattern A;
+    SparsityView  B;
+
+    template <typename Emit>
+    PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+    {
+      const RowShare share(rank, size, width);
+      for (int k = share.row; k < A.length(i); k += share.n_rows)
       {
-        if (rank == 0)
-          emit(aggregate_of_node[i]);
-        for (std::int64_t e = graph.offsets[i] + rank; e < graph.offsets[i + 1]; e += size)
-          emit(aggregate_of_node[graph.neighbours[e]]);
+        const int          j   = A.column(i, k);
+        const std::int64_t end = B.row_offsets[j + 1];
+        for (std::int64_t e = B.row_offsets[j] + share.entry; e < end; e += share.width)
+          emit(B.columns[e]);
       }
-    };
+    }
+  };
 
-    /** Row i of the product of two patterns: the columns of B in the rows that are columns of A's row i. */
-    template <int width> ///< members that walk along a row of B together
-    struct ProductOfPatterns
+  /** A P: 27 rows of four blocks for trilinear elements, of which ten are distinct. */
+  struct ProductRows : ProductOfPatterns<1>
+  {
+    static constexpr int team_size = 16, table_size = 128, n_kept = 32;
+  };
+
+  /** R (A P), whose rows have more of both. */
+  struct CoarseRows : ProductOfPatterns<8>
+  {
+    static constexpr int team_size = 32, table_size = 512, n_kept = 64;
+  };
+
+  /** The block columns of the scalar rows of a block row: how a scalar matrix is cut into blocks. */
+  struct BlockedRows
+  {
+    static constexpr int team_size = 32, table_size = 128, n_kept = 32;
+
+    const std::int64_t *row_offsets; ///< [scalar row + 1]
+    const int          *columns;
+    int                 block_rows, block_columns;
+
+    template <typename Emit>
+    PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
     {
-      SlicedPattern A;
-      SparsityView  B;
+      const std::int64_t first = std::int64_t(i) * block_rows;
+      for (std::int64_t e = row_offsets[first] + rank; e < row_offsets[first + block_rows]; e += size)
+        emit(columns[e] / block_columns);
+    }
+  };
 
-      template <typename Emit>
-      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+  /** For the transpose: every (column, row) of a compressed pattern, row by row, and the length of each column. */
+  struct EmitTransposedBody
+  {
+    const std::int64_t *offsets;
+    const int          *columns;
+    std::uint64_t      *keys;   ///< column of each entry
+    int                *rows;   ///< row of each entry
+    int                *counts; ///< [column], starts at 0
+
+    PATCHFEM_INLINE void operator()(const std::int64_t i) const
+    {
+      for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
       {
-        const RowShare share(rank, size, width);
-        for (int k = share.row; k < A.length(i); k += share.n_rows)
-        {
-          const int          j   = A.column(i, k);
-          const std::int64_t end = B.row_offsets[j + 1];
-          for (std::int64_t e = B.row_offsets[j] + share.entry; e < end; e += share.width)
-            emit(B.columns[e]);
-        }
+        keys[e] = static_cast<std::uint64_t>(columns[e]);
+        rows[e] = static_cast<int>(i);
+        atomic_increment(counts + columns[e]);
       }
-    };
+    }
+  };
 
-    /** A P: 27 rows of four blocks for trilinear elements, of which ten are distinct. */
-    struct ProductRows : ProductOfPatterns<1>
+  /** The first row that lacks the transpose of one of its entries, or its diagonal. */
+  struct SymmetryBody
+  {
+    SparsityView pattern;
+    int         *first_row; ///< starts at INT_MAX
+
+    PATCHFEM_INLINE bool has(const int row, const int column) const
     {
-      static constexpr int team_size = 16, table_size = 128, n_kept = 32;
-    };
+      const int *const end = pattern.columns + pattern.row_offsets[row + 1];
+      const int *const at  = lower_bound(pattern.columns + pattern.row_offsets[row], end, column);
+      return at != end && *at == column;
+    }
 
-    /** R (A P), whose rows have more of both. */
-    struct CoarseRows : ProductOfPatterns<8>
+    PATCHFEM_INLINE void operator()(const std::int64_t i) const
     {
-      static constexpr int team_size = 32, table_size = 512, n_kept = 64;
-    };
-
-    /** The block columns of the scalar rows of a block row: how a scalar matrix is cut into blocks. */
-    struct BlockedRows
-    {
-      static constexpr int team_size = 32, table_size = 128, n_kept = 32;
-
-      const std::int64_t *row_offsets; ///< [scalar row + 1]
-      const int          *columns;
-      int                 block_rows, block_columns;
-
-      template <typename Emit>
-      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
-      {
-        const std::int64_t first = std::int64_t(i) * block_rows;
-        for (std::int64_t e = row_offsets[first] + rank; e < row_offsets[first + block_rows]; e += size)
-          emit(columns[e] / block_columns);
-      }
-    };
-
-    /** For the transpose: every (column, row) of a compressed pattern, row by row, and the length of each column. */
-    struct EmitTransposedBody
-    {
-      const std::int64_t *offsets;
-      const int          *columns;
-      std::uint64_t      *keys;   ///< column of each entry
-      int                *rows;   ///< row of each entry
-      int                *counts; ///< [column], starts at 0
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
-        {
-          keys[e] = static_cast<std::uint64_t>(columns[e]);
-          rows[e] = static_cast<int>(i);
-          atomic_increment(counts + columns[e]);
-        }
-      }
-    };
-
-    /** The first row that lacks the transpose of one of its entries, or its diagonal. */
-    struct SymmetryBody
-    {
-      SparsityView pattern;
-      int         *first_row; ///< starts at INT_MAX
-
-      PATCHFEM_INLINE bool has(const int row, const int column) const
-      {
-        const int *const end = pattern.columns + pattern.row_offsets[row + 1];
-        const int *const at  = lower_bound(pattern.columns + pattern.row_offsets[row], end, column);
-        return at != end && *at == column;
-      }
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        const int row  = static_cast<int>(i);
-        bool      good = has(row, row);
-        for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
-          good = good && has(pattern.columns[e], row);
-        if (!good)
-          atomic_min(first_row, row);
-      }
-    };
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+      const int row  = static_cast<int>(i);
+      bool      good = has(row, row);
+      for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
+        good = good && has(pattern.columns[e], row);
+      if (!good)
+        atomic_min(first_row, row);
+    }
+  };
+} // namespace PatchFEM::kernels

@@ -1,63 +1,57 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_product_host_h
-#define patchfem_source_kernels_product_host_h
+#pragma once
 
 #include "kernels/instantiate_products.h"
 #include "kernels/reduce_host.h"
 
 #include <patchfem/base/threads.h>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /**
+  /**
      * How products on the host share out their work and serve their targets (see product.h): @p items(begin, end, use) calls
      * use(row, sum) for the rows of items [begin, end) of @p n, which are rows, slices or patches. @p threads: whether
      * there is enough work for more than one.
      */
-    template <typename Target, typename Items>
-    inline void
-    share_items(const std::int64_t n, std::int64_t, const Target &target, const Items &items, const bool threads = true)
-    {
-      const auto share = [&](const std::int64_t begin, const std::int64_t end) {
-        items(begin, end, [=](const std::int64_t row, const typename Target::Sum sum) { target.use(row, sum); });
-      };
-      if (threads)
-        for_shares(n, share);
-      else
-        share(0, n);
-    }
+  template <typename Target, typename Items>
+  inline void
+  share_items(const std::int64_t n, std::int64_t, const Target &target, const Items &items, const bool threads = true)
+  {
+    const auto share = [&](const std::int64_t begin, const std::int64_t end) {
+      items(begin, end, [=](const std::int64_t row, const typename Target::Sum sum) { target.use(row, sum); });
+    };
+    if (threads)
+      for_shares(n, share);
+    else
+      share(0, n);
+  }
 
-    /**
+  /**
      * p.q is the sum of parts that depend on n alone. An item costs as much as @p weight elements of a vector, so that few
      * heavy ones are still shared out over all threads.
      */
-    template <typename Number, typename Items>
-    inline void share_items(const std::int64_t                n,
-                            const std::int64_t                weight,
-                            const ConjugateGradients<Number> &target,
-                            const Items                      &items,
-                            bool = true)
+  template <typename Number, typename Items>
+  inline void share_items(const std::int64_t                n,
+                          const std::int64_t                weight,
+                          const ConjugateGradients<Number> &target,
+                          const Items                      &items,
+                          bool = true)
+  {
+    const CGView &cg = target.cg;
+    if (cg.scalars->status != CGStatus::iterating)
     {
-      const CGView &cg = target.cg;
-      if (cg.scalars->status != CGStatus::iterating)
-      {
-        cg.scalars->x_pending = 0;
-        return;
-      }
-      double p_dot_q;
-      sum_parts<1>(
-          n, cg.partials, &p_dot_q,
-          [&](const std::int64_t begin, const std::int64_t end, double *sums) {
-            double total = 0.;
-            items(begin, end, [&](const std::int64_t row, const Number sum) { total += target.use(row, sum); });
-            sums[0] = total;
-          },
-          weight);
-      cg_finish_product(cg, p_dot_q);
+      cg.scalars->x_pending = 0;
+      return;
     }
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+    double p_dot_q;
+    sum_parts<1>(
+        n, cg.partials, &p_dot_q,
+        [&](const std::int64_t begin, const std::int64_t end, double *sums) {
+          double total = 0.;
+          items(begin, end, [&](const std::int64_t row, const Number sum) { total += target.use(row, sum); });
+          sums[0] = total;
+        },
+        weight);
+    cg_finish_product(cg, p_dot_q);
+  }
+} // namespace PatchFEM::kernels

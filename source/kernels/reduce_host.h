@@ -1,111 +1,105 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_reduce_host_h
-#define patchfem_source_kernels_reduce_host_h
+#pragma once
 
 #include <patchfem/kernels/reduction.h>
 
 #include <algorithm>
 #include <cstdint>
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  // Loops over a part of vectors. Functions of their own with pointers by value: inside a closure the compiler would
+  // gather the elements through the captured pointers.
+
+  /** sum of x_i y_i over [begin, end) */
+  template <typename Number>
+  inline double dot_of_range(const Number *x, const Number *y, const std::int64_t begin, const std::int64_t end)
   {
-    // Loops over a part of vectors. Functions of their own with pointers by value: inside a closure the compiler would
-    // gather the elements through the captured pointers.
-
-    /** sum of x_i y_i over [begin, end) */
-    template <typename Number>
-    inline double dot_of_range(const Number *x, const Number *y, const std::int64_t begin, const std::int64_t end)
-    {
-      double sum = 0.;
+    double sum = 0.;
 #pragma omp simd reduction(+ : sum)
-      for (std::int64_t i = begin; i < end; ++i)
-        sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-      return sum;
-    }
+    for (std::int64_t i = begin; i < end; ++i)
+      sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    return sum;
+  }
 
-    /** z += a x over [begin, end); the sum of z_i y_i, or of z_i^2. */
-    template <bool squares, typename Number>
-    inline double add_and_dot_of_range(
-        const Number a, const Number *x, const Number *y, Number *z, const std::int64_t begin, const std::int64_t end)
-    {
-      double sum = 0.;
+  /** z += a x over [begin, end); the sum of z_i y_i, or of z_i^2. */
+  template <bool squares, typename Number>
+  inline double add_and_dot_of_range(
+      const Number a, const Number *x, const Number *y, Number *z, const std::int64_t begin, const std::int64_t end)
+  {
+    double sum = 0.;
 #pragma omp simd reduction(+ : sum)
-      for (std::int64_t i = begin; i < end; ++i)
-      {
-        const Number z_i = z[i] + a * x[i];
-        z[i]             = z_i;
-        sum += static_cast<double>(z_i) * static_cast<double>(squares ? z_i : y[i]);
-      }
-      return sum;
-    }
-
-    /** The new residual of conjugate gradients on [begin, end), r - alpha q or q; returns r.r. */
-    template <bool update, typename Number>
-    inline double
-    residual_of_range(const Number factor, const Number *q, Number *r, const std::int64_t begin, const std::int64_t end)
+    for (std::int64_t i = begin; i < end; ++i)
     {
-      double r_dot_r = 0.;
+      const Number z_i = z[i] + a * x[i];
+      z[i]             = z_i;
+      sum += static_cast<double>(z_i) * static_cast<double>(squares ? z_i : y[i]);
+    }
+    return sum;
+  }
+
+  /** The new residual of conjugate gradients on [begin, end), r - alpha q or q; returns r.r. */
+  template <bool update, typename Number>
+  inline double
+  residual_of_range(const Number factor, const Number *q, Number *r, const std::int64_t begin, const std::int64_t end)
+  {
+    double r_dot_r = 0.;
 #pragma omp simd reduction(+ : r_dot_r)
-      for (std::int64_t i = begin; i < end; ++i)
-      {
-        const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
-        r[i]             = r_i;
-        r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
-      }
-      return r_dot_r;
-    }
-
-    /** The same and z = d r; part becomes r.r, r.z. */
-    template <bool update, typename Value, typename Number>
-    inline void residual_of_range(const Number       factor,
-                                  const Value       *d,
-                                  const Number      *q,
-                                  Number            *r,
-                                  Number            *z,
-                                  const std::int64_t begin,
-                                  const std::int64_t end,
-                                  double            *part)
+    for (std::int64_t i = begin; i < end; ++i)
     {
-      double r_dot_r = 0., r_dot_z = 0.;
-#pragma omp simd reduction(+ : r_dot_r, r_dot_z)
-      for (std::int64_t i = begin; i < end; ++i)
-      {
-        const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
-        const Number z_i = static_cast<Number>(d[i]) * r_i;
-        r[i]             = r_i;
-        z[i]             = z_i;
-        r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
-        r_dot_z += static_cast<double>(r_i) * static_cast<double>(z_i);
-      }
-      part[0] = r_dot_r;
-      part[1] = r_dot_z;
+      const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
+      r[i]             = r_i;
+      r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
     }
+    return r_dot_r;
+  }
 
-    /**
+  /** The same and z = d r; part becomes r.r, r.z. */
+  template <bool update, typename Value, typename Number>
+  inline void residual_of_range(const Number       factor,
+                                const Value       *d,
+                                const Number      *q,
+                                Number            *r,
+                                Number            *z,
+                                const std::int64_t begin,
+                                const std::int64_t end,
+                                double            *part)
+  {
+    double r_dot_r = 0., r_dot_z = 0.;
+#pragma omp simd reduction(+ : r_dot_r, r_dot_z)
+    for (std::int64_t i = begin; i < end; ++i)
+    {
+      const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
+      const Number z_i = static_cast<Number>(d[i]) * r_i;
+      r[i]             = r_i;
+      z[i]             = z_i;
+      r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
+      r_dot_z += static_cast<double>(r_i) * static_cast<double>(z_i);
+    }
+    part[0] = r_dot_r;
+    part[1] = r_dot_z;
+  }
+
+  /**
      * @p n_sums sums over [0, n): @p part(begin, end, sums) gives those of one part, on any thread; results[j] adds
      * them in the order of the parts. @p weight is how many elements of a vector an item is worth, so that few heavy
      * items are still shared out over all threads. partials has n_sums * reduction::max_parts entries.
      */
-    template <int n_sums, typename Part>
-    void
-    sum_parts(const std::int64_t n, double *partials, double *results, const Part &part, const std::int64_t weight = 1)
-    {
-      const std::int64_t size    = (reduction::part_size(n * weight) + weight - 1) / weight;
-      const std::int64_t n_parts = (n + size - 1) / size;
+  template <int n_sums, typename Part>
+  void
+  sum_parts(const std::int64_t n, double *partials, double *results, const Part &part, const std::int64_t weight = 1)
+  {
+    const std::int64_t size    = (reduction::part_size(n * weight) + weight - 1) / weight;
+    const std::int64_t n_parts = (n + size - 1) / size;
 #pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < n_parts; ++i)
+      part(i * size, std::min(n, (i + 1) * size), partials + i * n_sums);
+    for (int j = 0; j < n_sums; ++j)
+    {
+      double sum = 0.;
       for (std::int64_t i = 0; i < n_parts; ++i)
-        part(i * size, std::min(n, (i + 1) * size), partials + i * n_sums);
-      for (int j = 0; j < n_sums; ++j)
-      {
-        double sum = 0.;
-        for (std::int64_t i = 0; i < n_parts; ++i)
-          sum += partials[i * n_sums + j];
-        results[j] = sum;
-      }
+        sum += partials[i * n_sums + j];
+      results[j] = sum;
     }
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+  }
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_run_h
-#define patchfem_source_kernels_run_h
+#pragma once
 
 #include <patchfem/base/array.h>
 #include <patchfem/kernels/parallel_for.h>
@@ -89,5 +88,3 @@ namespace PatchFEM
     return function(Host());
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,146 +1,139 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_touched_groups_h
-#define patchfem_source_kernels_touched_groups_h
+#pragma once
 
 #include "kernels/structure_bodies.h"
 #include "kernels/unique_rows.h"
 #include <patchfem/kernels/matrix_views.h>
 
 /** @file What nodes and groups of nodes touch in a graph. The group of a node is a number or -1. */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /**
+  /**
      * visit(group, weight) for the different groups among the neighbours of @p node, in ascending order, with the sum
      * of the weights of the edges there. Neighbours without a group are passed over.
      */
-    template <typename Visitor>
-    PATCHFEM_INLINE void
-    for_each_group(const AdjacencyView &graph, const std::int64_t node, const int *group, const Visitor &visit)
+  template <typename Visitor>
+  PATCHFEM_INLINE void
+  for_each_group(const AdjacencyView &graph, const std::int64_t node, const int *group, const Visitor &visit)
+  {
+    // The table holds the smallest groups that were not visited; few nodes touch more than it has room for.
+    constexpr int room = 16;
+    int           table[room], weights[room];
+    int           visited = -1;
+    for (bool more = true; more;)
     {
-      // The table holds the smallest groups that were not visited; few nodes touch more than it has room for.
-      constexpr int room = 16;
-      int           table[room], weights[room];
-      int           visited = -1;
-      for (bool more = true; more;)
+      int n = 0;
+      more  = false;
+      for (std::int64_t e = graph.offsets[node]; e < graph.offsets[node + 1]; ++e)
       {
-        int n = 0;
-        more  = false;
-        for (std::int64_t e = graph.offsets[node]; e < graph.offsets[node + 1]; ++e)
+        const int g = group[graph.neighbours[e]];
+        if (g <= visited)
+          continue;
+        int p = n;
+        while (p > 0 && table[p - 1] >= g)
+          --p;
+        if (p < n && table[p] == g)
         {
-          const int g = group[graph.neighbours[e]];
-          if (g <= visited)
-            continue;
-          int p = n;
-          while (p > 0 && table[p - 1] >= g)
-            --p;
-          if (p < n && table[p] == g)
-          {
-            weights[p] += graph.weight(e);
-            continue;
-          }
-          if (n == room)
-            more = true;
-          if (p == room)
-            continue;
-          for (int q = n < room ? n++ : room - 1; q > p; --q)
-          {
-            table[q]   = table[q - 1];
-            weights[q] = weights[q - 1];
-          }
-          table[p]   = g;
-          weights[p] = graph.weight(e);
+          weights[p] += graph.weight(e);
+          continue;
         }
-        for (int p = 0; p < n; ++p)
-          visit(table[p], weights[p]);
-        visited = n > 0 ? table[n - 1] : visited;
+        if (n == room)
+          more = true;
+        if (p == room)
+          continue;
+        for (int q = n < room ? n++ : room - 1; q > p; --q)
+        {
+          table[q]   = table[q - 1];
+          weights[q] = weights[q - 1];
+        }
+        table[p]   = g;
+        weights[p] = graph.weight(e);
       }
+      for (int p = 0; p < n; ++p)
+        visit(table[p], weights[p]);
+      visited = n > 0 ? table[n - 1] : visited;
+    }
+  }
+
+  /** List g: the groups that the neighbours of the nodes of group g belong to, other than g. */
+  struct TouchedGroups
+  {
+    static constexpr int team_size = 32, table_size = 256, n_kept = 32;
+
+    AdjacencyView graph;
+    const int    *offsets; ///< [group + 1]
+    const int    *nodes;   ///< by group
+    const int    *group;   ///< [node]
+
+    template <typename Emit>
+    PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+    {
+      for_each_edge(i, rank, size, [&](const int g, std::int64_t) {
+        if (g != i)
+          emit(g);
+      });
     }
 
-    /** List g: the groups that the neighbours of the nodes of group g belong to, other than g. */
-    struct TouchedGroups
+    /** call(group of the neighbour, edge) for the share of @p rank in the edges from nodes of group @p i. */
+    template <typename Call>
+    PATCHFEM_INLINE void for_each_edge(const int i, const int rank, const int size, const Call &call) const
     {
-      static constexpr int team_size = 32, table_size = 256, n_kept = 32;
+      const RowShare share(rank, size, 8);
+      for (int k = offsets[i] + share.row; k < offsets[i + 1]; k += share.n_rows)
+        for (std::int64_t e = graph.offsets[nodes[k]] + share.entry; e < graph.offsets[nodes[k] + 1]; e += share.width)
+          call(group[graph.neighbours[e]], e);
+    }
+  };
 
-      AdjacencyView graph;
-      const int    *offsets; ///< [group + 1]
-      const int    *nodes;   ///< by group
-      const int    *group;   ///< [node]
+  /** The weights of the edges from one group, by a team (see team.h). */
+  struct GroupWeightsBody
+  {
+    static constexpr int team_size = 32, room = 256;
 
-      template <typename Emit>
-      PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
-      {
-        for_each_edge(i, rank, size, [&](const int g, std::int64_t) {
-          if (g != i)
-            emit(g);
-        });
-      }
-
-      /** call(group of the neighbour, edge) for the share of @p rank in the edges from nodes of group @p i. */
-      template <typename Call>
-      PATCHFEM_INLINE void for_each_edge(const int i, const int rank, const int size, const Call &call) const
-      {
-        const RowShare share(rank, size, 8);
-        for (int k = offsets[i] + share.row; k < offsets[i + 1]; k += share.n_rows)
-          for (std::int64_t e = graph.offsets[nodes[k]] + share.entry; e < graph.offsets[nodes[k] + 1];
-               e += share.width)
-            call(group[graph.neighbours[e]], e);
-      }
+    struct Scratch
+    {
+      int weights[room];
     };
 
-    /** The weights of the edges from one group, by a team (see team.h). */
-    struct GroupWeightsBody
+    TouchedGroups       touched;
+    const std::int64_t *group_offsets; ///< the graph of the groups
+    const int          *group_neighbours;
+    int                *group_weights;
+    std::int64_t       *inside; ///< [group]; edges inside, each from both ends
+
+    template <typename Team>
+    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
     {
-      static constexpr int team_size = 32, room = 256;
-
-      struct Scratch
-      {
-        int weights[room];
-      };
-
-      TouchedGroups       touched;
-      const std::int64_t *group_offsets; ///< the graph of the groups
-      const int          *group_neighbours;
-      int                *group_weights;
-      std::int64_t       *inside; ///< [group]; edges inside, each from both ends
-
-      template <typename Team>
-      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
-      {
-        const int          i     = static_cast<int>(index);
-        const std::int64_t begin = group_offsets[i], n = group_offsets[i + 1] - begin;
-        const int *const   neighbours = group_neighbours + begin;
-        int *const         sums       = n <= room ? scratch.weights : group_weights + begin;
-        std::int64_t       own        = 0;
-        team.sync();
+      const int          i     = static_cast<int>(index);
+      const std::int64_t begin = group_offsets[i], n = group_offsets[i + 1] - begin;
+      const int *const   neighbours = group_neighbours + begin;
+      int *const         sums       = n <= room ? scratch.weights : group_weights + begin;
+      std::int64_t       own        = 0;
+      team.sync();
+      for (std::int64_t e = team.rank(); e < n; e += Team::size)
+        sums[e] = 0;
+      team.sync();
+      // Edges of one node often lead to one group.
+      int last = -1, place = 0;
+      touched.for_each_edge(i, team.rank(), Team::size, [&](const int g, const std::int64_t e) {
+        const int weight = touched.graph.weight(e);
+        if (g == i)
+          own += weight;
+        else if (g >= 0)
+        {
+          if (g != last)
+            place = static_cast<int>(lower_bound(neighbours, neighbours + n, g) - neighbours);
+          last = g;
+          atomic_add(sums + place, weight);
+        }
+      });
+      own = team.sum(own);
+      team.sync();
+      if (n <= room)
         for (std::int64_t e = team.rank(); e < n; e += Team::size)
-          sums[e] = 0;
-        team.sync();
-        // Edges of one node often lead to one group.
-        int last = -1, place = 0;
-        touched.for_each_edge(i, team.rank(), Team::size, [&](const int g, const std::int64_t e) {
-          const int weight = touched.graph.weight(e);
-          if (g == i)
-            own += weight;
-          else if (g >= 0)
-          {
-            if (g != last)
-              place = static_cast<int>(lower_bound(neighbours, neighbours + n, g) - neighbours);
-            last = g;
-            atomic_add(sums + place, weight);
-          }
-        });
-        own = team.sum(own);
-        team.sync();
-        if (n <= room)
-          for (std::int64_t e = team.rank(); e < n; e += Team::size)
-            group_weights[begin + e] = sums[e];
-        if (team.rank() == 0)
-          inside[i] = own;
-      }
-    };
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+          group_weights[begin + e] = sums[e];
+      if (team.rank() == 0)
+        inside[i] = own;
+    }
+  };
+} // namespace PatchFEM::kernels

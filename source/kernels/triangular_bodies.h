@@ -1,59 +1,53 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_triangular_bodies_h
-#define patchfem_source_kernels_triangular_bodies_h
+#pragma once
 
 #include "kernels/multigrid_pattern_bodies.h"
 #include <patchfem/kernels/jacobi.h>
 
 /** @file Bodies (see parallel_for.h) that copy matrices to other formats or number types. */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  /** The block columns of a sliced matrix in compressed rows. */
+  struct CompressColumnsBody
   {
-    /** The block columns of a sliced matrix in compressed rows. */
-    struct CompressColumnsBody
+    SlicedPattern       A;
+    const std::int64_t *offsets; ///< [row]
+    int                *columns;
+
+    PATCHFEM_INLINE void operator()(const std::int64_t row) const
     {
-      SlicedPattern       A;
-      const std::int64_t *offsets; ///< [row]
-      int                *columns;
+      for (int k = 0; k < A.length(static_cast<int>(row)); ++k)
+        columns[offsets[row] + k] = A.column(static_cast<int>(row), k);
+    }
+  };
 
-      PATCHFEM_INLINE void operator()(const std::int64_t row) const
-      {
-        for (int k = 0; k < A.length(static_cast<int>(row)); ++k)
-          columns[offsets[row] + k] = A.column(static_cast<int>(row), k);
-      }
-    };
+  /** The values of a sliced matrix in scalar rows, in the places of expand_pattern(). */
+  template <typename Number>
+  struct CompressValuesBody
+  {
+    SlicedEllpackView<Number> A;
+    CSRView<Number>           scalar;
 
-    /** The values of a sliced matrix in scalar rows, in the places of expand_pattern(). */
-    template <typename Number>
-    struct CompressValuesBody
+    PATCHFEM_INLINE void operator()(const std::int64_t row) const
     {
-      SlicedEllpackView<Number> A;
-      CSRView<Number>           scalar;
+      const int    i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
+      std::int64_t e = scalar.row_offsets[row];
+      for (int k = 0; e < scalar.row_offsets[row + 1]; ++k)
+        for (int c = 0; c < A.block_columns; ++c, ++e)
+          scalar.values[e] = A.values[A.value_index(i, k, a, c)];
+    }
+  };
 
-      PATCHFEM_INLINE void operator()(const std::int64_t row) const
-      {
-        const int    i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
-        std::int64_t e = scalar.row_offsets[row];
-        for (int k = 0; e < scalar.row_offsets[row + 1]; ++k)
-          for (int c = 0; c < A.block_columns; ++c, ++e)
-            scalar.values[e] = A.values[A.value_index(i, k, a, c)];
-      }
-    };
+  /** The smallest place of a positive number that fp32 has neither exactly nor rounded to all of its digits. */
+  struct SingleRangeBody
+  {
+    const double *values;
+    int          *failure; ///< starts at no_failure
 
-    /** The smallest place of a positive number that fp32 has neither exactly nor rounded to all of its digits. */
-    struct SingleRangeBody
+    PATCHFEM_INLINE void operator()(const std::int64_t i) const
     {
-      const double *values;
-      int          *failure; ///< starts at no_failure
-
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        if (values[i] > 0. && !(values[i] >= 1.18e-38 && values[i] <= 3.4e38))
-          atomic_min(failure, static_cast<int>(i));
-      }
-    };
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+      if (values[i] > 0. && !(values[i] >= 1.18e-38 && values[i] <= 3.4e38))
+        atomic_min(failure, static_cast<int>(i));
+    }
+  };
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_kernels_unique_rows_h
-#define patchfem_source_kernels_unique_rows_h
+#pragma once
 
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/atomics.h>
@@ -20,311 +19,306 @@
  * table_size - team_size is swept by a single thread. Rows of n_kept values at most are found once there, longer ones a
  * second time when they are written.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /**
+  /**
      * Holds the smallest distinct values above @p bound that it is offered, in ascending order. What does not fit is
      * left for the next sweep over the same values, which starts from a higher bound.
      */
-    template <int capacity>
-    struct AscendingWindow
+  template <int capacity>
+  struct AscendingWindow
+  {
+    int  values[capacity];
+    int  size;
+    int  bound;
+    bool complete; ///< nothing was left out
+
+    PATCHFEM_INLINE void start(const int above)
     {
-      int  values[capacity];
-      int  size;
-      int  bound;
-      bool complete; ///< nothing was left out
+      size     = 0;
+      bound    = above;
+      complete = true;
+    }
 
-      PATCHFEM_INLINE void start(const int above)
+    PATCHFEM_INLINE void offer(const int value)
+    {
+      if (value <= bound)
+        return;
+      if (size == capacity && value >= values[capacity - 1])
       {
-        size     = 0;
-        bound    = above;
-        complete = true;
+        complete = complete && value == values[capacity - 1];
+        return;
       }
-
-      PATCHFEM_INLINE void offer(const int value)
+      int first = 0, last = size;
+      while (first < last)
       {
-        if (value <= bound)
-          return;
-        if (size == capacity && value >= values[capacity - 1])
-        {
-          complete = complete && value == values[capacity - 1];
-          return;
-        }
-        int first = 0, last = size;
-        while (first < last)
-        {
-          const int middle = (first + last) / 2;
-          if (values[middle] < value)
-            first = middle + 1;
-          else
-            last = middle;
-        }
-        if (first < size && values[first] == value)
-          return;
-        if (size == capacity)
-          complete = false;
+        const int middle = (first + last) / 2;
+        if (values[middle] < value)
+          first = middle + 1;
         else
-          ++size;
-        for (int k = size - 1; k > first; --k)
-          values[k] = values[k - 1];
-        values[first] = value;
+          last = middle;
       }
-    };
+      if (first < size && values[first] == value)
+        return;
+      if (size == capacity)
+        complete = false;
+      else
+        ++size;
+      for (int k = size - 1; k > first; --k)
+        values[k] = values[k - 1];
+      values[first] = value;
+    }
+  };
 
-    /**
+  /**
      * Calls @p emit for each distinct non-negative value of a list, ascending. @p visit(sink) calls sink.offer() for
      * every entry of the list; it is swept once for every @p capacity distinct values, and nothing but the window is
      * stored.
      */
-    template <int capacity, typename Visit, typename Emit>
-    PATCHFEM_INLINE void for_each_distinct(const Visit &visit, const Emit &emit)
+  template <int capacity, typename Visit, typename Emit>
+  PATCHFEM_INLINE void for_each_distinct(const Visit &visit, const Emit &emit)
+  {
+    AscendingWindow<capacity> window;
+    int                       bound = -1;
+    do
     {
-      AscendingWindow<capacity> window;
-      int                       bound = -1;
-      do
-      {
-        window.start(bound);
-        visit(window);
-        for (int k = 0; k < window.size; ++k)
-          emit(window.values[k]);
-        if (window.size > 0)
-          bound = window.values[window.size - 1];
-      } while (!window.complete);
+      window.start(bound);
+      visit(window);
+      for (int k = 0; k < window.size; ++k)
+        emit(window.values[k]);
+      if (window.size > 0)
+        bound = window.values[window.size - 1];
+    } while (!window.complete);
+  }
+
+  /** The share of @p rank in a list of lists: @p most members walk along one of them together. */
+  struct RowShare
+  {
+    int width, row, n_rows, entry;
+
+    PATCHFEM_INLINE RowShare(const int rank, const int size, const int most)
+        : width(size < most ? size : most), row(rank / width), n_rows(size / width), entry(rank % width)
+    {}
+  };
+
+  /** A set of at most n_values non-negative values that a team fills together. */
+  template <int table_size, int n_values>
+  struct TeamSet
+  {
+    static_assert((table_size & (table_size - 1)) == 0 && n_values < table_size, "a table has free places");
+
+    int table[table_size]; ///< by hash, -1 where free
+    int list[table_size];  ///< what it holds
+    int n;                 ///< how many
+    int n_listed;
+    int is_full; ///< a value was left out
+
+    template <typename Team>
+    PATCHFEM_INLINE void clear(const Team &team)
+    {
+      team.sync();
+      for (int e = team.rank(); e < table_size; e += Team::size)
+        table[e] = -1;
+      if (team.rank() == 0)
+        n = n_listed = is_full = 0;
+      team.sync();
     }
 
-    /** The share of @p rank in a list of lists: @p most members walk along one of them together. */
-    struct RowShare
+    PATCHFEM_INLINE void insert(const int value)
     {
-      int width, row, n_rows, entry;
-
-      PATCHFEM_INLINE RowShare(const int rank, const int size, const int most)
-          : width(size < most ? size : most), row(rank / width), n_rows(size / width), entry(rank % width)
-      {}
-    };
-
-    /** A set of at most n_values non-negative values that a team fills together. */
-    template <int table_size, int n_values>
-    struct TeamSet
-    {
-      static_assert((table_size & (table_size - 1)) == 0 && n_values < table_size, "a table has free places");
-
-      int table[table_size]; ///< by hash, -1 where free
-      int list[table_size];  ///< what it holds
-      int n;                 ///< how many
-      int n_listed;
-      int is_full; ///< a value was left out
-
-      template <typename Team>
-      PATCHFEM_INLINE void clear(const Team &team)
+      if (value < 0)
+        return;
+      // Multiples of the golden ratio spread runs of neighbouring values.
+      unsigned int place = (static_cast<unsigned int>(value) * 2654435769u) >> 16;
+      while (true)
       {
-        team.sync();
-        for (int e = team.rank(); e < table_size; e += Team::size)
-          table[e] = -1;
-        if (team.rank() == 0)
-          n = n_listed = is_full = 0;
-        team.sync();
-      }
-
-      PATCHFEM_INLINE void insert(const int value)
-      {
-        if (value < 0)
+        place &= table_size - 1;
+        const int seen = atomic_load(table + place);
+        if (seen == value)
           return;
-        // Multiples of the golden ratio spread runs of neighbouring values.
-        unsigned int place = (static_cast<unsigned int>(value) * 2654435769u) >> 16;
-        while (true)
+        if (seen < 0)
         {
-          place &= table_size - 1;
-          const int seen = atomic_load(table + place);
-          if (seen == value)
-            return;
-          if (seen < 0)
+          if (atomic_load(&n) >= n_values)
           {
-            if (atomic_load(&n) >= n_values)
-            {
-              atomic_compare_exchange(&is_full, 0, 1);
-              return;
-            }
-            const int before = atomic_compare_exchange(table + place, -1, value);
-            if (before == value)
-              return;
-            if (before < 0)
-            {
-              atomic_increment(&n);
-              return;
-            }
+            atomic_compare_exchange(&is_full, 0, 1);
+            return;
           }
-          ++place;
+          const int before = atomic_compare_exchange(table + place, -1, value);
+          if (before == value)
+            return;
+          if (before < 0)
+          {
+            atomic_increment(&n);
+            return;
+          }
         }
+        ++place;
       }
+    }
 
-      /** Writes all values, ascending. */
-      template <typename Team>
-      PATCHFEM_INLINE void write(const Team &team, int *out)
+    /** Writes all values, ascending. */
+    template <typename Team>
+    PATCHFEM_INLINE void write(const Team &team, int *out)
+    {
+      for (int e = team.rank(); e < table_size; e += Team::size)
+        if (table[e] >= 0)
+          list[atomic_next(&n_listed)] = table[e];
+      team.sync();
+      for (int e = team.rank(); e < n; e += Team::size)
       {
-        for (int e = team.rank(); e < table_size; e += Team::size)
-          if (table[e] >= 0)
-            list[atomic_next(&n_listed)] = table[e];
-        team.sync();
+        int smaller = 0;
+        for (int f = 0; f < n; ++f)
+          smaller += list[f] < list[e];
+        out[smaller] = list[e];
+      }
+    }
+  };
+
+  /** counts[i] = distinct values of list i, or, with columns, those values; what fits is kept in between. */
+  template <typename Rows>
+  struct UniqueRowBody
+  {
+    static constexpr int team_size = Rows::team_size;
+    // Each member may see room once more when there is none.
+    using Scratch = TeamSet<Rows::table_size, Rows::table_size - team_size>;
+
+    Rows                rows;
+    int                *counts;  ///< nullptr: write
+    const std::int64_t *offsets; ///< [row + 1]
+    int                *columns;
+    int                *kept; ///< [row][n_kept]
+
+    template <typename Team>
+    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &set) const
+    {
+      const int i = static_cast<int>(index);
+      if (counts == nullptr && offsets[i + 1] - offsets[i] <= Rows::n_kept)
+      {
+        const int n = static_cast<int>(offsets[i + 1] - offsets[i]);
         for (int e = team.rank(); e < n; e += Team::size)
-        {
-          int smaller = 0;
-          for (int f = 0; f < n; ++f)
-            smaller += list[f] < list[e];
-          out[smaller] = list[e];
-        }
+          columns[offsets[i] + e] = kept[index * Rows::n_kept + e];
+        return;
       }
-    };
-
-    /** counts[i] = distinct values of list i, or, with columns, those values; what fits is kept in between. */
-    template <typename Rows>
-    struct UniqueRowBody
-    {
-      static constexpr int team_size = Rows::team_size;
-      // Each member may see room once more when there is none.
-      using Scratch = TeamSet<Rows::table_size, Rows::table_size - team_size>;
-
-      Rows                rows;
-      int                *counts;  ///< nullptr: write
-      const std::int64_t *offsets; ///< [row + 1]
-      int                *columns;
-      int                *kept; ///< [row][n_kept]
-
-      template <typename Team>
-      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &set) const
+      set.clear(team);
+      rows.visit(i, team.rank(), Team::size, [&](const int value) { set.insert(value); });
+      team.sync();
+      if (set.is_full)
       {
-        const int i = static_cast<int>(index);
-        if (counts == nullptr && offsets[i + 1] - offsets[i] <= Rows::n_kept)
-        {
-          const int n = static_cast<int>(offsets[i + 1] - offsets[i]);
-          for (int e = team.rank(); e < n; e += Team::size)
-            columns[offsets[i] + e] = kept[index * Rows::n_kept + e];
-          return;
-        }
-        set.clear(team);
-        rows.visit(i, team.rank(), Team::size, [&](const int value) { set.insert(value); });
-        team.sync();
-        if (set.is_full)
-        {
-          if (team.rank() == 0)
-            sweep(i);
-        }
-        else if (counts == nullptr)
-          set.write(team, columns + offsets[i]);
-        else
-        {
-          if (set.n <= Rows::n_kept)
-            set.write(team, kept + index * Rows::n_kept);
-          if (team.rank() == 0)
-            counts[i] = set.n;
-        }
+        if (team.rank() == 0)
+          sweep(i);
       }
-
-      PATCHFEM_INLINE void sweep(const int i) const
+      else if (counts == nullptr)
+        set.write(team, columns + offsets[i]);
+      else
       {
-        const auto &self = *this;
-        int         n    = 0;
-        for_each_distinct<64>(
-            [&](auto &window) { self.rows.visit(i, 0, 1, [&](const int value) { window.offer(value); }); },
-            [&](const int value) {
-              if (self.counts == nullptr)
-                self.columns[self.offsets[i] + n] = value;
-              else if (n < Rows::n_kept)
-                self.kept[std::int64_t(i) * Rows::n_kept + n] = value;
-              ++n;
-            });
-        if (counts != nullptr)
-          counts[i] = n;
+        if (set.n <= Rows::n_kept)
+          set.write(team, kept + index * Rows::n_kept);
+        if (team.rank() == 0)
+          counts[i] = set.n;
       }
-    };
-
-    /** What count_unique() keeps of each row in memory of the caller. */
-    template <typename Rows>
-    constexpr int n_kept(Cuda, const Rows &)
-    {
-      return Rows::n_kept;
-    }
-    template <typename Rows>
-    constexpr int n_kept(Host, const Rows &)
-    {
-      return 0;
     }
 
-    /**
+    PATCHFEM_INLINE void sweep(const int i) const
+    {
+      const auto &self = *this;
+      int         n    = 0;
+      for_each_distinct<64>(
+          [&](auto &window) { self.rows.visit(i, 0, 1, [&](const int value) { window.offer(value); }); },
+          [&](const int value) {
+            if (self.counts == nullptr)
+              self.columns[self.offsets[i] + n] = value;
+            else if (n < Rows::n_kept)
+              self.kept[std::int64_t(i) * Rows::n_kept + n] = value;
+            ++n;
+          });
+      if (counts != nullptr)
+        counts[i] = n;
+    }
+  };
+
+  /** What count_unique() keeps of each row in memory of the caller. */
+  template <typename Rows>
+  constexpr int n_kept(Cuda, const Rows &)
+  {
+    return Rows::n_kept;
+  }
+  template <typename Rows>
+  constexpr int n_kept(Host, const Rows &)
+  {
+    return 0;
+  }
+
+  /**
      * counts[i] = distinct values of list i; values are below @p n_values. @p kept, [row][n_kept()], and what it returns
      * are for write_unique(): the host keeps all values there.
      */
-    template <typename Rows>
-    std::vector<std::vector<int>>
-    count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts, int *)
-    {
-      std::vector<std::vector<int>> found(max_threads()); // by thread, each of which has consecutive rows
-      on_all_threads([&](const int thread, const int n_threads) {
-        // [value]: number of the last row that has it, from 1. A page of zeros takes no memory until it is written, so
-        // that threads together need one entry for each value, not each of them, where rows have values near each other.
-        const std::unique_ptr<int[], decltype(&std::free)> memory(
-            static_cast<int *>(std::calloc(std::max(n_values, 1), sizeof(int))), &std::free);
-        if (memory == nullptr)
-          throw std::bad_alloc();
-        int *const       last_row = memory.get();
-        const Rows       lists    = rows; // of this thread, so that no store can change it
-        std::vector<int> values;
-        const int        begin = static_cast<int>(std::int64_t(n_rows) * thread / n_threads);
-        const int        end   = static_cast<int>(std::int64_t(n_rows) * (thread + 1) / n_threads);
-        for (int i = begin; i < end; ++i)
-        {
-          const std::size_t first = values.size();
-          lists.visit(i, 0, 1, [&](const int value) {
-            if (value >= 0 && last_row[value] != i + 1)
-            {
-              last_row[value] = i + 1;
-              values.push_back(value);
-            }
-          });
-          std::sort(values.begin() + first, values.end());
-          counts[i] = static_cast<int>(values.size() - first);
-        }
-        found[thread].swap(values);
-      });
-      return found;
-    }
+  template <typename Rows>
+  std::vector<std::vector<int>>
+  count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts, int *)
+  {
+    std::vector<std::vector<int>> found(max_threads()); // by thread, each of which has consecutive rows
+    on_all_threads([&](const int thread, const int n_threads) {
+      // [value]: number of the last row that has it, from 1. A page of zeros takes no memory until it is written, so
+      // that threads together need one entry for each value, not each of them, where rows have values near each other.
+      const std::unique_ptr<int[], decltype(&std::free)> memory(
+          static_cast<int *>(std::calloc(std::max(n_values, 1), sizeof(int))), &std::free);
+      if (memory == nullptr)
+        throw std::bad_alloc();
+      int *const       last_row = memory.get();
+      const Rows       lists    = rows; // of this thread, so that no store can change it
+      std::vector<int> values;
+      const int        begin = static_cast<int>(std::int64_t(n_rows) * thread / n_threads);
+      const int        end   = static_cast<int>(std::int64_t(n_rows) * (thread + 1) / n_threads);
+      for (int i = begin; i < end; ++i)
+      {
+        const std::size_t first = values.size();
+        lists.visit(i, 0, 1, [&](const int value) {
+          if (value >= 0 && last_row[value] != i + 1)
+          {
+            last_row[value] = i + 1;
+            values.push_back(value);
+          }
+        });
+        std::sort(values.begin() + first, values.end());
+        counts[i] = static_cast<int>(values.size() - first);
+      }
+      found[thread].swap(values);
+    });
+    return found;
+  }
 
-    /** columns[offsets[i]...] = those values, ascending. */
-    template <typename Rows>
-    void write_unique(Host,
-                      const int,
-                      const Rows &,
-                      const std::vector<std::vector<int>> &found,
-                      int *,
-                      const std::int64_t *,
-                      int *columns)
-    {
-      std::vector<int *> starts(1, columns);
-      for (const std::vector<int> &values : found)
-        starts.push_back(starts.back() + values.size());
+  /** columns[offsets[i]...] = those values, ascending. */
+  template <typename Rows>
+  void write_unique(Host,
+                    const int,
+                    const Rows &,
+                    const std::vector<std::vector<int>> &found,
+                    int *,
+                    const std::int64_t *,
+                    int *columns)
+  {
+    std::vector<int *> starts(1, columns);
+    for (const std::vector<int> &values : found)
+      starts.push_back(starts.back() + values.size());
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static, 1)
 #endif
-      for (std::size_t t = 0; t < found.size(); ++t)
-        std::copy(found[t].begin(), found[t].end(), starts[t]);
-    }
+    for (std::size_t t = 0; t < found.size(); ++t)
+      std::copy(found[t].begin(), found[t].end(), starts[t]);
+  }
 
-    /** Of the device. */
-    struct NothingElse
-    {};
+  /** Of the device. */
+  struct NothingElse
+  {};
 
-    template <typename Rows>
-    NothingElse count_unique(Cuda where, int n_rows, int n_values, const Rows &rows, int *counts, int *kept);
-    template <typename Rows>
-    void write_unique(Cuda        where,
-                      int         n_rows,
-                      const Rows &rows,
-                      const NothingElse &,
-                      int                *kept,
-                      const std::int64_t *offsets,
-                      int                *columns);
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+  template <typename Rows>
+  NothingElse count_unique(Cuda where, int n_rows, int n_values, const Rows &rows, int *counts, int *kept);
+  template <typename Rows>
+  void write_unique(Cuda        where,
+                    int         n_rows,
+                    const Rows &rows,
+                    const NothingElse &,
+                    int                *kept,
+                    const std::int64_t *offsets,
+                    int                *columns);
+} // namespace PatchFEM::kernels

@@ -46,18 +46,15 @@ struct Advection
 PATCHFEM_INSTANTIATE_ASSEMBLY(Advection);
 
 #ifdef PATCHFEM_WITH_CUDA
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  // This file is compiled for the host alone.
+  template <>
+  AssemblyKernel<double> assembly_kernel<Advection, double>(Cuda, const KernelRequest &)
   {
-    // This file is compiled for the host alone.
-    template <>
-    AssemblyKernel<double> assembly_kernel<Advection, double>(Cuda, const KernelRequest &)
-    {
-      throw Error("not compiled for the device");
-    }
-  } // namespace kernels
-} // namespace PatchFEM
+    throw Error("not compiled for the device");
+  }
+} // namespace PatchFEM::kernels
 #endif
 
 namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_backend_names_h
-#define patchfem_tests_core_backend_names_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 
@@ -27,5 +26,3 @@ protected:
 #define PATCHFEM_INSTANTIATE_BACKENDS(Suite)                                                      \
   INSTANTIATE_TEST_SUITE_P(backends, Suite, ::testing::Values("host", "emulated_device", "cuda"), \
                            [](const auto &info) { return info.param; })
-
-#endif

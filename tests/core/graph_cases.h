@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_graph_cases_h
-#define patchfem_tests_core_graph_cases_h
+#pragma once
 
 #include "lac/graph/graph_tools.h"
 #include <patchfem/lac/graph/adjacency.h>
@@ -210,5 +209,3 @@ namespace cases
     int before;
   };
 } // namespace cases
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_lac_cases_h
-#define patchfem_tests_core_lac_cases_h
+#pragma once
 
 #include <patchfem/lac/matrix/host_csr.h>
 
@@ -153,5 +152,3 @@ namespace cases
     return result;
   }
 } // namespace cases
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_laws_h
-#define patchfem_tests_core_laws_h
+#pragma once
 
 #include <patchfem/kernels/laws.h>
 
@@ -44,5 +43,3 @@ struct Exchange
     values[1] = parameters[0] + u.value[0];
   }
 };
-
-#endif

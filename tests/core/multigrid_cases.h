@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_multigrid_cases_h
-#define patchfem_tests_core_multigrid_cases_h
+#pragma once
 
 #include "../../benchmarks/grid_system.h"
 #include "lac_cases.h"
@@ -274,5 +273,3 @@ namespace cases
     return result;
   }
 } // namespace cases
-
-#endif

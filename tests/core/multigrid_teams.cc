@@ -20,23 +20,20 @@ namespace
   {};
 } // namespace
 
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  /** Where what coarsening.h does by teams runs here. */
+  template <typename Body>
+  void team_for(Threads, const std::int64_t n, const Body &body)
   {
-    /** Where what coarsening.h does by teams runs here. */
-    template <typename Body>
-    void team_for(Threads, const std::int64_t n, const Body &body)
-    {
-      cases::run_team<4>(n, body);
-    }
-    template <typename Body>
-    void parallel_for(Threads, const std::int64_t n, const Body &body)
-    {
-      parallel_for(Host(), n, body);
-    }
-  } // namespace kernels
-} // namespace PatchFEM
+    cases::run_team<4>(n, body);
+  }
+  template <typename Body>
+  void parallel_for(Threads, const std::int64_t n, const Body &body)
+  {
+    parallel_for(Host(), n, body);
+  }
+} // namespace PatchFEM::kernels
 
 namespace
 {

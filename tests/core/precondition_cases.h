@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_precondition_cases_h
-#define patchfem_tests_core_precondition_cases_h
+#pragma once
 
 #include "backend_names.h"
 #include "multigrid_cases.h"
@@ -101,5 +100,3 @@ namespace cases
     return A;
   }
 } // namespace cases
-
-#endif

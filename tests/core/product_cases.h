@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_product_cases_h
-#define patchfem_tests_core_product_cases_h
+#pragma once
 
 #include "lac_cases.h"
 
@@ -45,5 +44,3 @@ namespace cases
       ASSERT_NEAR(result[i], 2. - expected[i], tolerance) << "row " << i;
   }
 } // namespace cases
-
-#endif

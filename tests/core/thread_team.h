@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_core_thread_team_h
-#define patchfem_tests_core_thread_team_h
+#pragma once
 
 #include <patchfem/kernels/team.h>
 
@@ -83,5 +82,3 @@ namespace cases
       thread.join();
   }
 } // namespace cases
-
-#endif

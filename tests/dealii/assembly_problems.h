@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_dealii_assembly_problems_h
-#define patchfem_tests_dealii_assembly_problems_h
+#pragma once
 
 #include "extraction_cases.h"
 #include "reference_assembly.h"
@@ -299,5 +298,3 @@ namespace AssemblyProblems
     return {worst, worst_rhs};
   }
 } // namespace AssemblyProblems
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_dealii_extraction_cases_h
-#define patchfem_tests_dealii_extraction_cases_h
+#pragma once
 
 #include <deal.II/base/utilities.h>
 #include <deal.II/dofs/dof_handler.h>
@@ -189,5 +188,3 @@ namespace Cases
       AssertThrow(name == "natural", dealii::ExcMessage("no numbering " + name));
   }
 } // namespace Cases
-
-#endif

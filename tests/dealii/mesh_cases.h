@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_dealii_mesh_cases_h
-#define patchfem_tests_dealii_mesh_cases_h
+#pragma once
 
 #include <patchfem/app/mesh.h>
 #include <patchfem/base/exceptions.h>
@@ -115,5 +114,3 @@ namespace mesh_cases
     }
   }
 } // namespace mesh_cases
-
-#endif

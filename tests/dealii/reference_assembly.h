@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_tests_dealii_reference_assembly_h
-#define patchfem_tests_dealii_reference_assembly_h
+#pragma once
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/base/symmetric_tensor.h>
@@ -244,5 +243,3 @@ namespace Reference
     }
   }
 } // namespace Reference
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_application_h
-#define patchfem_app_application_h
+#pragma once
 
 #include <patchfem/app/entry_effects.h>
 #include <patchfem/app/physics.h>
@@ -56,5 +55,3 @@ namespace PatchFEM
    */
   int application_main(int argc, char **argv, PhysicsParameters &physics);
 } // namespace PatchFEM
-
-#endif

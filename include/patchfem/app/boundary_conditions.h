@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_boundary_conditions_h
-#define patchfem_app_boundary_conditions_h
+#pragma once
 
 #include <patchfem/app/expression.h>
 
@@ -141,5 +140,3 @@ namespace PatchFEM
     std::vector<PeriodicPair>            periodic_pairs;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_cell_degrees_h
-#define patchfem_app_cell_degrees_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/material_function.h>
@@ -62,5 +61,3 @@ namespace PatchFEM
   template <int dim>
   void check_degrees_of_periodic_cells(const dealii::DoFHandler<dim> &dof_handler);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_diffusion_physics_h
-#define patchfem_app_diffusion_physics_h
+#pragma once
 
 #include <patchfem/app/physics.h>
 
@@ -92,5 +91,3 @@ namespace PatchFEM
     const bool            constant_source;
   };
 } // namespace PatchFEM
-
-#endif

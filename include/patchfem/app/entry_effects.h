@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_entry_effects_h
-#define patchfem_app_entry_effects_h
+#pragma once
 
 #include <patchfem/app/parameters.h>
 
@@ -46,5 +45,3 @@ namespace PatchFEM
   /** Of all that a Problem reads. */
   std::vector<EntryCondition> problem_conditions(const ProblemParameters &parameters);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_expression_h
-#define patchfem_app_expression_h
+#pragma once
 
 #include <deal.II/base/point.h>
 
@@ -84,5 +83,3 @@ namespace PatchFEM
   /** Splits "f; g; h" at semicolons and trims the parts. */
   std::vector<std::string> split_components(const std::string &text);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_field_evaluation_h
-#define patchfem_app_field_evaluation_h
+#pragma once
 
 #include <patchfem/app/natural_conditions.h>
 #include <patchfem/app/system_assembler.h>
@@ -26,5 +25,3 @@ namespace PatchFEM
   template <int dim>
   FaceTerms make_face_terms(const ElementTables &tables, const NaturalConditions<dim> &conditions);
 } // namespace PatchFEM
-
-#endif

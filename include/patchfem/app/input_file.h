@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_input_file_h
-#define patchfem_app_input_file_h
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ namespace PatchFEM
    */
   std::string read_input_file(const std::string &file_name, const std::string &what);
 } // namespace PatchFEM
-
-#endif

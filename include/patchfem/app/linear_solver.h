@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_linear_solver_h
-#define patchfem_app_linear_solver_h
+#pragma once
 
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/lac/matrix/matrix_io.h>
@@ -67,5 +66,3 @@ namespace PatchFEM
   template <typename Number>
   LinearSystem to_linear_system(const MatrixBase<Number> &A, const Vector<Number> &b);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_linear_system_path_h
-#define patchfem_app_linear_system_path_h
+#pragma once
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
@@ -180,5 +179,3 @@ namespace PatchFEM
     return 0.5 * (seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]);
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_material_function_h
-#define patchfem_app_material_function_h
+#pragma once
 
 #include <patchfem/app/expression.h>
 
@@ -64,5 +63,3 @@ namespace PatchFEM
     std::map<unsigned int, std::vector<Expression<dim>>> material_formulas;
   };
 } // namespace PatchFEM
-
-#endif

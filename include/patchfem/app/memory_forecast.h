@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_memory_forecast_h
-#define patchfem_app_memory_forecast_h
+#pragma once
 
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/assembly/element_tables.h>
@@ -64,5 +63,3 @@ namespace PatchFEM
   /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
   void require_memory(const MemoryForecast &forecast, const Backend &backend);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_mesh_h
-#define patchfem_app_mesh_h
+#pragma once
 
 #include <deal.II/base/parameter_handler.h>
 #include <deal.II/base/point.h>
@@ -102,5 +101,3 @@ namespace PatchFEM
                                  const MeshParameters       &parameters,
                                  unsigned int                additional_refinements = 0);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_mesh_reader_h
-#define patchfem_app_mesh_reader_h
+#pragma once
 
 #include <patchfem/base/mesh_lists.h>
 
@@ -28,5 +27,3 @@ namespace PatchFEM
    */
   MeshLists read_mesh(const std::string &file_name, unsigned int dim);
 } // namespace PatchFEM
-
-#endif

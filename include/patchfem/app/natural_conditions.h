@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_natural_conditions_h
-#define patchfem_app_natural_conditions_h
+#pragma once
 
 #include <patchfem/app/boundary_conditions.h>
 
@@ -58,5 +57,3 @@ namespace PatchFEM
     BoundaryFormulas<dim> robin; // alpha; g_1; g_2 ...
   };
 } // namespace PatchFEM
-
-#endif

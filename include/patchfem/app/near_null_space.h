@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_near_null_space_h
-#define patchfem_app_near_null_space_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 
@@ -48,5 +47,3 @@ namespace PatchFEM
   /** Throws Error if there are any. @p n_components is that of the physics. */
   void refuse_singular(const std::vector<FreeModes> &free, unsigned int n_components);
 } // namespace PatchFEM
-
-#endif

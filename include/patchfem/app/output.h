@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_output_h
-#define patchfem_app_output_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 
@@ -46,5 +45,3 @@ namespace PatchFEM
                             const SolutionVector      &solution,
                             const PathReport          &report);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_output_folder_h
-#define patchfem_app_output_folder_h
+#pragma once
 
 #include <string>
 
@@ -57,5 +56,3 @@ namespace PatchFEM
     void lock();
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_parameters_h
-#define patchfem_app_parameters_h
+#pragma once
 
 #include <patchfem/app/expression.h>
 #include <patchfem/assembly/patches.h>
@@ -171,5 +170,3 @@ namespace PatchFEM
    */
   std::string find_output_folder(const CommandLine &command_line);
 } // namespace PatchFEM
-
-#endif

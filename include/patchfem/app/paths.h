@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_paths_h
-#define patchfem_app_paths_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 
@@ -58,5 +57,3 @@ namespace PatchFEM
   LinearSystemPath<dim>
   make_direct_path(const SolverParameters &solver, int n_repetitions, Progress &progress, MPI_Comm communicator);
 } // namespace PatchFEM
-
-#endif

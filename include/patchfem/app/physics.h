@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_physics_h
-#define patchfem_app_physics_h
+#pragma once
 
 #include <patchfem/app/material_function.h>
 #include <patchfem/app/natural_conditions.h>
@@ -124,5 +123,3 @@ namespace PatchFEM
     }
   };
 } // namespace PatchFEM
-
-#endif

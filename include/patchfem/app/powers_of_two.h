@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_powers_of_two_h
-#define patchfem_app_powers_of_two_h
+#pragma once
 
 #include <cmath>
 
@@ -28,5 +27,3 @@ namespace PatchFEM
         object *= std::ldexp(1., part);
   }
 } // namespace PatchFEM
-
-#endif

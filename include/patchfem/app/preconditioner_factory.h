@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_preconditioner_factory_h
-#define patchfem_app_preconditioner_factory_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/parameters.h>
@@ -118,5 +117,3 @@ namespace PatchFEM
                              unsigned int              n_components,
                              std::uint64_t             n_unknowns);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_problem_h
-#define patchfem_app_problem_h
+#pragma once
 
 #include <patchfem/app/cell_degrees.h>
 #include <patchfem/app/mesh.h>
@@ -76,5 +75,3 @@ namespace PatchFEM
     PictureSeries         pictures;
   };
 } // namespace PatchFEM
-
-#endif

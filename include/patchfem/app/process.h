@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_process_h
-#define patchfem_app_process_h
+#pragma once
 
 #include <string>
 
@@ -23,5 +22,3 @@ namespace PatchFEM
   /** The exception that is being handled, in a sentence that every terminal can show. */
   std::string message_of_exception();
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_progress_h
-#define patchfem_app_progress_h
+#pragma once
 
 #include <string>
 
@@ -22,5 +21,3 @@ namespace PatchFEM
     bool enabled;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_reference_solver_h
-#define patchfem_app_reference_solver_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/powers_of_two.h>
@@ -314,5 +313,3 @@ namespace PatchFEM
     }
   } // namespace reference
 } // namespace PatchFEM
-
-#endif

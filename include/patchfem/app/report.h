@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_report_h
-#define patchfem_app_report_h
+#pragma once
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/output_folder.h>
@@ -104,5 +103,3 @@ namespace PatchFEM
     void write() const;
   };
 } // namespace PatchFEM
-
-#endif

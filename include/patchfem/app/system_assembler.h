@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_system_assembler_h
-#define patchfem_app_system_assembler_h
+#pragma once
 
 #include <patchfem/assembly/assembler.h>
 
@@ -53,5 +52,3 @@ namespace PatchFEM
     FaceTerms        face_terms;
   };
 } // namespace PatchFEM
-
-#endif

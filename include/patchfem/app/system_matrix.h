@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_system_matrix_h
-#define patchfem_app_system_matrix_h
+#pragma once
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/system_assembler.h>
@@ -79,5 +78,3 @@ namespace PatchFEM
     std::unique_ptr<MatrixBase<Number>> assembled, converted;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_app_value_ranges_h
-#define patchfem_app_value_ranges_h
+#pragma once
 
 #include <patchfem/app/system_assembler.h>
 
@@ -30,5 +29,3 @@ namespace PatchFEM
   template <typename Number>
   void check_rhs(double norm, double estimate);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_assembler_h
-#define patchfem_assembly_assembler_h
+#pragma once
 
 #include <patchfem/assembly/form_promises.h>
 #include <patchfem/assembly/quadrature_field.h>
@@ -180,5 +179,3 @@ namespace PatchFEM
     }
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_assembly_strategy_h
-#define patchfem_assembly_assembly_strategy_h
+#pragma once
 
 #include <patchfem/assembly/structure_estimate.h>
 
@@ -50,5 +49,3 @@ namespace PatchFEM
                                            const std::vector<kernels::PatchRoom> &rooms,
                                            const Patches::AdditionalData         &data);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_coefficients_h
-#define patchfem_assembly_coefficients_h
+#pragma once
 
 #include <patchfem/assembly/element_batches.h>
 
@@ -90,5 +89,3 @@ namespace PatchFEM
     std::vector<double> robin; ///< [face][q]
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_constraint_lines_h
-#define patchfem_assembly_constraint_lines_h
+#pragma once
 
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/lac/matrix/matrix_base.h>
@@ -56,5 +55,3 @@ namespace PatchFEM
     Array<double>       weights, inhomogeneity, feeding_weights;
   };
 } // namespace PatchFEM
-
-#endif

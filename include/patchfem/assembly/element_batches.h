@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_element_batches_h
-#define patchfem_assembly_element_batches_h
+#pragma once
 
 #include <patchfem/assembly/element_tables.h>
 #include <patchfem/base/array.h>
@@ -144,5 +143,3 @@ namespace PatchFEM
     Array<std::int64_t>    face_offsets;
   };
 } // namespace PatchFEM
-
-#endif

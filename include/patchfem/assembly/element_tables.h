@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_element_tables_h
-#define patchfem_assembly_element_tables_h
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -123,5 +122,3 @@ namespace PatchFEM
     }
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_evaluation_dealii_h
-#define patchfem_assembly_evaluation_dealii_h
+#pragma once
 
 #include <patchfem/assembly/element_tables.h>
 #include <patchfem/assembly/face_quadrature.h>
@@ -27,5 +26,3 @@ namespace PatchFEM
   std::vector<double> evaluate_at_face_quadrature_points(const dealii::Function<dim> &function,
                                                          const FaceQuadrature        &faces);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_extraction_dealii_h
-#define patchfem_assembly_extraction_dealii_h
+#pragma once
 
 #include <patchfem/assembly/element_tables.h>
 
@@ -71,5 +70,3 @@ namespace PatchFEM
    */
   void check_for_cycles(const dealii::AffineConstraints<double> &constraints);
 } // namespace PatchFEM
-
-#endif

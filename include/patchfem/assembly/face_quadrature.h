@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_face_quadrature_h
-#define patchfem_assembly_face_quadrature_h
+#pragma once
 
 #include <patchfem/assembly/element_tables.h>
 
@@ -38,5 +37,3 @@ namespace PatchFEM
    */
   FaceQuadrature compute_face_quadrature(const ElementTables &tables);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_fe_space_dealii_h
-#define patchfem_assembly_fe_space_dealii_h
+#pragma once
 
 #include <patchfem/assembly/coefficients.h>
 #include <patchfem/assembly/extraction_dealii.h>
@@ -112,5 +111,3 @@ namespace PatchFEM
     std::shared_ptr<Source> source;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_form_promises_h
-#define patchfem_assembly_form_promises_h
+#pragma once
 
 #include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/weak_forms.h>
@@ -64,5 +63,3 @@ namespace PatchFEM
     }
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_patches_h
-#define patchfem_assembly_patches_h
+#pragma once
 
 #include <patchfem/assembly/sparsity.h>
 #include <patchfem/kernels/patch_views.h>
@@ -162,5 +161,3 @@ namespace PatchFEM
     int expected_levels = 128; ///< that room is kept for: mostly there are a few more than cells at a node
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_quadrature_field_h
-#define patchfem_assembly_quadrature_field_h
+#pragma once
 
 #include <patchfem/assembly/coefficients.h>
 #include <patchfem/assembly/space.h>
@@ -118,5 +117,3 @@ namespace PatchFEM
                  const QuadratureField<Number> &flux,
                  Vector<Number>                &rhs);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_space_h
-#define patchfem_assembly_space_h
+#pragma once
 
 #include <patchfem/assembly/constraint_lines.h>
 #include <patchfem/assembly/patches.h>
@@ -133,5 +132,3 @@ namespace PatchFEM
     std::shared_ptr<State> state;
   };
 } // namespace PatchFEM
-
-#endif

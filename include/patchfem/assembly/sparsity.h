@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_sparsity_h
-#define patchfem_assembly_sparsity_h
+#pragma once
 
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/kernels/matrix_views.h>
@@ -69,5 +68,3 @@ namespace PatchFEM
     int                 longest = 0;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_structure_estimate_h
-#define patchfem_assembly_structure_estimate_h
+#pragma once
 
 #include <patchfem/assembly/patches.h>
 #include <patchfem/lac/matrix/format_model.h>
@@ -64,5 +63,3 @@ namespace PatchFEM
     double      n_cells_of_patches(const Patches::AdditionalData &data) const;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_assembly_voxel_poisson_h
-#define patchfem_assembly_voxel_poisson_h
+#pragma once
 
 #include <patchfem/kernels/voxels.h>
 #include <patchfem/lac/matrix/mdia_matrix.h>
@@ -133,5 +132,3 @@ namespace PatchFEM
     Array<std::int64_t> sums;
   };
 } // namespace PatchFEM
-
-#endif

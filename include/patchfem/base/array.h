@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_array_h
-#define patchfem_base_array_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/exceptions.h>
@@ -136,5 +135,3 @@ namespace PatchFEM
     return (objects.memory_consumption() + ...);
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_backend_h
-#define patchfem_base_backend_h
+#pragma once
 
 #include <patchfem/base/config.h>
 
@@ -132,5 +131,3 @@ namespace PatchFEM
     }
   }
 } // namespace PatchFEM
-
-#endif

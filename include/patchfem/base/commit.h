@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_commit_h
-#define patchfem_base_commit_h
+#pragma once
 
 #include <string>
 
@@ -12,5 +11,3 @@ namespace PatchFEM
    */
   std::string commit();
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_exceptions_h
-#define patchfem_base_exceptions_h
+#pragma once
 
 #include <stdexcept>
 #include <string>
@@ -46,5 +45,3 @@ namespace PatchFEM
       throw Error(message());
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_graph_h
-#define patchfem_base_graph_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 
@@ -30,5 +29,3 @@ namespace PatchFEM
     std::unique_ptr<Implementation> implementation;
   };
 } // namespace PatchFEM
-
-#endif

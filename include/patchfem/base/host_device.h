@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_host_device_h
-#define patchfem_base_host_device_h
+#pragma once
 
 /**
  * @file
@@ -19,6 +18,4 @@
 #define PATCHFEM_UNROLL _Pragma("unroll")
 #else
 #define PATCHFEM_UNROLL
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_host_memory_h
-#define patchfem_base_host_memory_h
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -22,5 +21,3 @@ namespace PatchFEM
    */
   std::size_t free_memory_of_groups(const std::string &groups, const std::string &root);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_memory_h
-#define patchfem_base_memory_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 
@@ -38,5 +37,3 @@ namespace PatchFEM
     void        reset_peak(BackendKind kind);
   } // namespace memory
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_mesh_lists_h
-#define patchfem_base_mesh_lists_h
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -105,5 +104,3 @@ namespace PatchFEM
    */
   void complete_boundary_faces(MeshLists &mesh);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_quote_h
-#define patchfem_base_quote_h
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -20,5 +19,3 @@ namespace PatchFEM
   /** The name of a file or folder likewise, of which more is shown, as the end of a path says most. */
   std::string quote_file(std::string_view name);
 } // namespace PatchFEM
-
-#endif

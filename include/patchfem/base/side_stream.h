@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_side_stream_h
-#define patchfem_base_side_stream_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 
@@ -64,5 +63,3 @@ namespace PatchFEM
     void   *stream = nullptr, *event = nullptr;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_simplex_refinement_h
-#define patchfem_base_simplex_refinement_h
+#pragma once
 
 #include <patchfem/base/mesh_lists.h>
 
@@ -52,5 +51,3 @@ namespace PatchFEM
    */
   void cut_into_simplices(MeshLists &mesh, MirroredPaths mirrored = MirroredPaths::exchange_first_and_third);
 } // namespace PatchFEM
-
-#endif

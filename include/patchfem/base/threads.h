@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_threads_h
-#define patchfem_base_threads_h
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -98,5 +97,3 @@ namespace PatchFEM
     });
   }
 } // namespace PatchFEM
-
-#endif

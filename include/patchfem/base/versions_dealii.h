@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_versions_dealii_h
-#define patchfem_base_versions_dealii_h
+#pragma once
 
 #include <deal.II/base/config.h>
 #include <deal.II/base/types.h>
@@ -19,5 +18,3 @@ namespace PatchFEM
   inline constexpr unsigned char standard_orientation = 1;
 #endif
 } // namespace PatchFEM
-
-#endif

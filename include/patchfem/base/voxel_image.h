@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_voxel_image_h
-#define patchfem_base_voxel_image_h
+#pragma once
 
 #include <array>
 #include <istream>
@@ -25,5 +24,3 @@ namespace PatchFEM
    */
   VoxelImage read_voxel_image(std::istream &in, const std::string &name);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_base_write_file_h
-#define patchfem_base_write_file_h
+#pragma once
 
 #include <functional>
 #include <iosfwd>
@@ -15,5 +14,3 @@ namespace PatchFEM
    */
   void write_file(const std::string &name, const std::function<void(std::ostream &)> &write);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_assembly_h
-#define patchfem_kernels_assembly_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/exceptions.h>
@@ -183,5 +182,3 @@ namespace PatchFEM
       PatchFEM::Where, const PatchFEM::kernels::KernelRequest &);                                      \
   template PatchFEM::kernels::AssemblyKernel<float> PatchFEM::kernels::assembly_kernel<Form, float>(   \
       PatchFEM::Where, const PatchFEM::kernels::KernelRequest &)
-
-#endif

@@ -1,67 +1,61 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_atomics_h
-#define patchfem_kernels_atomics_h
+#pragma once
 
 #include <patchfem/kernels/parallel_for.h>
 
 /** @file What bodies need beyond parallel_for.h to change integers together. None orders other memory. */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  PATCHFEM_INLINE void atomic_max(int *address, const int value)
   {
-    PATCHFEM_INLINE void atomic_max(int *address, const int value)
-    {
 #if defined(__CUDA_ARCH__)
-      atomicMax(address, value);
+    atomicMax(address, value);
 #else
-      int seen = __atomic_load_n(address, __ATOMIC_RELAXED);
-      while (value > seen &&
-             !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
+    int seen = __atomic_load_n(address, __ATOMIC_RELAXED);
+    while (value > seen &&
+           !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      ;
 #endif
-    }
+  }
 
-    /** What is there while others may write it. */
-    PATCHFEM_INLINE int atomic_load(const int *address)
-    {
+  /** What is there while others may write it. */
+  PATCHFEM_INLINE int atomic_load(const int *address)
+  {
 #if defined(__CUDA_ARCH__)
-      return *static_cast<const volatile int *>(address);
+    return *static_cast<const volatile int *>(address);
 #else
-      return __atomic_load_n(address, __ATOMIC_RELAXED);
+    return __atomic_load_n(address, __ATOMIC_RELAXED);
 #endif
-    }
+  }
 
-    /** Becomes @p value while others may read or write it. */
-    PATCHFEM_INLINE void atomic_store(int *address, const int value)
-    {
+  /** Becomes @p value while others may read or write it. */
+  PATCHFEM_INLINE void atomic_store(int *address, const int value)
+  {
 #if defined(__CUDA_ARCH__)
-      *static_cast<volatile int *>(address) = value;
+    *static_cast<volatile int *>(address) = value;
 #else
-      __atomic_store_n(address, value, __ATOMIC_RELAXED);
+    __atomic_store_n(address, value, __ATOMIC_RELAXED);
 #endif
-    }
+  }
 
-    /** Adds 1 and returns what was there. */
-    PATCHFEM_INLINE int atomic_next(int *address)
-    {
+  /** Adds 1 and returns what was there. */
+  PATCHFEM_INLINE int atomic_next(int *address)
+  {
 #if defined(__CUDA_ARCH__)
-      return atomicAdd(address, 1);
+    return atomicAdd(address, 1);
 #else
-      return __atomic_fetch_add(address, 1, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(address, 1, __ATOMIC_RELAXED);
 #endif
-    }
+  }
 
-    /** Replaces @p expected by @p value, and returns what was there. */
-    PATCHFEM_INLINE int atomic_compare_exchange(int *address, int expected, const int value)
-    {
+  /** Replaces @p expected by @p value, and returns what was there. */
+  PATCHFEM_INLINE int atomic_compare_exchange(int *address, int expected, const int value)
+  {
 #if defined(__CUDA_ARCH__)
-      return atomicCAS(address, expected, value);
+    return atomicCAS(address, expected, value);
 #else
-      __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-      return expected;
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
 #endif
-    }
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+  }
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_blas1_h
-#define patchfem_kernels_blas1_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/host_device.h>
@@ -13,58 +12,53 @@
  * @file
  * Operations on whole vectors. Bytes moved per element are 8 (fp64) times the vectors read and written.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /** x_i = value */
-    template <typename Number, typename Where>
-    void set(Where, std::int64_t n, Number value, Number *x);
+  /** x_i = value */
+  template <typename Number, typename Where>
+  void set(Where, std::int64_t n, Number value, Number *x);
 
-    /** y = a x */
-    template <typename Number, typename Where>
-    void equ(Where, std::int64_t n, Number a, const Number *x, Number *y);
+  /** y = a x */
+  template <typename Number, typename Where>
+  void equ(Where, std::int64_t n, Number a, const Number *x, Number *y);
 
-    /** y = s y + a x */
-    template <typename Number, typename Where>
-    void sadd(Where, std::int64_t n, Number s, Number a, const Number *x, Number *y);
+  /** y = s y + a x */
+  template <typename Number, typename Where>
+  void sadd(Where, std::int64_t n, Number s, Number a, const Number *x, Number *y);
 
-    /** z += a x + b y */
-    template <typename Number, typename Where>
-    void add(Where, std::int64_t n, Number a, const Number *x, Number b, const Number *y, Number *z);
+  /** z += a x + b y */
+  template <typename Number, typename Where>
+  void add(Where, std::int64_t n, Number a, const Number *x, Number b, const Number *y, Number *z);
 
-    /** y_i = d_i y_i */
-    template <typename Number, typename Where>
-    void scale(Where, std::int64_t n, const Number *d, Number *y);
+  /** y_i = d_i y_i */
+  template <typename Number, typename Where>
+  void scale(Where, std::int64_t n, const Number *d, Number *y);
 
-    /** y_i = x_i in the other number type. */
-    template <typename From, typename To, typename Where>
-    void convert(Where, std::int64_t n, const From *x, To *y);
+  /** y_i = x_i in the other number type. */
+  template <typename From, typename To, typename Where>
+  void convert(Where, std::int64_t n, const From *x, To *y);
 
-    /** result[0] = sum_i x_i y_i; @p partials has reduction::max_parts entries. Both are memory of the back end. */
-    template <typename Number, typename Where>
-    void dot(Where, std::int64_t n, const Number *x, const Number *y, double *partials, double *result);
+  /** result[0] = sum_i x_i y_i; @p partials has reduction::max_parts entries. Both are memory of the back end. */
+  template <typename Number, typename Where>
+  void dot(Where, std::int64_t n, const Number *x, const Number *y, double *partials, double *result);
 
-    /** z += a x, and of the new z as dot() does, result[0] = sum_i z_i y_i; y may be z. Four vectors move, not five. */
-    template <typename Number, typename Where>
-    void add_and_dot(
-        Where, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
+  /** z += a x, and of the new z as dot() does, result[0] = sum_i z_i y_i; y may be z. Four vectors move, not five. */
+  template <typename Number, typename Where>
+  void add_and_dot(
+      Where, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
 
-    /**
+  /**
      * The bits of |x|. Read as integers those of finite numbers are ordered as the numbers are, and not a number is above
      * them all, so that a largest value found among them is exact in any order and tells of it.
      */
-    PATCHFEM_INLINE std::uint64_t magnitude_bits(const double x)
-    {
-      std::uint64_t bits;
-      memcpy(&bits, &x, sizeof(bits));
-      return bits & ~(std::uint64_t(1) << 63);
-    }
+  PATCHFEM_INLINE std::uint64_t magnitude_bits(const double x)
+  {
+    std::uint64_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits & ~(std::uint64_t(1) << 63);
+  }
 
-    /** result[0], in memory of the back end, = max_i |x_i|, or not a number. */
-    template <typename Number, typename Where>
-    void linfty_norm(Where, std::int64_t n, const Number *x, double *result);
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+  /** result[0], in memory of the back end, = max_i |x_i|, or not a number. */
+  template <typename Number, typename Where>
+  void linfty_norm(Where, std::int64_t n, const Number *x, double *result);
+} // namespace PatchFEM::kernels

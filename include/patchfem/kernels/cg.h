@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_cg_h
-#define patchfem_kernels_cg_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/kernels/jacobi.h>
@@ -162,5 +161,3 @@ namespace PatchFEM
     void cg_direction(Where, std::int64_t n, const Number *z, Number *x, Number *p, const CGView &cg);
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

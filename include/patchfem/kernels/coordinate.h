@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_coordinate_h
-#define patchfem_kernels_coordinate_h
+#pragma once
 
 #include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/parallel_for.h>
@@ -160,5 +159,3 @@ namespace PatchFEM
     };
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

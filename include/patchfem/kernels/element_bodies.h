@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_element_bodies_h
-#define patchfem_kernels_element_bodies_h
+#pragma once
 
 #include <patchfem/kernels/assembly.h>
 #include <patchfem/kernels/geometry.h>
@@ -13,292 +12,287 @@
  * @p size workers of which this is number @p rank; a barrier stands between phases, and nothing survives a phase
  * but the buffer and the scratch memory of the cell.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  template <typename Form, typename Number>
+  struct ElementBody
   {
-    template <typename Form, typename Number>
-    struct ElementBody
+    static constexpr int dim    = Form::dimension;
+    static constexpr int n_comp = Form::n_components;
+    static constexpr int point  = dim * dim + 1; ///< numbers of scratch for a quadrature point: J^-1, weight
+
+    AssemblyArguments<Number> a;
+
+    PATCHFEM_INLINE int n_cells() const { return a.n_buffered + a.n_staged; }
+
+    /** The chunk's buffered cells, then its staged ones, which have nothing to resolve. */
+    PATCHFEM_INLINE BufferedCell cell(const int k) const
     {
-      static constexpr int dim    = Form::dimension;
-      static constexpr int n_comp = Form::n_components;
-      static constexpr int point  = dim * dim + 1; ///< numbers of scratch for a quadrature point: J^-1, weight
+      if (k < a.n_buffered)
+        return a.buffered[k];
+      const int          slot = k - a.n_buffered, n = a.batches.batch[a.computed_batch].reference.n_shape;
+      const std::int64_t blocks = std::int64_t(slot) * n * n, rows = std::int64_t(slot) * n;
+      return {a.staged[slot],
+              a.computed_batch,
+              -1,
+              -1,
+              n,
+              n,
+              a.staged_matrix + blocks * n_comp * n_comp,
+              0,
+              a.staged_vector + rows * n_comp,
+              0};
+    }
 
-      AssemblyArguments<Number> a;
+    /** Numbers of scratch memory for a cell of the batch with the most quadrature points. */
+    static std::size_t scratch_size(const BatchesView &batches)
+    {
+      std::size_t n = 0;
+      for (int b = 0; b < batches.n_batches; ++b)
+        n = std::size_t(batches.batch[b].reference.n_quadrature) * point > n
+                ? std::size_t(batches.batch[b].reference.n_quadrature) * point
+                : n;
+      return n;
+    }
 
-      PATCHFEM_INLINE int n_cells() const { return a.n_buffered + a.n_staged; }
+    /** Without a matrix only cells whose constraints have an inhomogeneity need theirs. */
+    PATCHFEM_INLINE bool needs_matrix(const BufferedCell &cell) const
+    {
+      return a.matrix.format != MatrixTarget<Number>::none ||
+             (cell.constrained >= 0 && a.constrained.inhomogeneity_offset[cell.constrained] >= 0);
+    }
 
-      /** The chunk's buffered cells, then its staged ones, which have nothing to resolve. */
-      PATCHFEM_INLINE BufferedCell cell(const int k) const
+    PATCHFEM_INLINE Number *unresolved_matrix(const BufferedCell &cell) const
+    {
+      return a.buffer_matrix + (cell.constrained >= 0 ? cell.raw_offset : cell.matrix_offset);
+    }
+
+    PATCHFEM_INLINE Number *unresolved_vector(const BufferedCell &cell) const
+    {
+      return a.buffer_vector + (cell.constrained >= 0 ? cell.raw_vector_offset : cell.vector_offset);
+    }
+
+    /** Phase 1: inverse Jacobian and weight at each quadrature point. */
+    PATCHFEM_INLINE void geometry(const BufferedCell &cell, const int rank, const int size, Number *scratch) const
+    {
+      const BatchView &batch = a.batches.batch[cell.batch];
+      for (int q = rank; q < batch.reference.n_quadrature; q += size)
       {
-        if (k < a.n_buffered)
-          return a.buffered[k];
-        const int          slot = k - a.n_buffered, n = a.batches.batch[a.computed_batch].reference.n_shape;
-        const std::int64_t blocks = std::int64_t(slot) * n * n, rows = std::int64_t(slot) * n;
-        return {a.staged[slot],
-                a.computed_batch,
-                -1,
-                -1,
-                n,
-                n,
-                a.staged_matrix + blocks * n_comp * n_comp,
-                0,
-                a.staged_vector + rows * n_comp,
-                0};
+        const auto at  = point_geometry<dim, Number>(a.batches.points, batch, cell.cell - batch.first_cell, q);
+        Number    *out = scratch + q * point;
+        for (int i = 0; i < dim; ++i)
+          for (int j = 0; j < dim; ++j)
+            out[i * dim + j] = at.inverse(i, j);
+        out[dim * dim] = at.weight;
       }
+    }
 
-      /** Numbers of scratch memory for a cell of the batch with the most quadrature points. */
-      static std::size_t scratch_size(const BatchesView &batches)
-      {
-        std::size_t n = 0;
-        for (int b = 0; b < batches.n_batches; ++b)
-          n = std::size_t(batches.batch[b].reference.n_quadrature) * point > n
-                  ? std::size_t(batches.batch[b].reference.n_quadrature) * point
-                  : n;
-        return n;
-      }
+    PATCHFEM_INLINE ShapeFunction<dim, Number>
+                    shape(const ReferenceView &r, const Number *scratch, const int q, const int i) const
+    {
+      SmallMatrix<dim, dim, Number> inv;
+      for (int k = 0; k < dim; ++k)
+        for (int l = 0; l < dim; ++l)
+          inv(k, l) = scratch[q * point + k * dim + l];
+      return {static_cast<Number>(r.shape_values[q * r.n_shape + i]),
+              real_gradient<dim, Number>(inv, r.shape_gradients + (q * r.n_shape + i) * dim)};
+    }
 
-      /** Without a matrix only cells whose constraints have an inhomogeneity need theirs. */
-      PATCHFEM_INLINE bool needs_matrix(const BufferedCell &cell) const
+    /** Phase 2: blocks (i, j) of the matrix and the load, before constraints. */
+    PATCHFEM_INLINE void
+    integrate(const BufferedCell &cell, const int rank, const int size, const Number *scratch) const
+    {
+      const BatchView     &batch = a.batches.batch[cell.batch];
+      const ReferenceView &r     = batch.reference;
+      const int            local = cell.cell - batch.first_cell;
+      if (needs_matrix(cell))
       {
-        return a.matrix.format != MatrixTarget<Number>::none ||
-               (cell.constrained >= 0 && a.constrained.inhomogeneity_offset[cell.constrained] >= 0);
-      }
-
-      PATCHFEM_INLINE Number *unresolved_matrix(const BufferedCell &cell) const
-      {
-        return a.buffer_matrix + (cell.constrained >= 0 ? cell.raw_offset : cell.matrix_offset);
-      }
-
-      PATCHFEM_INLINE Number *unresolved_vector(const BufferedCell &cell) const
-      {
-        return a.buffer_vector + (cell.constrained >= 0 ? cell.raw_vector_offset : cell.vector_offset);
-      }
-
-      /** Phase 1: inverse Jacobian and weight at each quadrature point. */
-      PATCHFEM_INLINE void geometry(const BufferedCell &cell, const int rank, const int size, Number *scratch) const
-      {
-        const BatchView &batch = a.batches.batch[cell.batch];
-        for (int q = rank; q < batch.reference.n_quadrature; q += size)
+        Number *matrix = unresolved_matrix(cell);
+        for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
         {
-          const auto at  = point_geometry<dim, Number>(a.batches.points, batch, cell.cell - batch.first_cell, q);
-          Number    *out = scratch + q * point;
-          for (int i = 0; i < dim; ++i)
-            for (int j = 0; j < dim; ++j)
-              out[i * dim + j] = at.inverse(i, j);
-          out[dim * dim] = at.weight;
+          const int  i = ij / r.n_shape, j = ij % r.n_shape;
+          const bool mirrored = IsSymmetric<Form>::value && j < i;
+          auto       block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
+          if (mirrored)
+            block = transpose(block);
+          for (int c = 0; c < n_comp; ++c)
+            for (int d = 0; d < n_comp; ++d)
+              matrix[(std::int64_t(ij) * n_comp + c) * n_comp + d] = block(c, d);
         }
       }
-
-      PATCHFEM_INLINE ShapeFunction<dim, Number>
-                      shape(const ReferenceView &r, const Number *scratch, const int q, const int i) const
+      Number *vector = unresolved_vector(cell);
+      for (int i = rank; i < r.n_shape * n_comp; i += size)
       {
-        SmallMatrix<dim, dim, Number> inv;
-        for (int k = 0; k < dim; ++k)
-          for (int l = 0; l < dim; ++l)
-            inv(k, l) = scratch[q * point + k * dim + l];
-        return {static_cast<Number>(r.shape_values[q * r.n_shape + i]),
-                real_gradient<dim, Number>(inv, r.shape_gradients + (q * r.n_shape + i) * dim)};
+        Number sum = 0;
+        if (a.load.kind != CoefficientView<Number>::none)
+          for (int q = 0; q < r.n_quadrature; ++q)
+            sum += scratch[q * point + dim * dim] * static_cast<Number>(r.shape_values[q * r.n_shape + i / n_comp]) *
+                   a.load.at(a.batches, cell.batch, local, q)[i % n_comp];
+        vector[i] = sum;
       }
+    }
 
-      /** Phase 2: blocks (i, j) of the matrix and the load, before constraints. */
-      PATCHFEM_INLINE void
-      integrate(const BufferedCell &cell, const int rank, const int size, const Number *scratch) const
+    PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number> integrate_block(
+        const ReferenceView &r, const int b, const int local, const Number *scratch, const int i, const int j) const
+    {
+      if constexpr (HasMoments<Form>::value)
+        if (!a.coefficients.varies_inside_cells())
+        {
+          typename Form::template Moments<Number> moments;
+          moments.clear();
+          for (int q = 0; q < r.n_quadrature; ++q)
+            Form::add(moments, scratch[q * point + dim * dim], shape(r, scratch, q, i), shape(r, scratch, q, j));
+          return Form::finish(a.coefficients.at(a.batches, b, local, 0), moments);
+        }
+      SmallMatrix<n_comp, n_comp, Number> sum;
+      sum.clear();
+      for (int q = 0; q < r.n_quadrature; ++q)
       {
-        const BatchView     &batch = a.batches.batch[cell.batch];
-        const ReferenceView &r     = batch.reference;
-        const int            local = cell.cell - batch.first_cell;
-        if (needs_matrix(cell))
+        const auto block =
+            Form::matrix(a.coefficients.at(a.batches, b, local, q), shape(r, scratch, q, i), shape(r, scratch, q, j));
+        const Number weight = scratch[q * point + dim * dim];
+        for (int c = 0; c < n_comp; ++c)
+          for (int d = 0; d < n_comp; ++d)
+            sum(c, d) += weight * block(c, d);
+      }
+      return sum;
+    }
+
+    /** Phase 3: boundary terms, face after face: + int robin phi_i phi_j and + int load phi_i. */
+    PATCHFEM_INLINE void boundary(const BufferedCell &cell, const int rank, const int size) const
+    {
+      if (cell.faces < 0 || a.face_terms.point_offsets == nullptr)
+        return;
+      const ReferenceView &r = a.batches.batch[cell.batch].reference;
+      for (std::int64_t f = a.faces.face_offsets[cell.faces]; f < a.faces.face_offsets[cell.faces + 1]; ++f)
+      {
+        const int          face   = a.faces.face_number[f];
+        const std::int64_t first  = a.face_terms.point_offsets[a.faces.source[f]];
+        const double      *values = r.face_shape_values + std::int64_t(face) * r.n_face_quadrature * r.n_shape;
+        if (a.face_terms.robin != nullptr && needs_matrix(cell))
         {
           Number *matrix = unresolved_matrix(cell);
           for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
           {
-            const int  i = ij / r.n_shape, j = ij % r.n_shape;
-            const bool mirrored = IsSymmetric<Form>::value && j < i;
-            auto       block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
-            if (mirrored)
-              block = transpose(block);
+            const int i = ij / r.n_shape, j = ij % r.n_shape;
+            Number    sum = 0;
+            for (int q = 0; q < r.n_face_quadrature; ++q)
+              sum += surface_weight(cell, face, q) * a.face_terms.robin[first + q] *
+                     static_cast<Number>(values[q * r.n_shape + i] * values[q * r.n_shape + j]);
             for (int c = 0; c < n_comp; ++c)
-              for (int d = 0; d < n_comp; ++d)
-                matrix[(std::int64_t(ij) * n_comp + c) * n_comp + d] = block(c, d);
+              matrix[(std::int64_t(ij) * n_comp + c) * n_comp + c] += sum;
           }
         }
-        Number *vector = unresolved_vector(cell);
-        for (int i = rank; i < r.n_shape * n_comp; i += size)
+        if (a.face_terms.load != nullptr)
         {
-          Number sum = 0;
-          if (a.load.kind != CoefficientView<Number>::none)
-            for (int q = 0; q < r.n_quadrature; ++q)
-              sum += scratch[q * point + dim * dim] * static_cast<Number>(r.shape_values[q * r.n_shape + i / n_comp]) *
-                     a.load.at(a.batches, cell.batch, local, q)[i % n_comp];
-          vector[i] = sum;
+          Number *vector = unresolved_vector(cell);
+          for (int i = rank; i < r.n_shape * n_comp; i += size)
+          {
+            Number sum = 0;
+            for (int q = 0; q < r.n_face_quadrature; ++q)
+              sum += surface_weight(cell, face, q) * static_cast<Number>(values[q * r.n_shape + i / n_comp]) *
+                     a.face_terms.load[(first + q) * n_comp + i % n_comp];
+            vector[i] += sum;
+          }
         }
       }
+    }
 
-      PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number> integrate_block(
-          const ReferenceView &r, const int b, const int local, const Number *scratch, const int i, const int j) const
+    /** Surface element of a face point times its quadrature weight: |t| in 2D, |t1 x t2| in 3D, t = J d(xi)/dt. */
+    PATCHFEM_INLINE Number surface_weight(const BufferedCell &cell, const int face, const int q) const
+    {
+      const BatchView     &batch    = a.batches.batch[cell.batch];
+      const ReferenceView &r        = batch.reference;
+      const int           *geometry = batch.geometry + std::int64_t(cell.cell - batch.first_cell) * r.n_geometry;
+      const std::int64_t   entry    = std::int64_t(face) * r.n_face_quadrature + q;
+      const auto           J        = jacobian<dim, Number>(a.batches.points, geometry, r.n_geometry,
+                                           r.face_geometry_gradients + entry * r.n_geometry * dim);
+      const double        *tangents = r.face_tangents + entry * dim * (dim - 1);
+      Number               t[dim][dim - 1];
+      for (int i = 0; i < dim; ++i)
+        for (int k = 0; k < dim - 1; ++k)
+        {
+          t[i][k] = 0;
+          for (int j = 0; j < dim; ++j)
+            t[i][k] += J(i, j) * static_cast<Number>(tangents[j * (dim - 1) + k]);
+        }
+      Number square;
+      if constexpr (dim == 2)
+        square = t[0][0] * t[0][0] + t[1][0] * t[1][0];
+      else
       {
-        if constexpr (HasMoments<Form>::value)
-          if (!a.coefficients.varies_inside_cells())
-          {
-            typename Form::template Moments<Number> moments;
-            moments.clear();
-            for (int q = 0; q < r.n_quadrature; ++q)
-              Form::add(moments, scratch[q * point + dim * dim], shape(r, scratch, q, i), shape(r, scratch, q, j));
-            return Form::finish(a.coefficients.at(a.batches, b, local, 0), moments);
-          }
-        SmallMatrix<n_comp, n_comp, Number> sum;
-        sum.clear();
-        for (int q = 0; q < r.n_quadrature; ++q)
-        {
-          const auto block =
-              Form::matrix(a.coefficients.at(a.batches, b, local, q), shape(r, scratch, q, i), shape(r, scratch, q, j));
-          const Number weight = scratch[q * point + dim * dim];
-          for (int c = 0; c < n_comp; ++c)
-            for (int d = 0; d < n_comp; ++d)
-              sum(c, d) += weight * block(c, d);
-        }
-        return sum;
+        const Number n0 = t[1][0] * t[2][1] - t[2][0] * t[1][1];
+        const Number n1 = t[2][0] * t[0][1] - t[0][0] * t[2][1];
+        const Number n2 = t[0][0] * t[1][1] - t[1][0] * t[0][1];
+        square          = n0 * n0 + n1 * n1 + n2 * n2;
       }
+      return std::sqrt(square) * static_cast<Number>(r.face_weights[q]);
+    }
 
-      /** Phase 3: boundary terms, face after face: + int robin phi_i phi_j and + int load phi_i. */
-      PATCHFEM_INLINE void boundary(const BufferedCell &cell, const int rank, const int size) const
-      {
-        if (cell.faces < 0 || a.face_terms.point_offsets == nullptr)
-          return;
-        const ReferenceView &r = a.batches.batch[cell.batch].reference;
-        for (std::int64_t f = a.faces.face_offsets[cell.faces]; f < a.faces.face_offsets[cell.faces + 1]; ++f)
-        {
-          const int          face   = a.faces.face_number[f];
-          const std::int64_t first  = a.face_terms.point_offsets[a.faces.source[f]];
-          const double      *values = r.face_shape_values + std::int64_t(face) * r.n_face_quadrature * r.n_shape;
-          if (a.face_terms.robin != nullptr && needs_matrix(cell))
-          {
-            Number *matrix = unresolved_matrix(cell);
-            for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
-            {
-              const int i = ij / r.n_shape, j = ij % r.n_shape;
-              Number    sum = 0;
-              for (int q = 0; q < r.n_face_quadrature; ++q)
-                sum += surface_weight(cell, face, q) * a.face_terms.robin[first + q] *
-                       static_cast<Number>(values[q * r.n_shape + i] * values[q * r.n_shape + j]);
-              for (int c = 0; c < n_comp; ++c)
-                matrix[(std::int64_t(ij) * n_comp + c) * n_comp + c] += sum;
-            }
-          }
-          if (a.face_terms.load != nullptr)
-          {
-            Number *vector = unresolved_vector(cell);
-            for (int i = rank; i < r.n_shape * n_comp; i += size)
-            {
-              Number sum = 0;
-              for (int q = 0; q < r.n_face_quadrature; ++q)
-                sum += surface_weight(cell, face, q) * static_cast<Number>(values[q * r.n_shape + i / n_comp]) *
-                       a.face_terms.load[(first + q) * n_comp + i % n_comp];
-              vector[i] += sum;
-            }
-          }
-        }
-      }
-
-      /** Surface element of a face point times its quadrature weight: |t| in 2D, |t1 x t2| in 3D, t = J d(xi)/dt. */
-      PATCHFEM_INLINE Number surface_weight(const BufferedCell &cell, const int face, const int q) const
-      {
-        const BatchView     &batch    = a.batches.batch[cell.batch];
-        const ReferenceView &r        = batch.reference;
-        const int           *geometry = batch.geometry + std::int64_t(cell.cell - batch.first_cell) * r.n_geometry;
-        const std::int64_t   entry    = std::int64_t(face) * r.n_face_quadrature + q;
-        const auto           J        = jacobian<dim, Number>(a.batches.points, geometry, r.n_geometry,
-                                             r.face_geometry_gradients + entry * r.n_geometry * dim);
-        const double        *tangents = r.face_tangents + entry * dim * (dim - 1);
-        Number               t[dim][dim - 1];
-        for (int i = 0; i < dim; ++i)
-          for (int k = 0; k < dim - 1; ++k)
-          {
-            t[i][k] = 0;
-            for (int j = 0; j < dim; ++j)
-              t[i][k] += J(i, j) * static_cast<Number>(tangents[j * (dim - 1) + k]);
-          }
-        Number square;
-        if constexpr (dim == 2)
-          square = t[0][0] * t[0][0] + t[1][0] * t[1][0];
-        else
-        {
-          const Number n0 = t[1][0] * t[2][1] - t[2][0] * t[1][1];
-          const Number n1 = t[2][0] * t[0][1] - t[0][0] * t[2][1];
-          const Number n2 = t[0][0] * t[1][1] - t[1][0] * t[0][1];
-          square          = n0 * n0 + n1 * n1 + n2 * n2;
-        }
-        return std::sqrt(square) * static_cast<Number>(r.face_weights[q]);
-      }
-
-      /**
+    /**
        * Phase 4: A = C^T K C and f = C^T (f - K k), with K the unresolved matrix. A constrained unknown gets |K_ii| on
        * the diagonal (the mean of the cell's if K_ii = 0) and 0 on the right, as deal.II does.
        */
-      PATCHFEM_INLINE void resolve(const BufferedCell &cell, const int rank, const int size) const
+    PATCHFEM_INLINE void resolve(const BufferedCell &cell, const int rank, const int size) const
+    {
+      if (cell.constrained < 0)
+        return;
+      const ConstrainedCellsView &c       = a.constrained;
+      const std::int64_t          first   = c.node_offsets[cell.constrained] * n_comp;
+      const int                   n_shape = a.batches.batch[cell.batch].reference.n_shape;
+      const int                   n_block = n_comp * n_comp;
+      const Number               *K       = a.buffer_matrix + cell.raw_offset;
+      const Number               *f       = a.buffer_vector + cell.raw_vector_offset;
+      const auto                  entry   = [&](const int i, const int j) {
+        return K[(std::int64_t(i / n_comp) * n_shape + j / n_comp) * n_block + (i % n_comp) * n_comp + j % n_comp];
+      };
+
+      if (a.matrix.format != MatrixTarget<Number>::none)
       {
-        if (cell.constrained < 0)
-          return;
-        const ConstrainedCellsView &c       = a.constrained;
-        const std::int64_t          first   = c.node_offsets[cell.constrained] * n_comp;
-        const int                   n_shape = a.batches.batch[cell.batch].reference.n_shape;
-        const int                   n_block = n_comp * n_comp;
-        const Number               *K       = a.buffer_matrix + cell.raw_offset;
-        const Number               *f       = a.buffer_vector + cell.raw_vector_offset;
-        const auto                  entry   = [&](const int i, const int j) {
-          return K[(std::int64_t(i / n_comp) * n_shape + j / n_comp) * n_block + (i % n_comp) * n_comp + j % n_comp];
-        };
-
-        if (a.matrix.format != MatrixTarget<Number>::none)
+        Number   *A       = a.buffer_matrix + cell.matrix_offset;
+        const int n_dense = cell.n_free * cell.n_free;
+        for (int k = rank; k < (n_dense + cell.n_rows - cell.n_free) * n_block; k += size)
         {
-          Number   *A       = a.buffer_matrix + cell.matrix_offset;
-          const int n_dense = cell.n_free * cell.n_free;
-          for (int k = rank; k < (n_dense + cell.n_rows - cell.n_free) * n_block; k += size)
+          const int          block = k / n_block, in = k % n_block;
+          const int          R   = block < n_dense ? block / cell.n_free : block - n_dense + cell.n_free;
+          const int          S   = block < n_dense ? block % cell.n_free : R;
+          const std::int64_t row = first + R * n_comp + in / n_comp, column = first + S * n_comp + in % n_comp;
+          Number             sum = 0;
+          for (std::int64_t i = c.column_offsets[row]; i < c.column_offsets[row + 1]; ++i)
+            for (std::int64_t j = c.column_offsets[column]; j < c.column_offsets[column + 1]; ++j)
+              sum += static_cast<Number>(c.column_weight[i] * c.column_weight[j]) *
+                     entry(c.column_local[i], c.column_local[j]);
+          if (row == column && c.diagonal_local[row] >= 0)
           {
-            const int          block = k / n_block, in = k % n_block;
-            const int          R   = block < n_dense ? block / cell.n_free : block - n_dense + cell.n_free;
-            const int          S   = block < n_dense ? block % cell.n_free : R;
-            const std::int64_t row = first + R * n_comp + in / n_comp, column = first + S * n_comp + in % n_comp;
-            Number             sum = 0;
-            for (std::int64_t i = c.column_offsets[row]; i < c.column_offsets[row + 1]; ++i)
-              for (std::int64_t j = c.column_offsets[column]; j < c.column_offsets[column + 1]; ++j)
-                sum += static_cast<Number>(c.column_weight[i] * c.column_weight[j]) *
-                       entry(c.column_local[i], c.column_local[j]);
-            if (row == column && c.diagonal_local[row] >= 0)
+            const int d     = c.diagonal_local[row];
+            Number    value = std::fabs(entry(d, d));
+            if (value == Number(0))
             {
-              const int d     = c.diagonal_local[row];
-              Number    value = std::fabs(entry(d, d));
-              if (value == Number(0))
-              {
-                for (int l = 0; l < n_shape * n_comp; ++l)
-                  value += std::fabs(entry(l, l));
-                value /= n_shape * n_comp;
-              }
-              sum += value;
+              for (int l = 0; l < n_shape * n_comp; ++l)
+                value += std::fabs(entry(l, l));
+              value /= n_shape * n_comp;
             }
-            A[k] = sum;
+            sum += value;
           }
-        }
-
-        Number            *g             = a.buffer_vector + cell.vector_offset;
-        const std::int64_t inhomogeneous = c.inhomogeneity_offset[cell.constrained];
-        for (int k = rank; k < cell.n_rows * n_comp; k += size)
-        {
-          Number sum = 0;
-          for (std::int64_t i = c.column_offsets[first + k]; i < c.column_offsets[first + k + 1]; ++i)
-          {
-            Number value = f[c.column_local[i]];
-            if (inhomogeneous >= 0)
-              for (int j = 0; j < n_shape * n_comp; ++j)
-                value -= entry(c.column_local[i], j) * static_cast<Number>(c.inhomogeneity[inhomogeneous + j]);
-            sum += static_cast<Number>(c.column_weight[i]) * value;
-          }
-          g[k] = sum;
+          A[k] = sum;
         }
       }
-    };
-  } // namespace kernels
-} // namespace PatchFEM
 
-#endif
+      Number            *g             = a.buffer_vector + cell.vector_offset;
+      const std::int64_t inhomogeneous = c.inhomogeneity_offset[cell.constrained];
+      for (int k = rank; k < cell.n_rows * n_comp; k += size)
+      {
+        Number sum = 0;
+        for (std::int64_t i = c.column_offsets[first + k]; i < c.column_offsets[first + k + 1]; ++i)
+        {
+          Number value = f[c.column_local[i]];
+          if (inhomogeneous >= 0)
+            for (int j = 0; j < n_shape * n_comp; ++j)
+              value -= entry(c.column_local[i], j) * static_cast<Number>(c.inhomogeneity[inhomogeneous + j]);
+          sum += static_cast<Number>(c.column_weight[i]) * value;
+        }
+        g[k] = sum;
+      }
+    }
+  };
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_geometry_h
-#define patchfem_kernels_geometry_h
+#pragma once
 
 #include <patchfem/kernels/batch_views.h>
 #include <patchfem/kernels/small_tensor.h>
@@ -78,5 +77,3 @@ namespace PatchFEM
     return g;
   }
 } // namespace PatchFEM
-
-#endif

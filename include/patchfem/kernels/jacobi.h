@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_jacobi_h
-#define patchfem_kernels_jacobi_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/host_device.h>
@@ -142,5 +141,3 @@ namespace PatchFEM
     void vmult(Where, const BlockDiagonalView<Value> &D, const Number *src, Number *dst);
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_laws_h
-#define patchfem_kernels_laws_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/kernels/batch_views.h>
@@ -63,5 +62,3 @@ namespace PatchFEM
     } // namespace needs_patchfem_add_law
   }   // namespace kernels
 } // namespace PatchFEM
-
-#endif

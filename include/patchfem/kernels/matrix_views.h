@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_matrix_views_h
-#define patchfem_kernels_matrix_views_h
+#pragma once
 
 #include <patchfem/base/host_device.h>
 
@@ -163,5 +162,3 @@ namespace PatchFEM
     PATCHFEM_INLINE int  weight(const std::int64_t e) const { return weights != nullptr ? weights[e] : 1; }
   };
 } // namespace PatchFEM
-
-#endif

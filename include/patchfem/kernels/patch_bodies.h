@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_patch_bodies_h
-#define patchfem_kernels_patch_bodies_h
+#pragma once
 
 #include <patchfem/kernels/assembly.h>
 
@@ -12,286 +11,278 @@
  * pairs of nodes are summed once the other entry of each, or the rows' staged cells, the rows that buffered cells feed,
  * write.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  template <int n_comp, typename Number>
+  struct PatchBody
   {
-    template <int n_comp, typename Number>
-    struct PatchBody
+    static constexpr int n_block = n_comp * n_comp;
+
+    AssemblyArguments<Number> a;
+
+    /** Fast memory of one patch, in the order it lies there. */
+    struct Scratch
     {
-      static constexpr int n_block = n_comp * n_comp;
-
-      AssemblyArguments<Number> a;
-
-      /** Fast memory of one patch, in the order it lies there. */
-      struct Scratch
-      {
-        Number        *blocks;
-        Number        *rhs;
-        int           *start;      ///< [row + 1], blocks of the rows before
-        int           *level_ends; ///< [level], as in the plan
-        unsigned char *diagonal;   ///< [row], place of the diagonal, if the plan has it
-        void          *workers;    ///< what remains, from a multiple of 16 bytes on
-      };
-
-      /** Bytes before that of the workers. */
-      PATCHFEM_HOST_DEVICE std::size_t row_bytes() const
-      {
-        const std::size_t numbers       = std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp;
-        const std::size_t numbers_bytes = numbers * sizeof(Number);
-        const std::size_t index_bytes   = (a.patches.rows_per_patch + 1 + a.most_levels) * sizeof(int);
-        return (numbers_bytes + index_bytes + (a.patches.places.diagonal != nullptr ? a.patches.rows_per_patch : 0) +
-                15) /
-               16 * 16;
-      }
-
-      PATCHFEM_INLINE Scratch scratch(void *memory) const
-      {
-        Scratch s;
-        s.blocks     = static_cast<Number *>(memory);
-        s.rhs        = s.blocks + std::int64_t(a.most_blocks) * n_block;
-        s.start      = reinterpret_cast<int *>(s.rhs + a.patches.rows_per_patch * n_comp);
-        s.level_ends = s.start + a.patches.rows_per_patch + 1;
-        s.diagonal   = reinterpret_cast<unsigned char *>(s.level_ends + a.most_levels);
-        s.workers    = static_cast<char *>(memory) + row_bytes();
-        return s;
-      }
-
-      /** Whether none of the patch's rows has a cell of this batch. There may then be no room for its sums. */
-      PATCHFEM_INLINE bool idle(const int patch) const { return a.batches.n_batches > 1 && a.patches.idle(patch); }
-
-      /** All phases of an idle patch: zeros, unless its rows were begun before. */
-      PATCHFEM_INLINE void pass_over(const int patch, const int rank, const int size) const
-      {
-        if (a.add)
-          return;
-        const PatchesView               &p     = a.patches;
-        const SlicedEllpackView<Number> &A     = a.matrix.sliced_view;
-        const int                        first = p.first_row(patch), end = p.end_row(patch);
-        if (a.rhs != nullptr)
-          for (std::int64_t i = std::int64_t(first) * n_comp + rank; i < std::int64_t(end) * n_comp; i += size)
-            a.rhs[i] = Number(0);
-        if (a.matrix.format == MatrixTarget<Number>::csr)
-          for (std::int64_t i = p.row_offsets[first] * n_block + rank; i < p.row_offsets[end] * n_block; i += size)
-            a.matrix.csr_view.values[i] = Number(0);
-        else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
-          for (int row = first + rank; row < end; row += size)
-            for (int k = 0; k < slice_width(A, row / A.slice_height, false); ++k)
-              for (int e = 0; e < n_block; ++e)
-                A.values[A.value_index(row, k, 0, 0) + e * A.slice_height] = Number(0);
-      }
-
-      PATCHFEM_INLINE bool with_matrix() const { return a.matrix.format != MatrixTarget<Number>::none; }
-      PATCHFEM_INLINE bool loaded() const { return a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none; }
-
-      /** Phase 1. */
-      PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
-      {
-        const PatchesView &p     = a.patches;
-        const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-        const std::int64_t first_block = p.row_offsets[first];
-        for (int i = rank; i <= n_rows; i += size)
-          s.start[i] = static_cast<int>(p.row_offsets[first + i] - first_block);
-        const std::int64_t first_level = p.level_offsets[patch];
-        const int          n_levels    = static_cast<int>(p.level_offsets[patch + 1] - first_level);
-        for (int i = rank; i < n_levels; i += size)
-          s.level_ends[i] = p.level_ends[first_level + i];
-        if (p.places.diagonal != nullptr)
-          for (int i = rank; i < n_rows; i += size)
-            s.diagonal[i] = p.places.diagonal[first + i];
-        const int n = static_cast<int>(p.row_offsets[first + n_rows] - first_block) * n_block;
-        for (int i = rank; i < n; i += size)
-          s.blocks[i] = Number(0);
-        for (int i = rank; i < n_rows * n_comp; i += size)
-          s.rhs[i] = Number(0);
-      }
-
-      /** Adds @p value to the block at place @p place of row @p row of the patch. */
-      PATCHFEM_INLINE void
-      add(const int row, const int place, const SmallMatrix<n_comp, n_comp, Number> &value, const Scratch &s) const
-      {
-        Number *to = s.blocks + (s.start[row] + place) * n_block;
-        PATCHFEM_UNROLL
-        for (int c = 0; c < n_comp; ++c)
-          PATCHFEM_UNROLL
-        for (int d = 0; d < n_comp; ++d)
-          to[c * n_comp + d] += value(c, d);
-      }
-
-      /** Where one row of a pair sums for both, the other takes what it has; nothing of what is read is written. */
-      PATCHFEM_INLINE void mirror(const int patch, const int rank, const int size, const Scratch &s) const
-      {
-        const PackedView &sums = a.patches.places.sums;
-        if (sums.width == 2)
-          mirror(static_cast<const std::uint16_t *>(sums.data), patch, rank, size, s);
-        else
-          mirror(static_cast<const std::uint32_t *>(sums.data), patch, rank, size, s);
-      }
-
-      template <typename Index>
-      PATCHFEM_INLINE void
-      mirror(const Index *sums, const int patch, const int rank, const int size, const Scratch &s) const
-      {
-        constexpr int at_once = 8; // reads from far memory that are under way together
-        const int     n       = s.start[a.patches.end_row(patch) - a.patches.first_row(patch)];
-        sums += a.patches.row_offsets[a.patches.first_row(patch)];
-        for (int begin = rank; begin < n; begin += at_once * size)
-        {
-          int from[at_once];
-          PATCHFEM_UNROLL
-          for (int k = 0; k < at_once; ++k)
-            from[k] = begin + k * size < n ? static_cast<int>(sums[begin + k * size]) : begin + k * size;
-          PATCHFEM_UNROLL
-          for (int k = 0; k < at_once; ++k)
-            if (from[k] != begin + k * size)
-              s.blocks[begin + k * size] = s.blocks[from[k]];
-        }
-      }
-
-      /** Phase 2 where rows gather: row @p row of the patch adds its staged cells; @p team shares out their columns. */
-      template <typename Team>
-      PATCHFEM_INLINE void add_staged(const int patch, const int row, const Team &team, const Scratch &s) const
-      {
-        const PatchesView &p       = a.patches;
-        const std::int64_t global  = p.first_row(patch) + row;
-        const int          n_shape = a.batches.batch[a.computed_batch].reference.n_shape;
-        for (std::int64_t k = p.staged_offsets[global]; k < p.staged_offsets[global + 1]; ++k)
-        {
-          const std::int64_t pair = p.staged_pairs[k];
-          if (with_matrix())
-          {
-            const int     i    = static_cast<int>(pair % n_shape);
-            const Number *from = a.buffer_matrix + a.staged_matrix + pair * n_shape * n_block;
-            for (int e = team.rank(); e < n_shape * n_block; e += Team::size)
-              s.blocks[(s.start[row] + p.places(k, n_shape, global, i, e / n_block)) * n_block + e % n_block] +=
-                  from[e];
-          }
-          if (loaded())
-            for (int c = team.rank(); c < n_comp; c += Team::size)
-              s.rhs[row * n_comp + c] += a.buffer_vector[a.staged_vector + pair * n_comp + c];
-          team.sync(); // the next cell may add to the same entries through other workers
-        }
-      }
-
-      /** Phase 3: a fed row adds its buffered cells one after the other; @p team shares out the entries of each. */
-      template <typename Team>
-      PATCHFEM_INLINE void
-      add_buffered(const int patch, const std::int64_t fed, const Team &team, const Scratch &s) const
-      {
-        const PatchesView &p     = a.patches;
-        const int          row   = p.fed_rows[fed] - p.first_row(patch);
-        std::int64_t       place = p.fed_place_offsets[fed];
-        Number            *sums  = s.blocks + s.start[row] * n_block;
-        for (std::int64_t k = p.fed_pair_offsets[fed]; k < p.fed_pair_offsets[fed + 1]; ++k)
-        {
-          const BufferedCell &cell     = a.buffered[p.fed_pairs[k] >> 16];
-          const int           i        = static_cast<int>(p.fed_pairs[k] & 65535);
-          const bool          couples  = i < cell.n_free;
-          const int           n_places = couples ? cell.n_free : 1;
-          if (with_matrix())
-          {
-            const std::int64_t row_of_cell =
-                couples ? std::int64_t(i) * cell.n_free : std::int64_t(cell.n_free) * cell.n_free + i - cell.n_free;
-            const Number *from = a.buffer_matrix + cell.matrix_offset + row_of_cell * n_block;
-            for (int e = team.rank(); e < n_places * n_block; e += Team::size)
-              sums[p.fed_places[place + e / n_block] * n_block + e % n_block] += from[e];
-          }
-          if (a.rhs != nullptr)
-            for (int c = team.rank(); c < n_comp; c += Team::size)
-              s.rhs[row * n_comp + c] += a.buffer_vector[cell.vector_offset + i * n_comp + c];
-          place += n_places;
-          team.sync(); // the next cell may add to the same entries through other workers
-        }
-      }
-
-      /** Phase 4: stream the finished rows out, padding included, or add them to what is there: @p add is a.add. */
-      template <typename Bool>
-      PATCHFEM_INLINE void
-      write(const int patch, const int rank, const int size, const Scratch &s, const Bool add) const
-      {
-        const auto         put   = [add](Number &to, const Number value) { to = add ? to + value : value; };
-        const int          first = a.patches.first_row(patch), n_rows = a.patches.end_row(patch) - first;
-        const std::int64_t first_block = a.patches.row_offsets[first];
-        if (a.rhs != nullptr)
-          for (int i = rank; i < n_rows * n_comp; i += size)
-            put(a.rhs[std::int64_t(first) * n_comp + i], s.rhs[i]);
-
-        if (a.matrix.format == MatrixTarget<Number>::csr)
-        {
-          if constexpr (n_comp == 1)
-          {
-            for (int i = rank; i < s.start[n_rows]; i += size)
-              put(a.matrix.csr_view.values[first_block + i], s.blocks[i]);
-          }
-          else
-            // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
-            for (int row = 0; row < n_rows; ++row)
-            {
-              const int length = s.start[row + 1] - s.start[row];
-              Number   *to     = a.matrix.csr_view.values + (first_block + s.start[row]) * n_block;
-              for (int k = rank; k < length * n_block; k += size)
-              {
-                const int c = k / (length * n_comp), rest = k % (length * n_comp);
-                put(to[k], s.blocks[(s.start[row] + rest / n_comp) * n_block + c * n_comp + rest % n_comp]);
-              }
-            }
-        }
-        else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
-        {
-          // Group after group of 32 rows, workers take (k, row): neighbours write neighbouring rows, entry after
-          // entry. Where slices are groups, as with the default height, nothing is divided.
-          const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
-          const int                        height = A.slice_height;
-          const bool                       plain  = height == 32 && first % 32 == 0;
-          for (int group = 0; group * 32 < n_rows; ++group)
-          {
-            int widest = 0;
-            for (int row = group * 32; row < n_rows && row < group * 32 + 32; row += plain ? 32 : 1)
-            {
-              const int width = slice_width(A, plain ? (first + row) / 32 : (first + row) / height, plain);
-              widest          = width > widest ? width : widest;
-            }
-            const std::int64_t offset = plain ? A.slice_offsets[first / 32 + group] : 0;
-            if (plain && size % 32 == 0)
-            {
-              // Whole warps: a worker keeps to one row.
-              const int row = group * 32 + rank % 32, step = size / 32;
-              if (row >= n_rows)
-                continue;
-              const int     length = s.start[row + 1] - s.start[row];
-              const Number *from   = s.blocks + (s.start[row] + rank / 32) * n_block;
-              Number       *to     = A.values + (offset + rank / 32 * 32) * n_block + rank % 32;
-              for (int k = rank / 32; k < widest; k += step, from += step * n_block, to += step * 32 * n_block)
-                PATCHFEM_UNROLL
-              for (int e = 0; e < n_block; ++e)
-                put(to[e * 32], k < length ? from[e] : Number(0));
-              continue;
-            }
-            for (int i = rank; i < widest * 32; i += size)
-            {
-              const int row = group * 32 + i % 32, k = i / 32;
-              if (row >= n_rows || (!plain && k >= slice_width(A, (first + row) / height, false)))
-                continue;
-              Number       *to     = plain ? A.values + (offset + std::int64_t(k) * 32) * n_block + i % 32
-                                           : A.values + A.value_index(first + row, k, 0, 0);
-              const int     begin  = s.start[row];
-              const Number *from   = s.blocks + (begin + k) * n_block;
-              const bool    stored = k < s.start[row + 1] - begin;
-              PATCHFEM_UNROLL
-              for (int e = 0; e < n_block; ++e)
-                put(to[e * (plain ? 32 : height)], stored ? from[e] : Number(0));
-            }
-          }
-        }
-      }
-
-      static PATCHFEM_INLINE int slice_width(const SlicedEllpackView<Number> &A, const int slice, const bool plain)
-      {
-        const std::int64_t n = A.slice_offsets[slice + 1] - A.slice_offsets[slice];
-        return static_cast<int>(plain ? n / 32 : n / A.slice_height);
-      }
+      Number        *blocks;
+      Number        *rhs;
+      int           *start;      ///< [row + 1], blocks of the rows before
+      int           *level_ends; ///< [level], as in the plan
+      unsigned char *diagonal;   ///< [row], place of the diagonal, if the plan has it
+      void          *workers;    ///< what remains, from a multiple of 16 bytes on
     };
-  } // namespace kernels
-} // namespace PatchFEM
 
-#endif
+    /** Bytes before that of the workers. */
+    PATCHFEM_HOST_DEVICE std::size_t row_bytes() const
+    {
+      const std::size_t numbers       = std::size_t(a.most_blocks) * n_block + a.patches.rows_per_patch * n_comp;
+      const std::size_t numbers_bytes = numbers * sizeof(Number);
+      const std::size_t index_bytes   = (a.patches.rows_per_patch + 1 + a.most_levels) * sizeof(int);
+      return (numbers_bytes + index_bytes + (a.patches.places.diagonal != nullptr ? a.patches.rows_per_patch : 0) +
+              15) /
+             16 * 16;
+    }
+
+    PATCHFEM_INLINE Scratch scratch(void *memory) const
+    {
+      Scratch s;
+      s.blocks     = static_cast<Number *>(memory);
+      s.rhs        = s.blocks + std::int64_t(a.most_blocks) * n_block;
+      s.start      = reinterpret_cast<int *>(s.rhs + a.patches.rows_per_patch * n_comp);
+      s.level_ends = s.start + a.patches.rows_per_patch + 1;
+      s.diagonal   = reinterpret_cast<unsigned char *>(s.level_ends + a.most_levels);
+      s.workers    = static_cast<char *>(memory) + row_bytes();
+      return s;
+    }
+
+    /** Whether none of the patch's rows has a cell of this batch. There may then be no room for its sums. */
+    PATCHFEM_INLINE bool idle(const int patch) const { return a.batches.n_batches > 1 && a.patches.idle(patch); }
+
+    /** All phases of an idle patch: zeros, unless its rows were begun before. */
+    PATCHFEM_INLINE void pass_over(const int patch, const int rank, const int size) const
+    {
+      if (a.add)
+        return;
+      const PatchesView               &p     = a.patches;
+      const SlicedEllpackView<Number> &A     = a.matrix.sliced_view;
+      const int                        first = p.first_row(patch), end = p.end_row(patch);
+      if (a.rhs != nullptr)
+        for (std::int64_t i = std::int64_t(first) * n_comp + rank; i < std::int64_t(end) * n_comp; i += size)
+          a.rhs[i] = Number(0);
+      if (a.matrix.format == MatrixTarget<Number>::csr)
+        for (std::int64_t i = p.row_offsets[first] * n_block + rank; i < p.row_offsets[end] * n_block; i += size)
+          a.matrix.csr_view.values[i] = Number(0);
+      else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
+        for (int row = first + rank; row < end; row += size)
+          for (int k = 0; k < slice_width(A, row / A.slice_height, false); ++k)
+            for (int e = 0; e < n_block; ++e)
+              A.values[A.value_index(row, k, 0, 0) + e * A.slice_height] = Number(0);
+    }
+
+    PATCHFEM_INLINE bool with_matrix() const { return a.matrix.format != MatrixTarget<Number>::none; }
+    PATCHFEM_INLINE bool loaded() const { return a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none; }
+
+    /** Phase 1. */
+    PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
+    {
+      const PatchesView &p     = a.patches;
+      const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+      const std::int64_t first_block = p.row_offsets[first];
+      for (int i = rank; i <= n_rows; i += size)
+        s.start[i] = static_cast<int>(p.row_offsets[first + i] - first_block);
+      const std::int64_t first_level = p.level_offsets[patch];
+      const int          n_levels    = static_cast<int>(p.level_offsets[patch + 1] - first_level);
+      for (int i = rank; i < n_levels; i += size)
+        s.level_ends[i] = p.level_ends[first_level + i];
+      if (p.places.diagonal != nullptr)
+        for (int i = rank; i < n_rows; i += size)
+          s.diagonal[i] = p.places.diagonal[first + i];
+      const int n = static_cast<int>(p.row_offsets[first + n_rows] - first_block) * n_block;
+      for (int i = rank; i < n; i += size)
+        s.blocks[i] = Number(0);
+      for (int i = rank; i < n_rows * n_comp; i += size)
+        s.rhs[i] = Number(0);
+    }
+
+    /** Adds @p value to the block at place @p place of row @p row of the patch. */
+    PATCHFEM_INLINE void
+    add(const int row, const int place, const SmallMatrix<n_comp, n_comp, Number> &value, const Scratch &s) const
+    {
+      Number *to = s.blocks + (s.start[row] + place) * n_block;
+      PATCHFEM_UNROLL
+      for (int c = 0; c < n_comp; ++c)
+        PATCHFEM_UNROLL
+      for (int d = 0; d < n_comp; ++d)
+        to[c * n_comp + d] += value(c, d);
+    }
+
+    /** Where one row of a pair sums for both, the other takes what it has; nothing of what is read is written. */
+    PATCHFEM_INLINE void mirror(const int patch, const int rank, const int size, const Scratch &s) const
+    {
+      const PackedView &sums = a.patches.places.sums;
+      if (sums.width == 2)
+        mirror(static_cast<const std::uint16_t *>(sums.data), patch, rank, size, s);
+      else
+        mirror(static_cast<const std::uint32_t *>(sums.data), patch, rank, size, s);
+    }
+
+    template <typename Index>
+    PATCHFEM_INLINE void
+    mirror(const Index *sums, const int patch, const int rank, const int size, const Scratch &s) const
+    {
+      constexpr int at_once = 8; // reads from far memory that are under way together
+      const int     n       = s.start[a.patches.end_row(patch) - a.patches.first_row(patch)];
+      sums += a.patches.row_offsets[a.patches.first_row(patch)];
+      for (int begin = rank; begin < n; begin += at_once * size)
+      {
+        int from[at_once];
+        PATCHFEM_UNROLL
+        for (int k = 0; k < at_once; ++k)
+          from[k] = begin + k * size < n ? static_cast<int>(sums[begin + k * size]) : begin + k * size;
+        PATCHFEM_UNROLL
+        for (int k = 0; k < at_once; ++k)
+          if (from[k] != begin + k * size)
+            s.blocks[begin + k * size] = s.blocks[from[k]];
+      }
+    }
+
+    /** Phase 2 where rows gather: row @p row of the patch adds its staged cells; @p team shares out their columns. */
+    template <typename Team>
+    PATCHFEM_INLINE void add_staged(const int patch, const int row, const Team &team, const Scratch &s) const
+    {
+      const PatchesView &p       = a.patches;
+      const std::int64_t global  = p.first_row(patch) + row;
+      const int          n_shape = a.batches.batch[a.computed_batch].reference.n_shape;
+      for (std::int64_t k = p.staged_offsets[global]; k < p.staged_offsets[global + 1]; ++k)
+      {
+        const std::int64_t pair = p.staged_pairs[k];
+        if (with_matrix())
+        {
+          const int     i    = static_cast<int>(pair % n_shape);
+          const Number *from = a.buffer_matrix + a.staged_matrix + pair * n_shape * n_block;
+          for (int e = team.rank(); e < n_shape * n_block; e += Team::size)
+            s.blocks[(s.start[row] + p.places(k, n_shape, global, i, e / n_block)) * n_block + e % n_block] += from[e];
+        }
+        if (loaded())
+          for (int c = team.rank(); c < n_comp; c += Team::size)
+            s.rhs[row * n_comp + c] += a.buffer_vector[a.staged_vector + pair * n_comp + c];
+        team.sync(); // the next cell may add to the same entries through other workers
+      }
+    }
+
+    /** Phase 3: a fed row adds its buffered cells one after the other; @p team shares out the entries of each. */
+    template <typename Team>
+    PATCHFEM_INLINE void add_buffered(const int patch, const std::int64_t fed, const Team &team, const Scratch &s) const
+    {
+      const PatchesView &p     = a.patches;
+      const int          row   = p.fed_rows[fed] - p.first_row(patch);
+      std::int64_t       place = p.fed_place_offsets[fed];
+      Number            *sums  = s.blocks + s.start[row] * n_block;
+      for (std::int64_t k = p.fed_pair_offsets[fed]; k < p.fed_pair_offsets[fed + 1]; ++k)
+      {
+        const BufferedCell &cell     = a.buffered[p.fed_pairs[k] >> 16];
+        const int           i        = static_cast<int>(p.fed_pairs[k] & 65535);
+        const bool          couples  = i < cell.n_free;
+        const int           n_places = couples ? cell.n_free : 1;
+        if (with_matrix())
+        {
+          const std::int64_t row_of_cell =
+              couples ? std::int64_t(i) * cell.n_free : std::int64_t(cell.n_free) * cell.n_free + i - cell.n_free;
+          const Number *from = a.buffer_matrix + cell.matrix_offset + row_of_cell * n_block;
+          for (int e = team.rank(); e < n_places * n_block; e += Team::size)
+            sums[p.fed_places[place + e / n_block] * n_block + e % n_block] += from[e];
+        }
+        if (a.rhs != nullptr)
+          for (int c = team.rank(); c < n_comp; c += Team::size)
+            s.rhs[row * n_comp + c] += a.buffer_vector[cell.vector_offset + i * n_comp + c];
+        place += n_places;
+        team.sync(); // the next cell may add to the same entries through other workers
+      }
+    }
+
+    /** Phase 4: stream the finished rows out, padding included, or add them to what is there: @p add is a.add. */
+    template <typename Bool>
+    PATCHFEM_INLINE void write(const int patch, const int rank, const int size, const Scratch &s, const Bool add) const
+    {
+      const auto         put   = [add](Number &to, const Number value) { to = add ? to + value : value; };
+      const int          first = a.patches.first_row(patch), n_rows = a.patches.end_row(patch) - first;
+      const std::int64_t first_block = a.patches.row_offsets[first];
+      if (a.rhs != nullptr)
+        for (int i = rank; i < n_rows * n_comp; i += size)
+          put(a.rhs[std::int64_t(first) * n_comp + i], s.rhs[i]);
+
+      if (a.matrix.format == MatrixTarget<Number>::csr)
+      {
+        if constexpr (n_comp == 1)
+        {
+          for (int i = rank; i < s.start[n_rows]; i += size)
+            put(a.matrix.csr_view.values[first_block + i], s.blocks[i]);
+        }
+        else
+          // Scalar row (row, c) holds its entries block by block; rows of a node follow each other.
+          for (int row = 0; row < n_rows; ++row)
+          {
+            const int length = s.start[row + 1] - s.start[row];
+            Number   *to     = a.matrix.csr_view.values + (first_block + s.start[row]) * n_block;
+            for (int k = rank; k < length * n_block; k += size)
+            {
+              const int c = k / (length * n_comp), rest = k % (length * n_comp);
+              put(to[k], s.blocks[(s.start[row] + rest / n_comp) * n_block + c * n_comp + rest % n_comp]);
+            }
+          }
+      }
+      else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
+      {
+        // Group after group of 32 rows, workers take (k, row): neighbours write neighbouring rows, entry after
+        // entry. Where slices are groups, as with the default height, nothing is divided.
+        const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
+        const int                        height = A.slice_height;
+        const bool                       plain  = height == 32 && first % 32 == 0;
+        for (int group = 0; group * 32 < n_rows; ++group)
+        {
+          int widest = 0;
+          for (int row = group * 32; row < n_rows && row < group * 32 + 32; row += plain ? 32 : 1)
+          {
+            const int width = slice_width(A, plain ? (first + row) / 32 : (first + row) / height, plain);
+            widest          = width > widest ? width : widest;
+          }
+          const std::int64_t offset = plain ? A.slice_offsets[first / 32 + group] : 0;
+          if (plain && size % 32 == 0)
+          {
+            // Whole warps: a worker keeps to one row.
+            const int row = group * 32 + rank % 32, step = size / 32;
+            if (row >= n_rows)
+              continue;
+            const int     length = s.start[row + 1] - s.start[row];
+            const Number *from   = s.blocks + (s.start[row] + rank / 32) * n_block;
+            Number       *to     = A.values + (offset + rank / 32 * 32) * n_block + rank % 32;
+            for (int k = rank / 32; k < widest; k += step, from += step * n_block, to += step * 32 * n_block)
+              PATCHFEM_UNROLL
+            for (int e = 0; e < n_block; ++e)
+              put(to[e * 32], k < length ? from[e] : Number(0));
+            continue;
+          }
+          for (int i = rank; i < widest * 32; i += size)
+          {
+            const int row = group * 32 + i % 32, k = i / 32;
+            if (row >= n_rows || (!plain && k >= slice_width(A, (first + row) / height, false)))
+              continue;
+            Number       *to     = plain ? A.values + (offset + std::int64_t(k) * 32) * n_block + i % 32
+                                         : A.values + A.value_index(first + row, k, 0, 0);
+            const int     begin  = s.start[row];
+            const Number *from   = s.blocks + (begin + k) * n_block;
+            const bool    stored = k < s.start[row + 1] - begin;
+            PATCHFEM_UNROLL
+            for (int e = 0; e < n_block; ++e)
+              put(to[e * (plain ? 32 : height)], stored ? from[e] : Number(0));
+          }
+        }
+      }
+    }
+
+    static PATCHFEM_INLINE int slice_width(const SlicedEllpackView<Number> &A, const int slice, const bool plain)
+    {
+      const std::int64_t n = A.slice_offsets[slice + 1] - A.slice_offsets[slice];
+      return static_cast<int>(plain ? n / 32 : n / A.slice_height);
+    }
+  };
+} // namespace PatchFEM::kernels

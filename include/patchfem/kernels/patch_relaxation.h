@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_patch_relaxation_h
-#define patchfem_kernels_patch_relaxation_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/host_device.h>
@@ -154,5 +153,3 @@ namespace PatchFEM
     void patch_outer_residual(Where, const PatchMatrixView<Number> &A, const Number *x, const Number *b, Number *r);
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_patch_views_h
-#define patchfem_kernels_patch_views_h
+#pragma once
 
 #include <patchfem/base/host_device.h>
 
@@ -187,5 +186,3 @@ namespace PatchFEM
     };
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

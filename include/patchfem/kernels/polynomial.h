@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_polynomial_h
-#define patchfem_kernels_polynomial_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/kernels/matrix_views.h>
@@ -53,5 +52,3 @@ namespace PatchFEM
     };
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_primitives_h
-#define patchfem_kernels_primitives_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 
@@ -11,30 +10,25 @@
  * Scan, sort and select: CUB on the device, the standard library with OpenMP on the host. They allocate their
  * workspace on the stream and are for building structure, not for loops that run often.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
-  {
-    /** offsets[i] = sum of counts[0..i), for 0 <= i <= n: offsets holds n + 1 entries. */
-    void exclusive_scan(Host, std::int64_t n, const int *counts, std::int64_t *offsets);
-    void exclusive_scan(Cuda, std::int64_t n, const int *counts, std::int64_t *offsets);
+  /** offsets[i] = sum of counts[0..i), for 0 <= i <= n: offsets holds n + 1 entries. */
+  void exclusive_scan(Host, std::int64_t n, const int *counts, std::int64_t *offsets);
+  void exclusive_scan(Cuda, std::int64_t n, const int *counts, std::int64_t *offsets);
 
-    /**
+  /**
      * Sorts keys ascending and values with them; equal keys keep their order. Only the lowest @p n_bits of the keys
      * count; the others must be zero. In place. Narrow keys with wide values are sorted on the device alone.
      */
-    void stable_sort_by_key(Host, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
-    void stable_sort_by_key(Cuda, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
-    void stable_sort_by_key(Cuda, std::int64_t n, int *keys, std::int64_t *values, int n_bits);
+  void stable_sort_by_key(Host, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
+  void stable_sort_by_key(Cuda, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
+  void stable_sort_by_key(Cuda, std::int64_t n, int *keys, std::int64_t *values, int n_bits);
 
-    /** Sorts each segment [offsets[s], offsets[s + 1]) of keys ascending, in place. */
-    void sort_segments(Host, std::int64_t n, int n_segments, const std::int64_t *offsets, int *keys);
-    void sort_segments(Cuda, std::int64_t n, int n_segments, const std::int64_t *offsets, int *keys);
+  /** Sorts each segment [offsets[s], offsets[s + 1]) of keys ascending, in place. */
+  void sort_segments(Host, std::int64_t n, int n_segments, const std::int64_t *offsets, int *keys);
+  void sort_segments(Cuda, std::int64_t n, int n_segments, const std::int64_t *offsets, int *keys);
 
-    /** Largest of n values; 0 if there are none. Waits for the result. */
-    int maximum(Host, std::int64_t n, const int *values);
-    int maximum(Cuda, std::int64_t n, const int *values);
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+  /** Largest of n values; 0 if there are none. Waits for the result. */
+  int maximum(Host, std::int64_t n, const int *values);
+  int maximum(Cuda, std::int64_t n, const int *values);
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_product_h
-#define patchfem_kernels_product_h
+#pragma once
 
 #include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/polynomial.h>
@@ -17,100 +16,95 @@
  * product is for and returns what the row adds to a sum over all rows, 0 where the target forms none. The targets are
  * PolynomialStep and those below; source/kernels/instantiate_products.h lists the types there are.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  /** dst = A x */
+  template <typename Number>
+  struct Overwrite
   {
-    /** dst = A x */
-    template <typename Number>
-    struct Overwrite
+    using Sum = Number;
+    Number *dst;
+
+    PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
     {
-      using Sum = Number;
-      Number *dst;
+      dst[row] = sum;
+      return 0.;
+    }
+  };
 
-      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
-      {
-        dst[row] = sum;
-        return 0.;
-      }
-    };
+  /** dst += A x */
+  template <typename Number>
+  struct Add
+  {
+    using Sum = Number;
+    Number *dst;
 
-    /** dst += A x */
-    template <typename Number>
-    struct Add
+    PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
     {
-      using Sum = Number;
-      Number *dst;
+      dst[row] += sum;
+      return 0.;
+    }
+  };
 
-      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
-      {
-        dst[row] += sum;
-        return 0.;
-      }
-    };
+  /** r = b - A x, each row summed in double whatever the number type; r may be b. */
+  template <typename Number>
+  struct Residual
+  {
+    using Sum = double;
+    const Number *b;
+    Number       *r;
 
-    /** r = b - A x, each row summed in double whatever the number type; r may be b. */
-    template <typename Number>
-    struct Residual
+    PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
     {
-      using Sum = double;
-      const Number *b;
-      Number       *r;
+      r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
+      return 0.;
+    }
+  };
 
-      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
-      {
-        r[row] = static_cast<Number>(static_cast<double>(b[row]) - sum);
-        return 0.;
-      }
-    };
+  /** q = A p and alpha: the first kernel of an iteration of conjugate gradients (cg.h), with p.q taken in passing. */
+  template <typename Number>
+  struct ConjugateGradients
+  {
+    using Sum = Number;
+    const Number *p;
+    Number       *q;
+    CGView        cg;
 
-    /** q = A p and alpha: the first kernel of an iteration of conjugate gradients (cg.h), with p.q taken in passing. */
-    template <typename Number>
-    struct ConjugateGradients
+    PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
     {
-      using Sum = Number;
-      const Number *p;
-      Number       *q;
-      CGView        cg;
+      q[row] = sum;
+      return static_cast<double>(p[row]) * static_cast<double>(sum);
+    }
+  };
 
-      PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
-      {
-        q[row] = sum;
-        return static_cast<double>(p[row]) * static_cast<double>(sum);
-      }
-    };
-
-    /**
+  /**
      * Calls @p run with the rows and columns of a block as constants if they are among @p sizes, each 16 * rows + columns;
      * whether they are.
      */
-    template <int... sizes, typename Run>
-    bool with_block_size(const int rows, const int columns, const Run &run)
-    {
-      using std::integral_constant;
-      const auto matches = [&](auto size) {
-        if (size != 16 * rows + columns)
-          return false;
-        run(integral_constant<int, size / 16>(), integral_constant<int, size % 16>());
-        return true;
-      };
-      return (matches(integral_constant<int, sizes>()) || ...);
-    }
+  template <int... sizes, typename Run>
+  bool with_block_size(const int rows, const int columns, const Run &run)
+  {
+    using std::integral_constant;
+    const auto matches = [&](auto size) {
+      if (size != 16 * rows + columns)
+        return false;
+      run(integral_constant<int, size / 16>(), integral_constant<int, size % 16>());
+      return true;
+    };
+    return (matches(integral_constant<int, sizes>()) || ...);
+  }
 
-    /** The same for sizes that products in sliced ELLPACK know at compile time. */
-    template <typename Run>
-    bool with_tuned_block_size(const int rows, const int columns, const Run &run)
-    {
-      return with_block_size<0x11, 0x22, 0x33, 0x66, 0x23, 0x32, 0x36, 0x63>(rows, columns, run);
-    }
+  /** The same for sizes that products in sliced ELLPACK know at compile time. */
+  template <typename Run>
+  bool with_tuned_block_size(const int rows, const int columns, const Run &run)
+  {
+    return with_block_size<0x11, 0x22, 0x33, 0x66, 0x23, 0x32, 0x36, 0x63>(rows, columns, run);
+  }
 
-    /** The product of any format: found by argument when it is called, so that formats may be declared further down. */
-    template <typename Where, typename View, typename Number, typename Target>
-    void any_product(Where where, const View &A, const Number *x, const Target &target)
-    {
-      product(where, A, x, target);
-    }
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+  /** The product of any format: found by argument when it is called, so that formats may be declared further down. */
+  template <typename Where, typename View, typename Number, typename Target>
+  void any_product(Where where, const View &A, const Number *x, const Target &target)
+  {
+    product(where, A, x, target);
+  }
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_reduction_h
-#define patchfem_kernels_reduction_h
+#pragma once
 
 #include <patchfem/base/host_device.h>
 
@@ -35,5 +34,3 @@ namespace PatchFEM
     } // namespace reduction
   }   // namespace kernels
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_runtime_h
-#define patchfem_kernels_runtime_h
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -12,66 +11,61 @@
  * of the calling thread. That of the first Backend on CUDA, which cudaSetDevice() or CUDA_VISIBLE_DEVICES has chosen, is
  * the device of all of them; they make it current in threads from which they are used.
  */
-namespace PatchFEM
+namespace PatchFEM::cuda_runtime
 {
-  namespace cuda_runtime
+  bool device_works();
+  int  n_devices();
+  int  current_device();
+  /** Does not throw, so that memory can be given back: what is asked of the device next reports a failure. */
+  void        use_device(int device) noexcept;
+  std::string device_name();
+  std::size_t shared_memory_per_block();
+  std::size_t free_memory();
+
+  struct DeviceProperties
   {
-    bool device_works();
-    int  n_devices();
-    int  current_device();
-    /** Does not throw, so that memory can be given back: what is asked of the device next reports a failure. */
-    void        use_device(int device) noexcept;
-    std::string device_name();
-    std::size_t shared_memory_per_block();
-    std::size_t free_memory();
+    std::string versions; ///< compute capability and driver
+    int         n_processors;
+    double      cache; ///< bytes of the second level
+    double      rate;  ///< of reading, bytes per second: what 0.92 of the bus' is, which an H200 reaches
+  };
+  DeviceProperties device_properties();
 
-    struct DeviceProperties
-    {
-      std::string versions; ///< compute capability and driver
-      int         n_processors;
-      double      cache; ///< bytes of the second level
-      double      rate;  ///< of reading, bytes per second: what 0.92 of the bus' is, which an H200 reaches
-    };
-    DeviceProperties device_properties();
+  /** Counts @p bytes that a kernel took for its workspace, less than 0 given back, to memory::peak(). See memory.cc. */
+  void count_workspace(std::ptrdiff_t bytes) noexcept;
 
-    /** Counts @p bytes that a kernel took for its workspace, less than 0 given back, to memory::peak(). See memory.cc. */
-    void count_workspace(std::ptrdiff_t bytes) noexcept;
+  /** A stream of its own for one Backend. */
+  void *create_stream();
+  void  destroy_stream(void *stream) noexcept;
+  void  synchronize(void *stream);
 
-    /** A stream of its own for one Backend. */
-    void *create_stream();
-    void  destroy_stream(void *stream) noexcept;
-    void  synchronize(void *stream);
+  /** @p event is recorded in @p finished, and what @p waiting is given from here on begins after it. */
+  void  wait(void *waiting, void *finished, void *event);
+  void *create_event();
+  void  destroy_event(void *event) noexcept;
 
-    /** @p event is recorded in @p finished, and what @p waiting is given from here on begins after it. */
-    void  wait(void *waiting, void *finished, void *event);
-    void *create_event();
-    void  destroy_event(void *event) noexcept;
+  /** nullptr if it does not fit. */
+  void *allocate(std::size_t bytes, void *stream);
+  void  deallocate(void *pointer, void *stream) noexcept;
 
-    /** nullptr if it does not fit. */
-    void *allocate(std::size_t bytes, void *stream);
-    void  deallocate(void *pointer, void *stream) noexcept;
+  void copy(void *destination, const void *source, std::size_t bytes, void *stream);
 
-    void copy(void *destination, const void *source, std::size_t bytes, void *stream);
-
-    /**
+  /**
      * The same between the device and memory of the host that may be pageable, complete on return: by two pinned buffers,
      * one of which @p on_host fills or empties while the other travels. The driver's own copy does that with one thread.
      */
-    void copy_staged(void       *destination,
-                     const void *source,
-                     std::size_t bytes,
-                     bool        to_device,
-                     void       *stream,
-                     void (*on_host)(void *destination, const void *source, std::size_t bytes));
-    void set_zero(void *pointer, std::size_t bytes, void *stream);
+  void copy_staged(void       *destination,
+                   const void *source,
+                   std::size_t bytes,
+                   bool        to_device,
+                   void       *stream,
+                   void (*on_host)(void *destination, const void *source, std::size_t bytes));
+  void set_zero(void *pointer, std::size_t bytes, void *stream);
 
-    /** Capturing what is launched on @p stream between begin and end; the result is an executable graph. */
-    void  begin_capture(void *stream);
-    void *end_capture(void *stream);
-    void  abandon_capture(void *stream) noexcept;
-    void  launch_graph(void *graph, void *stream);
-    void  destroy_graph(void *graph) noexcept;
-  } // namespace cuda_runtime
-} // namespace PatchFEM
-
-#endif
+  /** Capturing what is launched on @p stream between begin and end; the result is an executable graph. */
+  void  begin_capture(void *stream);
+  void *end_capture(void *stream);
+  void  abandon_capture(void *stream) noexcept;
+  void  launch_graph(void *graph, void *stream);
+  void  destroy_graph(void *graph) noexcept;
+} // namespace PatchFEM::cuda_runtime

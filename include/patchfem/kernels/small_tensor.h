@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_small_tensor_h
-#define patchfem_kernels_small_tensor_h
+#pragma once
 
 #include <patchfem/base/host_device.h>
 
@@ -103,5 +102,3 @@ namespace PatchFEM
     return result;
   }
 } // namespace PatchFEM
-
-#endif

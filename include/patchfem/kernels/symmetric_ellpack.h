@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_symmetric_ellpack_h
-#define patchfem_kernels_symmetric_ellpack_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/base/host_device.h>
@@ -123,5 +122,3 @@ namespace PatchFEM
     void product(Cuda, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target);
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

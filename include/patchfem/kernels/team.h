@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_team_h
-#define patchfem_kernels_team_h
+#pragma once
 
 #include <patchfem/kernels/parallel_for.h>
 
@@ -15,50 +14,45 @@
  * the value of another member, and sum(value), the same bits in all members; all members must call them. What a body
  * computes must not depend on the size of the team, except for the order of sum().
  */
-namespace PatchFEM
+namespace PatchFEM::kernels
 {
-  namespace kernels
+  struct SerialTeam
   {
-    struct SerialTeam
+    static constexpr int size = 1;
+
+    PATCHFEM_INLINE int  rank() const { return 0; }
+    PATCHFEM_INLINE void sync() const {}
+
+    template <typename T>
+    PATCHFEM_INLINE T from(const T value, int) const
     {
-      static constexpr int size = 1;
+      return value;
+    }
 
-      PATCHFEM_INLINE int  rank() const { return 0; }
-      PATCHFEM_INLINE void sync() const {}
-
-      template <typename T>
-      PATCHFEM_INLINE T from(const T value, int) const
-      {
-        return value;
-      }
-
-      template <typename T>
-      PATCHFEM_INLINE T sum(const T value) const
-      {
-        return value;
-      }
-    };
-
-    /** Calls body(team, i, scratch) for 0 <= i < n, in any order and concurrently. */
-    template <typename Body>
-    void team_for(Host, const std::int64_t n, const Body &body)
+    template <typename T>
+    PATCHFEM_INLINE T sum(const T value) const
     {
+      return value;
+    }
+  };
+
+  /** Calls body(team, i, scratch) for 0 <= i < n, in any order and concurrently. */
+  template <typename Body>
+  void team_for(Host, const std::int64_t n, const Body &body)
+  {
 #ifdef _OPENMP
 #pragma omp parallel
 #endif
-      {
-        typename Body::Scratch scratch;
+    {
+      typename Body::Scratch scratch;
 #ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
-        for (std::int64_t i = 0; i < n; ++i)
-          body(SerialTeam(), i, scratch);
-      }
+      for (std::int64_t i = 0; i < n; ++i)
+        body(SerialTeam(), i, scratch);
     }
+  }
 
-    template <typename Body>
-    void team_for(Cuda where, std::int64_t n, const Body &body);
-  } // namespace kernels
-} // namespace PatchFEM
-
-#endif
+  template <typename Body>
+  void team_for(Cuda where, std::int64_t n, const Body &body);
+} // namespace PatchFEM::kernels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_voxels_h
-#define patchfem_kernels_voxels_h
+#pragma once
 
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/matrix_views.h>
@@ -649,5 +648,3 @@ namespace PatchFEM
     /** @} */
   } // namespace kernels
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_kernels_weak_forms_h
-#define patchfem_kernels_weak_forms_h
+#pragma once
 
 #include <patchfem/kernels/small_tensor.h>
 
@@ -232,5 +231,3 @@ namespace PatchFEM
     }
   };
 } // namespace PatchFEM
-
-#endif

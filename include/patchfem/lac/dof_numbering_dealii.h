@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_dof_numbering_dealii_h
-#define patchfem_lac_dof_numbering_dealii_h
+#pragma once
 
 #include <deal.II/lac/sparse_matrix.h>
 #include <deal.II/lac/sparsity_pattern.h>
@@ -63,5 +62,3 @@ namespace PatchFEM
     std::vector<unsigned int> theirs, ours; ///< [unknown] -> index, and back
   };
 } // namespace PatchFEM
-
-#endif

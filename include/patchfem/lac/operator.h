@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_operator_h
-#define patchfem_lac_operator_h
+#pragma once
 
 #include <patchfem/kernels/cg.h>
 #include <patchfem/kernels/polynomial.h>
@@ -116,5 +115,3 @@ namespace PatchFEM
     Vector<Number> known_diagonal;
   };
 } // namespace PatchFEM
-
-#endif

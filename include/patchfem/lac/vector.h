@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_vector_h
-#define patchfem_lac_vector_h
+#pragma once
 
 #include <patchfem/base/array.h>
 
@@ -147,5 +146,3 @@ namespace PatchFEM
     a.swap(b);
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_vector_dealii_h
-#define patchfem_lac_vector_dealii_h
+#pragma once
 
 #include <deal.II/lac/vector_memory.templates.h>
 #include <deal.II/lac/vector_type_traits.h>
@@ -26,5 +25,3 @@ namespace dealii
   struct is_serial_vector<PatchFEM::Vector<Number>> : std::true_type
   {};
 } // namespace dealii
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_graph_aggregation_steps_h
-#define patchfem_source_lac_graph_aggregation_steps_h
+#pragma once
 
 #include "independent_sets.h"
 
@@ -658,5 +657,3 @@ namespace PatchFEM
     place.synchronize();
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_graph_graph_steps_h
-#define patchfem_source_lac_graph_graph_steps_h
+#pragma once
 
 #include "independent_sets.h"
 
@@ -9,252 +8,245 @@
 #include <cmath>
 
 /** @file The steps (see run.h) of graph_tools.h. */
-namespace PatchFEM
+namespace PatchFEM::graph_tools
 {
-  namespace graph_tools
+  namespace
   {
-    namespace
-    {
-      /**
+    /**
        * Which blocks of a matrix are edges: those between two rows that couple, of owned columns, and with threshold > 0
        * those with |A_ij| > threshold sqrt(|A_ii| |A_jj|) in Frobenius norms. Of A_ij and A_ji the larger one counts, so
        * that rounding does not make the graph unsymmetric; and blocks within 1e-6 of the threshold count as weak, so that
        * on a regular mesh, where many blocks equal it, rounding does not decide.
        */
-      template <typename Rows>
-      struct EdgeCriterion
+    template <typename Rows>
+    struct EdgeCriterion
+    {
+      Rows          rows;
+      const int    *coupled;   ///< [row]
+      const double *norms;     ///< [row], of diagonal blocks; nullptr if threshold is 0
+      double        threshold; ///< theta
+
+      PATCHFEM_INLINE bool operator()(const int i, const int j) const
       {
-        Rows          rows;
-        const int    *coupled;   ///< [row]
-        const double *norms;     ///< [row], of diagonal blocks; nullptr if threshold is 0
-        double        threshold; ///< theta
+        if (j == i || j >= rows.n_rows() || !coupled[j])
+          return false;
+        if (threshold == 0.)
+          return true;
+        const double a = rows.squared_norm(i, j), b = rows.squared_norm(j, i);
+        return (a > b ? a : b) > threshold * threshold * (1. + 1e-6) * (norms[i] * norms[j]);
+      }
+    };
 
-        PATCHFEM_INLINE bool operator()(const int i, const int j) const
-        {
-          if (j == i || j >= rows.n_rows() || !coupled[j])
-            return false;
-          if (threshold == 0.)
-            return true;
-          const double a = rows.squared_norm(i, j), b = rows.squared_norm(j, i);
-          return (a > b ? a : b) > threshold * threshold * (1. + 1e-6) * (norms[i] * norms[j]);
-        }
-      };
+    /** Which edges are short: d_ij <= factor max(reach_i, reach_j). */
+    struct ShortEdges
+    {
+      NodePoints    at;
+      const double *reach;  ///< [node], squared
+      double        factor; ///< squared
 
-      /** Which edges are short: d_ij <= factor max(reach_i, reach_j). */
-      struct ShortEdges
+      PATCHFEM_INLINE bool operator()(const std::int64_t i, const int j) const
       {
-        NodePoints    at;
-        const double *reach;  ///< [node], squared
-        double        factor; ///< squared
+        return at.squared_distance(i, j) <= factor * (reach[i] > reach[j] ? reach[i] : reach[j]);
+      }
+    };
 
-        PATCHFEM_INLINE bool operator()(const std::int64_t i, const int j) const
-        {
-          return at.squared_distance(i, j) <= factor * (reach[i] > reach[j] ? reach[i] : reach[j]);
-        }
-      };
+    /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
+    constexpr double least_stretched_share = 0.05;
 
-      /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
-      constexpr double least_stretched_share = 0.05;
+    /// How many times as near the nearest neighbours of a node's neighbours are, for it to wait: between the factor 2 of
+    /// cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
+    constexpr double reach_jump = 3.;
+  } // namespace
 
-      /// How many times as near the nearest neighbours of a node's neighbours are, for it to wait: between the factor 2 of
-      /// cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
-      constexpr double reach_jump = 3.;
-    } // namespace
-
-    template <typename Rows, typename Where>
-    void read_rows(Where,
-                   const Backend       &place,
-                   const Rows          &rows,
-                   const double         threshold,
-                   Array<std::int64_t> &offsets,
-                   Array<int>          &neighbours)
-    {
-      const int     n = rows.n_rows();
-      Array<int>    coupled(place, n), counts(place, n);
-      Array<double> norms(place, threshold > 0. ? n : 0);
-      for_all(place, n, [rows, coupled = coupled.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-        coupled[i] = rows.couples(static_cast<int>(i));
-      });
-      if (threshold > 0.)
-        for_all(place, n, [rows, norms = norms.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          norms[i] = std::sqrt(rows.squared_norm(static_cast<int>(i), static_cast<int>(i)));
-        });
-
-      const EdgeCriterion<Rows> is_edge{rows, coupled.data(), norms.data(), threshold};
-      for_all(place, n, [is_edge, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-        const int row     = static_cast<int>(i);
-        int       n_edges = 0;
-        if (is_edge.coupled[row])
-          is_edge.rows.for_each_column(row, [&](const int column) { n_edges += is_edge(row, column); });
-        counts[row] = n_edges;
-      });
-      neighbours.reinit(place, scan(counts, offsets));
-      for_all(
-          place, n,
-          [is_edge, offsets = offsets.data(), neighbours = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-            const int row = static_cast<int>(i);
-            int      *out = neighbours + offsets[i];
-            if (is_edge.coupled[row])
-              is_edge.rows.for_each_column(row, [&](const int column) {
-                if (is_edge(row, column))
-                  *out++ = column;
-              });
-          });
-      place.synchronize();
-    }
-
-    template <>
-    bool
-    find_short_edges(Here, const Adjacency &all, const NodePoints &at, const double length_factor, Adjacency &result)
-    {
-      const Backend      &place  = all.backend();
-      const AdjacencyView graph  = all.view();
-      const int           n      = graph.n_nodes;
-      const double        factor = length_factor * length_factor, jump = reach_jump * reach_jump;
-      Array<double>       least_distances(place, n), reaches(place, n); // squared, as are the factors
-      Array<int>          counts(place, n);
-      Array<std::int64_t> offsets;
-
-      // The distance to the nearest neighbour, 0 without any; and whether less than half of them are within the factor of it.
-      double *const least = least_distances.data();
-      for_all(place, n, [=, stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-        double nearest = 0., farthest = 0.;
-        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-        {
-          const double d = at.squared_distance(i, graph.neighbours[e]);
-          nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
-          farthest       = d > farthest ? d : farthest;
-        }
-        int n_far = 0;
-        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1] && farthest > factor * nearest; ++e)
-          n_far += at.squared_distance(i, graph.neighbours[e]) > factor * nearest;
-        least[i]     = nearest;
-        stretched[i] = 2 * n_far > graph.offsets[i + 1] - graph.offsets[i];
-      });
-      if (scan(counts, offsets) < least_stretched_share * n)
-        return false;
-
-      // That distance; of a node that lacks near neighbours where its neighbours have some, whose least distances are more
-      // than sqrt(jump) times as small, the smallest of those. Such a node is the end of a line or a part of one, as above
-      // a hanging node; it has to stay by itself until its neighbours have as few.
-      double *const reach = reaches.data();
-      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
-        double smallest = least[i];
-        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-        {
-          const double other = least[graph.neighbours[e]];
-          smallest           = other < smallest ? other : smallest;
-        }
-        reach[i] = least[i] > jump * smallest ? smallest : least[i];
+  template <typename Rows, typename Where>
+  void read_rows(Where,
+                 const Backend       &place,
+                 const Rows          &rows,
+                 const double         threshold,
+                 Array<std::int64_t> &offsets,
+                 Array<int>          &neighbours)
+  {
+    const int     n = rows.n_rows();
+    Array<int>    coupled(place, n), counts(place, n);
+    Array<double> norms(place, threshold > 0. ? n : 0);
+    for_all(place, n, [rows, coupled = coupled.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      coupled[i] = rows.couples(static_cast<int>(i));
+    });
+    if (threshold > 0.)
+      for_all(place, n, [rows, norms = norms.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        norms[i] = std::sqrt(rows.squared_norm(static_cast<int>(i), static_cast<int>(i)));
       });
 
-      const ShortEdges is_short{at, reach, factor};
-      for_all(place, n, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-        int n_short = 0;
-        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-          n_short += is_short(i, graph.neighbours[e]);
-        counts[i] = n_short;
-      });
-      const std::int64_t n_short = scan(counts, offsets);
-      if (n_short == static_cast<std::int64_t>(all.neighbours().size()))
-        return false;
-      Array<int> neighbours(place, n_short), weights(place, n_short);
-      for_all(place, n,
-              [=, offsets = offsets.data(), neighbours = neighbours.data(),
-               weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                std::int64_t out = offsets[i];
-                for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-                  if (is_short(i, graph.neighbours[e]))
-                  {
-                    neighbours[out] = graph.neighbours[e];
-                    weights[out++]  = graph.weight(e);
-                  }
-              });
-      place.synchronize();
-      result.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
-      return true;
-    }
+    const EdgeCriterion<Rows> is_edge{rows, coupled.data(), norms.data(), threshold};
+    for_all(place, n, [is_edge, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      const int row     = static_cast<int>(i);
+      int       n_edges = 0;
+      if (is_edge.coupled[row])
+        is_edge.rows.for_each_column(row, [&](const int column) { n_edges += is_edge(row, column); });
+      counts[row] = n_edges;
+    });
+    neighbours.reinit(place, scan(counts, offsets));
+    for_all(place, n,
+            [is_edge, offsets = offsets.data(), neighbours = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int row = static_cast<int>(i);
+              int      *out = neighbours + offsets[i];
+              if (is_edge.coupled[row])
+                is_edge.rows.for_each_column(row, [&](const int column) {
+                  if (is_edge(row, column))
+                    *out++ = column;
+                });
+            });
+    place.synchronize();
+  }
 
-    template <>
-    int maximal_independent_set(Here, const Adjacency &graph, const int k, Array<int> &members)
-    {
-      Array<std::uint64_t> tuples(graph.backend(), graph.n_nodes());
-      draw_tuples(graph.view(), false, tuples);
-      const int n_rounds = decide_members(graph.view(), k, tuples);
-      flag_members(tuples, members);
-      graph.backend().synchronize();
-      return n_rounds;
-    }
+  template <>
+  bool find_short_edges(Here, const Adjacency &all, const NodePoints &at, const double length_factor, Adjacency &result)
+  {
+    const Backend      &place  = all.backend();
+    const AdjacencyView graph  = all.view();
+    const int           n      = graph.n_nodes;
+    const double        factor = length_factor * length_factor, jump = reach_jump * reach_jump;
+    Array<double>       least_distances(place, n), reaches(place, n); // squared, as are the factors
+    Array<int>          counts(place, n);
+    Array<std::int64_t> offsets;
 
-    template <>
-    void line_weights(Here,
-                      const Adjacency     &all_edges,
-                      const Adjacency     &short_edges,
-                      const NodePoints    &at,
-                      const LineSizes     &sizes,
-                      Array<std::int64_t> &weights)
-    {
-      const AdjacencyView all = all_edges.view(), shorts = short_edges.view();
-      weights.reinit(all_edges.backend(), all.n_nodes);
-      for_all(weights.backend(), all.n_nodes, [=, weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-        const auto has_two_at_most = [&](const int j) { return shorts.offsets[j + 1] - shorts.offsets[j] <= 2; };
+    // The distance to the nearest neighbour, 0 without any; and whether less than half of them are within the factor of it.
+    double *const least = least_distances.data();
+    for_all(place, n, [=, stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      double nearest = 0., farthest = 0.;
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+      {
+        const double d = at.squared_distance(i, graph.neighbours[e]);
+        nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
+        farthest       = d > farthest ? d : farthest;
+      }
+      int n_far = 0;
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1] && farthest > factor * nearest; ++e)
+        n_far += at.squared_distance(i, graph.neighbours[e]) > factor * nearest;
+      least[i]     = nearest;
+      stretched[i] = 2 * n_far > graph.offsets[i + 1] - graph.offsets[i];
+    });
+    if (scan(counts, offsets) < least_stretched_share * n)
+      return false;
 
-        const std::int64_t begin = shorts.offsets[i], end = shorts.offsets[i + 1];
-        int                size = sizes.most;
-        if (end > begin && end - begin <= 2 && has_two_at_most(shorts.neighbours[begin]) &&
-            has_two_at_most(shorts.neighbours[end - 1]))
-        {
-          double near = 0., far = 0.; // squared: the longer short edge, the shortest long one
-          for (std::int64_t e = all.offsets[i]; e < all.offsets[i + 1]; ++e)
-          {
-            const int    j = all.neighbours[e];
-            const double d = at.squared_distance(i, j);
-            if (j == shorts.neighbours[begin] || j == shorts.neighbours[end - 1])
-              near = d > near ? d : near;
-            else
-              far = far == 0. || d < far ? d : far;
-          }
-          constexpr double no_tie = 1. - 1e-6; // edges of round ratios, whose last bits differ, are not to decide
-          size                    = sizes.least;
-          while (size < sizes.most && (size + 0.5) * (size + 0.5) * near < no_tie * sizes.share * sizes.share * far)
-            ++size;
-        }
-        weights[i] = (std::int64_t(whole_node) * sizes.most + size - 1) / size;
-      });
-    }
+    // That distance; of a node that lacks near neighbours where its neighbours have some, whose least distances are more
+    // than sqrt(jump) times as small, the smallest of those. Such a node is the end of a line or a part of one, as above
+    // a hanging node; it has to stay by itself until its neighbours have as few.
+    double *const reach = reaches.data();
+    for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      double smallest = least[i];
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+      {
+        const double other = least[graph.neighbours[e]];
+        smallest           = other < smallest ? other : smallest;
+      }
+      reach[i] = least[i] > jump * smallest ? smallest : least[i];
+    });
 
-    template <>
-    void find_centroids(Here,
-                        const Array<int> &group_offsets,
-                        const Array<int> &group_nodes,
-                        const NodePoints &at,
-                        Array<double>    &centroids)
-    {
-      const std::size_t n = group_offsets.size() - 1;
-      centroids.reinit(group_nodes.backend(), n * at.dim);
-      for_all(centroids.backend(), n,
-              [at, offsets = group_offsets.data(), nodes = group_nodes.data(),
-               centroids = centroids.data()] PATCHFEM_DEVICE(const std::int64_t g) {
-                for (int d = 0; d < at.dim; ++d)
+    const ShortEdges is_short{at, reach, factor};
+    for_all(place, n, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      int n_short = 0;
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        n_short += is_short(i, graph.neighbours[e]);
+      counts[i] = n_short;
+    });
+    const std::int64_t n_short = scan(counts, offsets);
+    if (n_short == static_cast<std::int64_t>(all.neighbours().size()))
+      return false;
+    Array<int> neighbours(place, n_short), weights(place, n_short);
+    for_all(place, n,
+            [=, offsets = offsets.data(), neighbours = neighbours.data(),
+             weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              std::int64_t out = offsets[i];
+              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+                if (is_short(i, graph.neighbours[e]))
                 {
-                  double sum = 0.;
-                  for (int k = offsets[g]; k < offsets[g + 1]; ++k)
-                    sum += at.points[std::int64_t(nodes[k]) * at.dim + d];
-                  centroids[g * at.dim + d] = sum / (offsets[g + 1] - offsets[g]);
+                  neighbours[out] = graph.neighbours[e];
+                  weights[out++]  = graph.weight(e);
                 }
-              });
-      centroids.backend().synchronize();
-    }
+            });
+    place.synchronize();
+    result.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
+    return true;
+  }
+
+  template <>
+  int maximal_independent_set(Here, const Adjacency &graph, const int k, Array<int> &members)
+  {
+    Array<std::uint64_t> tuples(graph.backend(), graph.n_nodes());
+    draw_tuples(graph.view(), false, tuples);
+    const int n_rounds = decide_members(graph.view(), k, tuples);
+    flag_members(tuples, members);
+    graph.backend().synchronize();
+    return n_rounds;
+  }
+
+  template <>
+  void line_weights(Here,
+                    const Adjacency     &all_edges,
+                    const Adjacency     &short_edges,
+                    const NodePoints    &at,
+                    const LineSizes     &sizes,
+                    Array<std::int64_t> &weights)
+  {
+    const AdjacencyView all = all_edges.view(), shorts = short_edges.view();
+    weights.reinit(all_edges.backend(), all.n_nodes);
+    for_all(weights.backend(), all.n_nodes, [=, weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      const auto has_two_at_most = [&](const int j) { return shorts.offsets[j + 1] - shorts.offsets[j] <= 2; };
+
+      const std::int64_t begin = shorts.offsets[i], end = shorts.offsets[i + 1];
+      int                size = sizes.most;
+      if (end > begin && end - begin <= 2 && has_two_at_most(shorts.neighbours[begin]) &&
+          has_two_at_most(shorts.neighbours[end - 1]))
+      {
+        double near = 0., far = 0.; // squared: the longer short edge, the shortest long one
+        for (std::int64_t e = all.offsets[i]; e < all.offsets[i + 1]; ++e)
+        {
+          const int    j = all.neighbours[e];
+          const double d = at.squared_distance(i, j);
+          if (j == shorts.neighbours[begin] || j == shorts.neighbours[end - 1])
+            near = d > near ? d : near;
+          else
+            far = far == 0. || d < far ? d : far;
+        }
+        constexpr double no_tie = 1. - 1e-6; // edges of round ratios, whose last bits differ, are not to decide
+        size                    = sizes.least;
+        while (size < sizes.most && (size + 0.5) * (size + 0.5) * near < no_tie * sizes.share * sizes.share * far)
+          ++size;
+      }
+      weights[i] = (std::int64_t(whole_node) * sizes.most + size - 1) / size;
+    });
+  }
+
+  template <>
+  void find_centroids(Here,
+                      const Array<int> &group_offsets,
+                      const Array<int> &group_nodes,
+                      const NodePoints &at,
+                      Array<double>    &centroids)
+  {
+    const std::size_t n = group_offsets.size() - 1;
+    centroids.reinit(group_nodes.backend(), n * at.dim);
+    for_all(centroids.backend(), n,
+            [at, offsets = group_offsets.data(), nodes = group_nodes.data(),
+             centroids = centroids.data()] PATCHFEM_DEVICE(const std::int64_t g) {
+              for (int d = 0; d < at.dim; ++d)
+              {
+                double sum = 0.;
+                for (int k = offsets[g]; k < offsets[g + 1]; ++k)
+                  sum += at.points[std::int64_t(nodes[k]) * at.dim + d];
+                centroids[g * at.dim + d] = sum / (offsets[g + 1] - offsets[g]);
+              }
+            });
+    centroids.backend().synchronize();
+  }
 
 #define INSTANTIATE(Rows) \
   template void read_rows(Here, const Backend &, const Rows &, double, Array<std::int64_t> &, Array<int> &)
-    INSTANTIATE(kernels::PatternRows);
-    INSTANTIATE(kernels::SlicedEllpackRows<float>);
-    INSTANTIATE(kernels::SlicedEllpackRows<double>);
-    INSTANTIATE(kernels::CSRRows<float>);
-    INSTANTIATE(kernels::CSRRows<double>);
+  INSTANTIATE(kernels::PatternRows);
+  INSTANTIATE(kernels::SlicedEllpackRows<float>);
+  INSTANTIATE(kernels::SlicedEllpackRows<double>);
+  INSTANTIATE(kernels::CSRRows<float>);
+  INSTANTIATE(kernels::CSRRows<double>);
 #undef INSTANTIATE
-  } // namespace graph_tools
-} // namespace PatchFEM
-
-#endif
+} // namespace PatchFEM::graph_tools

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_graph_graph_tools_h
-#define patchfem_source_lac_graph_graph_tools_h
+#pragma once
 
 #include "kernels/run.h"
 
@@ -8,86 +7,81 @@
 #include <patchfem/lac/graph/adjacency.h>
 
 /** @file What the sources of graphs share, and the algorithms that graph_steps.h has for both back ends (see run.h). */
-namespace PatchFEM
+namespace PatchFEM::graph_tools
 {
-  namespace graph_tools
+  /** offsets[i] = sum of counts[0..i); returns the sum of all. */
+  inline std::int64_t scan(const Array<int> &counts, Array<std::int64_t> &offsets)
   {
-    /** offsets[i] = sum of counts[0..i); returns the sum of all. */
-    inline std::int64_t scan(const Array<int> &counts, Array<std::int64_t> &offsets)
-    {
-      offsets.reinit(counts.backend(), counts.size() + 1);
-      dispatch(counts.backend(), [&](auto where) {
-        kernels::exclusive_scan(where, static_cast<std::int64_t>(counts.size()), counts.data(), offsets.data());
-      });
-      return offsets.read(counts.size());
-    }
+    offsets.reinit(counts.backend(), counts.size() + 1);
+    dispatch(counts.backend(), [&](auto where) {
+      kernels::exclusive_scan(where, static_cast<std::int64_t>(counts.size()), counts.data(), offsets.data());
+    });
+    return offsets.read(counts.size());
+  }
 
-    inline int maximum(const Array<int> &values)
-    {
-      int result = 0;
-      dispatch(values.backend(), [&](auto where) {
-        result = kernels::maximum(where, static_cast<std::int64_t>(values.size()), values.data());
-      });
-      return result;
-    }
+  inline int maximum(const Array<int> &values)
+  {
+    int result = 0;
+    dispatch(values.backend(), [&](auto where) {
+      result = kernels::maximum(where, static_cast<std::int64_t>(values.size()), values.data());
+    });
+    return result;
+  }
 
-    /** Where the nodes of a graph are. */
-    struct NodePoints
-    {
-      const double *points; ///< [node][dim]
-      int           dim;
+  /** Where the nodes of a graph are. */
+  struct NodePoints
+  {
+    const double *points; ///< [node][dim]
+    int           dim;
 
-      PATCHFEM_INLINE double squared_distance(const std::int64_t i, const std::int64_t j) const
+    PATCHFEM_INLINE double squared_distance(const std::int64_t i, const std::int64_t j) const
+    {
+      double sum = 0.;
+      for (int d = 0; d < dim; ++d)
       {
-        double sum = 0.;
-        for (int d = 0; d < dim; ++d)
-        {
-          const double step = points[i * dim + d] - points[j * dim + d];
-          sum += step * step;
-        }
-        return sum;
+        const double step = points[i * dim + d] - points[j * dim + d];
+        sum += step * step;
       }
-    };
+      return sum;
+    }
+  };
 
-    /** The graph of @p rows (see matrix_rows.h) as in Adjacency::reinit(). */
-    template <typename Rows, typename Where>
-    void read_rows(Where, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
+  /** The graph of @p rows (see matrix_rows.h) as in Adjacency::reinit(). */
+  template <typename Rows, typename Where>
+  void read_rows(Where, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
 
-    /** See the functions of these names in adjacency.h. */
-    template <typename Where>
-    bool find_short_edges(Where, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
-    template <typename Where>
-    int maximal_independent_set(Where, const Adjacency &graph, int k, Array<int> &members);
+  /** See the functions of these names in adjacency.h. */
+  template <typename Where>
+  bool find_short_edges(Where, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
+  template <typename Where>
+  int maximal_independent_set(Where, const Adjacency &graph, int k, Array<int> &members);
 
-    /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
-    constexpr int whole_node = 12;
+  /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
+  constexpr int whole_node = 12;
 
-    /** Sizes of aggregates in lines. */
-    struct LineSizes
-    {
-      int    least, most;
-      double share;
-    };
+  /** Sizes of aggregates in lines. */
+  struct LineSizes
+  {
+    int    least, most;
+    double share;
+  };
 
-    /**
+  /**
      * What nodes count in the sizes of aggregates. A node is of a line if it and its neighbours have two short edges at
      * most. With r = its shortest long edge over its longer short one, cells are round again when r of its nodes are one;
      * share r nodes are enough for an aggregate there, rounded, at least least and at most most; least if no
      * edge is long or positions are not known (dim = 0). Other nodes need most. Where k are enough, each counts
      * whole_node most / k, rounded up.
      */
-    template <typename Where>
-    void line_weights(Where,
-                      const Adjacency     &all,
-                      const Adjacency     &shorts,
-                      const NodePoints    &at,
-                      const LineSizes     &sizes,
-                      Array<std::int64_t> &weights);
+  template <typename Where>
+  void line_weights(Where,
+                    const Adjacency     &all,
+                    const Adjacency     &shorts,
+                    const NodePoints    &at,
+                    const LineSizes     &sizes,
+                    Array<std::int64_t> &weights);
 
-    /** Means of the positions of the nodes of each group, in their order: [group][dim]. */
-    template <typename Where>
-    void find_centroids(Where, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
-  } // namespace graph_tools
-} // namespace PatchFEM
-
-#endif
+  /** Means of the positions of the nodes of each group, in their order: [group][dim]. */
+  template <typename Where>
+  void find_centroids(Where, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
+} // namespace PatchFEM::graph_tools

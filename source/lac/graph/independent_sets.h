@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_graph_independent_sets_h
-#define patchfem_source_lac_graph_independent_sets_h
+#pragma once
 
 #include "graph_tools.h"
 
@@ -117,5 +116,3 @@ namespace PatchFEM
     } // namespace
   }   // namespace graph_tools
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_matrix_block_pattern_h
-#define patchfem_source_lac_matrix_block_pattern_h
+#pragma once
 
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/memory.h>
@@ -32,5 +31,3 @@ namespace PatchFEM
     return result;
   }
 } // namespace PatchFEM
-
-#endif

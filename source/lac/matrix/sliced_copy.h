@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_matrix_sliced_copy_h
-#define patchfem_source_lac_matrix_sliced_copy_h
+#pragma once
 
 #include "lac/multigrid/multigrid_pattern.h"
 
@@ -49,5 +48,3 @@ namespace PatchFEM
     return copy;
   }
 } // namespace PatchFEM
-
-#endif

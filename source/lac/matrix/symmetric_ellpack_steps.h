@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_matrix_symmetric_ellpack_steps_h
-#define patchfem_source_lac_matrix_symmetric_ellpack_steps_h
+#pragma once
 
 #include "lac/graph/graph_tools.h"
 
@@ -428,5 +427,3 @@ namespace PatchFEM
     }
   } // namespace internal
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_multigrid_multigrid_pattern_h
-#define patchfem_source_lac_multigrid_multigrid_pattern_h
+#pragma once
 
 #include "kernels/run.h"
 
@@ -76,5 +75,3 @@ namespace PatchFEM
     return result;
   }
 } // namespace PatchFEM
-
-#endif

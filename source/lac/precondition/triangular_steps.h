@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_precondition_triangular_steps_h
-#define patchfem_source_lac_precondition_triangular_steps_h
+#pragma once
 
 #include "kernels/hash.h"
 #include "triangular_tools.h"
@@ -9,396 +8,390 @@
 #include <cmath>
 
 /** @file The steps (see run.h) of triangular_tools.h. */
-namespace PatchFEM
+namespace PatchFEM::triangular
 {
-  namespace triangular
+  namespace
   {
-    namespace
+    void fill(Array<int> &values, const int value)
     {
-      void fill(Array<int> &values, const int value)
-      {
-        for_all(values.backend(), values.size(),
-                [=, values = values.data()] PATCHFEM_DEVICE(const std::int64_t i) { values[i] = value; });
-      }
+      for_all(values.backend(), values.size(),
+              [=, values = values.data()] PATCHFEM_DEVICE(const std::int64_t i) { values[i] = value; });
+    }
 
-      /** Whether a row without a colour takes one before a neighbour without one. */
-      PATCHFEM_INLINE bool comes_first(const int i, const int j)
-      {
-        const std::uint64_t a = kernels::hash(static_cast<std::uint64_t>(i)),
-                            b = kernels::hash(static_cast<std::uint64_t>(j));
-        return a > b || (a == b && i > j);
-      }
+    /** Whether a row without a colour takes one before a neighbour without one. */
+    PATCHFEM_INLINE bool comes_first(const int i, const int j)
+    {
+      const std::uint64_t a = kernels::hash(static_cast<std::uint64_t>(i)),
+                          b = kernels::hash(static_cast<std::uint64_t>(j));
+      return a > b || (a == b && i > j);
+    }
 
-      /** The smallest colour that no neighbour has. */
-      PATCHFEM_INLINE int smallest_free(const SlicedPattern &A, const int *colour, const int i)
+    /** The smallest colour that no neighbour has. */
+    PATCHFEM_INLINE int smallest_free(const SlicedPattern &A, const int *colour, const int i)
+    {
+      for (int base = 0;; base += 64)
       {
-        for (int base = 0;; base += 64)
+        std::uint64_t used = 0;
+        for (int k = 0; k < A.length(i); ++k)
         {
-          std::uint64_t used = 0;
-          for (int k = 0; k < A.length(i); ++k)
-          {
-            const int j = A.column(i, k);
-            const int c = j == i ? -1 : colour[j] - base;
-            if (c >= 0 && c < 64)
-              used |= std::uint64_t(1) << c;
-          }
-          for (int c = 0; c < 64; ++c)
-            if ((used >> c & 1) == 0)
-              return base + c;
+          const int j = A.column(i, k);
+          const int c = j == i ? -1 : colour[j] - base;
+          if (c >= 0 && c < 64)
+            used |= std::uint64_t(1) << c;
         }
+        for (int c = 0; c < 64; ++c)
+          if ((used >> c & 1) == 0)
+            return base + c;
       }
+    }
 
-      /** Entry (a, c) of block i of a packed symmetric block diagonal. */
-      template <typename Number>
-      PATCHFEM_INLINE double block_entry(const BlockDiagonalView<Number> &D, const int i, const int a, const int c)
+    /** Entry (a, c) of block i of a packed symmetric block diagonal. */
+    template <typename Number>
+    PATCHFEM_INLINE double block_entry(const BlockDiagonalView<Number> &D, const int i, const int a, const int c)
+    {
+      const int high = a > c ? a : c, low = a > c ? c : a;
+      return static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]);
+    }
+
+    /** All of an order by the numbers in phase, which are those from 0 on: phases one after the other, with gaps between. */
+    void sort(PhaseOrder &order, const int alignment)
+    {
+      const Backend &place    = order.phase.backend();
+      const int      n_rows   = static_cast<int>(order.phase.size());
+      int            n_phases = 0;
+      if (n_rows > 0)
+        launch(place, [&](const Here where) { n_phases = kernels::maximum(where, n_rows, order.phase.data()) + 1; });
+
+      Array<std::uint64_t> all_keys(place, n_rows);
+      Array<int>           sorted_rows(place, n_rows), counts(place, n_phases);
+      counts.set_zero();
+      const int *const     phase  = order.phase.data();
+      int *const           sorted = sorted_rows.data();
+      std::uint64_t *const keys   = all_keys.data();
+      for_all(place, n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        keys[i]   = static_cast<std::uint64_t>(phase[i]);
+        sorted[i] = static_cast<int>(i);
+        kernels::atomic_increment(counts + phase[i]);
+      });
+      if (n_rows > 0)
+        launch(place,
+               [&](const Here where) { kernels::stable_sort_by_key(where, n_rows, keys, sorted, bits_for(n_phases)); });
+
+      const std::vector<int> sizes = counts.to_vector();
+      std::vector<int>       begin(n_phases);
+      order.first.assign(std::size_t(n_phases) + 1, 0);
+      std::int64_t place_of_next = 0;
+      for (int p = 0, n = 0; p < n_phases; ++p)
       {
-        const int high = a > c ? a : c, low = a > c ? c : a;
-        return static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]);
+        begin[p]       = n;
+        order.first[p] = static_cast<int>(place_of_next);
+        n += sizes[p];
+        place_of_next += sizes[p];
+        if (p + 1 < n_phases)
+          place_of_next = (place_of_next + alignment - 1) / alignment * alignment;
       }
+      require(place_of_next < INT32_MAX, "The phases of a matrix need more positions than 32-bit indices can number.");
+      order.first[n_phases] = static_cast<int>(place_of_next);
 
-      /** All of an order by the numbers in phase, which are those from 0 on: phases one after the other, with gaps between. */
-      void sort(PhaseOrder &order, const int alignment)
-      {
-        const Backend &place    = order.phase.backend();
-        const int      n_rows   = static_cast<int>(order.phase.size());
-        int            n_phases = 0;
-        if (n_rows > 0)
-          launch(place, [&](const Here where) { n_phases = kernels::maximum(where, n_rows, order.phase.data()) + 1; });
+      order.position.reinit(place, n_rows);
+      order.row_of_position.reinit(place, order.n_positions());
+      fill(order.row_of_position, -1);
+      const Array<int> begins(place, begin), firsts(place, order.first);
+      for_all(place, n_rows,
+              [=, begin = begins.data(), first = firsts.data(), position = order.position.data(),
+               row_of_position = order.row_of_position.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                const int row = sorted[i], p = phase[row], at = first[p] + static_cast<int>(i) - begin[p];
+                position[row]       = at;
+                row_of_position[at] = row;
+              });
+      place.synchronize();
+    }
+  } // namespace
 
-        Array<std::uint64_t> all_keys(place, n_rows);
-        Array<int>           sorted_rows(place, n_rows), counts(place, n_phases);
-        counts.set_zero();
-        const int *const     phase  = order.phase.data();
-        int *const           sorted = sorted_rows.data();
-        std::uint64_t *const keys   = all_keys.data();
-        for_all(place, n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          keys[i]   = static_cast<std::uint64_t>(phase[i]);
-          sorted[i] = static_cast<int>(i);
-          kernels::atomic_increment(counts + phase[i]);
-        });
-        if (n_rows > 0)
-          launch(place, [&](const Here where) {
-            kernels::stable_sort_by_key(where, n_rows, keys, sorted, bits_for(n_phases));
-          });
-
-        const std::vector<int> sizes = counts.to_vector();
-        std::vector<int>       begin(n_phases);
-        order.first.assign(std::size_t(n_phases) + 1, 0);
-        std::int64_t place_of_next = 0;
-        for (int p = 0, n = 0; p < n_phases; ++p)
-        {
-          begin[p]       = n;
-          order.first[p] = static_cast<int>(place_of_next);
-          n += sizes[p];
-          place_of_next += sizes[p];
-          if (p + 1 < n_phases)
-            place_of_next = (place_of_next + alignment - 1) / alignment * alignment;
-        }
-        require(place_of_next < INT32_MAX,
-                "The phases of a matrix need more positions than 32-bit indices can number.");
-        order.first[n_phases] = static_cast<int>(place_of_next);
-
-        order.position.reinit(place, n_rows);
-        order.row_of_position.reinit(place, order.n_positions());
-        fill(order.row_of_position, -1);
-        const Array<int> begins(place, begin), firsts(place, order.first);
-        for_all(place, n_rows,
-                [=, begin = begins.data(), first = firsts.data(), position = order.position.data(),
-                 row_of_position = order.row_of_position.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  const int row = sorted[i], p = phase[row], at = first[p] + static_cast<int>(i) - begin[p];
-                  position[row]       = at;
-                  row_of_position[at] = row;
-                });
-        place.synchronize();
-      }
-    } // namespace
-
-    /**
+  /**
      * Rounds of colouring: a row without a colour (-1) whose hash is larger than those of all its neighbours without one
      * takes the smallest colour that no neighbour has (Jones and Plassmann 1993). They lead to the colours that a greedy
      * walk through the rows by descending hash gives, whatever runs at the same time.
      */
-    template <>
-    void find_colours(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
+  template <>
+  void find_colours(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
+  {
+    Array<int> colours(place, A.n_rows), n_left(place, 1);
+    order.phase.reinit(place, A.n_rows);
+    fill(order.phase, -1);
+    do
     {
-      Array<int> colours(place, A.n_rows), n_left(place, 1);
-      order.phase.reinit(place, A.n_rows);
-      fill(order.phase, -1);
-      do
-      {
-        colours.swap(order.phase);
-        n_left.set_zero();
-        for_all(place, A.n_rows,
-                [=, before = colours.data(), after = order.phase.data(),
-                 n_left = n_left.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const int i = static_cast<int>(row);
-                  int       c = before[i];
-                  if (c < 0)
+      colours.swap(order.phase);
+      n_left.set_zero();
+      for_all(place, A.n_rows,
+              [=, before = colours.data(), after = order.phase.data(),
+               n_left = n_left.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                const int i = static_cast<int>(row);
+                int       c = before[i];
+                if (c < 0)
+                {
+                  bool ready = true;
+                  for (int k = 0; k < A.length(i) && ready; ++k)
                   {
-                    bool ready = true;
-                    for (int k = 0; k < A.length(i) && ready; ++k)
-                    {
-                      const int j = A.column(i, k);
-                      ready       = j == i || before[j] >= 0 || comes_first(i, j);
-                    }
-                    if (ready)
-                      c = smallest_free(A, before, i);
-                    else
-                      kernels::atomic_increment(n_left);
+                    const int j = A.column(i, k);
+                    ready       = j == i || before[j] >= 0 || comes_first(i, j);
                   }
-                  after[i] = c;
-                });
-      } while (n_left.read(0) > 0);
-      sort(order, PhaseOrder::colour_alignment);
-    }
+                  if (ready)
+                    c = smallest_free(A, before, i);
+                  else
+                    kernels::atomic_increment(n_left);
+                }
+                after[i] = c;
+              });
+    } while (n_left.read(0) > 0);
+    sort(order, PhaseOrder::colour_alignment);
+  }
 
-    /**
+  /**
      * level[i] = 1 + the largest of the rows j < i that row i couples with, 0 without any. Repeated from 0 until nothing
      * changes, with whatever values other rows have at the moment: levels only grow, towards the one solution.
      */
-    template <>
-    void find_levels(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
+  template <>
+  void find_levels(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
+  {
+    Array<int> changed(place, 1);
+    order.phase.reinit(place, A.n_rows);
+    order.phase.set_zero();
+    do
     {
-      Array<int> changed(place, 1);
-      order.phase.reinit(place, A.n_rows);
-      order.phase.set_zero();
-      do
-      {
-        changed.set_zero();
-        for (int repeat = 0; repeat < 4; ++repeat)
-          for_all(place, A.n_rows,
-                  [=, level = order.phase.data(), changed = changed.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                    const int i = static_cast<int>(row);
-                    int       l = 0;
-                    for (int k = 0; k < A.length(i); ++k)
-                    {
-                      const int j     = A.column(i, k);
-                      const int below = j < i ? kernels::atomic_load(level + j) + 1 : 0;
-                      l               = below > l ? below : l;
-                    }
-                    if (l != level[i])
-                    {
-                      kernels::atomic_store(level + i, l);
-                      kernels::atomic_store(changed, 1);
-                    }
-                  });
-      } while (changed.read(0) != 0);
-      sort(order, 1);
-    }
-
-    template <>
-    int
-    find_triangle(Here, const SlicedPattern &A, const PhaseOrder &order, const bool later, CompressedPattern &triangle)
-    {
-      const Backend &place = order.phase.backend();
-      const int      n     = order.n_positions();
-      Array<int>     counts(place, n), conflict(place, std::vector<int>{kernels::no_failure});
-      triangle.n_rows = triangle.n_columns = n;
-      triangle.offsets.reinit(place, std::size_t(n) + 1);
-      counts.set_zero();
-      const int *const phase = order.phase.data(), *const position = order.position.data();
-      for_all(place, A.n_rows,
-              [=, counts = counts.data(), conflict = conflict.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                const int i = static_cast<int>(row), p = phase[i];
-                int       count = 0;
-                for (int k = 0; k < A.length(i); ++k)
-                {
-                  const int j = A.column(i, k), transpose = A.lower_bound(j, i);
-                  if (transpose == A.length(j) || A.column(j, transpose) != i)
-                    kernels::atomic_min(conflict, i);
-                  count += later ? phase[j] > p : phase[j] < p;
-                }
-                counts[position[i]] = count;
-              });
-      launch(place,
-             [&](const Here where) { kernels::exclusive_scan(where, n, counts.data(), triangle.offsets.data()); });
-      triangle.columns.reinit(place, triangle.offsets.read(n));
-      for_all(place, A.n_rows,
-              [=, offsets = triangle.offsets.data(),
-               columns = triangle.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                const int i = static_cast<int>(row), p = phase[i];
-                int      *out = columns + offsets[position[i]];
-                for (int k = 0; k < A.length(i); ++k)
-                {
-                  const int j = A.column(i, k);
-                  if (later ? phase[j] > p : phase[j] < p)
-                    *out++ = position[j];
-                }
-              });
-      return conflict.read(0);
-    }
-
-    template <typename Number, typename Where>
-    void permute(Where, const Array<int> &sources, const int block_size, const Vector<Number> &from, Vector<Number> &to)
-    {
-      for_all(from.backend(), static_cast<std::int64_t>(sources.size()) * block_size,
-              [=, sources = sources.data(), from = from.data(), to = to.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const int source = sources[i / block_size];
-                to[i]            = source < 0 ? Number(0) : from[std::int64_t(source) * block_size + i % block_size];
-              });
-    }
-
-    template <typename Number, typename Value, typename Where>
-    void fill_ssor(Where,
-                   const SlicedEllpackMatrix<Number> &matrix,
-                   const BlockDiagonalView<Number>   &D_inverse,
-                   const double                       omega,
-                   const PhaseOrder                  &order,
-                   SlicedEllpackMatrix<Value>        &lower,
-                   SlicedEllpackMatrix<Value>        &upper,
-                   Array<Number>                     &D_values)
-    {
-      const Backend                  &place = matrix.backend();
-      const SlicedEllpackView<Number> A     = matrix.view();
-      const SlicedEllpackView<Value>  L = lower.view(), U = upper.view();
-      const int *const lengths = matrix.row_lengths(), *const L_lengths = lower.row_lengths(),
-                       *const U_lengths = upper.row_lengths();
-      // R' = omega L D^-1 below and its transpose omega D^-1 U above, block by block.
-      for_all(
-          place, A.n_rows,
-          [=, phase = order.phase.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-            const int i = static_cast<int>(row), b = A.block_rows;
-            for (int k = 0; k < lengths[i]; ++k)
-            {
-              const int j = A.columns[A.block_index(i, k)];
-              if (j == i)
-                continue;
-              const bool                      below = phase[j] < phase[i];
-              const SlicedEllpackView<Value> &T     = below ? L : U;
-              const int at = find_block(T, (below ? L_lengths : U_lengths)[position[i]], position[i], position[j]);
-              for (int a = 0; a < b; ++a)
-                for (int c = 0; c < b; ++c)
-                {
-                  double sum = 0.;
-                  for (int d = 0; d < b; ++d)
-                    sum += below ? static_cast<double>(A.values[A.value_index(i, k, a, d)]) *
-                                       block_entry(D_inverse, j, d, c)
-                                 : block_entry(D_inverse, i, a, d) *
-                                       static_cast<double>(A.values[A.value_index(i, k, d, c)]);
-                  T.values[T.value_index(position[i], at, a, c)] = static_cast<Value>(omega * sum);
-                }
-            }
-          });
-      const int    n = order.n_positions(), n_entries = A.block_rows * (A.block_rows + 1) / 2;
-      const double factor = omega * (2. - omega);
-      D_values.reinit(place, std::size_t(n) * n_entries);
-      for_all(place, n,
-              [=, rows = order.row_of_position.data(), values = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                for (int e = 0; e < n_entries; ++e)
-                  values[std::int64_t(e) * n + i] =
-                      rows[i] < 0 ? Number(0)
-                                  : static_cast<Number>(
-                                        factor * static_cast<double>(D_inverse.values[e * D_inverse.stride + rows[i]]));
-              });
-    }
-
-    template <typename Number, typename Where>
-    int load(Where, const SlicedEllpackMatrix<Number> &matrix, const PhaseOrder &natural, IncompleteCholesky &factors)
-    {
-      const Backend                  &place = matrix.backend();
-      const SlicedEllpackView<Number> A     = matrix.view();
-      find_triangle(Here(), sliced_pattern(matrix), natural, false, factors.pattern);
-      for (Array<double> *values : {&factors.A, &factors.R})
-        values->reinit(place, factors.pattern.columns.size());
-      for (Array<double> *values : {&factors.diagonal, &factors.pivots})
-        values->reinit(place, A.n_rows);
-      Array<int> failure(place, std::vector<int>{kernels::no_failure});
-      for_all(place, A.n_rows,
-              [=, lengths = matrix.row_lengths(), offsets = factors.pattern.offsets.data(), values = factors.A.data(),
-               diagonal = factors.diagonal.data(), failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                const int    i = static_cast<int>(row);
-                std::int64_t e = offsets[i];
-                double       d = 0.;
-                for (int k = 0; k < lengths[i]; ++k)
-                {
-                  const int    j     = A.columns[A.block_index(i, k)];
-                  const double value = static_cast<double>(A.values[A.value_index(i, k, 0, 0)]);
-                  if (j < i)
-                    values[e++] = value;
-                  else if (j == i)
-                    d = value;
-                }
-                diagonal[i] = d;
-                if (!(d > 0.) || !(d < HUGE_VAL))
-                  kernels::atomic_min(failure, i);
-              });
-      return failure.read(0);
-    }
-
-    template <>
-    int factorise(Here, const PhaseOrder &levels, const double shift, IncompleteCholesky &factors)
-    {
-      const Backend &place = levels.phase.backend();
-      Array<int>     failure(place, std::vector<int>{kernels::no_failure});
-      factors.R.copy_from(place, factors.A);
-      const SparsityView  lower    = factors.pattern.view();
-      const double *const diagonal = factors.diagonal.data();
-      double *const       values   = factors.R.data();
-      for (int level = 0; level < levels.n_phases(); ++level)
-        for_all(place, levels.first[level + 1] - levels.first[level],
-                [=, rows = levels.row_of_position.data() + levels.first[level], pivots = factors.pivots.data(),
-                 failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t index) {
-                  const int          i     = rows[index];
-                  const std::int64_t begin = lower.row_offsets[i], end = lower.row_offsets[i + 1];
-                  double             d = (1. + shift) * diagonal[i];
-                  for (std::int64_t e = begin; e < end; ++e)
+      changed.set_zero();
+      for (int repeat = 0; repeat < 4; ++repeat)
+        for_all(place, A.n_rows,
+                [=, level = order.phase.data(), changed = changed.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                  const int i = static_cast<int>(row);
+                  int       l = 0;
+                  for (int k = 0; k < A.length(i); ++k)
                   {
-                    const int          j     = lower.columns[e];
-                    const std::int64_t end_j = lower.row_offsets[j + 1];
-                    double             sum   = values[e];
-                    for (std::int64_t p = begin, q = lower.row_offsets[j]; p < e && q < end_j;)
-                    {
-                      const int k = lower.columns[p], l = lower.columns[q];
-                      if (k == l)
-                        sum -= values[p] * pivots[k] * values[q];
-                      p += k <= l;
-                      q += l <= k;
-                    }
-                    const double r = sum / pivots[j];
-                    values[e]      = r;
-                    d -= r * r * pivots[j];
+                    const int j     = A.column(i, k);
+                    const int below = j < i ? kernels::atomic_load(level + j) + 1 : 0;
+                    l               = below > l ? below : l;
                   }
-                  if (!(d > 1e-8 * diagonal[i]) || !(d < HUGE_VAL))
+                  if (l != level[i])
                   {
-                    kernels::atomic_min(failure, i);
-                    d = diagonal[i];
+                    kernels::atomic_store(level + i, l);
+                    kernels::atomic_store(changed, 1);
                   }
-                  pivots[i] = d;
                 });
-      return failure.read(0);
-    }
+    } while (changed.read(0) != 0);
+    sort(order, 1);
+  }
 
-    template <typename Number, typename Value, typename Where>
-    void fill_factors(Where,
-                      const IncompleteCholesky   &factors,
-                      const PhaseOrder           &order,
-                      SlicedEllpackMatrix<Value> &lower,
-                      SlicedEllpackMatrix<Value> &upper,
-                      Array<Number>              &D_values)
-    {
-      const Backend                 &place   = order.phase.backend();
-      const SparsityView             pattern = factors.pattern.view();
-      const SlicedEllpackView<Value> L = lower.view(), U = upper.view();
-      for_all(place, pattern.n_rows,
-              [=, R = factors.R.data(), position = order.position.data(), L_lengths = lower.row_lengths(),
-               U_lengths = upper.row_lengths()] PATCHFEM_DEVICE(const std::int64_t row) {
-                const int i = position[row];
-                for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
+  template <>
+  int find_triangle(
+      Here, const SlicedPattern &A, const PhaseOrder &order, const bool later, CompressedPattern &triangle)
+  {
+    const Backend &place = order.phase.backend();
+    const int      n     = order.n_positions();
+    Array<int>     counts(place, n), conflict(place, std::vector<int>{kernels::no_failure});
+    triangle.n_rows = triangle.n_columns = n;
+    triangle.offsets.reinit(place, std::size_t(n) + 1);
+    counts.set_zero();
+    const int *const phase = order.phase.data(), *const position = order.position.data();
+    for_all(place, A.n_rows,
+            [=, counts = counts.data(), conflict = conflict.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+              const int i = static_cast<int>(row), p = phase[i];
+              int       count = 0;
+              for (int k = 0; k < A.length(i); ++k)
+              {
+                const int j = A.column(i, k), transpose = A.lower_bound(j, i);
+                if (transpose == A.length(j) || A.column(j, transpose) != i)
+                  kernels::atomic_min(conflict, i);
+                count += later ? phase[j] > p : phase[j] < p;
+              }
+              counts[position[i]] = count;
+            });
+    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, counts.data(), triangle.offsets.data()); });
+    triangle.columns.reinit(place, triangle.offsets.read(n));
+    for_all(place, A.n_rows,
+            [=, offsets = triangle.offsets.data(),
+             columns = triangle.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+              const int i = static_cast<int>(row), p = phase[i];
+              int      *out = columns + offsets[position[i]];
+              for (int k = 0; k < A.length(i); ++k)
+              {
+                const int j = A.column(i, k);
+                if (later ? phase[j] > p : phase[j] < p)
+                  *out++ = position[j];
+              }
+            });
+    return conflict.read(0);
+  }
+
+  template <typename Number, typename Where>
+  void permute(Where, const Array<int> &sources, const int block_size, const Vector<Number> &from, Vector<Number> &to)
+  {
+    for_all(from.backend(), static_cast<std::int64_t>(sources.size()) * block_size,
+            [=, sources = sources.data(), from = from.data(), to = to.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int source = sources[i / block_size];
+              to[i]            = source < 0 ? Number(0) : from[std::int64_t(source) * block_size + i % block_size];
+            });
+  }
+
+  template <typename Number, typename Value, typename Where>
+  void fill_ssor(Where,
+                 const SlicedEllpackMatrix<Number> &matrix,
+                 const BlockDiagonalView<Number>   &D_inverse,
+                 const double                       omega,
+                 const PhaseOrder                  &order,
+                 SlicedEllpackMatrix<Value>        &lower,
+                 SlicedEllpackMatrix<Value>        &upper,
+                 Array<Number>                     &D_values)
+  {
+    const Backend                  &place = matrix.backend();
+    const SlicedEllpackView<Number> A     = matrix.view();
+    const SlicedEllpackView<Value>  L = lower.view(), U = upper.view();
+    const int *const lengths = matrix.row_lengths(), *const L_lengths = lower.row_lengths(),
+                     *const U_lengths = upper.row_lengths();
+    // R' = omega L D^-1 below and its transpose omega D^-1 U above, block by block.
+    for_all(place, A.n_rows,
+            [=, phase = order.phase.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+              const int i = static_cast<int>(row), b = A.block_rows;
+              for (int k = 0; k < lengths[i]; ++k)
+              {
+                const int j = A.columns[A.block_index(i, k)];
+                if (j == i)
+                  continue;
+                const bool                      below = phase[j] < phase[i];
+                const SlicedEllpackView<Value> &T     = below ? L : U;
+                const int at = find_block(T, (below ? L_lengths : U_lengths)[position[i]], position[i], position[j]);
+                for (int a = 0; a < b; ++a)
+                  for (int c = 0; c < b; ++c)
+                  {
+                    double sum = 0.;
+                    for (int d = 0; d < b; ++d)
+                      sum += below ? static_cast<double>(A.values[A.value_index(i, k, a, d)]) *
+                                         block_entry(D_inverse, j, d, c)
+                                   : block_entry(D_inverse, i, a, d) *
+                                         static_cast<double>(A.values[A.value_index(i, k, d, c)]);
+                    T.values[T.value_index(position[i], at, a, c)] = static_cast<Value>(omega * sum);
+                  }
+              }
+            });
+    const int    n = order.n_positions(), n_entries = A.block_rows * (A.block_rows + 1) / 2;
+    const double factor = omega * (2. - omega);
+    D_values.reinit(place, std::size_t(n) * n_entries);
+    for_all(place, n,
+            [=, rows = order.row_of_position.data(), values = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              for (int e = 0; e < n_entries; ++e)
+                values[std::int64_t(e) * n + i] =
+                    rows[i] < 0 ? Number(0)
+                                : static_cast<Number>(
+                                      factor * static_cast<double>(D_inverse.values[e * D_inverse.stride + rows[i]]));
+            });
+  }
+
+  template <typename Number, typename Where>
+  int load(Where, const SlicedEllpackMatrix<Number> &matrix, const PhaseOrder &natural, IncompleteCholesky &factors)
+  {
+    const Backend                  &place = matrix.backend();
+    const SlicedEllpackView<Number> A     = matrix.view();
+    find_triangle(Here(), sliced_pattern(matrix), natural, false, factors.pattern);
+    for (Array<double> *values : {&factors.A, &factors.R})
+      values->reinit(place, factors.pattern.columns.size());
+    for (Array<double> *values : {&factors.diagonal, &factors.pivots})
+      values->reinit(place, A.n_rows);
+    Array<int> failure(place, std::vector<int>{kernels::no_failure});
+    for_all(place, A.n_rows,
+            [=, lengths = matrix.row_lengths(), offsets = factors.pattern.offsets.data(), values = factors.A.data(),
+             diagonal = factors.diagonal.data(), failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+              const int    i = static_cast<int>(row);
+              std::int64_t e = offsets[i];
+              double       d = 0.;
+              for (int k = 0; k < lengths[i]; ++k)
+              {
+                const int    j     = A.columns[A.block_index(i, k)];
+                const double value = static_cast<double>(A.values[A.value_index(i, k, 0, 0)]);
+                if (j < i)
+                  values[e++] = value;
+                else if (j == i)
+                  d = value;
+              }
+              diagonal[i] = d;
+              if (!(d > 0.) || !(d < HUGE_VAL))
+                kernels::atomic_min(failure, i);
+            });
+    return failure.read(0);
+  }
+
+  template <>
+  int factorise(Here, const PhaseOrder &levels, const double shift, IncompleteCholesky &factors)
+  {
+    const Backend &place = levels.phase.backend();
+    Array<int>     failure(place, std::vector<int>{kernels::no_failure});
+    factors.R.copy_from(place, factors.A);
+    const SparsityView  lower    = factors.pattern.view();
+    const double *const diagonal = factors.diagonal.data();
+    double *const       values   = factors.R.data();
+    for (int level = 0; level < levels.n_phases(); ++level)
+      for_all(place, levels.first[level + 1] - levels.first[level],
+              [=, rows = levels.row_of_position.data() + levels.first[level], pivots = factors.pivots.data(),
+               failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t index) {
+                const int          i     = rows[index];
+                const std::int64_t begin = lower.row_offsets[i], end = lower.row_offsets[i + 1];
+                double             d = (1. + shift) * diagonal[i];
+                for (std::int64_t e = begin; e < end; ++e)
                 {
-                  const int   j                                                 = position[pattern.columns[e]];
-                  const Value value                                             = static_cast<Value>(R[e]);
-                  L.values[L.block_index(i, find_block(L, L_lengths[i], i, j))] = value;
-                  U.values[U.block_index(j, find_block(U, U_lengths[j], j, i))] = value;
+                  const int          j     = lower.columns[e];
+                  const std::int64_t end_j = lower.row_offsets[j + 1];
+                  double             sum   = values[e];
+                  for (std::int64_t p = begin, q = lower.row_offsets[j]; p < e && q < end_j;)
+                  {
+                    const int k = lower.columns[p], l = lower.columns[q];
+                    if (k == l)
+                      sum -= values[p] * pivots[k] * values[q];
+                    p += k <= l;
+                    q += l <= k;
+                  }
+                  const double r = sum / pivots[j];
+                  values[e]      = r;
+                  d -= r * r * pivots[j];
                 }
+                if (!(d > 1e-8 * diagonal[i]) || !(d < HUGE_VAL))
+                {
+                  kernels::atomic_min(failure, i);
+                  d = diagonal[i];
+                }
+                pivots[i] = d;
               });
-      D_values.reinit(place, order.n_positions());
-      for_all(place, order.n_positions(),
-              [=, pivots = factors.pivots.data(), rows = order.row_of_position.data(),
-               inverse = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                inverse[i] = rows[i] < 0 ? Number(0) : static_cast<Number>(1. / pivots[rows[i]]);
-              });
-      place.synchronize();
-    }
+    return failure.read(0);
+  }
+
+  template <typename Number, typename Value, typename Where>
+  void fill_factors(Where,
+                    const IncompleteCholesky   &factors,
+                    const PhaseOrder           &order,
+                    SlicedEllpackMatrix<Value> &lower,
+                    SlicedEllpackMatrix<Value> &upper,
+                    Array<Number>              &D_values)
+  {
+    const Backend                 &place   = order.phase.backend();
+    const SparsityView             pattern = factors.pattern.view();
+    const SlicedEllpackView<Value> L = lower.view(), U = upper.view();
+    for_all(place, pattern.n_rows,
+            [=, R = factors.R.data(), position = order.position.data(), L_lengths = lower.row_lengths(),
+             U_lengths = upper.row_lengths()] PATCHFEM_DEVICE(const std::int64_t row) {
+              const int i = position[row];
+              for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
+              {
+                const int   j                                                 = position[pattern.columns[e]];
+                const Value value                                             = static_cast<Value>(R[e]);
+                L.values[L.block_index(i, find_block(L, L_lengths[i], i, j))] = value;
+                U.values[U.block_index(j, find_block(U, U_lengths[j], j, i))] = value;
+              }
+            });
+    D_values.reinit(place, order.n_positions());
+    for_all(place, order.n_positions(),
+            [=, pivots = factors.pivots.data(), rows = order.row_of_position.data(),
+             inverse = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              inverse[i] = rows[i] < 0 ? Number(0) : static_cast<Number>(1. / pivots[rows[i]]);
+            });
+    place.synchronize();
+  }
 
 #define INSTANTIATE_NUMBER(Number)                                                                \
   template void permute(Here, const Array<int> &, int, const Vector<Number> &, Vector<Number> &); \
@@ -411,14 +404,11 @@ namespace PatchFEM
   template void fill_factors(Here, const IncompleteCholesky &, const PhaseOrder &, SlicedEllpackMatrix<Value> &, \
                              SlicedEllpackMatrix<Value> &, Array<Number> &);
 
-    INSTANTIATE_NUMBER(float)
-    INSTANTIATE_NUMBER(double)
-    INSTANTIATE_VALUE(float, float)
-    INSTANTIATE_VALUE(double, double)
-    INSTANTIATE_VALUE(double, float)
+  INSTANTIATE_NUMBER(float)
+  INSTANTIATE_NUMBER(double)
+  INSTANTIATE_VALUE(float, float)
+  INSTANTIATE_VALUE(double, double)
+  INSTANTIATE_VALUE(double, float)
 #undef INSTANTIATE_NUMBER
 #undef INSTANTIATE_VALUE
-  } // namespace triangular
-} // namespace PatchFEM
-
-#endif
+} // namespace PatchFEM::triangular

@@ -1,59 +1,56 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_source_lac_precondition_triangular_tools_h
-#define patchfem_source_lac_precondition_triangular_tools_h
+#pragma once
 
 #include "lac/matrix/sliced_copy.h"
 
 #include <patchfem/lac/precondition/triangular_factors.h>
 
 /** @file What preconditioners made of triangular factors are built by: triangular_steps.h has it for both back ends (see run.h). */
-namespace PatchFEM
+namespace PatchFEM::triangular
 {
-  namespace triangular
-  {
-    using kernels::SlicedPattern;
+  using kernels::SlicedPattern;
 
-    /** See PhaseOrder. */
-    template <typename Where>
-    void find_colours(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
-    template <typename Where>
-    void find_levels(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
+  /** See PhaseOrder. */
+  template <typename Where>
+  void find_colours(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
+  template <typename Where>
+  void find_levels(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
 
-    /**
+  /**
      * Entries of each row whose columns come in an earlier phase (@p later: in a later one), at their positions and in
      * the order of their columns. Returns the smallest row with an entry that has no transpose, or kernels::no_failure.
      */
-    template <typename Where>
-    int find_triangle(Where, const SlicedPattern &A, const PhaseOrder &order, bool later, CompressedPattern &triangle);
+  template <typename Where>
+  int find_triangle(Where, const SlicedPattern &A, const PhaseOrder &order, bool later, CompressedPattern &triangle);
 
-    /** Block i of @p to is block source[i] of @p from, or 0 where that is negative. */
-    template <typename Number, typename Where>
-    void permute(Where, const Array<int> &source, int block_size, const Vector<Number> &from, Vector<Number> &to);
+  /** Block i of @p to is block source[i] of @p from, or 0 where that is negative. */
+  template <typename Number, typename Where>
+  void permute(Where, const Array<int> &source, int block_size, const Vector<Number> &from, Vector<Number> &to);
 
-    /** The triangles and the diagonal of SSOR at positions: see TriangularFactors. */
-    template <typename Number, typename Value, typename Where>
-    void fill_ssor(Where,
-                   const SlicedEllpackMatrix<Number> &A,
-                   const BlockDiagonalView<Number>   &D_inverse,
-                   double                             omega,
-                   const PhaseOrder                  &order,
-                   SlicedEllpackMatrix<Value>        &lower,
-                   SlicedEllpackMatrix<Value>        &upper,
-                   Array<Number>                     &D_values);
+  /** The triangles and the diagonal of SSOR at positions: see TriangularFactors. */
+  template <typename Number, typename Value, typename Where>
+  void fill_ssor(Where,
+                 const SlicedEllpackMatrix<Number> &A,
+                 const BlockDiagonalView<Number>   &D_inverse,
+                 double                             omega,
+                 const PhaseOrder                  &order,
+                 SlicedEllpackMatrix<Value>        &lower,
+                 SlicedEllpackMatrix<Value>        &upper,
+                 Array<Number>                     &D_values);
 
-    /** An incomplete Cholesky factorisation in the making, all in double. */
-    struct IncompleteCholesky
-    {
-      CompressedPattern pattern; ///< the strict lower triangle, in the order of rows
-      Array<double>     A, R;    ///< entries of the matrix and of the factor there
-      Array<double>     diagonal, pivots;
-    };
+  /** An incomplete Cholesky factorisation in the making, all in double. */
+  struct IncompleteCholesky
+  {
+    CompressedPattern pattern; ///< the strict lower triangle, in the order of rows
+    Array<double>     A, R;    ///< entries of the matrix and of the factor there
+    Array<double>     diagonal, pivots;
+  };
 
-    /** Sets pattern, A and diagonal. Returns the smallest row whose diagonal is not positive and finite, or no_failure. */
-    template <typename Number, typename Where>
-    int load(Where, const SlicedEllpackMatrix<Number> &A, const PhaseOrder &natural, IncompleteCholesky &factors);
+  /** Sets pattern, A and diagonal. Returns the smallest row whose diagonal is not positive and finite, or no_failure. */
+  template <typename Number, typename Where>
+  int load(Where, const SlicedEllpackMatrix<Number> &A, const PhaseOrder &natural, IncompleteCholesky &factors);
 
-    /**
+  /**
      * The incomplete factorisation A + shift diag(A) = (I + R) D (I + R)^T on the pattern of A:
      *
      *   r_ij = (a_ij - sum_k r_ik d_k r_jk) / d_j,  d_i = (1 + shift) a_ii - sum_k r_ik^2 d_k
@@ -61,18 +58,15 @@ namespace PatchFEM
      * with sums over the columns k that rows i and j share. Rows of one level are independent. A pivot d_i that is not
      * above 1e-8 a_ii is a breakdown; returns the smallest row that has one, or no_failure.
      */
-    template <typename Where>
-    int factorise(Where, const PhaseOrder &levels, double shift, IncompleteCholesky &factors);
+  template <typename Where>
+  int factorise(Where, const PhaseOrder &levels, double shift, IncompleteCholesky &factors);
 
-    /** R, its transpose and D^-1 at positions. */
-    template <typename Number, typename Value, typename Where>
-    void fill_factors(Where,
-                      const IncompleteCholesky   &factors,
-                      const PhaseOrder           &order,
-                      SlicedEllpackMatrix<Value> &lower,
-                      SlicedEllpackMatrix<Value> &upper,
-                      Array<Number>              &D_values);
-  } // namespace triangular
-} // namespace PatchFEM
-
-#endif
+  /** R, its transpose and D^-1 at positions. */
+  template <typename Number, typename Value, typename Where>
+  void fill_factors(Where,
+                    const IncompleteCholesky   &factors,
+                    const PhaseOrder           &order,
+                    SlicedEllpackMatrix<Value> &lower,
+                    SlicedEllpackMatrix<Value> &upper,
+                    Array<Number>              &D_values);
+} // namespace PatchFEM::triangular

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_graph_adjacency_h
-#define patchfem_lac_graph_adjacency_h
+#pragma once
 
 #include <patchfem/base/array.h>
 #include <patchfem/kernels/matrix_views.h>
@@ -84,5 +83,3 @@ namespace PatchFEM
    */
   int maximal_independent_set(const Adjacency &graph, int k, Array<int> &members);
 } // namespace PatchFEM
-
-#endif

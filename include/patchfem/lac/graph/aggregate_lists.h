@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_graph_aggregate_lists_h
-#define patchfem_lac_graph_aggregate_lists_h
+#pragma once
 
 #include <patchfem/lac/graph/adjacency.h>
 
@@ -73,5 +72,3 @@ namespace PatchFEM
     Adjacency  edges;
   };
 } // namespace PatchFEM
-
-#endif

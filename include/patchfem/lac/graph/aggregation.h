@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_graph_aggregation_h
-#define patchfem_lac_graph_aggregation_h
+#pragma once
 
 #include <patchfem/kernels/patch_relaxation.h>
 #include <patchfem/lac/graph/adjacency.h>
@@ -159,5 +158,3 @@ namespace PatchFEM
     Statistics stats;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_graph_mis_aggregation_h
-#define patchfem_lac_graph_mis_aggregation_h
+#pragma once
 
 #include <patchfem/lac/graph/aggregation.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
@@ -62,5 +61,3 @@ namespace PatchFEM
     AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);
   };
 } // namespace PatchFEM
-
-#endif

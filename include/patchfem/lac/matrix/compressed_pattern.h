@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_compressed_pattern_h
-#define patchfem_lac_matrix_compressed_pattern_h
+#pragma once
 
 #include <patchfem/base/array.h>
 #include <patchfem/kernels/matrix_views.h>
@@ -19,5 +18,3 @@ namespace PatchFEM
     std::size_t  memory_consumption() const { return offsets.memory_consumption() + columns.memory_consumption(); }
   };
 } // namespace PatchFEM
-
-#endif

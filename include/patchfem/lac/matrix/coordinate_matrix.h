@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_coordinate_matrix_h
-#define patchfem_lac_matrix_coordinate_matrix_h
+#pragma once
 
 #include <patchfem/kernels/coordinate.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
@@ -113,5 +112,3 @@ namespace PatchFEM
     extern const FormatKind &coordinate, &hybrid;
   }
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_csr_matrix_h
-#define patchfem_lac_matrix_csr_matrix_h
+#pragma once
 
 #include <patchfem/kernels/csr.h>
 #include <patchfem/lac/matrix/stored_matrix.h>
@@ -81,5 +80,3 @@ namespace PatchFEM
     return made;
   }
 } // namespace PatchFEM
-
-#endif

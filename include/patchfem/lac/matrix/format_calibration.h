@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_format_calibration_h
-#define patchfem_lac_matrix_format_calibration_h
+#pragma once
 
 #include <patchfem/base/commit.h>
 #include <patchfem/lac/matrix/format_model.h>
@@ -41,5 +40,3 @@ namespace PatchFEM
    */
   void use_measured_rate(const Backend &backend, MeasuredRates &known);
 } // namespace PatchFEM
-
-#endif

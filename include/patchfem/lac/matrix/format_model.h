@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_format_model_h
-#define patchfem_lac_matrix_format_model_h
+#pragma once
 
 #include <patchfem/base/backend.h>
 #include <patchfem/kernels/matrix_views.h>
@@ -256,5 +255,3 @@ namespace PatchFEM
    */
   const FormatPrediction &best_format(const std::vector<FormatPrediction> &predictions);
 } // namespace PatchFEM
-
-#endif

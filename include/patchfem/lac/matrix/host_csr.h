@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_host_csr_h
-#define patchfem_lac_matrix_host_csr_h
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -28,5 +27,3 @@ namespace PatchFEM
   template <typename Number>
   void check_host_csr(const HostCSR<Number> &matrix);
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_matrix_base_h
-#define patchfem_lac_matrix_matrix_base_h
+#pragma once
 
 #include <patchfem/lac/matrix/host_csr.h>
 #include <patchfem/lac/operator.h>
@@ -81,5 +80,3 @@ namespace PatchFEM
     void combine(const MatrixBase &B, const Kernel &kernel);
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_matrix_factory_h
-#define patchfem_lac_matrix_matrix_factory_h
+#pragma once
 
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/matrix/matrix_base.h>
@@ -74,5 +73,3 @@ namespace PatchFEM
   template <typename Number>
   std::unique_ptr<MatrixBase<Number>> convert(const MatrixBase<Number> &matrix, const MatrixFormat &format);
 } // namespace PatchFEM
-
-#endif

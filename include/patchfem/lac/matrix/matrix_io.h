@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_matrix_io_h
-#define patchfem_lac_matrix_matrix_io_h
+#pragma once
 
 #include <patchfem/lac/matrix/host_csr.h>
 
@@ -34,5 +33,3 @@ namespace PatchFEM
   /** Writes `matrix coordinate real general` in Matrix Market's format, with 17 digits and indices from 1. */
   void write_matrix_market(const HostCSR<double> &matrix, const std::string &file_name);
 } // namespace PatchFEM
-
-#endif

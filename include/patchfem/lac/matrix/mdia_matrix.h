@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_mdia_matrix_h
-#define patchfem_lac_matrix_mdia_matrix_h
+#pragma once
 
 #include <patchfem/kernels/mdia.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
@@ -90,5 +89,3 @@ namespace PatchFEM
     extern const FormatKind &mdia;
   }
 } // namespace PatchFEM
-
-#endif

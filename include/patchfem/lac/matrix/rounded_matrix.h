@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_rounded_matrix_h
-#define patchfem_lac_matrix_rounded_matrix_h
+#pragma once
 
 #include <patchfem/lac/matrix/mdia_matrix.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
@@ -57,5 +56,3 @@ namespace PatchFEM
   void
   require_single_range(const Backend &place, std::int64_t n, const double *values, int rows, const std::string &what);
 } // namespace PatchFEM
-
-#endif

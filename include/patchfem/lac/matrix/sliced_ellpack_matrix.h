@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_sliced_ellpack_matrix_h
-#define patchfem_lac_matrix_sliced_ellpack_matrix_h
+#pragma once
 
 #include <patchfem/kernels/sliced_ellpack.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
@@ -111,5 +110,3 @@ namespace PatchFEM
     extern const FormatKind &sliced_scalar; ///< in 1 x 1 blocks, whatever the blocks of the pattern
   }
 } // namespace PatchFEM
-
-#endif

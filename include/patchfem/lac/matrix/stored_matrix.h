@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_stored_matrix_h
-#define patchfem_lac_matrix_stored_matrix_h
+#pragma once
 
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/product.h>
@@ -189,5 +188,3 @@ namespace PatchFEM
     mutable Array<Number>                values; ///< all but those that the pattern implies
   };
 } // namespace PatchFEM
-
-#endif

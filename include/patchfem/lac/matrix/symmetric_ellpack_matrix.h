@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_matrix_symmetric_ellpack_matrix_h
-#define patchfem_lac_matrix_symmetric_ellpack_matrix_h
+#pragma once
 
 #include <patchfem/kernels/symmetric_ellpack.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
@@ -74,5 +73,3 @@ namespace PatchFEM
     extern const FormatKind &symmetric;
   }
 } // namespace PatchFEM
-
-#endif

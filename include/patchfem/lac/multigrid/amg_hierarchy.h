@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_amg_hierarchy_h
-#define patchfem_lac_multigrid_amg_hierarchy_h
+#pragma once
 
 #include <patchfem/lac/multigrid/amg_parameters.h>
 #include <patchfem/lac/multigrid/dense_inverse.h>
@@ -176,5 +175,3 @@ namespace PatchFEM
     void   cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_amg_parameters_h
-#define patchfem_lac_multigrid_amg_parameters_h
+#pragma once
 
 #include <patchfem/kernels/patch_relaxation.h>
 
@@ -109,5 +108,3 @@ namespace PatchFEM
     std::size_t  memory          = 0;     ///< bytes of the level, without the finest matrix if that is the user's
   };
 } // namespace PatchFEM
-
-#endif

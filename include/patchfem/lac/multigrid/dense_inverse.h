@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_dense_inverse_h
-#define patchfem_lac_multigrid_dense_inverse_h
+#pragma once
 
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
@@ -45,5 +44,3 @@ namespace PatchFEM
     Array<Number> inverse; ///< [n][n]
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_level_smoother_h
-#define patchfem_lac_multigrid_level_smoother_h
+#pragma once
 
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
@@ -77,5 +76,3 @@ namespace PatchFEM
     void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const;
   };
 } // namespace PatchFEM
-
-#endif

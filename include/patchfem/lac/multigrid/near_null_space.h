@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_near_null_space_h
-#define patchfem_lac_multigrid_near_null_space_h
+#pragma once
 
 #include <patchfem/base/array.h>
 
@@ -49,5 +48,3 @@ namespace PatchFEM
     void set_points(int dim, const Array<double> &points);
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_patch_smoother_h
-#define patchfem_lac_multigrid_patch_smoother_h
+#pragma once
 
 #include <patchfem/kernels/patch_relaxation.h>
 #include <patchfem/lac/graph/aggregate_lists.h>
@@ -114,5 +113,3 @@ namespace PatchFEM
     Array<double>             weights; ///< see PatchMatrixView
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_precondition_amg_h
-#define patchfem_lac_multigrid_precondition_amg_h
+#pragma once
 
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
@@ -143,5 +142,3 @@ namespace PatchFEM
     void                               smooth_finest_in_single();
   };
 } // namespace PatchFEM
-
-#endif

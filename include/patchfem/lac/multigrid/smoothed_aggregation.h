@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_multigrid_smoothed_aggregation_h
-#define patchfem_lac_multigrid_smoothed_aggregation_h
+#pragma once
 
 #include <patchfem/lac/graph/aggregate_lists.h>
 #include <patchfem/lac/matrix/compressed_pattern.h>
@@ -100,5 +99,3 @@ namespace PatchFEM
     void compute_coarse_matrix(const kernels::CoarseningView<Number> &view, const Array<int> &dropped);
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_precondition_precondition_base_h
-#define patchfem_lac_precondition_precondition_base_h
+#pragma once
 
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/lac/matrix/matrix_base.h>
@@ -70,5 +69,3 @@ namespace PatchFEM
     }
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_precondition_precondition_jacobi_h
-#define patchfem_lac_precondition_precondition_jacobi_h
+#pragma once
 
 #include <patchfem/lac/precondition/precondition_base.h>
 
@@ -145,5 +144,3 @@ namespace PatchFEM
     std::string name() const override { return this->template with_precision<Value>("block jacobi"); }
   };
 } // namespace PatchFEM
-
-#endif

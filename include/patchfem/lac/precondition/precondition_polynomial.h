@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_precondition_precondition_polynomial_h
-#define patchfem_lac_precondition_precondition_polynomial_h
+#pragma once
 
 #include <patchfem/kernels/polynomial.h>
 #include <patchfem/lac/matrix/format_model.h>
@@ -87,5 +86,3 @@ namespace PatchFEM
     mutable Vector<Number>     work, product; ///< the latter for operators that do not fuse their steps
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_precondition_precondition_ssor_h
-#define patchfem_lac_precondition_precondition_ssor_h
+#pragma once
 
 #include <patchfem/lac/precondition/triangular_factors.h>
 
@@ -51,5 +50,3 @@ namespace PatchFEM
     }
   };
 } // namespace PatchFEM
-
-#endif

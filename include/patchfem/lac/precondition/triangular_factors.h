@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_precondition_triangular_factors_h
-#define patchfem_lac_precondition_triangular_factors_h
+#pragma once
 
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
@@ -109,5 +108,3 @@ namespace PatchFEM
     void solve_phase(const SlicedEllpackMatrix<Value> &R, int phase) const;
   };
 } // namespace PatchFEM
-
-#endif

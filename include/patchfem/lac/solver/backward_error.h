@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_solver_backward_error_h
-#define patchfem_lac_solver_backward_error_h
+#pragma once
 
 #include <patchfem/lac/matrix/matrix_base.h>
 
@@ -28,5 +27,3 @@ namespace PatchFEM
   template <typename Number>
   bool has_rows(const Operator<Number> &A);
 } // namespace PatchFEM
-
-#endif

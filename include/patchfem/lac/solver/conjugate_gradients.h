@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_solver_conjugate_gradients_h
-#define patchfem_lac_solver_conjugate_gradients_h
+#pragma once
 
 #include <patchfem/base/side_stream.h>
 #include <patchfem/lac/precondition/precondition_base.h>
@@ -167,5 +166,3 @@ namespace PatchFEM
                                   SideStream::Branch *solution = nullptr);
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_solver_largest_eigenvalue_h
-#define patchfem_lac_solver_largest_eigenvalue_h
+#pragma once
 
 #include <patchfem/kernels/lanczos_scalars.h>
 #include <patchfem/lac/precondition/precondition_base.h>
@@ -29,5 +28,3 @@ namespace PatchFEM
     Array<kernels::LanczosScalars> memory;
   };
 } // namespace PatchFEM
-
-#endif

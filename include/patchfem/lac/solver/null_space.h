@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_solver_null_space_h
-#define patchfem_lac_solver_null_space_h
+#pragma once
 
 #include <patchfem/lac/precondition/precondition_base.h>
 
@@ -67,5 +66,3 @@ namespace PatchFEM
     mutable Vector<Number>          projected;
   };
 } // namespace PatchFEM
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef patchfem_lac_solver_solver_cg_dealii_h
-#define patchfem_lac_solver_solver_cg_dealii_h
+#pragma once
 
 #include <deal.II/lac/solver_control.h>
 #include <patchfem/lac/solver/conjugate_gradients.h>
@@ -54,5 +53,3 @@ namespace PatchFEM
     IterationResult        result;
   };
 } // namespace PatchFEM
-
-#endif
