@@ -8,9 +8,9 @@
 namespace PatchFEM::kernels
 {
   /**
-     * Cells of any element and weak form: a warp keeps the records of a few cells, then shares out the blocks of one
-     * after the other, a few lanes to a row.
-     */
+   * Cells of any element and weak form: a warp keeps the records of a few cells, then shares out the blocks of one
+   * after the other, a few lanes to a row.
+   */
   template <typename Form, typename Number, typename Extents>
   struct WarpCells
   {
@@ -244,9 +244,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * Workers have a quarter of the memory, or half if that is too little for four warps: larger patches save fewer
-       * integrations than two warps lose (H200, bicubic Laplace in fp64: 192 rows with 2 warps 28 ms, 128 with 4 20 ms).
-       */
+     * Workers have a quarter of the memory, or half if that is too little for four warps: larger patches save fewer
+     * integrations than two warps lose (H200, bicubic Laplace in fp64: 192 rows with 2 warps 28 ms, 128 with 4 20 ms).
+     */
     static PatchRoom room(const KernelRequest &request)
     {
       const std::size_t bytes = internal::share_of_memory(request, Cells::residency);

@@ -20,11 +20,11 @@
 namespace PatchFEM::kernels
 {
   /**
-     * d += a b for a 16 x 8 and an 8 x 8 matrix. With g = lane / 4 and t = lane % 4 a lane holds a(g, t), a(g + 8, t),
-     * a(g, t + 4), a(g + 8, t + 4); b(t, g), b(t + 4, g); d(g, 2 t), d(g, 2 t + 1), d(g + 8, 2 t), d(g + 8, 2 t + 1).
-     * The 8 x 8 x 4 instruction of earlier devices took about 7 clocks of a multiprocessor on an H200, fewer
-     * multiply-adds a clock than plain instructions give.
-     */
+   * d += a b for a 16 x 8 and an 8 x 8 matrix. With g = lane / 4 and t = lane % 4 a lane holds a(g, t), a(g + 8, t),
+   * a(g, t + 4), a(g + 8, t + 4); b(t, g), b(t + 4, g); d(g, 2 t), d(g, 2 t + 1), d(g + 8, 2 t), d(g + 8, 2 t + 1).
+   * The 8 x 8 x 4 instruction of earlier devices took about 7 clocks of a multiprocessor on an H200, fewer
+   * multiply-adds a clock than plain instructions give.
+   */
   __device__ __forceinline__ void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)[2])
   {
 #if __CUDA_ARCH__ >= 900
@@ -160,10 +160,10 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * What a lane needs to map its corners lane % 4 and lane % 4 + 4 of the warp's cell lane / 4. It is loaded in
-       * three steps, each a round before the next: the number of the cell, its nodes, and what belongs to them. A step
-       * computes with what the one before has loaded, and not with its own, so that none waits for far memory.
-       */
+     * What a lane needs to map its corners lane % 4 and lane % 4 + 4 of the warp's cell lane / 4. It is loaded in
+     * three steps, each a round before the next: the number of the cell, its nodes, and what belongs to them. A step
+     * computes with what the one before has loaded, and not with its own, so that none waits for far memory.
+     */
     struct Corners
     {
       int          patch;
@@ -485,9 +485,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * Adds what a warp has formed of a cell. All sums are read before one is written, since the columns of a lane
-       * differ: one wait instead of three.
-       */
+     * Adds what a warp has formed of a cell. All sums are read before one is written, since the columns of a lane
+     * differ: one wait instead of three.
+     */
     __device__ void add(const int cell, const Formed &formed) const
     {
       if (formed.corner[cell].x < 0)

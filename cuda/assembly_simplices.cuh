@@ -8,14 +8,14 @@
 namespace PatchFEM::kernels
 {
   /**
-     * Barycentric simplices whose points are numbered as nodes, a symmetric form with one component that depends on gradients alone, and data that do not
-     * vary inside cells: a thread computes a cell. With e_i = x_i - x_0 the gradients are c_i / det, where c_i are the
-     * cofactors of (e_1, ..., e_dim) and c_0 = -(c_1 + ... + c_dim). Each pair of nodes is summed once (PlacesView).
-     * Since gradients add up to zero, so do the rows of a cell, and a diagonal entry is minus the sum of the others.
-     *
-     * A warp takes 32 consecutive cells at a time and adds those of a level once all cells of the levels before are
-     * added, which a barrier for each level tells. Warps share no other barrier: some compute while others add.
-     */
+   * Barycentric simplices whose points are numbered as nodes, a symmetric form with one component that depends on gradients alone, and data that do not
+   * vary inside cells: a thread computes a cell. With e_i = x_i - x_0 the gradients are c_i / det, where c_i are the
+   * cofactors of (e_1, ..., e_dim) and c_0 = -(c_1 + ... + c_dim). Each pair of nodes is summed once (PlacesView).
+   * Since gradients add up to zero, so do the rows of a cell, and a diagonal entry is minus the sum of the others.
+   *
+   * A warp takes 32 consecutive cells at a time and adds those of a level once all cells of the levels before are
+   * added, which a barrier for each level tells. Warps share no other barrier: some compute while others add.
+   */
   template <typename Form, typename Number, int pair_bits>
   struct SimplexCells
   {

@@ -11,11 +11,11 @@
 namespace PatchFEM::product
 {
   /**
-     * CSR by contiguous pieces: a warp owns 32 rows, streams their entries in their order in memory, whatever row they
-     * belong to, in pieces of 32 * per_lane, and leaves the products in shared memory; then each lane adds those of its
-     * own row. So every load of values and columns is full width for rows of any length, and each row is summed
-     * from left to right. Traffic per row: 12 bytes an entry, 8 of offset, and the two vectors.
-     */
+   * CSR by contiguous pieces: a warp owns 32 rows, streams their entries in their order in memory, whatever row they
+   * belong to, in pieces of 32 * per_lane, and leaves the products in shared memory; then each lane adds those of its
+   * own row. So every load of values and columns is full width for rows of any length, and each row is summed
+   * from left to right. Traffic per row: 12 bytes an entry, 8 of offset, and the two vectors.
+   */
   template <int per_lane, int block_size, typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
       csr(const CSRView<Value> A, const Number *__restrict__ x, const Target target)

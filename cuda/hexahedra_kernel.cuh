@@ -11,9 +11,9 @@ namespace PatchFEM::kernels
   namespace internal
   {
     /**
-       * Blocks stay and take one patch after the other, so that the first cells of the next are mapped while the rows of
-       * this one are written.
-       */
+     * Blocks stay and take one patch after the other, so that the first cells of the next are mapped while the rows of
+     * this one are written.
+     */
     template <typename Form, typename Number>
     __global__ void __launch_bounds__(Hexahedra<Form, Number>::n_threads, Hexahedra<Form, Number>::residency)
         hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int n_slots)
@@ -33,9 +33,9 @@ namespace PatchFEM::kernels
   } // namespace internal
 
   /**
-     * Patches compute trilinear hexahedra by matrix instructions, in double precision. For sums in single precision that is
-     * worth it where a cell has much to compute.
-     */
+   * Patches compute trilinear hexahedra by matrix instructions, in double precision. For sums in single precision that is
+   * worth it where a cell has much to compute.
+   */
   template <typename Form, typename Number>
   struct HexahedraKernel : public AnyKernel
   {

@@ -6,10 +6,10 @@
 namespace PatchFEM::kernels
 {
   /**
-     * Sixteen trilinear hexahedra of a form whose moments are inner products, in one warp. A cell's matrix is a product of
-     * its 48 numbers M_bc(q) = k w (J^-1 J^-T)_bc, b <= c, with a constant matrix. Each lane computes M at points
-     * 2 (lane % 4) and the next of cells lane / 4 and lane / 4 + 8, which is how the instruction wants its left side.
-     */
+   * Sixteen trilinear hexahedra of a form whose moments are inner products, in one warp. A cell's matrix is a product of
+   * its 48 numbers M_bc(q) = k w (J^-1 J^-T)_bc, b <= c, with a constant matrix. Each lane computes M at points
+   * 2 (lane % 4) and the next of cells lane / 4 and lane / 4 + 8, which is how the instruction wants its left side.
+   */
   template <typename Form>
   struct HexahedraTile
   {
@@ -27,9 +27,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * What M_bc, b <= c number @p bc of the six, contributes to entry (i, j) at two points where the functions have
-       * these gradients: symmetric in i and j to the last bit.
-       */
+     * What M_bc, b <= c number @p bc of the six, contributes to entry (i, j) at two points where the functions have
+     * these gradients: symmetric in i and j to the last bit.
+     */
     static __device__ double2 product(const int bc, const double (&i)[2][3], const double (&j)[2][3])
     {
       const int b = bc < 3 ? 0 : (bc < 5 ? 1 : 2), c = bc < 3 ? bc : (bc < 5 ? bc - 2 : 2);
@@ -69,9 +69,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * a b - c d, of which the second product is rounded. Left to itself, the compiler chooses another one for the second
-       * cell of a lane than for the first, and a cell's bits depend on its slot.
-       */
+     * a b - c d, of which the second product is rounded. Left to itself, the compiler chooses another one for the second
+     * cell of a lane than for the first, and a cell's bits depend on its slot.
+     */
     static __device__ double minor(const double a, const double b, const double c, const double d)
     {
       return __fma_rn(a, b, -__dmul_rn(c, d));
@@ -82,10 +82,10 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * M, [cell][bc][point], and the weights in real space, of cells with these corners. Of J each direction is three
-       * products: two coordinates of one cell, two of the other, the third of both. @p gradients: gradient() of all lanes,
-       * [direction][lane].
-       */
+     * M, [cell][bc][point], and the weights in real space, of cells with these corners. Of J each direction is three
+     * products: two coordinates of one cell, two of the other, the third of both. @p gradients: gradient() of all lanes,
+     * [direction][lane].
+     */
     __device__ void map(const int (&corners)[2][2],
                         const int (&local)[2],
                         const double2 *gradients,

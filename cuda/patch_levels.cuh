@@ -22,9 +22,9 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * A barrier in fast memory that some threads arrive at and others wait for. It completes one phase after the other,
-     * each when @p expected arrivals have come; what a thread wrote before it arrived is seen by those that waited.
-     */
+   * A barrier in fast memory that some threads arrive at and others wait for. It completes one phase after the other,
+   * each when @p expected arrivals have come; what a thread wrote before it arrived is seen by those that waited.
+   */
   class PhaseBarrier
   {
   public:
@@ -80,10 +80,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * The levels of a patch's computed cells, where warps take turns: cells come in groups of consecutive ones, and all
-     * call commit() for each group; it adds each cell once all cells of earlier levels are added. All meet between
-     * levels alone, so that they compute the cells of the next group while others still add.
-     */
+   * The levels of a patch's computed cells, where warps take turns: cells come in groups of consecutive ones, and all
+   * call commit() for each group; it adds each cell once all cells of earlier levels are added. All meet between
+   * levels alone, so that they compute the cells of the next group while others still add.
+   */
   class PatchLevels
   {
   public:
@@ -116,12 +116,12 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * The levels of the cells of some patches, one patch after the other: a cell is added once all cells of the level
-     * before it are. Warps wait for levels that they have a cell of, and for no other. Each level, over all patches, is
-     * a phase of one of some barriers in turn, which one of the level's cells tells how many arrivals it lacks. Who adds
-     * a cell has waited for the level before its own, and its own does not end without it; so no barrier gets two
-     * phases ahead. Nor is one two phases behind if the warps take at most n_barriers consecutive cells at once.
-     */
+   * The levels of the cells of some patches, one patch after the other: a cell is added once all cells of the level
+   * before it are. Warps wait for levels that they have a cell of, and for no other. Each level, over all patches, is
+   * a phase of one of some barriers in turn, which one of the level's cells tells how many arrivals it lacks. Who adds
+   * a cell has waited for the level before its own, and its own does not end without it; so no barrier gets two
+   * phases ahead. Nor is one two phases behind if the warps take at most n_barriers consecutive cells at once.
+   */
   class LevelPhases
   {
   public:

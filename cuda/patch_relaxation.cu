@@ -40,23 +40,23 @@ namespace PatchFEM::kernels
     };
 
     /**
-       * The work of a block of threads on its patch, one phase a method. Vectors in shared memory, [component][slot]:
-       *
-       *   z         what the polynomial has found so far, then x + factor z
-       *   t         sums of products with A_P
-       *   rhs       what the polynomial is applied to: b, or r - A_P x
-       *   second_t  sums of the second thread of each node, where two share one
-       *
-       *   gather:     rhs = b, z = omega_0 D^-1 rhs        or  rhs = r, z = x   while A_P comes to shared memory
-       *   subtract:                                            rhs -= A_P z, z = omega_0 D^-1 rhs
-       *   step:       z += omega_k D^-1 (rhs - A_P z), n_sweeps - 1 times
-       *   update:     x += factor z, z = x
-       *   residual:   r_out = b - A_P z
-       *
-       * Threads that hold all rows of a node apply D^-1 in the phase that made its argument (`whole`), and go from one
-       * step to the next as long as they need nothing of other nodes, unless the last phase of a product reads z of others
-       * (`fused`).
-       */
+     * The work of a block of threads on its patch, one phase a method. Vectors in shared memory, [component][slot]:
+     *
+     *   z         what the polynomial has found so far, then x + factor z
+     *   t         sums of products with A_P
+     *   rhs       what the polynomial is applied to: b, or r - A_P x
+     *   second_t  sums of the second thread of each node, where two share one
+     *
+     *   gather:     rhs = b, z = omega_0 D^-1 rhs        or  rhs = r, z = x   while A_P comes to shared memory
+     *   subtract:                                            rhs -= A_P z, z = omega_0 D^-1 rhs
+     *   step:       z += omega_k D^-1 (rhs - A_P z), n_sweeps - 1 times
+     *   update:     x += factor z, z = x
+     *   residual:   r_out = b - A_P z
+     *
+     * Threads that hold all rows of a node apply D^-1 in the phase that made its argument (`whole`), and go from one
+     * step to the next as long as they need nothing of other nodes, unless the last phase of a product reads z of others
+     * (`fused`).
+     */
     template <bool staged, PatchStorage storage, int static_size, int held, typename Number>
     struct PatchRelaxation
     {
@@ -126,9 +126,9 @@ namespace PatchFEM::kernels
       }
 
       /**
-         * use(rows, sums, prepare(rows)) for A_P z, what is prepared being read ahead; t is overwritten. Half storage has
-         * each block once: the products with its transpose go to the rows of its columns in a phase of their own.
-         */
+       * use(rows, sums, prepare(rows)) for A_P z, what is prepared being read ahead; t is overwritten. Half storage has
+       * each block once: the products with its transpose go to the rows of its columns in a phase of their own.
+       */
       template <typename Prepare, typename Use>
       __device__ __forceinline__ void product(const Prepare &prepare, const Use &use) const
       {
@@ -366,10 +366,10 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * One block of threads per patch; see patch_relaxation() and, without @p weight, patch_inverse(). If A_P fits
-       * @p room bytes with the vectors, it is copied to shared memory, on its way while the vectors are gathered; else
-       * it is read from memory in every sweep.
-       */
+     * One block of threads per patch; see patch_relaxation() and, without @p weight, patch_inverse(). If A_P fits
+     * @p room bytes with the vectors, it is copied to shared memory, on its way while the vectors are gathered; else
+     * it is read from memory in every sweep.
+     */
     template <PatchStorage storage, int static_size, int held, typename Number>
     __global__ void __launch_bounds__(max_threads) relaxation_kernel(const __grid_constant__ PatchMatrixView<Number> A,
                                                                      const std::size_t   room,
@@ -477,10 +477,10 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * Rows of a block that one thread holds. All of them share what is read of z; but in double, and for large blocks
-       * in small patches, more threads with a row each are faster (H200, blocks of 3 in fp64: 38 against 51 ns for each
-       * unknown of a solution). With half storage all rows share what is read of a block as well.
-       */
+     * Rows of a block that one thread holds. All of them share what is read of z; but in double, and for large blocks
+     * in small patches, more threads with a row each are faster (H200, blocks of 3 in fp64: 38 against 51 ns for each
+     * unknown of a solution). With half storage all rows share what is read of a block as well.
+     */
     template <typename Number>
     constexpr int rows_held(const int static_size, const PatchStorage storage)
     {

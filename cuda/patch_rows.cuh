@@ -53,9 +53,9 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * What a thread does for the rows [first, first + held) of one node of a patch. Vectors of the patch are
-     * [component][slot] in shared memory.
-     */
+   * What a thread does for the rows [first, first + held) of one node of a patch. Vectors of the patch are
+   * [component][slot] in shared memory.
+   */
   template <int static_size, int static_held, typename Number>
   struct Rows
   {
@@ -86,9 +86,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * Rows of A_P z, in the order of their blocks; @p columns and @p values are those of the patch, in shared
-       * memory if @p staged.
-       */
+     * Rows of A_P z, in the order of their blocks; @p columns and @p values are those of the patch, in shared
+     * memory if @p staged.
+     */
     template <bool staged>
     __device__ __forceinline__ void
     product(const std::uint16_t *columns, const Number *values, const Number *z, Number (&sums)[static_held]) const
@@ -119,9 +119,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * What kept blocks part, part + parts, ... give of product(), and mirror(place, column, products) for each but
-       * the diagonal: its place in the patch, its column and the rows of its transpose times z of the row.
-       */
+     * What kept blocks part, part + parts, ... give of product(), and mirror(place, column, products) for each but
+     * the diagonal: its place in the patch, its column and the rows of its transpose times z of the row.
+     */
     template <bool staged, typename Mirror>
     __device__ __forceinline__ void kept_product(const std::uint16_t *columns,
                                                  const Number        *values,

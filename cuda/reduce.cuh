@@ -33,9 +33,9 @@ namespace PatchFEM::reduce
   }
 
   /**
-     * True in all threads of exactly one block: the one that arrives last, which then sees what every other block
-     * wrote before its call. @p ticket is 0 between kernels and is left so.
-     */
+   * True in all threads of exactly one block: the one that arrives last, which then sees what every other block
+   * wrote before its call. @p ticket is 0 between kernels and is left so.
+   */
   __device__ inline bool is_last_block(unsigned int *ticket)
   {
     __shared__ bool last;

@@ -11,17 +11,17 @@
 namespace PatchFEM::product
 {
   /**
-     * Tuned product: BR x BC blocks in slices of @p height block rows or, where that is 0, of any height of which
-     * rows_per_thread is a divisor. A thread holds BR / parts scalar rows of rows_per_thread neighbouring block rows;
-     * what is left of the blocks is held by the threads 32 / rows_per_thread further. Half a warp or a whole one reads,
-     * for each block column, 32 columns and 32 values per entry, all contiguous in slices of 32 or more, and each value
-     * once; loads of `unroll` blocks are issued before the first is used. From lower slices it reads pieces that are as
-     * long as a slice is high: of 8 and more they are whole sectors of 32 bytes. Compulsory traffic per block row:
-     * width * (BR * BC * sizeof(Value) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
-     * source are read by every part, the second time from the caches. Scalar rows read 2 bytes instead of 4 in slices
-     * whose columns are known by steps of 16 bits. With row_lengths, threads stop at the end of the longest of their
-     * rows (ELLPACK-R).
-     */
+   * Tuned product: BR x BC blocks in slices of @p height block rows or, where that is 0, of any height of which
+   * rows_per_thread is a divisor. A thread holds BR / parts scalar rows of rows_per_thread neighbouring block rows;
+   * what is left of the blocks is held by the threads 32 / rows_per_thread further. Half a warp or a whole one reads,
+   * for each block column, 32 columns and 32 values per entry, all contiguous in slices of 32 or more, and each value
+   * once; loads of `unroll` blocks are issued before the first is used. From lower slices it reads pieces that are as
+   * long as a slice is high: of 8 and more they are whole sectors of 32 bytes. Compulsory traffic per block row:
+   * width * (BR * BC * sizeof(Value) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
+   * source are read by every part, the second time from the caches. Scalar rows read 2 bytes instead of 4 in slices
+   * whose columns are known by steps of 16 bits. With row_lengths, threads stop at the end of the longest of their
+   * rows (ELLPACK-R).
+   */
   template <int height,
             int BR,
             int BC,
@@ -184,12 +184,12 @@ namespace PatchFEM::product
   }
 
   /**
-     * Slices of one row, which are compressed rows of BR x BC blocks. BR * blocks lanes walk along a row of blocks, each
-     * with a scalar row of one block at a time, so that they read its values as they stand in memory; at its end
-     * their sums are added up from lane to lane. `unroll` blocks of a lane are on their way together. So that no more sums
-     * are left of a block of threads than cg_n_partials() has room for, a warp takes several rows, one set of
-     * them after the other. Pieces begin inside of sectors: they go through the first-level cache.
-     */
+   * Slices of one row, which are compressed rows of BR x BC blocks. BR * blocks lanes walk along a row of blocks, each
+   * with a scalar row of one block at a time, so that they read its values as they stand in memory; at its end
+   * their sums are added up from lane to lane. `unroll` blocks of a lane are on their way together. So that no more sums
+   * are left of a block of threads than cg_n_partials() has room for, a warp takes several rows, one set of
+   * them after the other. Pieces begin inside of sectors: they go through the first-level cache.
+   */
   template <int BR, int BC, int blocks, int unroll, int block_size, typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
       block_rows(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
@@ -249,9 +249,9 @@ namespace PatchFEM::product
   }
 
   /**
-     * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
-     * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
-     */
+   * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
+   * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
+   */
   template <int block_size, typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
       sliced_ellpack_general(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
@@ -288,11 +288,11 @@ namespace PatchFEM::product
   }
 
   /**
-     * Slices of 32 rows of matrices that have so few of them that the device would wait for the longest, as on coarse
-     * levels. The warps of a block share the blocks of a slice, warp w takes those with the numbers w, w + n_warps and so on
-     * of each row, and their sums are added up in the order of the warps. A thread holds `held` scalar rows of a block
-     * row; what is left of the blocks is held by the next blocks of threads. Reads what the tuned product does.
-     */
+   * Slices of 32 rows of matrices that have so few of them that the device would wait for the longest, as on coarse
+   * levels. The warps of a block share the blocks of a slice, warp w takes those with the numbers w, w + n_warps and so on
+   * of each row, and their sums are added up in the order of the warps. A thread holds `held` scalar rows of a block
+   * row; what is left of the blocks is held by the next blocks of threads. Reads what the tuned product does.
+   */
   template <int BR, int BC, int held, int unroll, int block_size, typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 3)
       shared_slices(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)

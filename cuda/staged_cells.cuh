@@ -17,10 +17,10 @@
 namespace PatchFEM::kernels
 {
   /**
-     * Trilinear hexahedra of forms whose moments are inner products, in double precision. With M = w J^-1 J^-T,
-     *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
-     * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64; see HexahedraTile.
-     */
+   * Trilinear hexahedra of forms whose moments are inner products, in double precision. With M = w J^-1 J^-T,
+   *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
+   * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64; see HexahedraTile.
+   */
   template <typename Form>
   struct StagedHexahedra
   {
@@ -180,10 +180,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Matrices of 8 x 8 scalars and places of one byte: four lanes to a row, two neighbouring entries to a lane, so that a
-     * row of a matrix is two whole sectors of one access. Cells are added four at a time, while what the next four bring
-     * is under way.
-     */
+   * Matrices of 8 x 8 scalars and places of one byte: four lanes to a row, two neighbouring entries to a lane, so that a
+   * row of a matrix is two whole sectors of one access. Cells are added four at a time, while what the next four bring
+   * is under way.
+   */
   template <typename Number>
   struct GatherOctets
   {

@@ -16,13 +16,13 @@ namespace PatchFEM::tuning
   constexpr int csr_entries_per_lane = 12;
 
   /**
-     * Sliced ELLPACK of BR x BC blocks. Blocks of six rows are shared by two threads: 36 doubles on their way would not
-     * leave registers for the threads that hide each other's waiting. Rows per thread are as many as make loads of 8
-     * or 16 bytes; with 18 entries, enough loads are in flight, and few enough registers left, to stay with one. Values in
-     * fp32 under vectors in fp64 (@p mixed) leave few registers for rows side by side, whose results are written apart from
-     * each other besides: with one row a step of a polynomial in 3 x 3 blocks takes 0.87 of the time of two, or 0.97
-     * where it does not read y_{k-1}, as bench_spmv --variants times it.
-     */
+   * Sliced ELLPACK of BR x BC blocks. Blocks of six rows are shared by two threads: 36 doubles on their way would not
+   * leave registers for the threads that hide each other's waiting. Rows per thread are as many as make loads of 8
+   * or 16 bytes; with 18 entries, enough loads are in flight, and few enough registers left, to stay with one. Values in
+   * fp32 under vectors in fp64 (@p mixed) leave few registers for rows side by side, whose results are written apart from
+   * each other besides: with one row a step of a polynomial in 3 x 3 blocks takes 0.87 of the time of two, or 0.97
+   * where it does not read y_{k-1}, as bench_spmv --variants times it.
+   */
   template <typename Value, typename Number, int BR, int BC>
   struct SlicedEllpack
   {
@@ -40,9 +40,9 @@ namespace PatchFEM::tuning
   };
 
   /**
-     * The same where the height of slices is not 32. A row a thread: so a warp reads from half as many slices at once where
-     * they are low, and no height is too odd. Rows of scalars are too short for that where slices are high.
-     */
+   * The same where the height of slices is not 32. A row a thread: so a warp reads from half as many slices at once where
+   * they are low, and no height is too odd. Rows of scalars are too short for that where slices are high.
+   */
   template <int BR, int BC>
   struct AnyHeight
   {
@@ -54,9 +54,9 @@ namespace PatchFEM::tuning
   constexpr int rows_per_thread_in_high_slices = 2; ///< of scalars, where the height is a multiple of 32
 
   /**
-     * Slices of one row: a lane takes a row of each block, and a few blocks at once stand side by side. With more of them
-     * lanes have nothing to do at the end of a row, and there are more sums to exchange.
-     */
+   * Slices of one row: a lane takes a row of each block, and a few blocks at once stand side by side. With more of them
+   * lanes have nothing to do at the end of a row, and there are more sums to exchange.
+   */
   template <int b>
   struct BlockRows
   {
@@ -65,11 +65,11 @@ namespace PatchFEM::tuning
   };
 
   /**
-     * Slices of 32 rows that the warps of a block share, instead of the tuned kernel where that takes at most few_blocks
-     * blocks: 40,000 nodes on the finest level, 13,000 aggregates of 6 modes. On an H200 a product of 9,261 nodes of
-     * elasticity in fp64 takes 5.5 us in place of 19.6, of 35,937 nodes 20.0 in place of 23.5.
-     * More rows in a thread read the source less often, fewer make more blocks.
-     */
+   * Slices of 32 rows that the warps of a block share, instead of the tuned kernel where that takes at most few_blocks
+   * blocks: 40,000 nodes on the finest level, 13,000 aggregates of 6 modes. On an H200 a product of 9,261 nodes of
+   * elasticity in fp64 takes 5.5 us in place of 19.6, of 35,937 nodes 20.0 in place of 23.5.
+   * More rows in a thread read the source less often, fewer make more blocks.
+   */
   template <int BR, int BC>
   struct SharedSlices
   {
@@ -81,9 +81,9 @@ namespace PatchFEM::tuning
   static_assert(few_blocks <= 2 * kernels::reduction::max_parts, "each block leaves a partial sum of p.Ap");
 
   /**
-     * Symmetric sliced ELLPACK of b x b blocks, a block of threads to a patch. Several of them share the registers and the
-     * shared memory of a multiprocessor, so that some read while others wait at a barrier.
-     */
+   * Symmetric sliced ELLPACK of b x b blocks, a block of threads to a patch. Several of them share the registers and the
+   * shared memory of a multiprocessor, so that some read while others wait at a barrier.
+   */
   template <typename Number, int b>
   struct SymmetricEllpack
   {

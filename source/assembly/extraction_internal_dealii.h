@@ -27,9 +27,9 @@ namespace PatchFEM::internal
                         const ExtractionData<dim>               &data);
 
   /**
-     * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
-     * @p mapping_degree as geometry.
-     */
+   * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
+   * @p mapping_degree as geometry.
+   */
   template <int dim>
   ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
                                           const unsigned int                 mapping_degree,

@@ -16,9 +16,9 @@ namespace PatchFEM::emulated_device
     constexpr std::size_t page = 4096;
 
     /**
-       * One reserved range of addresses, so that opening and closing it is one system call each. Blocks are
-       * handed out first fit and whole pages; pages behind a freed block are returned to the system.
-       */
+     * One reserved range of addresses, so that opening and closing it is one system call each. Blocks are
+     * handed out first fit and whole pages; pages behind a freed block are returned to the system.
+     */
     struct Arena
     {
       static constexpr std::size_t reserved = std::size_t(1) << 38;

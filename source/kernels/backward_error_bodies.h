@@ -31,10 +31,10 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * *largest = max_i |b - A x|_i / (|A| |x| + |b|)_i over rows whose denominator is not 0 (Oettli and Prager 1964), as
-     * the bits of a double: those of numbers that are not negative are in the order of the numbers, and those of one that is
-     * not a number come after them. 0 before.
-     */
+   * *largest = max_i |b - A x|_i / (|A| |x| + |b|)_i over rows whose denominator is not 0 (Oettli and Prager 1964), as
+   * the bits of a double: those of numbers that are not negative are in the order of the numbers, and those of one that is
+   * not a number come after them. 0 before.
+   */
   template <typename View, typename Number>
   struct ComponentwiseErrorBody
   {
@@ -61,10 +61,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * r = b - A x, summed as if in twice the precision of double and rounded once: rounding is kept of products by fused
-     * multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). The product is a fused one too, of which
-     * compilers make no further ones that would count its rounding twice.
-     */
+   * r = b - A x, summed as if in twice the precision of double and rounded once: rounding is kept of products by fused
+   * multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). The product is a fused one too, of which
+   * compilers make no further ones that would count its rounding twice.
+   */
   template <typename View>
   struct CompensatedResidualBody
   {

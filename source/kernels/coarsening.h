@@ -19,8 +19,8 @@ namespace PatchFEM::kernels
   void prolongator(Where, const CoarseningView<Number> &view, const TentativeView<Number> &Q);
 
   /**
-     * Rows of A P. Columns before the first one of the row of P are left out: the upper half of C has no use for them.
-     */
+   * Rows of A P. Columns before the first one of the row of P are left out: the upper half of C has no use for them.
+   */
   template <typename Number, typename Where>
   void matrix_prolongator(Where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows);
 
@@ -50,7 +50,7 @@ namespace PatchFEM::kernels
   }
 
   /** Into how many parts the device cuts the rows of R: where coarse rows are few, their parts are as many teams as
-     * fill 132 multiprocessors. */
+   * fill 132 multiprocessors. */
   inline int n_coarse_parts(Cuda, const int n_coarse)
   {
     constexpr int wanted = 8192, most = 32;

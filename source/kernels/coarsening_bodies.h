@@ -23,11 +23,11 @@
 namespace PatchFEM::kernels
 {
   /**
-     * The tentative prolongator of one aggregate: its rows of B become Q R by modified Gram-Schmidt, each column
-     * orthogonalised twice. A column that then is shorter than @p drop_tolerance times what it was depends on the
-     * others: its column of Q and its row of R are zero. Each member keeps its rows in the scratch memory if they fit,
-     * else in Q.
-     */
+   * The tentative prolongator of one aggregate: its rows of B become Q R by modified Gram-Schmidt, each column
+   * orthogonalised twice. A column that then is shorter than @p drop_tolerance times what it was depends on the
+   * others: its column of Q and its row of R are zero. Each member keeps its rows in the scratch memory if they fit,
+   * else in Q.
+   */
   struct AggregateQRBody
   {
     static constexpr int team_size = 32;
@@ -230,9 +230,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * A block row in scalar rows: entry (a, m) of block q is values[first + a * pitch + q * n_modes + m]. The block
-       * columns are sorted.
-       */
+     * A block row in scalar rows: entry (a, m) of block q is values[first + a * pitch + q * n_modes + m]. The block
+     * columns are sorted.
+     */
     struct BlockRow
     {
       std::int64_t first;
@@ -251,10 +251,10 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * The scratch memory of sum_products(): the sums of some blocks of a row of the result, and notes on some terms,
-       * namely which of those blocks each block of the right factor adds to. A member's share is about @p bytes: more of
-       * them save sweeps over the terms of long rows, fewer let more teams work at once.
-       */
+     * The scratch memory of sum_products(): the sums of some blocks of a row of the result, and notes on some terms,
+     * namely which of those blocks each block of the right factor adds to. A member's share is about @p bytes: more of
+     * them save sweeps over the terms of long rows, fewer let more teams work at once.
+     */
     template <int static_rows, int static_inner, int static_nm, int team_size_, int bytes, typename Number>
     struct Sums
     {
@@ -300,17 +300,17 @@ namespace PatchFEM::kernels
     };
 
     /**
-       * A row of a product of matrices of blocks, sum_k left(k) right(k), where left(k) is a block of n_rows x n_inner
-       * values and right(k) a row of blocks of n_inner x n_modes values, which add to those blocks of the result that
-       * have their column. The result has @p columns [begin, length); @p finish(first, n) takes scratch.sums as the
-       * blocks [first, first + n) of it.
-       *
-       * factors.row(k, left) is the BlockRow of right(k), and sets what factors.read_left(k, left, values) needs;
-       * factors.values are the blocks of all right rows. For each term the members share the pairs (block, one or two
-       * modes): of the right factor each value is read by one member, neighbours by neighbours, of the left one all
-       * values by each. The sums are in the scratch memory, since the place of a pair is known at run time only; each is
-       * added to in the order of k.
-       */
+     * A row of a product of matrices of blocks, sum_k left(k) right(k), where left(k) is a block of n_rows x n_inner
+     * values and right(k) a row of blocks of n_inner x n_modes values, which add to those blocks of the result that
+     * have their column. The result has @p columns [begin, length); @p finish(first, n) takes scratch.sums as the
+     * blocks [first, first + n) of it.
+     *
+     * factors.row(k, left) is the BlockRow of right(k), and sets what factors.read_left(k, left, values) needs;
+     * factors.values are the blocks of all right rows. For each term the members share the pairs (block, one or two
+     * modes): of the right factor each value is read by one member, neighbours by neighbours, of the left one all
+     * values by each. The sums are in the scratch memory, since the place of a pair is known at run time only; each is
+     * added to in the order of k.
+     */
     template <typename Team, typename Scratch, typename Factors, typename Finish>
     PATCHFEM_INLINE void sum_products(const Team    &team,
                                       Scratch       &scratch,
@@ -488,9 +488,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * A row of A P as far as the coarse matrix needs it: its upper half has no use for columns before the first of the
-     * row of P. Item i is row rows.first + i.
-     */
+   * A row of A P as far as the coarse matrix needs it: its upper half has no use for columns before the first of the
+   * row of P. Item i is row rows.first + i.
+   */
   template <int static_nc, int static_nm, typename Number>
   struct MatrixProlongatorBody
   {
@@ -539,10 +539,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * What a stretch of A P contributes to a row of the upper half of R (A P). Item row * n_parts +
-     * part takes a share of the row of R: where there are few coarse rows, that is how the device is filled. With one
-     * part the result is added to C, else it goes to partial, which AddPartsBody adds in the order of the parts.
-     */
+   * What a stretch of A P contributes to a row of the upper half of R (A P). Item row * n_parts +
+   * part takes a share of the row of R: where there are few coarse rows, that is how the device is filled. With one
+   * part the result is added to C, else it goes to partial, which AddPartsBody adds in the order of the parts.
+   */
   template <int static_nc, int static_nm, typename Number>
   struct CoarseMatrixBody
   {
@@ -625,9 +625,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Adds what the parts of the rows of R contributed to the upper half of a coarse matrix, in their order. Index
-     * (row * C_width + p) * n_m^2 + e is entry e of block p. Rows without fine rows in the stretch are left.
-     */
+   * Adds what the parts of the rows of R contributed to the upper half of a coarse matrix, in their order. Index
+   * (row * C_width + p) * n_m^2 + e is entry e of block p. Rows without fine rows in the stretch are left.
+   */
   template <typename Number>
   struct AddPartsBody
   {

@@ -14,11 +14,11 @@ namespace PatchFEM::kernels
     constexpr int entries_ahead = 512;
 
     /**
-       * The sum of one row. Rows are short, and beside their gathers the processor's own prefetching does not keep the
-       * streams of values and columns at the rate of memory: asking for them early raised the product from 72 to 106 %
-       * of STREAM's triad with 81 entries a row and from 80 to 88 % with 27 (two cores of a Sapphire Rapids). Requests
-       * past the end of the arrays are ignored.
-       */
+     * The sum of one row. Rows are short, and beside their gathers the processor's own prefetching does not keep the
+     * streams of values and columns at the rate of memory: asking for them early raised the product from 72 to 106 %
+     * of STREAM's triad with 81 entries a row and from 80 to 88 % with 27 (two cores of a Sapphire Rapids). Requests
+     * past the end of the arrays are ignored.
+     */
     template <typename Sum, typename Value, typename Number>
     inline Sum row_sum(const CSRView<Value> &A, const std::int64_t row, const Number *x)
     {

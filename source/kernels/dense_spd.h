@@ -32,9 +32,9 @@ namespace PatchFEM::kernels
     constexpr int tile = 32;
 
     /**
-       * Entry (i, j), j <= i, of a tile in step @p p of the same sweep, without the sums of A^-1: after all steps L^-1.
-       * @p pivot has the entries (p, k) for k <= p and (k, p) behind.
-       */
+     * Entry (i, j), j <= i, of a tile in step @p p of the same sweep, without the sums of A^-1: after all steps L^-1.
+     * @p pivot has the entries (p, k) for k <= p and (k, p) behind.
+     */
     PATCHFEM_INLINE double factor_step(const double a, const int i, const int j, const int p, const double *pivot)
     {
       const double root = std::sqrt(pivot[p]);
@@ -43,17 +43,17 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * @p factor [tile][tile] = L_KK^-1, upper half 0, for the tile that starts at row @p begin. Notes in @p failure, which
-       * starts at INT_MAX, the first row whose pivot is not positive. One block of threads: its steps depend on each other.
-       */
+     * @p factor [tile][tile] = L_KK^-1, upper half 0, for the tile that starts at row @p begin. Notes in @p failure, which
+     * starts at INT_MAX, the first row whose pivot is not positive. One block of threads: its steps depend on each other.
+     */
     void invert_tile(Host, int n, int begin, const double *A, double *factor, int *failure);
     void invert_tile(Cuda, int n, int begin, const double *A, double *factor, int *failure);
 
     /**
-       * A matrix of @p n_rows rows in panels of @p width columns, row by row in each; the last panel is padded. Of strips
-       * on the host, so that sums over rows read memory in one stretch and not a page a row; of all columns on the device,
-       * where neighbouring threads take neighbouring columns.
-       */
+     * A matrix of @p n_rows rows in panels of @p width columns, row by row in each; the last panel is padded. Of strips
+     * on the host, so that sums over rows read memory in one stretch and not a page a row; of all columns on the device,
+     * where neighbouring threads take neighbouring columns.
+     */
     struct Panels
     {
       int     n_rows, width;
@@ -92,9 +92,9 @@ namespace PatchFEM::kernels
     };
 
     /**
-       * sum[a][s] += sum over first <= k < end of x_k[a * x_row] y_k[s], where x_k and y_k start x_step and y_step after
-       * x_(k-1) and y_(k-1). Full pieces have extents that the compiler knows, and then stay in registers.
-       */
+     * sum[a][s] += sum over first <= k < end of x_k[a * x_row] y_k[s], where x_k and y_k start x_step and y_step after
+     * x_(k-1) and y_(k-1). Full pieces have extents that the compiler knows, and then stay in registers.
+     */
     template <int rows, int strip>
     PATCHFEM_INLINE void add_products(const int          size_a,
                                       const int          size_s,
@@ -191,9 +191,9 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * The inverse of the n x n matrix @p A, which is overwritten. @p workspace: see inverse_workspace(), failure: see
-     * invert_tile().
-     */
+   * The inverse of the n x n matrix @p A, which is overwritten. @p workspace: see inverse_workspace(), failure: see
+   * invert_tile().
+   */
   template <int rows, int strip, typename Where, typename Number>
   void invert_dense_spd(const Where where, const int n, double *A, double *workspace, Number *inverse, int *failure)
   {

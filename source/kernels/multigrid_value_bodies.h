@@ -13,9 +13,9 @@
 namespace PatchFEM::kernels
 {
   /**
-     * The modes of unknowns that no other unknown depends on (Dirichlet values, padding of coarse nodes) become 0: the
-     * coarse space must not move them. A row of the matrix whose off-diagonal entries all vanish marks such an unknown.
-     */
+   * The modes of unknowns that no other unknown depends on (Dirichlet values, padding of coarse nodes) become 0: the
+   * coarse space must not move them. A row of the matrix whose off-diagonal entries all vanish marks such an unknown.
+   */
   template <typename Number>
   struct MaskDecoupledBody
   {
@@ -40,12 +40,12 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
-     * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they
-     * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
-     * that I has dropped depends on the others there and has no part in the motion. Item i * n_c + a is scalar row a of
-     * block row i; scalar rows are stored as in coarsening.h.
-     */
+   * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
+   * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they
+   * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
+   * that I has dropped depends on the others there and has no part in the motion. Item i * n_c + a is scalar row a of
+   * block row i; scalar rows are stored as in coarsening.h.
+   */
   template <typename Number>
   struct FoldBlocksBody
   {
@@ -160,9 +160,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * The lower half of a coarse matrix becomes the transpose of the upper one, and the diagonal of dropped modes 1, for
-     * indices of BlockOfSlice.
-     */
+   * The lower half of a coarse matrix becomes the transpose of the upper one, and the diagonal of dropped modes 1, for
+   * indices of BlockOfSlice.
+   */
   template <typename Number>
   struct MirrorBody
   {
@@ -197,9 +197,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Adds to the diagonal of each diagonal block, [(a * b + a) * n + i], the absolute values of its row outside of the
-     * block: M - A is then positive semidefinite (Baker, Falgout, Kolev, Yang 2011, in blocks).
-     */
+   * Adds to the diagonal of each diagonal block, [(a * b + a) * n + i], the absolute values of its row outside of the
+   * block: M - A is then positive semidefinite (Baker, Falgout, Kolev, Yang 2011, in blocks).
+   */
   template <typename Number>
   struct AddRowSumsBody
   {

@@ -34,9 +34,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Translations and rotations at node i: in 2D (1, 0), (0, 1), (-y, x), in 3D after three translations
-     * (0, -z, y), (z, 0, -x), (-y, x, 0), coordinates relative to the centroid sum / n_nodes.
-     */
+   * Translations and rotations at node i: in 2D (1, 0), (0, 1), (-y, x), in 3D after three translations
+   * (0, -z, y), (z, 0, -x), (-y, x, 0), coordinates relative to the centroid sum / n_nodes.
+   */
   template <int dim>
   struct RigidBodyModesBody
   {

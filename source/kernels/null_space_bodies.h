@@ -24,10 +24,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * What the next level sees of v, [aggregate][mode]: w = Q^T v, Q the tentative prolongator, or for @p weights the
-     * diagonal of Q^T diag(v) Q. Q's columns have length one, so that w^T (Q^T D Q) w is about the D-norm of the vector
-     * that w stands for.
-     */
+   * What the next level sees of v, [aggregate][mode]: w = Q^T v, Q the tentative prolongator, or for @p weights the
+   * diagonal of Q^T diag(v) Q. Q's columns have length one, so that w^T (Q^T D Q) w is about the D-norm of the vector
+   * that w stands for.
+   */
   struct RestrictVectorBody
   {
     const int    *offsets; ///< [aggregate + 1]
@@ -110,10 +110,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * A_ii (A^-1)_ii = 1 / (1 - c), c the square of the cosine between unknown i and the span of the others in the energy of
-     * A: however rows are scaled, at least 1, and the inverse of the rounding of A if A is singular. Notes the first row
-     * above @p limit.
-     */
+   * A_ii (A^-1)_ii = 1 / (1 - c), c the square of the cosine between unknown i and the span of the others in the energy of
+   * A: however rows are scaled, at least 1, and the inverse of the rounding of A if A is singular. Notes the first row
+   * above @p limit.
+   */
   template <typename Number>
   struct DependentRowBody
   {

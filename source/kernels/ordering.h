@@ -10,10 +10,10 @@
 namespace PatchFEM::kernels
 {
   /**
-     * Position along the Hilbert curve of the point with integer coordinates @p x of @p bits bits each. Skilling's
-     * transform ("Programming the Hilbert curve", AIP Conf. Proc. 707, 2004): Gray-code and rotate in place, then
-     * interleave the bits.
-     */
+   * Position along the Hilbert curve of the point with integer coordinates @p x of @p bits bits each. Skilling's
+   * transform ("Programming the Hilbert curve", AIP Conf. Proc. 707, 2004): Gray-code and rotate in place, then
+   * interleave the bits.
+   */
   template <int dim>
   PATCHFEM_INLINE std::uint64_t hilbert_index(std::uint32_t (&x)[dim], const int bits)
   {
@@ -122,11 +122,11 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * For each (cell, shape) whose cell is the node's first: where the node lies on the curve. One spacing of nodes is a
-     * power of two of the curve's integers, and a node lies in the middle of its spacing: on a mesh with even spacings,
-     * moved nodes included, 2^k nodes that follow each other from a multiple of 2^k on fill a box. A cell of a cube of
-     * 150^3 then touches 1.93 patches of 96 rows; with spacings that are no power of two, 2.19.
-     */
+   * For each (cell, shape) whose cell is the node's first: where the node lies on the curve. One spacing of nodes is a
+   * power of two of the curve's integers, and a node lies in the middle of its spacing: on a mesh with even spacings,
+   * moved nodes included, 2^k nodes that follow each other from a multiple of 2^k on fill a box. A cell of a cube of
+   * 150^3 then touches 1.93 patches of 96 rows; with spacings that are no power of two, 2.19.
+   */
   template <int dim>
   struct NodeCurveBody
   {
@@ -182,9 +182,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Lengths along the curve of every @p stride-th group of SortingWindows::largest nodes, from the first on; -1 behind
-     * the last node.
-     */
+   * Lengths along the curve of every @p stride-th group of SortingWindows::largest nodes, from the first on; -1 behind
+   * the last node.
+   */
   struct SampleLengthsBody
   {
     int        n_nodes;
@@ -251,9 +251,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * The smallest global number of a cell with a Jacobian determinant that is not positive at a quadrature point.
-     * Scaled by |X|^dim, a flat cell is recognised at any size: det <= 1e-14 (largest edge)^dim.
-     */
+   * The smallest global number of a cell with a Jacobian determinant that is not positive at a quadrature point.
+   * Scaled by |X|^dim, a flat cell is recognised at any size: det <= 1e-14 (largest edge)^dim.
+   */
   template <int dim>
   struct JacobianCheckBody
   {

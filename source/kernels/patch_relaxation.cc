@@ -14,11 +14,11 @@ namespace PatchFEM::kernels
     constexpr int max_slice_height = 32;
 
     /**
-       * use(a, slot, sum) for the rows of a slice of A_P z, of half storage the sums of kept blocks, and then
-       * mirror(c, k, columns, products) for the k-th kept blocks of the rows, but the diagonal: component c of their
-       * transposes times z of the rows. z is [component][slot of the patch], slots from its first. The innermost loop runs
-       * over rows, which stand side by side.
-       */
+     * use(a, slot, sum) for the rows of a slice of A_P z, of half storage the sums of kept blocks, and then
+     * mirror(c, k, columns, products) for the k-th kept blocks of the rows, but the diagonal: component c of their
+     * transposes times z of the rows. z is [component][slot of the patch], slots from its first. The innermost loop runs
+     * over rows, which stand side by side.
+     */
     template <int static_size, bool half, typename Number, typename Use, typename Mirror>
     inline void slice_product(const PatchMatrixView<Number> &A,
                               const int                      slice,

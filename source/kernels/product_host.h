@@ -9,10 +9,10 @@
 namespace PatchFEM::kernels
 {
   /**
-     * How products on the host share out their work and serve their targets (see product.h): @p items(begin, end, use) calls
-     * use(row, sum) for the rows of items [begin, end) of @p n, which are rows, slices or patches. @p threads: whether
-     * there is enough work for more than one.
-     */
+   * How products on the host share out their work and serve their targets (see product.h): @p items(begin, end, use) calls
+   * use(row, sum) for the rows of items [begin, end) of @p n, which are rows, slices or patches. @p threads: whether
+   * there is enough work for more than one.
+   */
   template <typename Target, typename Items>
   inline void
   share_items(const std::int64_t n, std::int64_t, const Target &target, const Items &items, const bool threads = true)
@@ -27,9 +27,9 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * p.q is the sum of parts that depend on n alone. An item costs as much as @p weight elements of a vector, so that few
-     * heavy ones are still shared out over all threads.
-     */
+   * p.q is the sum of parts that depend on n alone. An item costs as much as @p weight elements of a vector, so that few
+   * heavy ones are still shared out over all threads.
+   */
   template <typename Number, typename Items>
   inline void share_items(const std::int64_t                n,
                           const std::int64_t                weight,

@@ -81,10 +81,10 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * @p n_sums sums over [0, n): @p part(begin, end, sums) gives those of one part, on any thread; results[j] adds
-     * them in the order of the parts. @p weight is how many elements of a vector an item is worth, so that few heavy
-     * items are still shared out over all threads. partials has n_sums * reduction::max_parts entries.
-     */
+   * @p n_sums sums over [0, n): @p part(begin, end, sums) gives those of one part, on any thread; results[j] adds
+   * them in the order of the parts. @p weight is how many elements of a vector an item is worth, so that few heavy
+   * items are still shared out over all threads. partials has n_sums * reduction::max_parts entries.
+   */
   template <int n_sums, typename Part>
   void
   sum_parts(const std::int64_t n, double *partials, double *results, const Part &part, const std::int64_t weight = 1)

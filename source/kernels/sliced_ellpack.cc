@@ -19,10 +19,10 @@ namespace PatchFEM::kernels
     constexpr int max_strip_rows = strip_rows(1), max_strip_sums = 64 * 12;
 
     /**
-       * Asks for the memory @p distance values behind @p n values of @p pointer. Beside their gathers the processor's own
-       * prefetching does not keep the streams of values and columns at the rate of memory (see csr.cc). Requests past the
-       * end of the arrays are ignored.
-       */
+     * Asks for the memory @p distance values behind @p n values of @p pointer. Beside their gathers the processor's own
+     * prefetching does not keep the streams of values and columns at the rate of memory (see csr.cc). Requests past the
+     * end of the arrays are ignored.
+     */
     template <typename T>
     inline void prefetch(const T *pointer, const std::int64_t distance, const int n)
     {
@@ -60,10 +60,10 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * Rows [first, first + count) of slice @p s, sums[a * count + r]. Written for the vector units: the innermost
-       * loop runs over rows, so that values and columns are read contiguously and only the source is gathered. Zeros in
-       * sizes mean "known at run time".
-       */
+     * Rows [first, first + count) of slice @p s, sums[a * count + r]. Written for the vector units: the innermost
+     * loop runs over rows, so that values and columns are read contiguously and only the source is gathered. Zeros in
+     * sizes mean "known at run time".
+     */
     template <int BR, int BC, int H, typename Sum, typename Value, typename Number>
     inline void slice_sums(const SlicedEllpackView<Value> &A,
                            const int                       s,

@@ -102,12 +102,12 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Upper bound of the spectrum of D^-1 A from the tridiagonal matrix of @p n_steps steps: its largest eigenvalue, by
-     * bisection on Sturm sequences, and beyond it the length of the residual of its vector, |beta_k e_k^T y| (Zhou,
-     * Saad, Tiago, Chelikowsky 2006). Fewer than 10 steps give more beyond that unless they found an invariant space: the
-     * bound was up to 45 % low after 1 step, 28 % after 2, 22 % after 3, 6 % after 5 (finite elements of all degrees and
-     * hp, elasticity among them), where polynomials on the interval are no longer positive definite.
-     */
+   * Upper bound of the spectrum of D^-1 A from the tridiagonal matrix of @p n_steps steps: its largest eigenvalue, by
+   * bisection on Sturm sequences, and beyond it the length of the residual of its vector, |beta_k e_k^T y| (Zhou,
+   * Saad, Tiago, Chelikowsky 2006). Fewer than 10 steps give more beyond that unless they found an invariant space: the
+   * bound was up to 45 % low after 1 step, 28 % after 2, 22 % after 3, 6 % after 5 (finite elements of all degrees and
+   * hp, elasticity among them), where polynomials on the interval are no longer positive definite.
+   */
   struct LargestEigenvalueBody
   {
     LanczosScalars *scalars;
@@ -159,9 +159,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Coefficients of @p n_steps steps d = c_0 d + c_1 D^-1 (b - A x), x = x + d from d = 0, whose residual is the
-     * Chebyshev polynomial on [@p a, @p b], 0 < a < b (Saad, Iterative methods, algorithm 12.1); @p c is [step][2].
-     */
+   * Coefficients of @p n_steps steps d = c_0 d + c_1 D^-1 (b - A x), x = x + d from d = 0, whose residual is the
+   * Chebyshev polynomial on [@p a, @p b], 0 < a < b (Saad, Iterative methods, algorithm 12.1); @p c is [step][2].
+   */
   PATCHFEM_INLINE void chebyshev_coefficients(const double a, const double b, const int n_steps, double *c)
   {
     const double theta = 0.5 * (b + a), delta = 0.5 * (b - a), sigma = theta / delta;
@@ -192,9 +192,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Weights omega_k of n_steps steps z <- z + omega_k D^-1 (r - A z) whose product is the Chebyshev polynomial on
-     * [lambda_max / ratio, lambda_max]: inverses of its roots.
-     */
+   * Weights omega_k of n_steps steps z <- z + omega_k D^-1 (r - A z) whose product is the Chebyshev polynomial on
+   * [lambda_max / ratio, lambda_max]: inverses of its roots.
+   */
   struct ChebyshevWeightBody
   {
     const LanczosScalars *scalars;
@@ -226,9 +226,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * d = c_0 d + c_1 D^-1 r and x = x + d, block by block. @p first: d and x count as 0 and are not read. @p d is
-     * nullptr for smoothers with c_0 = 0. Per unknown r, x, d in, x, d out, and (b + 1) / 2 entries of D^-1.
-     */
+   * d = c_0 d + c_1 D^-1 r and x = x + d, block by block. @p first: d and x count as 0 and are not read. @p d is
+   * nullptr for smoothers with c_0 = 0. Per unknown r, x, d in, x, d out, and (b + 1) / 2 entries of D^-1.
+   */
   template <int static_size, typename Number>
   struct SmootherStepBody
   {

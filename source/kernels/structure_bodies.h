@@ -8,9 +8,9 @@
 namespace PatchFEM::kernels
 {
   /**
-     * The first position in the ascending list [begin, end) whose value is not below @p value. All lists of one length
-     * take the same steps, so that nothing is predicted wrongly and several searches overlap.
-     */
+   * The first position in the ascending list [begin, end) whose value is not below @p value. All lists of one length
+   * take the same steps, so that nothing is predicted wrongly and several searches overlap.
+   */
   template <typename T>
   PATCHFEM_INLINE const T *lower_bound(const T *begin, const T *end, const T value)
   {
@@ -65,9 +65,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Columns that a row's cells offer, each as often as cells offer it: n_free for a pair that couples, 1 for a
-     * diagonal. So many places the plan of the patches notes for the row.
-     */
+   * Columns that a row's cells offer, each as often as cells offer it: n_free for a pair that couples, 1 for a
+   * diagonal. So many places the plan of the patches notes for the row.
+   */
   struct CountCandidatesBody
   {
     CellRows            rows;

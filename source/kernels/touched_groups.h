@@ -9,9 +9,9 @@
 namespace PatchFEM::kernels
 {
   /**
-     * visit(group, weight) for the different groups among the neighbours of @p node, in ascending order, with the sum
-     * of the weights of the edges there. Neighbours without a group are passed over.
-     */
+   * visit(group, weight) for the different groups among the neighbours of @p node, in ascending order, with the sum
+   * of the weights of the edges there. Neighbours without a group are passed over.
+   */
   template <typename Visitor>
   PATCHFEM_INLINE void
   for_each_group(const AdjacencyView &graph, const std::int64_t node, const int *group, const Visitor &visit)

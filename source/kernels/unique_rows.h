@@ -22,9 +22,9 @@
 namespace PatchFEM::kernels
 {
   /**
-     * Holds the smallest distinct values above @p bound that it is offered, in ascending order. What does not fit is
-     * left for the next sweep over the same values, which starts from a higher bound.
-     */
+   * Holds the smallest distinct values above @p bound that it is offered, in ascending order. What does not fit is
+   * left for the next sweep over the same values, which starts from a higher bound.
+   */
   template <int capacity>
   struct AscendingWindow
   {
@@ -71,10 +71,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Calls @p emit for each distinct non-negative value of a list, ascending. @p visit(sink) calls sink.offer() for
-     * every entry of the list; it is swept once for every @p capacity distinct values, and nothing but the window is
-     * stored.
-     */
+   * Calls @p emit for each distinct non-negative value of a list, ascending. @p visit(sink) calls sink.offer() for
+   * every entry of the list; it is swept once for every @p capacity distinct values, and nothing but the window is
+   * stored.
+   */
   template <int capacity, typename Visit, typename Emit>
   PATCHFEM_INLINE void for_each_distinct(const Visit &visit, const Emit &emit)
   {
@@ -249,9 +249,9 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * counts[i] = distinct values of list i; values are below @p n_values. @p kept, [row][n_kept()], and what it returns
-     * are for write_unique(): the host keeps all values there.
-     */
+   * counts[i] = distinct values of list i; values are below @p n_values. @p kept, [row][n_kept()], and what it returns
+   * are for write_unique(): the host keeps all values there.
+   */
   template <typename Rows>
   std::vector<std::vector<int>>
   count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts, int *)

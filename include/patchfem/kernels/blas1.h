@@ -48,9 +48,9 @@ namespace PatchFEM::kernels
       Where, std::int64_t n, Number a, const Number *x, const Number *y, Number *z, double *partials, double *result);
 
   /**
-     * The bits of |x|. Read as integers those of finite numbers are ordered as the numbers are, and not a number is above
-     * them all, so that a largest value found among them is exact in any order and tells of it.
-     */
+   * The bits of |x|. Read as integers those of finite numbers are ordered as the numbers are, and not a number is above
+   * them all, so that a largest value found among them is exact in any order and tells of it.
+   */
   PATCHFEM_INLINE std::uint64_t magnitude_bits(const double x)
   {
     std::uint64_t bits;

@@ -41,9 +41,9 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * What a computed cell keeps in fast memory while its blocks are formed: for each quadrature point the weight times
-     * the Jacobian determinant and the real gradients of the shape functions.
-     */
+   * What a computed cell keeps in fast memory while its blocks are formed: for each quadrature point the weight times
+   * the Jacobian determinant and the real gradients of the shape functions.
+   */
   template <typename Form, typename Number, typename Extents>
   struct CellRecords
   {

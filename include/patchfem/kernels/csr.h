@@ -18,10 +18,10 @@ namespace PatchFEM::kernels
   void product(Cuda, const CSRView<Value> &A, const Number *x, const Target &target);
 
   /**
-     * The scalar pattern of blocks of @p block_rows x @p block_columns: row i * block_rows + a holds, for every block
-     * column j of block row i in its order, the columns j * block_columns + c. With m blocks in the row and o blocks
-     * before it, entry (a, k, c) stands at o * block_rows * block_columns + (a * m + k) * block_columns + c.
-     */
+   * The scalar pattern of blocks of @p block_rows x @p block_columns: row i * block_rows + a holds, for every block
+   * column j of block row i in its order, the columns j * block_columns + c. With m blocks in the row and o blocks
+   * before it, entry (a, k, c) stands at o * block_rows * block_columns + (a * m + k) * block_columns + c.
+   */
   void expand_pattern(
       Host, const SparsityView &pattern, int block_rows, int block_columns, std::int64_t *row_offsets, int *columns);
   void expand_pattern(

@@ -230,9 +230,9 @@ namespace PatchFEM::kernels
     }
 
     /**
-       * Phase 4: A = C^T K C and f = C^T (f - K k), with K the unresolved matrix. A constrained unknown gets |K_ii| on
-       * the diagonal (the mean of the cell's if K_ii = 0) and 0 on the right, as deal.II does.
-       */
+     * Phase 4: A = C^T K C and f = C^T (f - K k), with K the unresolved matrix. A constrained unknown gets |K_ii| on
+     * the diagonal (the mean of the cell's if K_ii = 0) and 0 on the right, as deal.II does.
+     */
     PATCHFEM_INLINE void resolve(const BufferedCell &cell, const int rank, const int size) const
     {
       if (cell.constrained < 0)

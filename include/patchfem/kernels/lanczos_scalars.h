@@ -16,9 +16,9 @@ namespace PatchFEM::kernels
     double largest;             ///< upper bound of the spectrum, once LargestEigenvalueBody ran
 
     /**
-       * Of @p n_steps steps those before an invariant space was found, where beta vanishes beside alpha: what follows
-       * is rounding.
-       */
+     * Of @p n_steps steps those before an invariant space was found, where beta vanishes beside alpha: what follows
+     * is rounding.
+     */
     PATCHFEM_INLINE int n_independent(const int n_steps) const
     {
       int    n     = 1;

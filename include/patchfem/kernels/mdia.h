@@ -41,9 +41,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Of each row the first value off the diagonal that is not 0, beside the largest of the row times @p tolerance, and the
-     * first row that has one.
-     */
+   * Of each row the first value off the diagonal that is not 0, beside the largest of the row times @p tolerance, and the
+   * first row that has one.
+   */
   template <typename Number>
   struct OffDiagonalValueBody
   {
@@ -84,9 +84,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Like OffDiagonalBody for the entries off the diagonal that are @p constant, with @p counts; others must be 0, or
-     * the row is bad.
-     */
+   * Like OffDiagonalBody for the entries off the diagonal that are @p constant, with @p counts; others must be 0, or
+   * the row is bad.
+   */
   template <typename Number>
   struct ConstantEntriesBody
   {

@@ -11,9 +11,9 @@
 namespace PatchFEM::kernels
 {
   /**
-     * Over groups of 1024 rows: the blocks that slices of 1, 2, 4, ..., 1024 rows store, padding included, and the longest
-     * row. A slice of the last group that reaches behind the last row is stored in full.
-     */
+   * Over groups of 1024 rows: the blocks that slices of 1, 2, 4, ..., 1024 rows store, padding included, and the longest
+   * row. A slice of the last group that reaches behind the last row is stored in full.
+   */
   struct PaddingBody
   {
     static constexpr int n_heights = 11;
@@ -51,10 +51,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Over a sample of slices of 32 rows: whether all steps from one column of a row to the next fit into 16 bits, the
-     * lengths of the rows, how many columns lie at most 1, 2, 4, ... from their row, in whole powers of two, and what
-     * patches of @p patch_rows rows, a multiple of 32, cut apart.
-     */
+   * Over a sample of slices of 32 rows: whether all steps from one column of a row to the next fit into 16 bits, the
+   * lengths of the rows, how many columns lie at most 1, 2, 4, ... from their row, in whole powers of two, and what
+   * patches of @p patch_rows rows, a multiple of 32, cut apart.
+   */
   struct SampleSlicesBody
   {
     static constexpr int n_distances = 32;

@@ -17,9 +17,9 @@ namespace PatchFEM::kernels
   void exclusive_scan(Cuda, std::int64_t n, const int *counts, std::int64_t *offsets);
 
   /**
-     * Sorts keys ascending and values with them; equal keys keep their order. Only the lowest @p n_bits of the keys
-     * count; the others must be zero. In place. Narrow keys with wide values are sorted on the device alone.
-     */
+   * Sorts keys ascending and values with them; equal keys keep their order. Only the lowest @p n_bits of the keys
+   * count; the others must be zero. In place. Narrow keys with wide values are sorted on the device alone.
+   */
   void stable_sort_by_key(Host, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
   void stable_sort_by_key(Cuda, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
   void stable_sort_by_key(Cuda, std::int64_t n, int *keys, std::int64_t *values, int n_bits);

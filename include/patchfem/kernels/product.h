@@ -78,9 +78,9 @@ namespace PatchFEM::kernels
   };
 
   /**
-     * Calls @p run with the rows and columns of a block as constants if they are among @p sizes, each 16 * rows + columns;
-     * whether they are.
-     */
+   * Calls @p run with the rows and columns of a block as constants if they are among @p sizes, each 16 * rows + columns;
+   * whether they are.
+   */
   template <int... sizes, typename Run>
   bool with_block_size(const int rows, const int columns, const Run &run)
   {

@@ -51,9 +51,9 @@ namespace PatchFEM::cuda_runtime
   void copy(void *destination, const void *source, std::size_t bytes, void *stream);
 
   /**
-     * The same between the device and memory of the host that may be pageable, complete on return: by two pinned buffers,
-     * one of which @p on_host fills or empties while the other travels. The driver's own copy does that with one thread.
-     */
+   * The same between the device and memory of the host that may be pageable, complete on return: by two pinned buffers,
+   * one of which @p on_host fills or empties while the other travels. The driver's own copy does that with one thread.
+   */
   void copy_staged(void       *destination,
                    const void *source,
                    std::size_t bytes,

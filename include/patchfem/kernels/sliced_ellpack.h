@@ -20,17 +20,17 @@ namespace PatchFEM::kernels
   void product(Cuda, const SlicedEllpackView<Value> &A, const Number *x, const Target &target);
 
   /**
-     * slice_offsets[s + 1] - slice_offsets[s] = slice_height * (longest row of slice s), and the blocks of each
-     * row.
-     */
+   * slice_offsets[s + 1] - slice_offsets[s] = slice_height * (longest row of slice s), and the blocks of each
+   * row.
+   */
   void slice_offsets(Host, const SparsityView &pattern, int slice_height, std::int64_t *offsets, int *row_lengths);
   void slice_offsets(Cuda, const SparsityView &pattern, int slice_height, std::int64_t *offsets, int *row_lengths);
 
   /**
-     * The column that padding repeats in @p row, which is empty or lies behind the last one: the first of the next row
-     * of its slice that has one, cyclically. So it names a part of the source that the slice reads anyway, and never one
-     * that the rows of a triangle's phase write. Among more than 64 empty rows in higher slices it is 0.
-     */
+   * The column that padding repeats in @p row, which is empty or lies behind the last one: the first of the next row
+   * of its slice that has one, cyclically. So it names a part of the source that the slice reads anyway, and never one
+   * that the rows of a triangle's phase write. Among more than 64 empty rows in higher slices it is 0.
+   */
   PATCHFEM_INLINE int padding_column(const SparsityView &pattern, const int slice_height, const std::int64_t row)
   {
     const std::int64_t first = row / slice_height * slice_height;
@@ -44,10 +44,10 @@ namespace PatchFEM::kernels
   }
 
   /**
-     * Over the rows of all slices, those past the end included: the columns of @p pattern in the places that block_index()
-     * gives. Padding repeats the last column of its row, so that it costs no further memory of the source vector; see
-     * padding_column() for rows without any.
-     */
+   * Over the rows of all slices, those past the end included: the columns of @p pattern in the places that block_index()
+   * gives. Padding repeats the last column of its row, so that it costs no further memory of the source vector; see
+   * padding_column() for rows without any.
+   */
   struct FillColumnsBody
   {
     SparsityView        pattern;

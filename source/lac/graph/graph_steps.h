@@ -13,11 +13,11 @@ namespace PatchFEM::graph_tools
   namespace
   {
     /**
-       * Which blocks of a matrix are edges: those between two rows that couple, of owned columns, and with threshold > 0
-       * those with |A_ij| > threshold sqrt(|A_ii| |A_jj|) in Frobenius norms. Of A_ij and A_ji the larger one counts, so
-       * that rounding does not make the graph unsymmetric; and blocks within 1e-6 of the threshold count as weak, so that
-       * on a regular mesh, where many blocks equal it, rounding does not decide.
-       */
+     * Which blocks of a matrix are edges: those between two rows that couple, of owned columns, and with threshold > 0
+     * those with |A_ij| > threshold sqrt(|A_ii| |A_jj|) in Frobenius norms. Of A_ij and A_ji the larger one counts, so
+     * that rounding does not make the graph unsymmetric; and blocks within 1e-6 of the threshold count as weak, so that
+     * on a regular mesh, where many blocks equal it, rounding does not decide.
+     */
     template <typename Rows>
     struct EdgeCriterion
     {

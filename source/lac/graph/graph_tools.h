@@ -67,12 +67,12 @@ namespace PatchFEM::graph_tools
   };
 
   /**
-     * What nodes count in the sizes of aggregates. A node is of a line if it and its neighbours have two short edges at
-     * most. With r = its shortest long edge over its longer short one, cells are round again when r of its nodes are one;
-     * share r nodes are enough for an aggregate there, rounded, at least least and at most most; least if no
-     * edge is long or positions are not known (dim = 0). Other nodes need most. Where k are enough, each counts
-     * whole_node most / k, rounded up.
-     */
+   * What nodes count in the sizes of aggregates. A node is of a line if it and its neighbours have two short edges at
+   * most. With r = its shortest long edge over its longer short one, cells are round again when r of its nodes are one;
+   * share r nodes are enough for an aggregate there, rounded, at least least and at most most; least if no
+   * edge is long or positions are not known (dim = 0). Other nodes need most. Where k are enough, each counts
+   * whole_node most / k, rounded up.
+   */
   template <typename Where>
   void line_weights(Where,
                     const Adjacency     &all,

@@ -20,9 +20,9 @@ namespace PatchFEM::internal
                     int *);
 
   /**
-     * Columns and values of the row in each slot, or one of both where the other's arrays are null. Padding has value 0
-     * and the column of its row.
-     */
+   * Columns and values of the row in each slot, or one of both where the other's arrays are null. Padding has value 0
+   * and the column of its row.
+   */
   template <typename Number>
   void fill_patches(Here,
                     const SlicedEllpackMatrix<Number> &matrix,

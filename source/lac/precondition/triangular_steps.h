@@ -109,10 +109,10 @@ namespace PatchFEM::triangular
   } // namespace
 
   /**
-     * Rounds of colouring: a row without a colour (-1) whose hash is larger than those of all its neighbours without one
-     * takes the smallest colour that no neighbour has (Jones and Plassmann 1993). They lead to the colours that a greedy
-     * walk through the rows by descending hash gives, whatever runs at the same time.
-     */
+   * Rounds of colouring: a row without a colour (-1) whose hash is larger than those of all its neighbours without one
+   * takes the smallest colour that no neighbour has (Jones and Plassmann 1993). They lead to the colours that a greedy
+   * walk through the rows by descending hash gives, whatever runs at the same time.
+   */
   template <>
   void find_colours(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
   {
@@ -148,9 +148,9 @@ namespace PatchFEM::triangular
   }
 
   /**
-     * level[i] = 1 + the largest of the rows j < i that row i couples with, 0 without any. Repeated from 0 until nothing
-     * changes, with whatever values other rows have at the moment: levels only grow, towards the one solution.
-     */
+   * level[i] = 1 + the largest of the rows j < i that row i couples with, 0 without any. Repeated from 0 until nothing
+   * changes, with whatever values other rows have at the moment: levels only grow, towards the one solution.
+   */
   template <>
   void find_levels(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
   {

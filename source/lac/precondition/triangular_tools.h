@@ -17,9 +17,9 @@ namespace PatchFEM::triangular
   void find_levels(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
 
   /**
-     * Entries of each row whose columns come in an earlier phase (@p later: in a later one), at their positions and in
-     * the order of their columns. Returns the smallest row with an entry that has no transpose, or kernels::no_failure.
-     */
+   * Entries of each row whose columns come in an earlier phase (@p later: in a later one), at their positions and in
+   * the order of their columns. Returns the smallest row with an entry that has no transpose, or kernels::no_failure.
+   */
   template <typename Where>
   int find_triangle(Where, const SlicedPattern &A, const PhaseOrder &order, bool later, CompressedPattern &triangle);
 
@@ -51,13 +51,13 @@ namespace PatchFEM::triangular
   int load(Where, const SlicedEllpackMatrix<Number> &A, const PhaseOrder &natural, IncompleteCholesky &factors);
 
   /**
-     * The incomplete factorisation A + shift diag(A) = (I + R) D (I + R)^T on the pattern of A:
-     *
-     *   r_ij = (a_ij - sum_k r_ik d_k r_jk) / d_j,  d_i = (1 + shift) a_ii - sum_k r_ik^2 d_k
-     *
-     * with sums over the columns k that rows i and j share. Rows of one level are independent. A pivot d_i that is not
-     * above 1e-8 a_ii is a breakdown; returns the smallest row that has one, or no_failure.
-     */
+   * The incomplete factorisation A + shift diag(A) = (I + R) D (I + R)^T on the pattern of A:
+   *
+   *   r_ij = (a_ij - sum_k r_ik d_k r_jk) / d_j,  d_i = (1 + shift) a_ii - sum_k r_ik^2 d_k
+   *
+   * with sums over the columns k that rows i and j share. Rows of one level are independent. A pivot d_i that is not
+   * above 1e-8 a_ii is a breakdown; returns the smallest row that has one, or no_failure.
+   */
   template <typename Where>
   int factorise(Where, const PhaseOrder &levels, double shift, IncompleteCholesky &factors);
 
