@@ -570,7 +570,6 @@ namespace PatchFEM::kernels
       bool more = true;
       while (more)
       {
-        PATCHFEM_UNROLL
         for (int cell = 0; cell < cells_a_warp; ++cell)
           if (mine + cell < n)
             phases.add(mine + cell, [&]() { add(cell, formed); });
@@ -602,16 +601,13 @@ namespace PatchFEM::kernels
             Number *from = scratch.blocks + (begin + k) * Body::n_block;
             Number *to   = A.values + (offset + k * 32) * Body::n_block + lane();
             Number  value[Body::n_block];
-            PATCHFEM_UNROLL
             for (int e = 0; e < Body::n_block; ++e)
               value[e] = k < length ? from[e] : Number(0);
-            PATCHFEM_UNROLL
             for (int e = 0; e < Body::n_block; ++e)
               to[e * 32] = value[e];
             if (k < length)
-              PATCHFEM_UNROLL
-            for (int e = 0; e < Body::n_block; ++e)
-              from[e] = Number(0);
+              for (int e = 0; e < Body::n_block; ++e)
+                from[e] = Number(0);
           }
         k -= width; // the next slice's columns follow
       }

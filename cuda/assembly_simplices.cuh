@@ -92,7 +92,6 @@ namespace PatchFEM::kernels
       }
       else
       {
-        PATCHFEM_UNROLL
         for (int i = 0; i < n; ++i)
           result[i] = nodes[i];
       }
@@ -103,11 +102,9 @@ namespace PatchFEM::kernels
     {
       if constexpr (dim == 3)
       {
-        PATCHFEM_UNROLL
         for (int i = 1; i < n; ++i)
         {
           const int j = i % 3 + 1, k = j % 3 + 1;
-          PATCHFEM_UNROLL
           for (int d = 0; d < dim; ++d)
             c[i][d] = e[j][(d + 1) % 3] * e[k][(d + 2) % 3] - e[j][(d + 2) % 3] * e[k][(d + 1) % 3];
         }
@@ -120,12 +117,10 @@ namespace PatchFEM::kernels
         c[2][1] = e[1][0];
       }
       Number det = Number(0);
-      PATCHFEM_UNROLL
       for (int d = 0; d < dim; ++d)
       {
         det += e[1][d] * c[1][d];
         c[0][d] = -c[1][d];
-        PATCHFEM_UNROLL
         for (int i = 2; i < n; ++i)
           c[0][d] -= c[i][d];
       }
@@ -174,36 +169,29 @@ namespace PatchFEM::kernels
         const Number scale =
             one_over_det * (same_coefficients() ? static_cast<Number>(constants().factor)
                                                 : factor(a.coefficients.at(a.batches, a.computed_batch, local, 0)));
-        PATCHFEM_UNROLL
         for (int i = 0; i < n; ++i)
-          PATCHFEM_UNROLL
-        for (int j = i + 1; j < n; ++j)
-        {
-          Number sum = c[i][0] * c[j][0];
-          PATCHFEM_UNROLL
-          for (int d = 1; d < dim; ++d)
-            sum += c[i][d] * c[j][d];
-          value[PlacesView::pair_number(n, i, j)] = scale * sum;
-        }
+          for (int j = i + 1; j < n; ++j)
+          {
+            Number sum = c[i][0] * c[j][0];
+            for (int d = 1; d < dim; ++d)
+              sum += c[i][d] * c[j][d];
+            value[PlacesView::pair_number(n, i, j)] = scale * sum;
+          }
       }
       else
       {
         const Number              *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, 0);
         ShapeFunction<dim, Number> shape[n];
-        PATCHFEM_UNROLL
         for (int i = 0; i < n; ++i)
         {
           shape[i].value = Number(1) / Number(n);
-          PATCHFEM_UNROLL
           for (int d = 0; d < dim; ++d)
             shape[i].gradient[d] = one_over_det * c[i][d];
         }
-        PATCHFEM_UNROLL
         for (int i = 0; i < n; ++i)
-          PATCHFEM_UNROLL
-        for (int j = i + 1; j < n; ++j)
-          value[PlacesView::pair_number(n, i, j)] =
-              det * volume() * Form::matrix(coefficients, shape[i], shape[j])(0, 0);
+          for (int j = i + 1; j < n; ++j)
+            value[PlacesView::pair_number(n, i, j)] =
+                det * volume() * Form::matrix(coefficients, shape[i], shape[j])(0, 0);
       }
     }
 
@@ -213,56 +201,48 @@ namespace PatchFEM::kernels
       const int                        first  = a.patches.first_row(patch);
       const unsigned int               n_rows = a.patches.end_row(patch) - first;
       double                           x[n][dim];
-      PATCHFEM_UNROLL
       for (int i = 0; i < n; ++i)
       {
         const unsigned int row = nodes[i] - first;
         if (row < n_rows)
         {
-          PATCHFEM_UNROLL
           for (int d = 0; d < dim; ++d)
             x[i][d] = points()[row * dim + d];
         }
         else
         {
           const double *point = a.batches.points + std::int64_t(nodes[i]) * dim;
-          PATCHFEM_UNROLL
           for (int d = 0; d < dim; ++d)
             x[i][d] = point[d];
         }
       }
       Number e[n][dim], c[n][dim];
-      PATCHFEM_UNROLL
       for (int i = 1; i < n; ++i)
-        PATCHFEM_UNROLL
-      for (int d = 0; d < dim; ++d)
-        e[i][d] = static_cast<Number>(x[i][d] - x[0][d]);
+        for (int d = 0; d < dim; ++d)
+          e[i][d] = static_cast<Number>(x[i][d] - x[0][d]);
       const Number det = cofactors(e, c);
       cell.load        = det * (same_load() ? static_cast<Number>(constants().load)
                                             : a.load.at(a.batches, a.computed_batch, local, 0)[0] * (volume() / Number(n)));
       if (body.with_matrix())
         integrate(c, det, local, cell.value);
       unsigned int start[n];
-      PATCHFEM_UNROLL
       for (int i = 0; i < n; ++i)
       {
         const unsigned int row = nodes[i] - first;
         cell.row[i]            = row < n_rows ? row : foreign;
         start[i]               = row < n_rows ? static_cast<unsigned int>(scratch.start[row]) : foreign;
       }
-      PATCHFEM_UNROLL
       for (int i = 0; i < n; ++i)
-        PATCHFEM_UNROLL
-      for (int j = i + 1; j < n; ++j)
-      {
-        // Rows start one after the other, so that the first of two is the one that starts first.
-        const int          pair  = PlacesView::pair_number(n, i, j);
-        const unsigned int begin = min(start[i], start[j]);
-        cell.block[pair] =
-            begin == foreign
-                ? foreign
-                : begin + (static_cast<unsigned int>(word >> (pair_bits * pair)) & ((1u << pair_bits) - 1u));
-      }
+        for (int j = i + 1; j < n; ++j)
+        {
+          // Rows start one after the other, so that the first of two is the one that starts first.
+          const int          pair  = PlacesView::pair_number(n, i, j);
+          const unsigned int begin = min(start[i], start[j]);
+          cell.block[pair] =
+              begin == foreign
+                  ? foreign
+                  : begin + (static_cast<unsigned int>(word >> (pair_bits * pair)) & ((1u << pair_bits) - 1u));
+        }
     }
 
     __device__ void add(const Cell &cell) const
@@ -270,18 +250,15 @@ namespace PatchFEM::kernels
       if (body.with_matrix())
       {
         Number sum[n_pairs];
-        PATCHFEM_UNROLL
         for (int k = 0; k < n_pairs; ++k)
           if (cell.block[k] != foreign)
             sum[k] = scratch.blocks[cell.block[k]] + cell.value[k];
-        PATCHFEM_UNROLL
         for (int k = 0; k < n_pairs; ++k)
           if (cell.block[k] != foreign)
             scratch.blocks[cell.block[k]] = sum[k];
       }
       if (body.a.rhs != nullptr)
       {
-        PATCHFEM_UNROLL
         for (int i = 0; i < n; ++i)
           if (cell.row[i] != foreign)
             scratch.rhs[cell.row[i]] += cell.load;

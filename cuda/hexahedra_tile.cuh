@@ -62,7 +62,6 @@ namespace PatchFEM::kernels
     {
       double r;
       asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(det));
-      PATCHFEM_UNROLL
       for (int step = 0; step < 2; ++step)
         r = __fma_rn(__fma_rn(-det, r, 1.), r, r);
       return r;
@@ -93,67 +92,53 @@ namespace PatchFEM::kernels
                         double (&weight)[2][2]) const
     {
       double x[2][2][3]; // [cell][corner]
-      PATCHFEM_UNROLL
       for (int half = 0; half < 2; ++half)
-        PATCHFEM_UNROLL
-      for (int h = 0; h < 2; ++h)
-        PATCHFEM_UNROLL
-      for (int d = 0; d < 3; ++d)
-        x[half][h][d] = a.batches.points[std::int64_t(corners[half][h]) * 3 + d];
-      PATCHFEM_UNROLL
+        for (int h = 0; h < 2; ++h)
+          for (int d = 0; d < 3; ++d)
+            x[half][h][d] = a.batches.points[std::int64_t(corners[half][h]) * 3 + d];
       for (int half = 0; half < 2; ++half)
-        PATCHFEM_UNROLL
-      for (int d = 0; d < 3; ++d)
-      {
-        // Relative to each cell's first corner.
-        const double origin = __shfl_sync(0xffffffffu, x[half][0][d], lane() & 28);
-        x[half][0][d] -= origin;
-        x[half][1][d] -= origin;
-      }
+        for (int d = 0; d < 3; ++d)
+        {
+          // Relative to each cell's first corner.
+          const double origin = __shfl_sync(0xffffffffu, x[half][0][d], lane() & 28);
+          x[half][0][d] -= origin;
+          x[half][1][d] -= origin;
+        }
       double J[3][3][4] = {};
-      PATCHFEM_UNROLL
       for (int b = 0; b < 3; ++b)
       {
         const double2 two = gradients[b * 32 + lane()];
-        PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
           multiply_add(J[half][b], {x[half][0][0], x[half][0][1], x[half][1][0], x[half][1][1]}, {two.x, two.y});
         multiply_add(J[2][b], {x[0][0][2], x[1][0][2], x[0][1][2], x[1][1][2]}, {two.x, two.y});
       }
       const bool inside = a.coefficients.varies_inside_cells();
-      PATCHFEM_UNROLL
       for (int half = 0; half < 2; ++half)
-        PATCHFEM_UNROLL
-      for (int t = 0; t < 2; ++t)
-      {
-        double row[3][3], adj[3][3]; // of J by directions; of its adjugate
-        PATCHFEM_UNROLL
-        for (int b = 0; b < 3; ++b)
+        for (int t = 0; t < 2; ++t)
         {
-          row[0][b] = J[half][b][t];
-          row[1][b] = J[half][b][2 + t];
-          row[2][b] = J[2][b][2 * half + t];
+          double row[3][3], adj[3][3]; // of J by directions; of its adjugate
+          for (int b = 0; b < 3; ++b)
+          {
+            row[0][b] = J[half][b][t];
+            row[1][b] = J[half][b][2 + t];
+            row[2][b] = J[2][b][2 * half + t];
+          }
+          for (int b = 0; b < 3; ++b)
+            for (int d = 0; d < 3; ++d)
+              adj[b][d] = minor(row[(d + 1) % 3][(b + 1) % 3], row[(d + 2) % 3][(b + 2) % 3],
+                                row[(d + 1) % 3][(b + 2) % 3], row[(d + 2) % 3][(b + 1) % 3]);
+          const int     q         = 2 * (lane() % 4) + t;
+          const double  column[3] = {row[0][0], row[1][0], row[2][0]};
+          const double  w = batch().reference.weights[q], det = dot(column, adj[0]);
+          const double *k = a.coefficients.at(a.batches, a.computed_batch, local[half], inside ? q : 0);
+          // The form is linear in a moment.
+          const double factor = Form::finish(k, SmallMatrix<1, 1, double>{{{__dmul_rn(w, reciprocal(det))}}})(0, 0);
+          weight[half][t]     = __dmul_rn(w, det);
+          int e               = 0;
+          for (int b = 0; b < 3; ++b)
+            for (int c = b; c < 3; ++c)
+              M[half][e++][t] = __dmul_rn(factor, dot(adj[b], adj[c]));
         }
-        PATCHFEM_UNROLL
-        for (int b = 0; b < 3; ++b)
-          PATCHFEM_UNROLL
-        for (int d = 0; d < 3; ++d)
-          adj[b][d] = minor(row[(d + 1) % 3][(b + 1) % 3], row[(d + 2) % 3][(b + 2) % 3], row[(d + 1) % 3][(b + 2) % 3],
-                            row[(d + 2) % 3][(b + 1) % 3]);
-        const int     q         = 2 * (lane() % 4) + t;
-        const double  column[3] = {row[0][0], row[1][0], row[2][0]};
-        const double  w = batch().reference.weights[q], det = dot(column, adj[0]);
-        const double *k = a.coefficients.at(a.batches, a.computed_batch, local[half], inside ? q : 0);
-        // The form is linear in a moment.
-        const double factor = Form::finish(k, SmallMatrix<1, 1, double>{{{__dmul_rn(w, reciprocal(det))}}})(0, 0);
-        weight[half][t]     = __dmul_rn(w, det);
-        int e               = 0;
-        PATCHFEM_UNROLL
-        for (int b = 0; b < 3; ++b)
-          PATCHFEM_UNROLL
-        for (int c = b; c < 3; ++c)
-          M[half][e++][t] = __dmul_rn(factor, dot(adj[b], adj[c]));
-      }
     }
 
     /** int f phi_i of the cells, [cell + 2 h], of the two functions of which @p shapes has values at this lane's points. */
@@ -161,13 +146,10 @@ namespace PatchFEM::kernels
     integrate_loads(const double (&weight)[2][2], const int (&local)[2], const double2 shapes, double (&f)[4]) const
     {
       double left[4];
-      PATCHFEM_UNROLL
       for (int half = 0; half < 2; ++half)
-        PATCHFEM_UNROLL
-      for (int h = 0; h < 2; ++h)
-        left[half + 2 * h] =
-            weight[half][h] * a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0];
-      PATCHFEM_UNROLL
+        for (int h = 0; h < 2; ++h)
+          left[half + 2 * h] =
+              weight[half][h] * a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0];
       for (int e = 0; e < 4; ++e)
         f[e] = 0.;
       multiply_add(f, left, {shapes.x, shapes.y});

@@ -4,7 +4,12 @@
 #include "check.cuh"
 #include "patch_levels.cuh"
 
-/** @file What kernels of patches share: their fast memory, what follows their cells, and launches. */
+/**
+ * @file
+ * What kernels of patches share: their fast memory, what follows their cells, and launches. Loops whose few steps are known
+ * when compiling are unrolled without being told, so that their arrays are registers; PATCHFEM_UNROLL stands where nvcc
+ * would not.
+ */
 namespace PatchFEM
 {
   namespace kernels

@@ -47,7 +47,6 @@ namespace PatchFEM::kernels
           double g[2][2][3];
           Tile::load_gradients(r, unit, lane(), g[0]);
           Tile::load_gradients(r, lane() / 4, lane(), g[1]);
-          PATCHFEM_UNROLL
           for (int bc = 0; bc < 6; ++bc)
             constants[(bc * n_columns + unit) * 32 + lane()] = Tile::product(bc, g[0], g[1]);
         }
@@ -77,7 +76,6 @@ namespace PatchFEM::kernels
     {
       double *out[2];
       bool    exists[2];
-      PATCHFEM_UNROLL
       for (int half = 0; half < 2; ++half)
       {
         const int slot = tile + 8 * half + lane() / 4;
@@ -88,13 +86,11 @@ namespace PatchFEM::kernels
       for (int i = 0; i < n_columns; ++i)
       {
         double K[4] = {};
-        PATCHFEM_UNROLL
         for (int e = 0; e < 6; ++e)
         {
           const double2 two = constants[(e * n_columns + i) * 32 + lane()];
           multiply_add(K, {M[0][e][0], M[1][e][0], M[0][e][1], M[1][e][1]}, {two.x, two.y});
         }
-        PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
           if (exists[half])
             store(out[half] + i * 8, K[2 * half], K[2 * half + 1]);
@@ -106,7 +102,6 @@ namespace PatchFEM::kernels
     {
       double f[4];
       Tile{a}.integrate_loads(weight, local, constants[(6 * n_columns + 3) * 32 + lane()], f);
-      PATCHFEM_UNROLL
       for (int half = 0; half < 2; ++half)
       {
         const int slot = tile + 8 * half + lane() / 4;
@@ -127,7 +122,6 @@ namespace PatchFEM::kernels
         return;
       // Numbers are loaded two tiles ahead and corners one, so that a tile waits for its points alone.
       int local[2], next[2], corners[2][2];
-      PATCHFEM_UNROLL
       for (int half = 0; half < 2; ++half)
       {
         local[half] = load_number(tile, half);
@@ -138,14 +132,12 @@ namespace PatchFEM::kernels
       {
         double M[2][6][2], weight[2][2];
         Tile{a}.map(corners, local, constants + 6 * n_columns * 32, M, weight);
-        PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
           Tile{a}.load_corners(next[half], corners[half]);
         if (with_matrix)
           store_matrices(M, tile);
         if (loaded)
           store_loads(weight, local, tile);
-        PATCHFEM_UNROLL
         for (int half = 0; half < 2; ++half)
         {
           local[half] = next[half];
@@ -219,7 +211,6 @@ namespace PatchFEM::kernels
     __device__ void prepare()
     {
       const PatchesView &p = body.a.patches;
-      PATCHFEM_UNROLL
       for (int pass = 0; pass < n_passes; ++pass)
       {
         const int global = p.first_row(patch) + pass * rows_a_pass + static_cast<int>(threadIdx.x) / team;
@@ -228,7 +219,6 @@ namespace PatchFEM::kernels
           continue;
         row.begin = p.staged_offsets[global];
         row.n     = static_cast<int>(p.staged_offsets[global + 1] - row.begin);
-        PATCHFEM_UNROLL
         for (int h = 0; h < 2; ++h)
           if (lane() + team * h < row.n)
             row.pairs[h] = p.staged_pairs[row.begin + lane() + team * h];
@@ -245,7 +235,6 @@ namespace PatchFEM::kernels
         return;
       }
       Four now = load(rows[0], 0);
-      PATCHFEM_UNROLL
       for (int step = 0; step < 2 * n_passes; ++step)
       {
         Four next;
@@ -262,7 +251,6 @@ namespace PatchFEM::kernels
       const auto *matrices = reinterpret_cast<const Two *>(body.a.buffer_matrix + body.a.staged_matrix) + lane();
       const auto *places =
           static_cast<const std::uint16_t *>(body.a.patches.places.view.data) + (row.begin + half * team) * 4 + lane();
-      PATCHFEM_UNROLL
       for (int u = 0; u < team; ++u)
       {
         const unsigned int pair = __shfl_sync(WarpTeam::all, row.pairs[half], u, team);
@@ -282,7 +270,6 @@ namespace PatchFEM::kernels
     {
       const int local = pass * rows_a_pass + static_cast<int>(threadIdx.x) / team;
       Number   *sums  = scratch.blocks + (row.n > 0 ? scratch.start[local] : 0);
-      PATCHFEM_UNROLL
       for (int u = 0; u < team; ++u)
       {
         if (half * team + u < row.n && body.with_matrix())
@@ -298,7 +285,6 @@ namespace PatchFEM::kernels
       {
         // One after the other, as rows of any number of cells are summed.
         Number sum = row.n > 0 ? scratch.rhs[local] : Number(0);
-        PATCHFEM_UNROLL
         for (int u = 0; u < team; ++u)
           sum += __shfl_sync(WarpTeam::all, four.load, u, team);
         if (row.n > 0 && lane() == 0)

@@ -132,7 +132,6 @@ namespace PatchFEM
         const VoxelBits *at  = grid.bits + word;
         const VoxelBits  own = at[0], before = at[-1], behind = at[1];
         const int        step[6] = {-grid.step_z(), -grid.step_y(), 0, 0, grid.step_y(), grid.step_z()};
-        PATCHFEM_UNROLL
         for (int k = 0; k < 6; ++k)
           if (k != 2 && k != 3)
           {
@@ -241,7 +240,6 @@ namespace PatchFEM
           return;
         const VoxelNeighbours neighbours(grid, static_cast<int>(i));
         std::uint32_t         sum[3] = {0, 0, 0};
-        PATCHFEM_UNROLL
         for (int k = 0; k < 6; ++k)
         {
           const std::uint32_t one = neighbours.fluid[k] & cells, two = sum[0] & one;
@@ -260,7 +258,6 @@ namespace PatchFEM
         const auto most = [&](const std::uint32_t among) {
           std::uint32_t candidates = among;
           int           result     = 0;
-          PATCHFEM_UNROLL
           for (int k = 2; k >= 0; --k)
             if ((candidates & sum[k]) != 0)
             {
@@ -301,7 +298,6 @@ namespace PatchFEM
         const int             step[6] = {-grid.step_z(), -grid.step_y(), 0, 0, grid.step_y(), grid.step_z()};
         int                  *place   = columns + begin + r;
         int                   at = 0, n_open = 0;
-        PATCHFEM_UNROLL
         for (int k = 0; k < 6; ++k)
         {
           n_open += cell.is_in(neighbours.open[k]);
@@ -345,7 +341,6 @@ namespace PatchFEM
         const VoxelNeighbours neighbours(grid, cell.word);
         double                flow  = 0.;
         bool                  moves = false;
-        PATCHFEM_UNROLL
         for (int d = 0; d < 3; ++d)
         {
           const double *face = velocity[d] + place.face(grid, d);
@@ -389,7 +384,6 @@ namespace PatchFEM
         const int             row     = fluid ? cell.row(grid) : 0;
         const double          p       = fluid ? static_cast<double>(pressure[row]) : 0.;
         const int             step[3] = {0, grid.step_y(), grid.step_z()};
-        PATCHFEM_UNROLL
         for (int d = 0; d < 3; ++d)
         {
           double    *face        = velocity[d] + place.face(grid, d);
@@ -589,7 +583,6 @@ namespace PatchFEM
           return;
         const VoxelNeighbours neighbours(grid, word);
         std::uint32_t         air = 0, open = 0;
-        PATCHFEM_UNROLL
         for (int k = 0; k < 6; ++k)
         {
           air |= neighbours.open[k] & ~neighbours.fluid[k];
