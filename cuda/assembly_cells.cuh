@@ -14,10 +14,14 @@ namespace PatchFEM::kernels
   template <typename Form, typename Number, typename Extents>
   struct WarpCells
   {
-    static constexpr int most_warps = 8;
-    static constexpr int residency  = 4; ///< patches on a multiprocessor
+    static constexpr int  most_warps = 8, n_threads = most_warps * 32, residency = 0;
+    static constexpr int  preferred = 4; ///< patches on a multiprocessor
+    static constexpr bool overlaps  = false;
 
-    using Body    = PatchBody<Form::n_components, Number>;
+    struct Body : public PatchBody<Form::n_components, Number>
+    {
+      int cells_per_warp; ///< that a warp maps at once
+    };
     using Scratch = typename Body::Scratch;
     using Records = CellRecords<Form, Number, Extents>;
 
@@ -45,8 +49,8 @@ namespace PatchFEM::kernels
 
     const Body    &body;
     const Scratch &scratch;
-    const Records &cells;
     const int      patch;
+    const Records  cells{body.a};
 
     /** Lanes that share a row: a power of two, one for each of the cell's nodes if there are so many. */
     static __host__ __device__ constexpr int row_lanes(const int n)
@@ -64,11 +68,6 @@ namespace PatchFEM::kernels
       Number                                                      load[n_rows_of_lane];
     };
 
-    __device__ bool loaded() const
-    {
-      return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<Number>::none;
-    }
-
     /** The place of nodes @p i and @p j in the former's row, the diagonal's too; negative: in the latter's. */
     __device__ int
     upper_place(const std::int64_t entry, const int n, const int row_i, const int row_j, const int i, const int j) const
@@ -85,14 +84,14 @@ namespace PatchFEM::kernels
       const int          local = p.cells[entry] - cells.batch().first_cell;
       const int          lane = threadIdx.x % 32, j = lane % Blocks::team,
                 row = lane < Blocks::n ? cells.batch().nodes[std::int64_t(local) * Blocks::n + lane] - first : -1;
-      const unsigned int owners = __ballot_sync(WarpTeam::all, row >= 0 && row < n_rows);
+      const unsigned int owners = __ballot_sync(WholeWarp::mask(), row >= 0 && row < n_rows);
       const bool         upper  = can_mirror && p.places.upper();
-      const int          other  = upper ? __shfl_sync(WarpTeam::all, row, j) : 0;
+      const int          other  = upper ? __shfl_sync(WholeWarp::mask(), row, j) : 0;
       PATCHFEM_UNROLL
       for (int k = 0; k < Blocks::n_rows_of_lane; ++k)
       {
         const int i   = lane / Blocks::team + k * Blocks::n_teams;
-        const int its = __shfl_sync(WarpTeam::all, row, i);
+        const int its = __shfl_sync(WholeWarp::mask(), row, i);
         blocks.row[k] = owners >> i & 1u ? its : -1;
         if (blocks.row[k] < 0)
           continue;
@@ -104,7 +103,7 @@ namespace PatchFEM::kernels
                                Blocks::n, first + its, i, j);
           blocks.value[k] = cells.block(record, local, i, j);
         }
-        if (loaded() && j < Form::n_components)
+        if (body.loaded() && j < Form::n_components)
           blocks.load[k] = cells.load(record, local, i, j);
       }
     }
@@ -118,7 +117,7 @@ namespace PatchFEM::kernels
         {
           if (body.with_matrix() && j < Blocks::n && blocks.place[k] >= 0)
             body.add(blocks.row[k], blocks.place[k], blocks.value[k], scratch);
-          if (loaded() && j < Form::n_components)
+          if (body.loaded() && j < Form::n_components)
             scratch.rhs[blocks.row[k] * Form::n_components + j] += blocks.load[k];
         }
     }
@@ -139,10 +138,10 @@ namespace PatchFEM::kernels
       for (int base = 0; base < n; base += 32)
       {
         const int          row    = base + lane < n ? nodes[base + lane] - first : -1;
-        const unsigned int owners = __ballot_sync(WarpTeam::all, row >= 0 && row < n_rows);
+        const unsigned int owners = __ballot_sync(WholeWarp::mask(), row >= 0 && row < n_rows);
         for (int i = group; i < group + min(32, n - base); i += n_groups)
         {
-          const int mine = __shfl_sync(WarpTeam::all, row, i % 32);
+          const int mine = __shfl_sync(WholeWarp::mask(), row, i % 32);
           if (i >= 32 || !(owners >> i & 1u))
             continue;
           const std::int64_t my_pair = pair + __popc(owners & ((1u << i) - 1u));
@@ -154,7 +153,7 @@ namespace PatchFEM::kernels
               if (place >= 0)
                 body.add(mine, place, cells.block(record, local, base + i, j), scratch);
             }
-          if (loaded())
+          if (body.loaded())
             for (int c = lane % team; c < Form::n_components; c += team)
               scratch.rhs[mine * Form::n_components + c] += cells.load(record, local, base + i, c);
         }
@@ -162,11 +161,23 @@ namespace PatchFEM::kernels
       }
     }
 
-    /** All computed cells of the patch, with blocks of s.n_warps warps. */
-    __device__ void run(const int n_warps, const int cells_per_warp) const
+    __device__ void prepare() const {}
+
+    __device__ void run() const
     {
-      const PatchesView &p    = body.a.patches;
-      const int          warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+      add_all(blockDim.x / 32);
+      if (body.with_matrix() && body.a.patches.places.upper())
+      {
+        __syncthreads();
+        body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+      }
+    }
+
+    /** All computed cells of the patch. */
+    __device__ void add_all(const int n_warps) const
+    {
+      const PatchesView &p              = body.a.patches;
+      const int          cells_per_warp = body.cells_per_warp, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
       const int          n_q = cells.n_quadrature(), point_size = Records::point_size(cells.n_shape());
       const int          stride  = n_q * point_size;
       Number            *records = static_cast<Number *>(scratch.workers) + warp * cells_per_warp * stride;
@@ -200,31 +211,6 @@ namespace PatchFEM::kernels
     }
   };
 
-  namespace internal
-  {
-    template <typename Form, typename Number, typename Extents>
-    __global__ void __launch_bounds__(WarpCells<Form, Number, Extents>::most_warps * 32)
-        cells_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int cells_per_warp)
-    {
-      extern __shared__ __align__(16) unsigned char memory[];
-      const auto                                    scratch = body.scratch(memory);
-      const int                                     patch   = body.a.first_patch + blockIdx.x;
-      if (body.idle(patch))
-        return body.pass_over(patch, threadIdx.x, blockDim.x);
-      const CellRecords<Form, Number, Extents> records{body.a};
-      const WarpCells<Form, Number, Extents>   cells{body, scratch, records, patch};
-      body.clear(patch, threadIdx.x, blockDim.x, scratch);
-      __syncthreads();
-      cells.run(blockDim.x / 32, cells_per_warp);
-      if (body.with_matrix() && body.a.patches.places.upper())
-      {
-        __syncthreads();
-        body.mirror(patch, threadIdx.x, blockDim.x, scratch);
-      }
-      finish_patch(body, scratch, patch);
-    }
-  } // namespace internal
-
   /** Patches compute cells by WarpCells. */
   template <typename Form, typename Number, typename Extents>
   struct CellsKernel : public AnyKernel
@@ -249,7 +235,7 @@ namespace PatchFEM::kernels
      */
     static PatchRoom room(const KernelRequest &request)
     {
-      const std::size_t bytes = internal::share_of_memory(request, Cells::residency);
+      const std::size_t bytes = internal::share_of_memory(request, Cells::preferred);
       const auto        shape = [&](const int part) {
         return Cells::shape(request.reference.n_shape, request.reference.n_quadrature, bytes / part);
       };
@@ -258,17 +244,18 @@ namespace PatchFEM::kernels
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
     {
-      const typename Cells::Body body{a};
-      const ReferenceView       &r     = a.batches.batch[a.computed_batch].reference;
-      typename Cells::Shape      shape = {Cells::most_warps, 1, 0}; // where all cells are buffered
+      typename Cells::Body  body{{a}, 1};
+      const ReferenceView  &r     = a.batches.batch[a.computed_batch].reference;
+      typename Cells::Shape shape = {Cells::most_warps, 1, 0}; // where all cells are buffered
       if (a.most_levels > 0)
       {
         const std::size_t room = internal::room_of_workers(body);
         shape                  = Cells::shape(r.n_shape, a.one_point ? 1 : r.n_quadrature, room);
         require(shape.bytes() <= room, internal::too_many_rows);
       }
-      internal::launch_patches(where, internal::cells_kernel<Form, Number, Extents>, body, a.end_patch - a.first_patch,
-                               shape.n_warps * 32, body.row_bytes() + shape.bytes(), shape.cells_per_warp);
+      body.cells_per_warp = shape.cells_per_warp;
+      internal::launch_with_memory(where, internal::patch_kernel<Cells>, a.end_patch - a.first_patch,
+                                   shape.n_warps * 32, body.row_bytes() + shape.bytes(), body);
     }
   };
 } // namespace PatchFEM::kernels

@@ -217,7 +217,7 @@ namespace PatchFEM::kernels
         }
         const int row = c.node[h] - first;
         c.row[h]      = c.exists && row >= 0 && row < n_rows ? row : -1;
-        owners[h]     = __ballot_sync(WarpTeam::all, c.row[h] >= 0) >> (4 * k) & 15u;
+        owners[h]     = __ballot_sync(WholeWarp::mask(), c.row[h] >= 0) >> (4 * k) & 15u;
       }
       for (int h = 0; h < 2; ++h)
         if (c.row[h] >= 0)
@@ -271,7 +271,7 @@ namespace PatchFEM::kernels
       double x[2][3];
       for (int d = 0; d < 3; ++d)
       {
-        const double origin = __shfl_sync(WarpTeam::all, c.x[0][d], lane() & 28);
+        const double origin = __shfl_sync(WholeWarp::mask(), c.x[0][d], lane() & 28);
         for (int h = 0; h < 2; ++h)
           x[h][d] = c.x[h][d] - origin;
       }
@@ -424,8 +424,8 @@ namespace PatchFEM::kernels
           sum += weight_of(record, q) * batch().reference.shape_values[q * 8 + lane() / 4] *
                  f.at(body.a.batches, body.a.computed_batch, local, q)[c];
         }
-        sum += __shfl_xor_sync(WarpTeam::all, sum, 1);
-        sum += __shfl_xor_sync(WarpTeam::all, sum, 2);
+        sum += __shfl_xor_sync(WholeWarp::mask(), sum, 1);
+        sum += __shfl_xor_sync(WholeWarp::mask(), sum, 2);
         if (lane() % 4 == c)
           result = sum;
       }
@@ -520,7 +520,7 @@ namespace PatchFEM::kernels
       /// Two offsets each of cells, levels and fed rows, then those of the slices.
       static constexpr int cells = 0, levels = 2, fed = 4, slices = 6, most_slices = 25;
 
-      __device__ std::int64_t fact(const int which) const { return __shfl_sync(WarpTeam::all, facts, which); }
+      __device__ std::int64_t fact(const int which) const { return __shfl_sync(WholeWarp::mask(), facts, which); }
       __device__ int          n_of(const int which) const { return static_cast<int>(fact(which + 1) - fact(which)); }
       __device__ int          n_cells() const { return number < 0 ? 0 : n_of(cells); }
     };
@@ -625,7 +625,7 @@ namespace PatchFEM::kernels
       {
         const std::int64_t end = now.fact(Patch::fed + 1);
         for (std::int64_t fed = now.fact(Patch::fed) + rank / 32; fed < end; fed += n_adding)
-          body.add_buffered(now.number, fed, WarpTeam(), scratch);
+          body.add_buffered(now.number, fed, WholeWarp(), scratch);
         barrier();
       }
       if (plain(now.number))

@@ -23,7 +23,8 @@ namespace PatchFEM::kernels
     /// Three blocks at once, with 384 rows of tetrahedra in each. On an H200 four with fewer rows or registers were
     /// slower, and so were more rows, which leave little to the first level of cache.
     static constexpr int          n_threads = 256, residency = 3;
-    static constexpr unsigned int foreign = 1u << 31; ///< in place of a row or a block
+    static constexpr bool         overlaps = false;
+    static constexpr unsigned int foreign  = 1u << 31; ///< in place of a row or a block
 
     using Body    = PatchBody<1, Number>;
     using Scratch = typename Body::Scratch;
@@ -56,7 +57,7 @@ namespace PatchFEM::kernels
     }
 
     /** Coordinates of the patch's nodes and barriers to fast memory. */
-    __device__ void load() const
+    __device__ void prepare() const
     {
       const PatchesView &p     = body.a.patches;
       const int          first = p.first_row(patch), n_numbers = (p.end_row(patch) - first) * dim;
@@ -71,6 +72,12 @@ namespace PatchFEM::kernels
         added(level).init(ends[level] - (level > 0 ? ends[level - 1] : 0));
     }
 
+    /** Of a cell, loaded at once where it is a power of two. */
+    struct alignas(n == 4 ? 16 : 4) Nodes
+    {
+      int node[n];
+    };
+
     /** A thread's cell while it waits for its turn. */
     struct Cell
     {
@@ -79,23 +86,6 @@ namespace PatchFEM::kernels
       Number       value[n_pairs];
       Number       load;
     };
-
-    static __device__ void load_nodes(const int *nodes, int (&result)[n])
-    {
-      if constexpr (n == 4)
-      {
-        const int4 v = *reinterpret_cast<const int4 *>(nodes);
-        result[0]    = v.x;
-        result[1]    = v.y;
-        result[2]    = v.z;
-        result[3]    = v.w;
-      }
-      else
-      {
-        for (int i = 0; i < n; ++i)
-          result[i] = nodes[i];
-      }
-    }
 
     /** Cofactors of the edges [1 ... dim], and minus their sum first. Returns the determinant. */
     static __device__ Number cofactors(const Number (&e)[n][dim], Number (&c)[n][dim])
@@ -195,7 +185,7 @@ namespace PatchFEM::kernels
       }
     }
 
-    __device__ void compute(const int local, const int (&nodes)[n], const Word word, Cell &cell) const
+    __device__ void compute(const int local, const Nodes &nodes, const Word word, Cell &cell) const
     {
       const AssemblyArguments<Number> &a      = body.a;
       const int                        first  = a.patches.first_row(patch);
@@ -203,7 +193,7 @@ namespace PatchFEM::kernels
       double                           x[n][dim];
       for (int i = 0; i < n; ++i)
       {
-        const unsigned int row = nodes[i] - first;
+        const unsigned int row = nodes.node[i] - first;
         if (row < n_rows)
         {
           for (int d = 0; d < dim; ++d)
@@ -211,7 +201,7 @@ namespace PatchFEM::kernels
         }
         else
         {
-          const double *point = a.batches.points + std::int64_t(nodes[i]) * dim;
+          const double *point = a.batches.points + std::int64_t(nodes.node[i]) * dim;
           for (int d = 0; d < dim; ++d)
             x[i][d] = point[d];
         }
@@ -228,7 +218,7 @@ namespace PatchFEM::kernels
       unsigned int start[n];
       for (int i = 0; i < n; ++i)
       {
-        const unsigned int row = nodes[i] - first;
+        const unsigned int row = nodes.node[i] - first;
         cell.row[i]            = row < n_rows ? row : foreign;
         start[i]               = row < n_rows ? static_cast<unsigned int>(scratch.start[row]) : foreign;
       }
@@ -287,6 +277,17 @@ namespace PatchFEM::kernels
 
     __device__ void run() const
     {
+      add_all();
+      if (!body.with_matrix())
+        return;
+      __syncthreads();
+      body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+      __syncthreads();
+      sum_diagonals();
+    }
+
+    __device__ void add_all() const
+    {
       const AssemblyArguments<Number> &a       = body.a;
       const PatchesView               &p       = a.patches;
       const std::int64_t               offset  = p.cell_offsets[patch];
@@ -300,8 +301,9 @@ namespace PatchFEM::kernels
       int        level    = 0;
       const auto local_of = [&](const int position) { return cells[min(position, last)] - batch.first_cell; };
       // Of the thread's next cells one is known by its nodes, and the one after it by its number.
-      int local = local_of(rank), next = local_of(rank + n_threads), nodes[n];
-      load_nodes(batch.nodes + std::int64_t(local) * n, nodes);
+      const auto *all_nodes = reinterpret_cast<const Nodes *>(batch.nodes);
+      int         local = local_of(rank), next = local_of(rank + n_threads);
+      Nodes       nodes = all_nodes[local];
       for (int begin = rank / 32 * 32; begin < n_cells; begin += n_threads)
       {
         const int mine = begin + rank % 32;
@@ -309,8 +311,8 @@ namespace PatchFEM::kernels
         if (mine < n_cells)
           compute(local, nodes, words[mine], cell);
         local = next;
-        load_nodes(batch.nodes + std::int64_t(local) * n, nodes);
-        next = local_of(mine + 2 * n_threads);
+        nodes = all_nodes[local];
+        next  = local_of(mine + 2 * n_threads);
         commit(begin, min(begin + 32, n_cells), level, cell);
       }
     }
@@ -328,34 +330,6 @@ namespace PatchFEM::kernels
       }
     }
   };
-
-  namespace internal
-  {
-    template <typename Form, typename Number, int pair_bits>
-    __global__ void __launch_bounds__(SimplexCells<Form, Number, pair_bits>::n_threads,
-                                      SimplexCells<Form, Number, pair_bits>::residency)
-        simplex_kernel(const __grid_constant__ PatchBody<1, Number> body)
-    {
-      extern __shared__ __align__(16) unsigned char memory[];
-      const auto                                    scratch = body.scratch(memory);
-      const int                                     patch   = body.a.first_patch + blockIdx.x;
-      if (body.idle(patch))
-        return body.pass_over(patch, threadIdx.x, blockDim.x);
-      const SimplexCells<Form, Number, pair_bits> cells{body, scratch, patch};
-      body.clear(patch, threadIdx.x, blockDim.x, scratch);
-      cells.load();
-      __syncthreads();
-      cells.run();
-      __syncthreads();
-      if (body.with_matrix())
-      {
-        body.mirror(patch, threadIdx.x, blockDim.x, scratch);
-        __syncthreads();
-        cells.sum_diagonals();
-      }
-      finish_patch(body, scratch, patch);
-    }
-  } // namespace internal
 
   /** Patches compute cells by SimplexCells. */
   template <typename Form, typename Number>
@@ -383,10 +357,10 @@ namespace PatchFEM::kernels
       const typename Cells::Body body{a};
       const std::size_t          bytes = Cells::bytes(a);
       require(bytes <= internal::room_of_workers(body), internal::too_many_rows);
-      internal::launch_patches(where,
-                               a.patches.places.pair_bits == 5 ? internal::simplex_kernel<Form, Number, 5>
-                                                               : internal::simplex_kernel<Form, Number, 8>,
-                               body, a.end_patch - a.first_patch, Cells::n_threads, body.row_bytes() + bytes);
+      const auto kernel = a.patches.places.pair_bits == 5 ? internal::patch_kernel<SimplexCells<Form, Number, 5>>
+                                                          : internal::patch_kernel<SimplexCells<Form, Number, 8>>;
+      internal::launch_with_memory(where, kernel, a.end_patch - a.first_patch, Cells::n_threads,
+                                   body.row_bytes() + bytes, body);
     }
   };
 } // namespace PatchFEM::kernels

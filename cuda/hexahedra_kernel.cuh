@@ -72,8 +72,8 @@ namespace PatchFEM::kernels
       const int                  n_slots = room < extra ? 0 : static_cast<int>((room - extra) / bytes);
       require(n_slots >= Cells::fewest_slots, internal::too_many_rows);
       const int n_blocks = std::min(a.end_patch - a.first_patch, internal::multiprocessor_count() * Cells::residency);
-      internal::launch_patches(where, internal::hexahedra_kernel<Form, Number>, body, n_blocks, Cells::n_threads,
-                               body.row_bytes() + n_slots * bytes + extra, n_slots);
+      internal::launch_with_memory(where, internal::hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads,
+                                   body.row_bytes() + n_slots * bytes + extra, body, n_slots);
     }
   };
 } // namespace PatchFEM::kernels

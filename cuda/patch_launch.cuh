@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check.cuh"
+#include "overlap.cuh"
 #include "patch_levels.cuh"
 
 /**
@@ -45,34 +46,61 @@ namespace PatchFEM
         return body.a.fast_memory - body.row_bytes();
       }
 
-      /** Launches @p kernel(body, rest...) with @p bytes of fast memory for each of @p n_blocks blocks. */
-      template <typename... Parameters, typename Body, typename... Rest>
-      void launch_patches(Cuda where,
-                          void (*kernel)(Parameters...),
-                          const Body       &body,
-                          const int         n_blocks,
-                          const int         n_threads,
-                          const std::size_t bytes,
-                          const Rest... rest)
+      /** Launches @p kernel(arguments...) with @p bytes of fast memory for each of @p n_blocks blocks. */
+      template <typename... Arguments>
+      void launch_with_memory(Cuda where,
+                              void (*kernel)(Arguments...),
+                              const int         n_blocks,
+                              const int         n_threads,
+                              const std::size_t bytes,
+                              const Arguments &...arguments)
       {
         PATCHFEM_CUDA_CHECK(
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-        kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(body, rest...);
+        kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(arguments...);
         PATCHFEM_CUDA_CHECK_LAUNCH();
       }
 
-      /** What follows the cells of a patch, for all threads of the block. */
-      template <typename Body>
-      __device__ __forceinline__ void
-      finish_patch(const Body &body, const typename Body::Scratch &scratch, const int patch)
+      /**
+       * A block for each patch: prepare, clear | run | add buffered cells | write, with a barrier at each bar. Two of these
+       * are of Cells{body, scratch, patch}, which has
+       *
+       *   Body                    a PatchBody, which may be with more
+       *   n_threads, residency    the most threads of a block, and the fewest blocks on a multiprocessor (0: any number)
+       *   overlaps                whether the kernel begins while the one before ends, whose results run() alone reads
+       *   prepare()               loads what is needed besides sums
+       *   run()                   adds the patch's cells to the sums
+       *
+       * All threads of the block call both.
+       */
+      template <typename Cells>
+      __global__ void __launch_bounds__(Cells::n_threads, Cells::residency)
+          patch_kernel(const __grid_constant__ typename Cells::Body body)
       {
-        const PatchesView &p    = body.a.patches;
-        const int          rank = threadIdx.x, size = blockDim.x;
+        extern __shared__ __align__(16) unsigned char memory[];
+        const PatchesView                            &p       = body.a.patches;
+        const auto                                    scratch = body.scratch(memory);
+        const int patch = body.a.first_patch + blockIdx.x, rank = threadIdx.x, size = blockDim.x;
+        Cells     cells{body, scratch, patch};
+        if (Cells::overlaps)
+          let_next_begin();
+        if (body.idle(patch))
+        {
+          if (Cells::overlaps)
+            wait_for_previous();
+          return body.pass_over(patch, rank, size);
+        }
+        cells.prepare();
+        body.clear(patch, rank, size, scratch);
+        if (Cells::overlaps)
+          wait_for_previous();
+        __syncthreads();
+        cells.run();
         __syncthreads();
         if (p.fed_offsets != nullptr)
         {
           for (std::int64_t fed = p.fed_offsets[patch] + rank / 32; fed < p.fed_offsets[patch + 1]; fed += size / 32)
-            body.add_buffered(patch, fed, WarpTeam(), scratch);
+            body.add_buffered(patch, fed, WholeWarp(), scratch);
           __syncthreads();
         }
         body.write(patch, rank, size, scratch, body.a.add);

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "team.cuh"
+
 #include <patchfem/kernels/patch_bodies.h>
 
 namespace PatchFEM::kernels
 {
-  /** The lanes of a warp, working together. */
-  struct WarpTeam
-  {
-    static constexpr int          size = 32;
-    static constexpr unsigned int all  = 0xffffffffu;
-
-    __device__ int  rank() const { return threadIdx.x % 32; }
-    __device__ void sync() const { __syncwarp(); }
-  };
+  /** All lanes of a warp. */
+  using WholeWarp = internal::WarpTeam<32>;
 
   /** A barrier of some whole warps, @p n_threads threads together, apart from __syncthreads() of all. */
   __device__ __forceinline__ void barrier_of(const int n_threads)

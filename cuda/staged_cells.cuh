@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "assembly_cells.cuh"
 #include "hexahedra_kernel.cuh"
-#include "hexahedra_tile.cuh"
-#include "overlap.cuh"
 
 #include <patchfem/kernels/element_bodies.h>
 
@@ -17,22 +16,27 @@
 namespace PatchFEM::kernels
 {
   /**
-   * Trilinear hexahedra of forms whose moments are inner products, in double precision. With M = w J^-1 J^-T,
+   * Trilinear hexahedra of forms whose moments are inner products, in double precision, sixteen in a warp. With
+   * M = k w J^-1 J^-T,
    *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
-   * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64; see HexahedraTile.
+   * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64. Each lane computes M at points
+   * 2 (lane % 4) and the next of cells lane / 4 and lane / 4 + 8, which is how the instruction wants its left side.
    */
   template <typename Form>
   struct StagedHexahedra
   {
     static constexpr int n_threads = 256, residency = 2, cells_a_warp = 16;
-    static constexpr int n_columns = 8; ///< of eight entries: the rows of K
-    /// Products [bc][row of K][lane], then HexahedraTile::gradient(), then values of shape functions.
-    static constexpr int n_constants = (6 * n_columns + 3 + 1) * 32;
 
-    using Tile = HexahedraTile<Form>;
+    /** What a lane has on the right side of an instruction: two numbers of each matrix. */
+    struct Constants
+    {
+      double2 product[6][8][32]; ///< [bc][row of K]
+      double2 gradient[3][32];   ///< by direction b, of corners lane % 4 and lane % 4 + 4 at point lane / 4
+      double2 shape[32];         ///< values of function lane / 4 at points 2 (lane % 4) and the next
+    };
 
     const AssemblyArguments<double> &a;
-    double2                         *constants;
+    Constants                       &constants;
 
     __device__ const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
     static __device__ int       lane() { return threadIdx.x % 32; }
@@ -41,21 +45,132 @@ namespace PatchFEM::kernels
     __device__ void tabulate() const
     {
       const ReferenceView &r = batch().reference;
-      for (int unit = threadIdx.x / 32; unit < n_columns + 4; unit += n_threads / 32)
-        if (unit < n_columns)
+      const int            l = lane(), i = l / 4, v = l % 4;
+      // Gradients of shape function i at points 2 v and the next, [point][direction].
+      const auto load = [&](const int i, double(&g)[2][3]) {
+        for (int h = 0; h < 2; ++h)
+          for (int b = 0; b < 3; ++b)
+            g[h][b] = r.shape_gradients[((2 * v + h) * 8 + i) * 3 + b];
+      };
+      for (int unit = threadIdx.x / 32; unit < 12; unit += n_threads / 32)
+        if (unit < 8)
         {
-          double g[2][2][3];
-          Tile::load_gradients(r, unit, lane(), g[0]);
-          Tile::load_gradients(r, lane() / 4, lane(), g[1]);
+          double row[2][3], column[2][3];
+          load(unit, row);
+          load(i, column);
           for (int bc = 0; bc < 6; ++bc)
-            constants[(bc * n_columns + unit) * 32 + lane()] = Tile::product(bc, g[0], g[1]);
+            constants.product[bc][unit][l] = product(bc, row, column);
         }
-        else if (unit < n_columns + 3)
-          constants[(5 * n_columns + unit) * 32 + lane()] = Tile::gradient(r, unit - n_columns, lane());
-        else
+        else if (unit < 11)
         {
-          const double *shape                             = r.shape_values + 2 * (lane() % 4) * 8 + lane() / 4;
-          constants[(5 * n_columns + unit) * 32 + lane()] = make_double2(shape[0], shape[8]);
+          const double *from              = r.geometry_gradients + (i * 8 + v) * 3 + unit - 8;
+          constants.gradient[unit - 8][l] = make_double2(from[0], from[12]);
+        }
+        else
+          constants.shape[l] = make_double2(r.shape_values[2 * v * 8 + i], r.shape_values[(2 * v + 1) * 8 + i]);
+    }
+
+    /**
+     * What M_bc, b <= c number @p bc of the six, contributes to entry (i, j) at two points where the functions have
+     * these gradients: symmetric in i and j to the last bit.
+     */
+    static __device__ double2 product(const int bc, const double (&i)[2][3], const double (&j)[2][3])
+    {
+      const int b = bc < 3 ? 0 : (bc < 5 ? 1 : 2), c = bc < 3 ? bc : (bc < 5 ? bc - 2 : 2);
+      double    result[2];
+      for (int h = 0; h < 2; ++h)
+      {
+        const double p = __dmul_rn(i[h][b], j[h][c]);
+        result[h]      = b == c ? p : __dadd_rn(p, __dmul_rn(i[h][c], j[h][b]));
+      }
+      return make_double2(result[0], result[1]);
+    }
+
+    /** Where this lane's corners lane % 4 and lane % 4 + 4 of a cell are. */
+    __device__ void load_corners(const int local, int (&corners)[2]) const
+    {
+      const int *geometry = batch().geometry + std::int64_t(local) * 8 + lane() % 4;
+      corners[0]          = geometry[0];
+      corners[1]          = geometry[4];
+    }
+
+    /** 1 / @p det to 2 units in the last place, for cells whose determinants are no subnormal numbers. */
+    static __device__ double reciprocal(const double det)
+    {
+      double r;
+      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(det));
+      for (int step = 0; step < 2; ++step)
+        r = __fma_rn(__fma_rn(-det, r, 1.), r, r);
+      return r;
+    }
+
+    /**
+     * a b - c d, of which the second product is rounded. Left to itself, the compiler chooses another one for the second
+     * cell of a lane than for the first, and a cell's bits depend on its slot.
+     */
+    static __device__ double minor(const double a, const double b, const double c, const double d)
+    {
+      return __fma_rn(a, b, -__dmul_rn(c, d));
+    }
+    static __device__ double dot(const double (&u)[3], const double (&v)[3])
+    {
+      return __fma_rn(u[2], v[2], __fma_rn(u[1], v[1], __dmul_rn(u[0], v[0])));
+    }
+
+    /**
+     * M, [cell][bc][point], and the weights in real space, of cells with these corners. Of J each direction is three
+     * products: two coordinates of one cell, two of the other, the third of both.
+     */
+    __device__ void
+    map(const int (&corners)[2][2], const int (&local)[2], double (&M)[2][6][2], double (&weight)[2][2]) const
+    {
+      double x[2][2][3]; // [cell][corner]
+      for (int half = 0; half < 2; ++half)
+        for (int h = 0; h < 2; ++h)
+          for (int d = 0; d < 3; ++d)
+            x[half][h][d] = a.batches.points[std::int64_t(corners[half][h]) * 3 + d];
+      for (int half = 0; half < 2; ++half)
+        for (int d = 0; d < 3; ++d)
+        {
+          // Relative to each cell's first corner.
+          const double origin = __shfl_sync(0xffffffffu, x[half][0][d], lane() & 28);
+          x[half][0][d] -= origin;
+          x[half][1][d] -= origin;
+        }
+      double J[3][3][4] = {};
+      for (int b = 0; b < 3; ++b)
+      {
+        const double2 two = constants.gradient[b][lane()];
+        for (int half = 0; half < 2; ++half)
+          multiply_add(J[half][b], {x[half][0][0], x[half][0][1], x[half][1][0], x[half][1][1]}, {two.x, two.y});
+        multiply_add(J[2][b], {x[0][0][2], x[1][0][2], x[0][1][2], x[1][1][2]}, {two.x, two.y});
+      }
+      const bool inside = a.coefficients.varies_inside_cells();
+      for (int half = 0; half < 2; ++half)
+        for (int t = 0; t < 2; ++t)
+        {
+          double row[3][3], adj[3][3]; // of J by directions; of its adjugate
+          for (int b = 0; b < 3; ++b)
+          {
+            row[0][b] = J[half][b][t];
+            row[1][b] = J[half][b][2 + t];
+            row[2][b] = J[2][b][2 * half + t];
+          }
+          for (int b = 0; b < 3; ++b)
+            for (int d = 0; d < 3; ++d)
+              adj[b][d] = minor(row[(d + 1) % 3][(b + 1) % 3], row[(d + 2) % 3][(b + 2) % 3],
+                                row[(d + 1) % 3][(b + 2) % 3], row[(d + 2) % 3][(b + 1) % 3]);
+          const int     q         = 2 * (lane() % 4) + t;
+          const double  column[3] = {row[0][0], row[1][0], row[2][0]};
+          const double  w = batch().reference.weights[q], det = dot(column, adj[0]);
+          const double *k = a.coefficients.at(a.batches, a.computed_batch, local[half], inside ? q : 0);
+          // The form is linear in a moment.
+          const double factor = Form::finish(k, SmallMatrix<1, 1, double>{{{__dmul_rn(w, reciprocal(det))}}})(0, 0);
+          weight[half][t]     = __dmul_rn(w, det);
+          int e               = 0;
+          for (int b = 0; b < 3; ++b)
+            for (int c = b; c < 3; ++c)
+              M[half][e++][t] = __dmul_rn(factor, dot(adj[b], adj[c]));
         }
     }
 
@@ -63,12 +178,6 @@ namespace PatchFEM::kernels
     __device__ int load_number(const int tile, const int half) const
     {
       return a.staged[min(tile + 8 * half + lane() / 4, a.n_staged - 1)] - batch().first_cell;
-    }
-
-    /** Entries of a row: two neighbours from each lane. */
-    static __device__ void store(double *to, const double first, const double second)
-    {
-      *reinterpret_cast<double2 *>(to) = make_double2(first, second);
     }
 
     /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
@@ -83,25 +192,30 @@ namespace PatchFEM::kernels
         out[half]      = a.buffer_matrix + a.staged_matrix + std::int64_t(slot) * 64 + 2 * (lane() % 4);
       }
 #pragma unroll 1
-      for (int i = 0; i < n_columns; ++i)
+      for (int i = 0; i < 8; ++i)
       {
         double K[4] = {};
         for (int e = 0; e < 6; ++e)
         {
-          const double2 two = constants[(e * n_columns + i) * 32 + lane()];
+          const double2 two = constants.product[e][i][lane()];
           multiply_add(K, {M[0][e][0], M[1][e][0], M[0][e][1], M[1][e][1]}, {two.x, two.y});
         }
         for (int half = 0; half < 2; ++half)
           if (exists[half])
-            store(out[half] + i * 8, K[2 * half], K[2 * half + 1]);
+            *reinterpret_cast<double2 *>(out[half] + i * 8) = make_double2(K[2 * half], K[2 * half + 1]);
       }
     }
 
     /** int f phi_i of the cells of a tile. */
     __device__ void store_loads(const double (&weight)[2][2], const int (&local)[2], const int tile) const
     {
-      double f[4];
-      Tile{a}.integrate_loads(weight, local, constants[(6 * n_columns + 3) * 32 + lane()], f);
+      const double2 shapes = constants.shape[lane()];
+      double        left[4], f[4] = {}; // [cell + 2 h]
+      for (int half = 0; half < 2; ++half)
+        for (int h = 0; h < 2; ++h)
+          left[half + 2 * h] =
+              weight[half][h] * a.load.at(a.batches, a.computed_batch, local[half], 2 * (lane() % 4) + h)[0];
+      multiply_add(f, left, {shapes.x, shapes.y});
       for (int half = 0; half < 2; ++half)
       {
         const int slot = tile + 8 * half + lane() / 4;
@@ -126,14 +240,14 @@ namespace PatchFEM::kernels
       {
         local[half] = load_number(tile, half);
         next[half]  = load_number(tile + step, half);
-        Tile{a}.load_corners(local[half], corners[half]);
+        load_corners(local[half], corners[half]);
       }
       for (; tile < a.n_staged; tile += step)
       {
         double M[2][6][2], weight[2][2];
-        Tile{a}.map(corners, local, constants + 6 * n_columns * 32, M, weight);
+        map(corners, local, M, weight);
         for (int half = 0; half < 2; ++half)
-          Tile{a}.load_corners(next[half], corners[half]);
+          load_corners(next[half], corners[half]);
         if (with_matrix)
           store_matrices(M, tile);
         if (loaded)
@@ -151,11 +265,14 @@ namespace PatchFEM::kernels
   template <int n_comp, typename Number>
   struct GatherRows
   {
-    static constexpr int n_threads = 256, residency = 4;
+    static constexpr int  n_threads = 256, residency = 4;
+    static constexpr bool overlaps = true;
 
-    const PatchBody<n_comp, Number>                   &body;
-    const typename PatchBody<n_comp, Number>::Scratch &scratch;
-    const int                                          patch;
+    using Body = PatchBody<n_comp, Number>;
+
+    const Body                   &body;
+    const typename Body::Scratch &scratch;
+    const int                     patch;
 
     __device__ void prepare() {}
     __device__ void run() const { add_rows_of_teams(32); }
@@ -167,7 +284,7 @@ namespace PatchFEM::kernels
       const int a_warp = 32 / team;
       for (int base = threadIdx.x / 32 * a_warp; base < n_rows; base += blockDim.x / team)
         for (int row = base; row < base + a_warp && row < n_rows; ++row)
-          body.add_staged(patch, row, WarpTeam(), scratch);
+          body.add_staged(patch, row, WholeWarp(), scratch);
     }
   };
 
@@ -179,12 +296,15 @@ namespace PatchFEM::kernels
   template <typename Number>
   struct GatherOctets
   {
-    static constexpr int n_threads = 256, residency = 3, team = 4;
-    static constexpr int n_passes = 2, rows_a_pass = n_threads / team, most_cells = 2 * team;
+    static constexpr int  n_threads = 256, residency = 3, team = 4;
+    static constexpr int  n_passes = 2, rows_a_pass = n_threads / team, most_cells = 2 * team;
+    static constexpr bool overlaps = true;
 
-    const PatchBody<1, Number>                   &body;
-    const typename PatchBody<1, Number>::Scratch &scratch;
-    const int                                     patch;
+    using Body = PatchBody<1, Number>;
+
+    const Body                   &body;
+    const typename Body::Scratch &scratch;
+    const int                     patch;
 
     /** A row of this lane's team, and of its pairs those of cells lane() and lane() + team. */
     struct Row
@@ -207,7 +327,6 @@ namespace PatchFEM::kernels
 
     static __device__ int lane() { return threadIdx.x % team; }
 
-    /** Before the barrier that run() needs between itself and clear(): loads what does not depend on that. */
     __device__ void prepare()
     {
       const PatchesView &p = body.a.patches;
@@ -224,7 +343,7 @@ namespace PatchFEM::kernels
             row.pairs[h] = p.staged_pairs[row.begin + lane() + team * h];
         plain = plain && row.n <= most_cells;
       }
-      plain = __all_sync(WarpTeam::all, plain) && p.rows_per_patch <= n_passes * rows_a_pass;
+      plain = __all_sync(WholeWarp::mask(), plain) && p.rows_per_patch <= n_passes * rows_a_pass;
     }
 
     __device__ void run() const
@@ -253,7 +372,7 @@ namespace PatchFEM::kernels
           static_cast<const std::uint16_t *>(body.a.patches.places.view.data) + (row.begin + half * team) * 4 + lane();
       for (int u = 0; u < team; ++u)
       {
-        const unsigned int pair = __shfl_sync(WarpTeam::all, row.pairs[half], u, team);
+        const unsigned int pair = __shfl_sync(WholeWarp::mask(), row.pairs[half], u, team);
         if (half * team + u < row.n && body.with_matrix())
         {
           result.x[u]      = matrices[std::int64_t(pair) * 4];
@@ -286,7 +405,7 @@ namespace PatchFEM::kernels
         // One after the other, as rows of any number of cells are summed.
         Number sum = row.n > 0 ? scratch.rhs[local] : Number(0);
         for (int u = 0; u < team; ++u)
-          sum += __shfl_sync(WarpTeam::all, four.load, u, team);
+          sum += __shfl_sync(WholeWarp::mask(), four.load, u, team);
         if (row.n > 0 && lane() == 0)
           scratch.rhs[local] = sum;
       }
@@ -314,35 +433,12 @@ namespace PatchFEM::kernels
       body.resolve(cell, rank, size);
     }
 
-    /** Rows gather by GatherRows or GatherOctets. */
-    template <typename Gather, int n_comp, typename Number>
-    __global__ void __launch_bounds__(Gather::n_threads, Gather::residency)
-        gather_kernel(const __grid_constant__ PatchBody<n_comp, Number> body)
-    {
-      extern __shared__ __align__(16) unsigned char memory[];
-      const auto                                    scratch = body.scratch(memory);
-      const int                                     patch   = body.a.first_patch + blockIdx.x;
-      Gather                                        rows{body, scratch, patch};
-      let_next_begin();
-      if (body.idle(patch))
-      {
-        wait_for_previous();
-        return body.pass_over(patch, threadIdx.x, blockDim.x);
-      }
-      rows.prepare();
-      body.clear(patch, threadIdx.x, blockDim.x, scratch);
-      wait_for_previous();
-      __syncthreads();
-      rows.run();
-      finish_patch(body, scratch, patch);
-    }
-
     template <typename Form>
     __global__ void __launch_bounds__(StagedHexahedra<Form>::n_threads, StagedHexahedra<Form>::residency)
         stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
     {
-      __shared__ double2          constants[StagedHexahedra<Form>::n_constants];
-      const StagedHexahedra<Form> cells{a, constants};
+      __shared__ typename StagedHexahedra<Form>::Constants constants;
+      const StagedHexahedra<Form>                          cells{a, constants};
       let_next_begin();
       cells.tabulate();
       wait_for_previous();
@@ -360,13 +456,9 @@ namespace PatchFEM::kernels
       const ElementBody<Form, Number> body{a};
       if (body.n_cells() == 0)
         return;
-      const std::size_t bytes  = body.scratch_size(a.batches) * sizeof(Number);
-      const auto        kernel = internal::element_kernel<Form, Number>;
       // More than the 48 KB that need no permission from 9^3 quadrature points on.
-      PATCHFEM_CUDA_CHECK(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-      kernel<<<body.n_cells(), internal::element_threads, bytes, stream_of(where)>>>(body);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      internal::launch_with_memory(where, internal::element_kernel<Form, Number>, body.n_cells(),
+                                   internal::element_threads, body.scratch_size(a.batches) * sizeof(Number), body);
     }
   };
 
@@ -417,8 +509,8 @@ namespace PatchFEM::kernels
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
     {
-      const PatchBody<Form::n_components, Number> body{a};
-      const auto                                  kernel = internal::gather_kernel<Gather, Form::n_components, Number>;
+      const typename Gather::Body body{a};
+      const auto                  kernel = internal::patch_kernel<Gather>;
       PATCHFEM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                static_cast<int>(body.row_bytes())));
       launch_overlapping(kernel, a.end_patch - a.first_patch, Gather::n_threads, body.row_bytes(), stream_of(where),
