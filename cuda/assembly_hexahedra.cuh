@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "patch_levels.cuh"
+#include "assembly_cells.cuh"
 
-#include <patchfem/kernels/cell_records.h>
-
+#include <algorithm>
 #include <cmath>
 
 /**
@@ -16,6 +15,16 @@
  * - inner products, sum_b sum_q (sum_c M_bc(q) dN_i/dxi_c(q)) dN_j/dxi_b(q) with M = w J^-1 J^-T, 3 products a cell.
  * An instruction takes two 8 x 8 matrices on the left: two directions, or two cells where the right one is the same.
  * Of the result of a product, lane 4 i + p holds entries (i, 2 p) and (i, 2 p + 1), hence whole blocks of the matrix.
+ *
+ * Some warps of a block map cells, eight at a time, ahead of the others, which form and add the matrices:
+ *
+ *   warps that map                    ring in fast memory                     warps that add
+ *   load_number, _nodes, _data  --->  | slot of 8 records | slot | ... |  --->  form a cell's matrix
+ *   of later cells, then map               filled ->  <- emptied                add it when its level has come
+ *                                                                               behind a patch's last cell: finish its rows
+ *
+ * Blocks stay and take one patch after the other, so that the first cells of the next are mapped while the rows of this
+ * one are written.
  */
 namespace PatchFEM::kernels
 {
@@ -48,38 +57,44 @@ namespace PatchFEM::kernels
     static constexpr bool outer  = MomentsOf<Form>::kind == MomentKind::outer_product;
     static constexpr int  n_comp = Form::n_components;
 
-    // Some warps map cells, eight at a time, ahead of the others, which form and add the matrices.
     // 16 warps of 128 registers, or twice 10 of 96. Those that add numbers of four bytes are faster.
     static constexpr int n_mapping    = outer ? (sizeof(Number) == 4 ? 4 : 3) : 5;
     static constexpr int n_adding     = outer ? 16 - n_mapping : 5;
     static constexpr int n_threads    = (n_mapping + n_adding) * 32;
     static constexpr int residency    = outer ? 1 : 2; ///< blocks on a multiprocessor
     static constexpr int cells_a_warp = outer ? 1 : 2; ///< whose matrices a warp forms at once
-
-    // The record of a cell, in doubles: its points; for inner products weights; row and start of each corner; places;
-    // coefficients; load; position in the batch. Weights are those of the points, or, for a load that is constant in
-    // each cell, the integrals of the shape functions.
-    static constexpr int point_size   = outer ? 10 : 6; // sqrt(w) J^-1 and a weight of the load, or M
-    static constexpr int weights      = 8 * point_size;
-    static constexpr int rows         = weights + (outer ? 0 : 8);
-    static constexpr int places       = rows + 8;
-    static constexpr int coefficients = places + 8;
-    static constexpr int load         = coefficients + Form::n_coefficients;
-    static constexpr int number       = load + n_comp;
-    // A multiple of 16 bytes that lets neighbouring cells start at different banks.
-    static constexpr int record_size = (number + 2) / 2 * 2 + ((number + 2) / 2 * 2 % 16 % 4 == 0 ? 2 : 0);
-
-    static constexpr int n_extra = Form::n_coefficients > n_comp ? Form::n_coefficients : n_comp;
-
-    /// Of eight cells: their records, a barrier that says that these are there, and one that they are read.
-    static constexpr std::size_t slot_bytes  = 8 * record_size * sizeof(double) + 2 * sizeof(PhaseBarrier);
-    static constexpr int         least_slots = 6;
+    static constexpr int least_slots  = 6;             ///< of the ring, that a plan keeps room for
     /// A warp that adds may come back to the ring four slots later, and must not have missed a phase of a slot.
     static constexpr int fewest_slots = n_mapping > 4 ? n_mapping : 4;
-    /// Besides the slots: the barriers of the levels.
-    static constexpr std::size_t barrier_bytes = LevelPhases::n_barriers * sizeof(PhaseBarrier);
     static_assert(least_slots >= fewest_slots, "Every mapping warp needs a slot.");
     static_assert(n_adding * cells_a_warp <= LevelPhases::n_barriers, "More warps need more barriers.");
+
+    static constexpr int n_coefficients = Form::n_coefficients, n_data = n_coefficients + n_comp;
+    static constexpr int data_a_lane = (n_data + 3) / 4; ///< of the four that map a cell
+    static constexpr int point_size  = outer ? 10 : 6;
+
+    /** What warps that add need of a cell. Weights are those of the points, or, for a constant_load(), int N_i. */
+    struct alignas(16) Record
+    {
+      static constexpr int n_weights = outer ? 0 : 8;
+      static constexpr int n_doubles = 8 * point_size + n_weights + 8 + 8 + n_data;
+
+      double numbers[8 * point_size + n_weights]; ///< [point]: sqrt(w) J^-1 and weight; or M, and then all weights
+      int2   corner[8];                           ///< row of the patch, -1 if it has none, and start of the row
+      std::uint16_t columns[32];                  ///< places of two blocks for each lane
+      double        data[n_data];                 ///< coefficients, and the load if it is constant
+      /// The cell's in the batch. What follows makes neighbouring cells start at different banks.
+      int number[2 * ((5 - n_doubles % 4) % 4 + 1)];
+
+      __device__ double &weight(const int i) { return numbers[outer ? i * point_size + 9 : 8 * point_size + i]; }
+    };
+
+    struct Slot
+    {
+      Record       cell[8];
+      PhaseBarrier filled, emptied; ///< the records are there, and they are read
+    };
+    static constexpr std::size_t barrier_bytes = LevelPhases::n_barriers * sizeof(PhaseBarrier); ///< besides the slots
 
     using Body    = PatchBody<n_comp, Number>;
     using Scratch = typename Body::Scratch;
@@ -94,7 +109,7 @@ namespace PatchFEM::kernels
 
     __device__ const BatchView &batch() const { return body.a.batches.batch[body.a.computed_batch]; }
 
-    /** A place in the ring of records, that of number @p cell of those that the block takes, over all its patches. */
+    /** A place in the ring of slots, that of number @p cell of those that the block takes, over all its patches. */
     struct RingPlace
     {
       int cell = 0, record = 0, round = 0; ///< round n_slots * 8 + record = cell
@@ -108,55 +123,48 @@ namespace PatchFEM::kernels
       }
     };
 
-    __device__ double       *records() const { return static_cast<double *>(scratch.workers); }
-    __device__ PhaseBarrier &filled(const int slot) const { return barriers()[slot]; }
-    __device__ PhaseBarrier &emptied(const int slot) const { return barriers()[n_slots + slot]; }
-    __device__ PhaseBarrier *level_barriers() const { return barriers() + 2 * n_slots; }
-    __device__ PhaseBarrier *barriers() const
-    {
-      return reinterpret_cast<PhaseBarrier *>(records() + n_slots * 8 * record_size);
-    }
+    __device__ Slot         *slots() const { return static_cast<Slot *>(scratch.workers); }
+    __device__ PhaseBarrier *level_barriers() const { return reinterpret_cast<PhaseBarrier *>(slots() + n_slots); }
 
     /** To be called by one thread, once, before all others. */
     __device__ void init_barriers() const
     {
       for (int slot = 0; slot < n_slots; ++slot)
       {
-        filled(slot).init(1);
-        emptied(slot).init(8); // one for each cell
+        slots()[slot].filled.init(1);
+        slots()[slot].emptied.init(8); // one for each cell
       }
       for (int k = 0; k < LevelPhases::n_barriers; ++k)
         level_barriers()[k].init(LevelPhases::expected);
     }
+
+    /** Whether the load is the same in all of a cell. */
+    __device__ bool constant_load() const { return body.loaded() && !body.a.load.varies_inside_cells(); }
 
     static __device__ int lane() { return threadIdx.x % 32; }
 
     /** Eight cells among those of the block's patches, of which a mapping warp takes every n_mapping-th. */
     struct Group
     {
-      int          patch, position = 0;           ///< of the first cell in the patch
+      int          patch, position;               ///< of the first cell in the patch
       std::int64_t begin = 0, end = 0, pairs = 0; ///< of the patch
     };
 
-    /** Moves on by @p n_cells, a multiple of eight, to a patch that has such a cell or to end_patch or behind it. */
-    __device__ void go_on(Group &group, const int n_cells) const
-    {
-      group.position += n_cells;
-      while (group.patch < body.a.end_patch && group.position >= group.end - group.begin)
-      {
-        group.position -= static_cast<int>(group.end - group.begin + 7) / 8 * 8;
-        group.patch += gridDim.x;
-        load_offsets(group);
-      }
-    }
-    __device__ void load_offsets(Group &group) const
+    /** Of patch @p number, from cell @p position of the block's patches from it on. */
+    __device__ Group group_of(const int number, const int position) const
     {
       const PatchesView &p = body.a.patches;
-      if (group.patch >= body.a.end_patch)
-        return;
-      group.begin = p.cell_offsets[group.patch];
-      group.end   = p.cell_offsets[group.patch + 1];
-      group.pairs = p.pair_offsets[group.patch];
+      if (number >= body.a.end_patch)
+        return {number, position};
+      return {number, position, p.cell_offsets[number], p.cell_offsets[number + 1], p.pair_offsets[number]};
+    }
+
+    /** To a patch that has a cell at the position, or to end_patch or behind it. */
+    __device__ void settle(Group &group) const
+    {
+      while (group.patch < body.a.end_patch && group.position >= group.end - group.begin)
+        group =
+            group_of(group.patch + gridDim.x, group.position - static_cast<int>(group.end - group.begin + 7) / 8 * 8);
     }
 
     /**
@@ -174,7 +182,7 @@ namespace PatchFEM::kernels
       unsigned int first_block = 0, start[2] = {0, 0};
       std::int64_t pair = 0;
       uint2        columns[2];
-      double       x[2][3] = {}, extra[n_extra]; ///< coefficients on lanes 4 k, load on lanes 4 k + 1
+      double       x[2][3] = {}, data[data_a_lane];
     };
 
     __device__ void load_number(const Group &group, Corners &c) const
@@ -228,44 +236,36 @@ namespace PatchFEM::kernels
           if (body.with_matrix())
             c.columns[h] = static_cast<const uint2 *>(p.places.view.data)[c.pair + before];
         }
-      if (c.exists && v == 0)
-      {
-        const Number *from = a.coefficients.at(a.batches, a.computed_batch, local, 0);
-        for (int e = 0; e < Form::n_coefficients; ++e)
-          c.extra[e] = from[e];
-      }
-      if (c.exists && v == 1 && loaded() && !a.load.varies_inside_cells())
-      {
-        const Number *from = a.load.at(a.batches, a.computed_batch, local, 0);
-        for (int e = 0; e < n_comp; ++e)
-          c.extra[e] = from[e];
-      }
+      if (!c.exists)
+        return;
+      const Number *coefficients = a.coefficients.at(a.batches, a.computed_batch, local, 0);
+      const Number *load         = constant_load() ? a.load.at(a.batches, a.computed_batch, local, 0) : nullptr;
+      for (int e = 0; e < data_a_lane; ++e)
+        if (const int i = v + 4 * e; i < n_coefficients)
+          c.data[e] = coefficients[i];
+        else if (i < n_data && load != nullptr)
+          c.data[e] = load[i - n_coefficients];
     }
 
-    /** A warp makes eight records; @p roots of the weights at points 2 (lane % 4) and the next. */
-    __device__ void map(const Corners &c, const double (&roots)[2], double *eight) const
+    /** A warp makes the records of @p slot; @p roots of the weights at points 2 (lane % 4) and the next. */
+    __device__ void map(const Corners &c, const double (&roots)[2], Slot &slot) const
     {
       const ReferenceView &r = batch().reference;
       const int            k = lane() / 4, v = lane() % 4;
-      const bool           exists = c.exists;
-      double              *out    = eight + k * record_size;
-      if (exists)
+      Record              &out = slot.cell[k];
+      if (c.exists)
       {
         for (int h = 0; h < 2; ++h)
         {
-          reinterpret_cast<int2 *>(out + rows)[v + 4 * h] =
-              make_int2(c.row[h], static_cast<int>(c.start[h] - c.first_block));
+          out.corner[v + 4 * h] = make_int2(c.row[h], static_cast<int>(c.start[h] - c.first_block));
           if (c.row[h] >= 0 && body.with_matrix())
-            reinterpret_cast<uint2 *>(out + places)[v + 4 * h] = c.columns[h];
+            reinterpret_cast<uint2 *>(out.columns)[v + 4 * h] = c.columns[h];
         }
+        for (int e = 0; e < data_a_lane; ++e)
+          if (v + 4 * e < n_data)
+            out.data[v + 4 * e] = c.data[e];
         if (v == 0)
-          for (int e = 0; e < Form::n_coefficients; ++e)
-            out[coefficients + e] = c.extra[e];
-        if (v == 1 && loaded() && !body.a.load.varies_inside_cells())
-          for (int e = 0; e < n_comp; ++e)
-            out[load + e] = c.extra[e];
-        if (v == 2)
-          *reinterpret_cast<int *>(out + number) = c.cell - batch().first_cell;
+          out.number[0] = c.cell - batch().first_cell;
       }
 
       double x[2][3];
@@ -285,7 +285,7 @@ namespace PatchFEM::kernels
         multiply_add(J[1][b], {x[0][2], 0., x[1][2], 0.}, gradient);
       }
       double weight[2] = {}; // of the points, with the determinant
-      if (exists)
+      if (c.exists)
         for (int t = 0; t < 2; ++t)
         {
           const int                 q = 2 * v + t;
@@ -295,7 +295,7 @@ namespace PatchFEM::kernels
               jacobian(d, b) = J[d / 2][b][d % 2 * 2 + t];
           const double det   = determinant(jacobian);
           const auto   adj   = adjugate(jacobian);
-          double      *point = out + q * point_size;
+          double      *point = out.numbers + q * point_size;
           weight[t]          = det * r.weights[q];
           if constexpr (outer)
           {
@@ -314,7 +314,7 @@ namespace PatchFEM::kernels
                 point[e++] = factor * (adj(b, 0) * adj(a, 0) + adj(b, 1) * adj(a, 1) + adj(b, 2) * adj(a, 2));
           }
         }
-      if (loaded() && !body.a.load.varies_inside_cells())
+      if (constant_load())
       {
         // sum_q w N_i of shape functions 2 v and 2 v + 1; points 2 v are the first four, points 2 v + 1 the others.
         double sum[4] = {};
@@ -323,48 +323,27 @@ namespace PatchFEM::kernels
         weight[0] = sum[0];
         weight[1] = sum[1];
       }
-      if (exists)
+      if (c.exists)
         for (int t = 0; t < 2; ++t)
-          weight_of(out, 2 * v + t) = weight[t];
+          out.weight(2 * v + t) = weight[t];
     }
 
-    /** Weight number @p i of a record. */
-    static __device__ double &weight_of(double *record, const int i)
-    {
-      return record[outer ? i * point_size + 9 : weights + i];
-    }
+    /** Reference gradients of shape function lane / 4 at points lane % 4 and lane % 4 + 4, by directions. */
+    using Reference = double[2][3];
 
-    __device__ bool loaded() const
-    {
-      return body.a.rhs != nullptr && body.a.load.kind != CoefficientView<Number>::none;
-    }
-
-    /** Reference gradients of shape function lane / 4 at points lane % 4 and lane % 4 + 4. */
-    struct Reference
-    {
-      double gradient[2][3];
-
-      __device__ explicit Reference(const ReferenceView &r)
-      {
-        for (int h = 0; h < 2; ++h)
-          for (int b = 0; b < 3; ++b)
-            gradient[h][b] = r.shape_gradients[((lane() % 4 + 4 * h) * 8 + lane() / 4) * 3 + b];
-      }
-    };
-
-    static __device__ void load_point(const double *record, const int q, double (&m)[point_size])
+    static __device__ void load_point(const Record &record, const int q, double (&m)[point_size])
     {
       for (int e = 0; e < point_size; e += 2)
       {
-        const double2 two = *reinterpret_cast<const double2 *>(record + q * point_size + e);
+        const double2 two = *reinterpret_cast<const double2 *>(record.numbers + q * point_size + e);
         m[e]              = two.x;
         m[e + 1]          = two.y;
       }
     }
 
-    /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, of @p cells_a_warp cells. */
+    /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, of cells @p record and the next. */
     static __device__ void
-    sum_moments(const double *record, const Reference &reference, Moments (&moments)[cells_a_warp][2])
+    sum_moments(const Record *record, const Reference &reference, Moments (&moments)[cells_a_warp][2])
     {
       double m[point_size];
       if constexpr (outer)
@@ -372,8 +351,8 @@ namespace PatchFEM::kernels
         double g[3][2], G[2][3][4] = {};
         for (int h = 0; h < 2; ++h)
         {
-          const double(&ref)[3] = reference.gradient[h];
-          load_point(record, lane() % 4 + 4 * h, m);
+          const double(&ref)[3] = reference[h];
+          load_point(*record, lane() % 4 + 4 * h, m);
           for (int d = 0; d < 3; ++d)
             g[d][h] = m[d] * ref[0] + m[3 + d] * ref[1] + m[6 + d] * ref[2];
         }
@@ -393,14 +372,14 @@ namespace PatchFEM::kernels
         for (int cell = 0; cell < 2; ++cell)
           for (int h = 0; h < 2; ++h)
           {
-            const double(&ref)[3] = reference.gradient[h];
-            load_point(record + cell * record_size, lane() % 4 + 4 * h, m);
+            const double(&ref)[3] = reference[h];
+            load_point(record[cell], lane() % 4 + 4 * h, m);
             tested[0][cell + 2 * h] = m[0] * ref[0] + m[1] * ref[1] + m[2] * ref[2];
             tested[1][cell + 2 * h] = m[1] * ref[0] + m[3] * ref[1] + m[4] * ref[2];
             tested[2][cell + 2 * h] = m[2] * ref[0] + m[4] * ref[1] + m[5] * ref[2];
           }
         for (int d = 0; d < 3; ++d)
-          multiply_add(K, tested[d], {reference.gradient[0][d], reference.gradient[1][d]});
+          multiply_add(K, tested[d], {reference[0][d], reference[1][d]});
         for (int cell = 0; cell < 2; ++cell)
           for (int t = 0; t < 2; ++t)
             moments[cell][t](0, 0) = K[2 * cell + t];
@@ -408,21 +387,20 @@ namespace PatchFEM::kernels
     }
 
     /** Component lane % 4 of the load of shape function lane / 4. */
-    __device__ double sum_load(double *record) const
+    __device__ double sum_load(Record &record) const
     {
       const CoefficientView<Number> &f = body.a.load;
       if (!f.varies_inside_cells())
-        return weight_of(record, lane() / 4) * record[load + min(lane() % 4, n_comp - 1)];
-      const int local  = *reinterpret_cast<const int *>(record + number);
-      double    result = 0.;
+        return record.weight(lane() / 4) * record.data[n_coefficients + min(lane() % 4, n_comp - 1)];
+      double result = 0.;
       for (int c = 0; c < n_comp; ++c)
       {
         double sum = 0.;
         for (int h = 0; h < 2; ++h)
         {
           const int q = lane() % 4 + 4 * h;
-          sum += weight_of(record, q) * batch().reference.shape_values[q * 8 + lane() / 4] *
-                 f.at(body.a.batches, body.a.computed_batch, local, q)[c];
+          sum += record.weight(q) * batch().reference.shape_values[q * 8 + lane() / 4] *
+                 f.at(body.a.batches, body.a.computed_batch, record.number[0], q)[c];
         }
         sum += __shfl_xor_sync(WholeWarp::mask(), sum, 1);
         sum += __shfl_xor_sync(WholeWarp::mask(), sum, 2);
@@ -432,28 +410,31 @@ namespace PatchFEM::kernels
       return result;
     }
 
-    /** The matrices and loads that a lane has of the cells of its warp. */
+    /** What a lane has of a cell's matrix and load: shape function lane / 4 with two others. */
     struct Formed
     {
-      int2                                corner[cells_a_warp];
-      unsigned int                        columns[cells_a_warp];
-      Number                              load[cells_a_warp];
-      SmallMatrix<n_comp, n_comp, Number> value[cells_a_warp][2];
+      int2                                corner;
+      unsigned int                        columns;
+      Number                              load;
+      SmallMatrix<n_comp, n_comp, Number> value[2];
     };
 
     /** A warp forms those of cell @p mine of a patch of @p n cells and the next, which are at @p place. */
-    __device__ void
-    form(const int mine, const int n, const RingPlace &place, const Reference &reference, Formed &formed) const
+    __device__ void form(const int        mine,
+                         const int        n,
+                         const RingPlace &place,
+                         const Reference &reference,
+                         Formed (&formed)[cells_a_warp]) const
     {
       if (mine >= n)
         return;
-      double   *record = records() + place.record * record_size;
-      const int slot   = place.record / 8;
-      filled(slot).wait(place.round); // cells of a warp are of one slot
+      Slot   &slot   = slots()[place.record / 8];
+      Record *record = slot.cell + place.record % 8;
+      slot.filled.wait(place.round); // cells of a warp are of one slot
       for (int cell = 0; cell < cells_a_warp; ++cell)
       {
-        formed.corner[cell]  = reinterpret_cast<const int2 *>(record + cell * record_size + rows)[lane() / 4];
-        formed.columns[cell] = reinterpret_cast<const std::uint16_t *>(record + cell * record_size + places)[lane()];
+        formed[cell].corner  = record[cell].corner[lane() / 4];
+        formed[cell].columns = record[cell].columns[lane()];
       }
       if (body.with_matrix())
       {
@@ -462,42 +443,41 @@ namespace PatchFEM::kernels
         for (int cell = 0; cell < cells_a_warp; ++cell)
           for (int t = 0; t < 2; ++t)
           {
-            const auto block = Form::finish(record + cell * record_size + coefficients, moments[cell][t]);
+            const auto block = Form::finish(record[cell].data, moments[cell][t]);
             for (int c = 0; c < n_comp; ++c)
               for (int d = 0; d < n_comp; ++d)
-                formed.value[cell][t](c, d) = static_cast<Number>(block(c, d));
+                formed[cell].value[t](c, d) = static_cast<Number>(block(c, d));
           }
       }
       else
-        for (int cell = 0; cell < cells_a_warp; ++cell)
+        for (Formed &one : formed)
+        {
+          one.columns = 0; // those of the record are not there
           for (int t = 0; t < 2; ++t)
-          {
-            formed.columns[cell] = 0; // those of the record are not there
-            formed.value[cell][t].clear();
-          }
+            one.value[t].clear();
+        }
       for (int cell = 0; cell < cells_a_warp; ++cell)
-        formed.load[cell] =
-            loaded() && mine + cell < n ? static_cast<Number>(sum_load(record + cell * record_size)) : Number(0);
+        formed[cell].load = body.loaded() && mine + cell < n ? static_cast<Number>(sum_load(record[cell])) : Number(0);
       // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
       __syncwarp();
       if (lane() == 0)
-        emptied(slot).arrive(mine + cells_a_warp >= n ? 8 - mine % 8 : cells_a_warp);
+        slot.emptied.arrive(mine + cells_a_warp >= n ? 8 - mine % 8 : cells_a_warp);
     }
 
     /**
      * Adds what a warp has formed of a cell. All sums are read before one is written, since the columns of a lane
      * differ: one wait instead of three.
      */
-    __device__ void add(const int cell, const Formed &formed) const
+    __device__ void add(const Formed &formed) const
     {
-      if (formed.corner[cell].x < 0)
+      if (formed.corner.x < 0)
         return;
-      Number *to[2], *rhs                 = scratch.rhs + formed.corner[cell].x * n_comp + lane() % 4;
+      Number *to[2], *rhs                 = scratch.rhs + formed.corner.x * n_comp + lane() % 4;
       Number  sum[2][Body::n_block], load = Number(0);
       for (int t = 0; t < 2; ++t)
       {
-        const int place = static_cast<int>(formed.columns[cell] >> (8 * t) & 255u);
-        to[t]           = scratch.blocks + (formed.corner[cell].y + place) * Body::n_block;
+        const int place = static_cast<int>(formed.columns >> (8 * t) & 255u);
+        to[t]           = scratch.blocks + (formed.corner.y + place) * Body::n_block;
         for (int e = 0; e < Body::n_block; ++e)
           sum[t][e] = to[t][e];
       }
@@ -505,9 +485,9 @@ namespace PatchFEM::kernels
         load = *rhs;
       for (int t = 0; t < 2; ++t)
         for (int e = 0; e < Body::n_block; ++e)
-          to[t][e] = sum[t][e] + formed.value[cell][t](e / n_comp, e % n_comp);
+          to[t][e] = sum[t][e] + formed.value[t](e / n_comp, e % n_comp);
       if (lane() % 4 < n_comp)
-        *rhs = load + formed.load[cell];
+        *rhs = load + formed.load;
     }
 
     /** What a warp that adds knows of a patch. */
@@ -560,8 +540,8 @@ namespace PatchFEM::kernels
                               const Patch     &next,
                               const Reference &reference,
                               RingPlace       &place,
-                              Formed          &formed,
-                              LevelPhases     &phases) const
+                              Formed (&formed)[cells_a_warp],
+                              LevelPhases &phases) const
     {
       constexpr int step = n_adding * cells_a_warp;
       const int     own = (threadIdx.x / 32 - n_mapping) * cells_a_warp, n = now.n_cells();
@@ -572,7 +552,7 @@ namespace PatchFEM::kernels
       {
         for (int cell = 0; cell < cells_a_warp; ++cell)
           if (mine + cell < n)
-            phases.add(mine + cell, [&]() { add(cell, formed); });
+            phases.add(mine + cell, [&]() { add(formed[cell]); });
         more            = mine + step < n;
         mine            = more ? mine + step : own;
         const int n_its = more ? n : next.n_cells();
@@ -613,9 +593,11 @@ namespace PatchFEM::kernels
       }
     }
 
+    /** Of the warps that add. */
+    static __device__ void barrier() { barrier_of(n_adding * 32); }
+
     /** The rows' sums are there: adds the buffered cells, writes the rows and leaves zeros. */
-    template <typename Barrier>
-    __device__ void finish(const Patch &now, const Barrier &barrier) const
+    __device__ void finish(const Patch &now) const
     {
       constexpr int      size = n_adding * 32;
       const int          rank = static_cast<int>(threadIdx.x) - n_mapping * 32;
@@ -661,40 +643,32 @@ namespace PatchFEM::kernels
     /** The warps that add, all patches of the block. */
     __device__ void add_patches() const
     {
-      constexpr int      size    = n_adding * 32;
-      const int          rank    = static_cast<int>(threadIdx.x) - n_mapping * 32;
-      const auto         barrier = []() { barrier_of(size); };
-      const PatchesView &p       = body.a.patches;
-      const Reference    reference(batch().reference);
+      constexpr int      size = n_adding * 32;
+      const int          rank = static_cast<int>(threadIdx.x) - n_mapping * 32;
+      const PatchesView &p    = body.a.patches;
+      Reference          reference;
       LevelPhases        phases{level_barriers()};
       RingPlace          place;
-      Formed             formed;
+      Formed             formed[cells_a_warp];
       Patch              now, next = look_up(body.a.first_patch + blockIdx.x, 0);
+      for (int h = 0; h < 2; ++h)
+        for (int b = 0; b < 3; ++b)
+          reference[h][b] = batch().reference.shape_gradients[((lane() % 4 + 4 * h) * 8 + lane() / 4) * 3 + b];
       while (true)
       {
         add_cells(now, next, reference, place, formed, phases);
         // What the next patch needs in fast memory comes while the rows of this one are written.
-        std::int64_t        start = 0, base = 0;
-        int                 level_end = 0;
-        int                 n_rows = 0, n_levels = 0;
-        const std::int64_t *row_offsets = nullptr;
-        const int          *ends        = nullptr;
-        if (next.number >= 0)
-        {
-          n_rows      = p.end_row(next.number) - p.first_row(next.number);
-          n_levels    = next.n_of(Patch::levels);
-          row_offsets = p.row_offsets + p.first_row(next.number);
-          ends        = p.level_ends + next.fact(Patch::levels);
-          if (rank <= n_rows)
-            start = row_offsets[rank];
-          base = row_offsets[0];
-          if (rank < n_levels)
-            level_end = ends[rank];
-        }
+        const int           following   = next.number < 0 ? now.number : next.number;
+        const int           n_rows      = p.end_row(following) - p.first_row(following);
+        const int           n_levels    = next.n_of(Patch::levels);
+        const std::int64_t *row_offsets = p.row_offsets + p.first_row(following);
+        const int          *ends        = p.level_ends + next.fact(Patch::levels);
+        const std::int64_t  base = row_offsets[0], start = rank <= n_rows ? row_offsets[rank] : 0;
+        const int           level_end = rank < n_levels ? ends[rank] : 0;
         if (now.number >= 0 && body.idle(now.number))
           body.pass_over(now.number, rank, size);
         else if (now.number >= 0)
-          finish(now, barrier);
+          finish(now);
         if (next.number < 0)
           return;
         barrier();
@@ -717,16 +691,17 @@ namespace PatchFEM::kernels
       double        roots[2]; // of the weights of the lane's two points
       for (int t = 0; t < 2; ++t)
         roots[t] = std::sqrt(batch().reference.weights[2 * (lane() % 4) + t]);
-      Group group{body.a.first_patch + static_cast<int>(blockIdx.x)};
-      load_offsets(group);
-      int first_cell = static_cast<int>(threadIdx.x) / 32 * 8; // of the warp's group, among all of the block
-      go_on(group, first_cell);
-      load_number(group, now);
-      go_on(group, step);
-      load_number(group, next);
-      go_on(group, step);
-      load_number(group, after);
-      go_on(group, step);
+      int        first_cell = static_cast<int>(threadIdx.x) / 32 * 8; // of the warp's group, among all of the block
+      Group      group      = group_of(body.a.first_patch + static_cast<int>(blockIdx.x), first_cell);
+      const auto take       = [&](Corners &c) {
+        settle(group);
+        load_number(group, c);
+        group.position += step;
+      };
+      take(now);
+      take(next);
+      take(after);
+      settle(group);
       load_nodes(now);
       load_nodes(next);
       load_data(now);
@@ -735,23 +710,89 @@ namespace PatchFEM::kernels
         load_data(next);
         load_nodes(after);
         load_number(group, last);
+        group.position += step;
         place.go_to(first_cell, n_slots);
         const int slot = place.record / 8;
         if (place.round > 0)
-          emptied(slot).wait(place.round - 1);
-        map(now, roots, records() + place.record * record_size);
+          slots()[slot].emptied.wait(place.round - 1);
+        map(now, roots, slots()[slot]);
         // Groups are announced in their order: who waits for a phase of a barrier then knows that the one before it,
         // from which its parity does not tell it, is complete.
         if (first_cell > 0)
-          filled(slot > 0 ? slot - 1 : n_slots - 1).wait(slot > 0 ? place.round : place.round - 1);
+          slots()[slot > 0 ? slot - 1 : n_slots - 1].filled.wait(slot > 0 ? place.round : place.round - 1);
         __syncwarp();
         if (lane() == 0)
-          filled(slot).arrive(1);
+          slots()[slot].filled.arrive(1);
         now   = next;
         next  = after;
         after = last;
-        go_on(group, step);
+        settle(group);
       }
+    }
+  };
+
+  namespace internal
+  {
+    template <typename Form, typename Number>
+    __global__ void __launch_bounds__(Hexahedra<Form, Number>::n_threads, Hexahedra<Form, Number>::residency)
+        hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int n_slots)
+    {
+      extern __shared__ __align__(16) unsigned char memory[];
+      const auto                                    scratch = body.scratch(memory);
+      const Hexahedra<Form, Number>                 cells{body, scratch, n_slots};
+      cells.clear(threadIdx.x, blockDim.x);
+      if (threadIdx.x == 0)
+        cells.init_barriers();
+      __syncthreads();
+      if (threadIdx.x / 32 < Hexahedra<Form, Number>::n_mapping)
+        cells.map_patches();
+      else
+        cells.add_patches();
+    }
+  } // namespace internal
+
+  /**
+   * Patches compute trilinear hexahedra by matrix instructions, in double precision. For sums in single precision that is
+   * worth it where a cell has much to compute.
+   */
+  template <typename Form, typename Number>
+  struct HexahedraKernel : public AnyKernel
+  {
+    /// A cell's matrix is a product with constants.
+    static constexpr bool inner = MomentsOf<Form>::kind == MomentKind::inner_product;
+    static constexpr bool possible =
+        Form::dimension == 3 && Form::n_components <= 4 &&
+        (MomentsOf<Form>::kind == MomentKind::outer_product || (inner && std::is_same<Number, double>::value));
+    static constexpr const char *name = "trilinear hexahedra by matrix instructions";
+
+    using Cells = Hexahedra<Form, Number>;
+
+    static bool serves(const KernelRequest &r)
+    {
+      return r.strategy == "patches" && fits<MultilinearCube<3>>(r) && !r.varying;
+    }
+
+    static PatchRoom room(const KernelRequest &request)
+    {
+      // Data that vary inside cells need the general kernel, with one cell at least.
+      PatchRoom room{internal::share_of_memory(request, Cells::residency),
+                     std::max(CellsKernel<Form, Number, AnyExtents>::least_bytes(request.reference),
+                              Cells::least_slots * sizeof(typename Cells::Slot) + Cells::barrier_bytes)};
+      if (inner)
+        room.most_redundant = 1.; // they are staged faster
+      return room;
+    }
+
+    static void launch(Cuda where, const AssemblyArguments<Number> &a)
+    {
+      const typename Cells::Body body{a};
+      constexpr std::size_t      bytes = sizeof(typename Cells::Slot), extra = Cells::barrier_bytes;
+      const std::size_t          room    = std::max(internal::room_of_workers(body), extra);
+      const int                  n_slots = static_cast<int>((room - extra) / bytes);
+      require(n_slots >= Cells::fewest_slots, internal::too_many_rows);
+      const int n_blocks = std::min(a.end_patch - a.first_patch, internal::multiprocessor_count() * Cells::residency);
+      internal::launch_with_memory(where, internal::hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads,
+                                   body.row_bytes() + n_slots * bytes + extra, body, n_slots);
     }
   };
 } // namespace PatchFEM::kernels

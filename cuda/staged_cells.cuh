@@ -2,7 +2,7 @@
 #pragma once
 
 #include "assembly_cells.cuh"
-#include "hexahedra_kernel.cuh"
+#include "assembly_hexahedra.cuh"
 
 #include <patchfem/kernels/element_bodies.h>
 
