@@ -67,14 +67,10 @@ namespace PatchFEM::kernels
 
   PATCHFEM_INSTANTIATE_DENSE_VMULT(Cuda)
 
+  template <>
   void dense::invert_tile(Cuda where, const int n, const int begin, const double *A, double *factor, int *failure)
   {
     invert_tile_kernel<<<1, dim3(tile, tile), 0, stream_of(where)>>>(n, begin, A, factor, failure);
     PATCHFEM_CUDA_CHECK_LAUNCH();
   }
-
-  template void parallel_for(Cuda, std::int64_t, const dense::PanelBody &);
-  template void parallel_for(Cuda, std::int64_t, const dense::UpdateBody<4, 1> &);
-  template void parallel_for(Cuda, std::int64_t, const dense::BothHalvesBody<float> &);
-  template void parallel_for(Cuda, std::int64_t, const dense::BothHalvesBody<double> &);
 } // namespace PatchFEM::kernels

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/multigrid_value_bodies.h"
+#include "kernels/multigrid_pattern_bodies.h"
+#include <patchfem/kernels/jacobi.h>
 
 /**
  * @file
@@ -22,6 +23,30 @@
  */
 namespace PatchFEM::kernels
 {
+  /** The rectangular blocks of prolongators that have variants of their own: run(n_c, n_m), or run(0, 0). */
+  template <typename Run>
+  void with_prolongator_sizes(const int n_components, const int n_modes, const Run &run)
+  {
+    using std::integral_constant;
+    switch (n_components * 16 + n_modes)
+    {
+    case 0x11:
+      return run(integral_constant<int, 1>(), integral_constant<int, 1>());
+    case 0x22:
+      return run(integral_constant<int, 2>(), integral_constant<int, 2>());
+    case 0x23:
+      return run(integral_constant<int, 2>(), integral_constant<int, 3>());
+    case 0x33:
+      return run(integral_constant<int, 3>(), integral_constant<int, 3>());
+    case 0x36:
+      return run(integral_constant<int, 3>(), integral_constant<int, 6>());
+    case 0x66:
+      return run(integral_constant<int, 6>(), integral_constant<int, 6>());
+    default:
+      return run(integral_constant<int, 0>(), integral_constant<int, 0>());
+    }
+  }
+
   /**
    * The tentative prolongator of one aggregate: its rows of B become Q R by modified Gram-Schmidt, each column
    * orthogonalised twice. A column that then is shorter than @p drop_tolerance times what it was depends on the

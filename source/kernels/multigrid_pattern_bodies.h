@@ -5,13 +5,11 @@
 #include "kernels/unique_rows.h"
 #include <patchfem/kernels/matrix_views.h>
 
-#include <climits>
-
 /**
  * @file
- * Lists (see unique_rows.h) and bodies (see parallel_for.h) that find the patterns of smoothed aggregation: of the prolongator P, its transpose R,
- * the product A P and the coarse matrix R A P. Indices are those of nodes, that is of blocks. A row of the coarse level
- * is an aggregate of the fine one.
+ * Lists (see unique_rows.h) that find the patterns of smoothed aggregation: of the prolongator P, the product A P and
+ * the coarse matrix R A P, R = P^T. Indices are those of nodes, that is of blocks. A row of the coarse level is an
+ * aggregate of the fine one.
  */
 namespace PatchFEM::kernels
 {
@@ -129,50 +127,6 @@ namespace PatchFEM::kernels
       const std::int64_t first = std::int64_t(i) * block_rows;
       for (std::int64_t e = row_offsets[first] + rank; e < row_offsets[first + block_rows]; e += size)
         emit(columns[e] / block_columns);
-    }
-  };
-
-  /** For the transpose: every (column, row) of a compressed pattern, row by row, and the length of each column. */
-  struct EmitTransposedBody
-  {
-    const std::int64_t *offsets;
-    const int          *columns;
-    std::uint64_t      *keys;   ///< column of each entry
-    int                *rows;   ///< row of each entry
-    int                *counts; ///< [column], starts at 0
-
-    PATCHFEM_INLINE void operator()(const std::int64_t i) const
-    {
-      for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
-      {
-        keys[e] = static_cast<std::uint64_t>(columns[e]);
-        rows[e] = static_cast<int>(i);
-        atomic_increment(counts + columns[e]);
-      }
-    }
-  };
-
-  /** The first row that lacks the transpose of one of its entries, or its diagonal. */
-  struct SymmetryBody
-  {
-    SparsityView pattern;
-    int         *first_row; ///< starts at INT_MAX
-
-    PATCHFEM_INLINE bool has(const int row, const int column) const
-    {
-      const int *const end = pattern.columns + pattern.row_offsets[row + 1];
-      const int *const at  = lower_bound(pattern.columns + pattern.row_offsets[row], end, column);
-      return at != end && *at == column;
-    }
-
-    PATCHFEM_INLINE void operator()(const std::int64_t i) const
-    {
-      const int row  = static_cast<int>(i);
-      bool      good = has(row, row);
-      for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
-        good = good && has(pattern.columns[e], row);
-      if (!good)
-        atomic_min(first_row, row);
     }
   };
 } // namespace PatchFEM::kernels

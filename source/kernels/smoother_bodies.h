@@ -35,23 +35,6 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** to = from / |r| or to = from |r| with |r|^2 = square[0]; 0 if that is 0. */
-  template <typename From, typename To>
-  struct ConvertScaledBody
-  {
-    const From   *from;
-    const double *square;
-    bool          divide;
-    To           *to;
-
-    PATCHFEM_INLINE void operator()(const std::int64_t i) const
-    {
-      const double norm   = std::sqrt(square[0]);
-      const double factor = divide ? (square[0] != 0. ? 1. / norm : 0.) : norm;
-      to[i]               = static_cast<To>(factor * static_cast<double>(from[i]));
-    }
-  };
-
   /** beta[step] = sqrt(product). */
   struct LanczosLengthBody
   {
@@ -148,16 +131,6 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** omega = factor / lambda_max. */
-  struct OmegaBody
-  {
-    const LanczosScalars *scalars;
-    double                factor;
-    double               *omega;
-
-    PATCHFEM_INLINE void operator()(const std::int64_t i) const { omega[i] = factor / scalars->largest; }
-  };
-
   /**
    * Coefficients of @p n_steps steps d = c_0 d + c_1 D^-1 (b - A x), x = x + d from d = 0, whose residual is the
    * Chebyshev polynomial on [@p a, @p b], 0 < a < b (Saad, Iterative methods, algorithm 12.1); @p c is [step][2].
@@ -176,54 +149,6 @@ namespace PatchFEM::kernels
       rho                   = rho_next;
     }
   }
-
-  /** Chebyshev's polynomial smoother on [lambda_max / ratio, lambda_max]. */
-  struct ChebyshevCoefficientsBody
-  {
-    const LanczosScalars *scalars;
-    double                ratio;
-    int                   n_steps;
-    double               *c;
-
-    PATCHFEM_INLINE void operator()(std::int64_t) const
-    {
-      chebyshev_coefficients(scalars->largest / ratio, scalars->largest, n_steps, c);
-    }
-  };
-
-  /**
-   * Weights omega_k of n_steps steps z <- z + omega_k D^-1 (r - A z) whose product is the Chebyshev polynomial on
-   * [lambda_max / ratio, lambda_max]: inverses of its roots.
-   */
-  struct ChebyshevWeightBody
-  {
-    const LanczosScalars *scalars;
-    double                ratio;
-    int                   n_steps;
-    double               *omega;
-
-    PATCHFEM_INLINE void operator()(const std::int64_t k) const
-    {
-      const double b = scalars->largest, a = b / ratio;
-      omega[k] =
-          2. /
-          (b + a - (b - a) * std::cos(3.14159265358979323846 * (2. * static_cast<double>(k) + 1.) / (2. * n_steps)));
-    }
-  };
-
-  /** c = (0, factor / lambda_max), or (0, factor) without @p scalars: damped Jacobi. */
-  struct JacobiCoefficientsBody
-  {
-    const LanczosScalars *scalars;
-    double                factor;
-    double               *c;
-
-    PATCHFEM_INLINE void operator()(const std::int64_t step) const
-    {
-      c[2 * step]     = 0.;
-      c[2 * step + 1] = scalars != nullptr ? factor / scalars->largest : factor;
-    }
-  };
 
   /**
    * d = c_0 d + c_1 D^-1 r and x = x + d, block by block. @p first: d and x count as 0 and are not read. @p d is

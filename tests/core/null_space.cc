@@ -171,7 +171,7 @@ TEST_P(NullSpaceTest, DenseInverseIsThePseudoInverse)
     vectors.emplace_back(backend(), v.copy_to_host());
   DenseInverse<double> inverse;
   EXPECT_THROW(inverse.compute(matrix), Error);
-  inverse.compute(matrix, vectors, Array<double>(backend(), std::vector<double>{7.}));
+  inverse.compute(matrix, vectors, 7.);
   Vector<double> b(backend(), cases::random_values(matrix.n_rows(), 3)), x(backend(), matrix.n_rows()),
       Ax(backend(), matrix.n_rows());
   space.project(b);

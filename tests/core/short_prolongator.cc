@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend_names.h"
 #include "graph_cases.h"
-#include "kernels/multigrid_value_bodies.h"
-#include "kernels/run.h"
+#include "lac/multigrid/multigrid_tools.h"
 #include "multigrid_cases.h"
 
 #include <limits>
@@ -89,22 +88,15 @@ namespace
 TEST_P(ShortProlongatorTest, FoldingByEye)
 {
   // One mode. Row 0 keeps its own aggregate 0 and 2, row 1 its own aggregate 1, row 2 all, row 3 has no aggregate and no block.
-  const std::vector<std::int64_t> all_offsets{0, 3, 5, 7, 7}, kept_offsets{0, 2, 3, 5, 5};
-  const std::vector<int>          all_columns{0, 1, 2, 0, 1, 1, 2}, kept_columns{0, 2, 1, 1, 2};
-  const Array<std::int64_t>       all_rows(backend(), all_offsets), kept_rows(backend(), kept_offsets);
-  const Array<int>                all_blocks(backend(), all_columns), kept_blocks(backend(), kept_columns),
-      own(backend(), {0, 1, 2, -1});
+  CompressedPattern all{4, 3, 3, {}, {}}, blocks{4, 3, 2, {}, {}};
+  all.offsets.copy_from(backend(), {0, 3, 5, 7, 7});
+  all.columns.copy_from(backend(), {0, 1, 2, 0, 1, 1, 2});
+  blocks.offsets.copy_from(backend(), {0, 2, 3, 5, 5});
+  blocks.columns.copy_from(backend(), {0, 2, 1, 1, 2});
+  const Array<int>    own(backend(), {0, 1, 2, -1});
   const Array<double> values(backend(), {0.5, 0.25, 0.125, 1., 2., 3., 4.}), R(backend(), {2., 4., 0.});
   Array<double>       kept(backend(), std::vector<double>(6, std::numeric_limits<double>::quiet_NaN()));
-  run(backend(), 4,
-      kernels::FoldBlocksBody<double>{{4, 3, all_rows.data(), all_blocks.data()},
-                                      {4, 3, kept_rows.data(), kept_blocks.data()},
-                                      values.data(),
-                                      own.data(),
-                                      R.data(),
-                                      1,
-                                      1,
-                                      kept.data()});
+  choose(backend(), [&](auto where) { multigrid::fold_blocks(where, all, blocks, own, R, 1, 1, values, kept); });
   backend().synchronize();
   // 0.5 + 0.25 * 4 / 2; 2 + 1 * 2 / 4; nothing folds onto a mode that was dropped.
   const std::vector<double> result = kept.to_vector();

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "multigrid_tools.h"
 
-#include "kernels/multigrid_value_bodies.h"
-#include "kernels/null_space_bodies.h"
 #include "kernels/smoother_bodies.h"
-#include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
 
 #include <cmath>
@@ -35,22 +32,6 @@ namespace PatchFEM
         throw Error(named(error));
       }
     }
-
-    /** See kernels::RestrictVectorBody. */
-    Vector<double> restricted(const AggregateLists       &aggregates,
-                              const TentativeProlongator &tentative,
-                              const int                   n_components,
-                              const int                   n_modes,
-                              const bool                  weights,
-                              const double               *v)
-    {
-      const Backend &place = tentative.values().backend();
-      Vector<double> w(place, std::size_t(aggregates.n_aggregates()) * n_modes);
-      run(place, w.size(),
-          kernels::RestrictVectorBody{aggregates.aggregate_offsets().data(), aggregates.aggregate_nodes().data(),
-                                      n_components, n_modes, weights, tentative.values().data(), v, w.data()});
-      return w;
-    }
   } // namespace
 
   template <typename Number>
@@ -74,7 +55,7 @@ namespace PatchFEM
     aggregation.know_points(near_null.dim(), near_null.points());
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_vectors = std::move(null_basis);
-    null_scale.release();
+    null_scale   = 0.;
     compute_null_scale(A);
 
     const int     n_modes = near_null.n_modes();
@@ -87,8 +68,7 @@ namespace PatchFEM
     build(A, n_modes, aggregate, [&](const unsigned int index, Level &level) {
       const SlicedEllpackMatrix<Number> &matrix       = *level.A;
       const int                          n_components = matrix.block_rows();
-      run(A.backend(), matrix.n_rows(),
-          kernels::MaskDecoupledBody<Number>{matrix.view(), matrix.row_lengths(), n_modes, modes.data()});
+      choose(A.backend(), [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
       level.tentative.compute(level.aggregates, modes, n_components, n_modes);
       if (level.aggregates.stretched())
         modes.copy_from(A.backend(), level.tentative.coarse_modes());
@@ -99,7 +79,7 @@ namespace PatchFEM
       }
       for (Array<double> &v : null_vectors)
       {
-        Vector<double> w = restricted(level.aggregates, level.tentative, n_components, n_modes, false, v.data());
+        Vector<double> w = restricted(level, n_modes, false, v);
         // v = Q w, that is |w| = |v| = 1.
         require(std::abs(w.l2_norm() - 1.) < 1e-6,
                 "the near-null space does not contain the null space of the matrix, which is singular.");
@@ -116,7 +96,7 @@ namespace PatchFEM
     require(!other.levels.empty(), "Aggregates of a hierarchy were asked for before it was initialized.");
     parameters   = other.parameters;
     null_vectors = std::move(other.null_vectors);
-    null_scale   = std::move(other.null_scale);
+    null_scale   = other.null_scale;
     compute_null_scale(A);
     const auto &finest = *other.levels.front();
     build(
@@ -213,45 +193,37 @@ namespace PatchFEM
   template <typename Number>
   void AMGHierarchy<Number>::compute_null_scale(const SlicedEllpackMatrix<Number> &A)
   {
-    if (null_vectors.empty() && null_scale.empty())
+    if (null_vectors.empty() && null_scale == 0.)
       return;
-    const Backend &place = A.backend();
-    Vector<Number> diagonal(place);
+    Vector<Number> diagonal(A.backend());
     A.extract_diagonal(diagonal);
-    Array<double> sums(place, kernels::reduction::max_parts + 1);
-    double *const square = sums.data() + kernels::reduction::max_parts;
-    dispatch(place, [&](auto where) {
-      kernels::dot<Number>(where, diagonal.size(), diagonal.data(), diagonal.data(), sums.data(), square);
+    null_scale = std::sqrt(diagonal.norm_sqr() / static_cast<double>(diagonal.size()));
+  }
+
+  template <typename Number>
+  Vector<double>
+  AMGHierarchy<Number>::restricted(const Level &level, const int n_modes, const bool weights, const Array<double> &v)
+  {
+    return choose(level.A->backend(), [&](auto where) {
+      return multigrid::restricted(where, level.aggregates, level.tentative.values(), level.A->block_rows(), n_modes,
+                                   weights, v);
     });
-    null_scale.reinit(place, 1);
-    run(place, 1, kernels::RootMeanSquareBody{std::int64_t(diagonal.size()), square, null_scale.data()});
-    place.synchronize(); // before the sums are freed
   }
 
   template <typename Number>
   void AMGHierarchy<Number>::settle_null_vectors(Level &level)
   {
     const SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
-    const Backend                     &place  = coarse.backend();
     for (auto v = null_vectors.begin(); v != null_vectors.end();)
-    {
-      if (v->size() != std::size_t(coarse.n_rows())) // of a later level: it was found to be coupled here before
-      {
+      // One of a later level was found to be coupled here before.
+      if (v->size() != std::size_t(coarse.n_rows()) ||
+          choose(coarse.backend(), [&](auto where) { return multigrid::couples(where, coarse, *v); }))
         ++v;
-        continue;
-      }
-      Array<int> n_coupled(place, 1);
-      n_coupled.set_zero();
-      run(place, coarse.n_rows() / coarse.block_rows(),
-          kernels::CoupledNodesBody{coarse.row_lengths(), coarse.block_rows(), v->data(), n_coupled.data()});
-      if (n_coupled.read(0) > 0)
+      else
       {
-        ++v;
-        continue;
+        level.settled.push_back(std::move(*v));
+        v = null_vectors.erase(v);
       }
-      level.settled.push_back(std::move(*v));
-      v = null_vectors.erase(v);
-    }
   }
 
   template <typename Number>
@@ -259,8 +231,7 @@ namespace PatchFEM
   {
     SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
     for (const Array<double> &v : level.settled)
-      run(coarse.backend(), coarse.n_rows() / coarse.block_rows(),
-          kernels::AddNodeProductBody<Number>{coarse.view(), coarse.row_lengths(), null_scale.data(), v.data()});
+      choose(coarse.backend(), [&](auto where) { multigrid::add_node_product(where, null_scale, v, coarse); });
   }
 
   template <typename Number>
@@ -415,9 +386,7 @@ namespace PatchFEM
       weights.copy_from(D);
     for (unsigned int index = 0; index + 1 < n_levels(); ++index)
     {
-      Vector<double> coarse =
-          restricted(levels[index]->aggregates, levels[index]->tentative, levels[index]->A->block_rows(),
-                     levels[index + 1]->A->block_rows(), true, weights.data());
+      Vector<double> coarse = restricted(*levels[index], levels[index + 1]->A->block_rows(), true, weights.array());
       place.synchronize();
       weights.swap(coarse);
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
-#include "kernels/smoother_bodies.h"
+#include "multigrid_tools.h"
 
-#include "kernels/multigrid_value_bodies.h"
+#include "kernels/smoother_bodies.h"
 #include <patchfem/lac/multigrid/level_smoother.h>
 
 namespace PatchFEM
@@ -23,23 +22,25 @@ namespace PatchFEM
     const Backend &place = A.backend();
     matrix               = &A;
     inverse              = *D_inverse.block_diagonal();
-    coefficients.reinit(place, 2 * std::size_t(degree));
+    coefficients.reinit(place, 2 * std::size_t(degree)); // without d a step does not use c_0
     if (kind == Kind::chebyshev)
     {
-      run(place, 1,
-          kernels::ChebyshevCoefficientsBody{lambda.scalars(), eigenvalue_ratio, degree, coefficients.data()});
+      choose(place, [&](auto where) {
+        multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, degree, coefficients);
+      });
       d.reinit(place, A.n_rows(), true);
     }
     else if (kind == Kind::block_jacobi)
-      run(place, degree, kernels::JacobiCoefficientsBody{lambda.scalars(), 4. / 3., coefficients.data()});
+      choose(place,
+             [&](auto where) { multigrid::over_largest(where, lambda.scalars(), 4. / 3., coefficients, 2 * degree); });
     else
     {
-      run(place, degree, kernels::JacobiCoefficientsBody{nullptr, 1., coefficients.data()});
+      coefficients.copy_from(place, std::vector<double>(2 * std::size_t(degree), 1.));
       const int     b = A.block_rows(), n_blocks = A.n_rows() / b;
       Array<Number> blocks;
       Array<int>    failure(place, 1);
       A.extract_block_diagonal(b, blocks);
-      run(place, A.n_rows(), kernels::AddRowSumsBody<Number>{A.view(), A.row_lengths(), blocks.data()});
+      choose(place, [&](auto where) { multigrid::add_row_sums(where, A, blocks); });
       l1_inverse.reinit(place, std::size_t(n_blocks) * (b * (b + 1) / 2));
       dispatch(place, [&](auto where) {
         kernels::invert_block_diagonal(where, n_blocks, b, n_blocks, blocks.data(), 1., l1_inverse.data(),

@@ -52,26 +52,4 @@ namespace PatchFEM
     return compress(place, A.n_rows / block_rows, A.n_columns / block_columns,
                     kernels::BlockedRows{A.row_offsets, A.columns, block_rows, block_columns});
   }
-
-  inline CompressedPattern transpose(const Backend &place, const CompressedPattern &pattern)
-  {
-    CompressedPattern result;
-    result.n_rows          = pattern.n_columns;
-    result.n_columns       = pattern.n_rows;
-    const std::int64_t   n = pattern.columns.size();
-    Array<int>           counts(place, result.n_rows);
-    Array<std::uint64_t> keys(place, n);
-    result.columns.reinit(place, n);
-    result.offsets.reinit(place, std::size_t(result.n_rows) + 1);
-    counts.set_zero();
-    run(place, pattern.n_rows,
-        kernels::EmitTransposedBody{pattern.offsets.data(), pattern.columns.data(), keys.data(), result.columns.data(),
-                                    counts.data()});
-    dispatch(place, [&](auto where) {
-      kernels::stable_sort_by_key(where, n, keys.data(), result.columns.data(), bits_for(result.n_rows));
-      kernels::exclusive_scan(where, result.n_rows, counts.data(), result.offsets.data());
-      result.width = kernels::maximum(where, result.n_rows, counts.data());
-    });
-    return result;
-  }
 } // namespace PatchFEM

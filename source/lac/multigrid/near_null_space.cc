@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "multigrid_tools.h"
 
-#include "kernels/near_null_space_bodies.h"
-#include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/lac/multigrid/near_null_space.h>
 
@@ -16,7 +14,7 @@ namespace PatchFEM
     NearNullSpace result;
     result.modes_per_unknown = n_components;
     result.values.reinit(backend, std::size_t(n_nodes) * n_components * n_components);
-    run(backend, result.values.size(), kernels::ConstantModesBody{n_components, result.values.data()});
+    choose(backend, [&](auto where) { multigrid::constant_modes(where, n_components, result.values); });
     return result;
   }
 
@@ -38,25 +36,10 @@ namespace PatchFEM
   {
     require(dim == 2 || dim == 3, "Rigid-body modes exist in 2 and 3 dimensions, not in " + std::to_string(dim) + ".");
     require(points.size() % dim == 0, "The positions of nodes are not a multiple of the dimension.");
-    const Backend     &backend = points.backend();
-    const std::int64_t n_nodes = points.size() / dim;
-    Array<double>      coordinate(backend, n_nodes), one(backend, n_nodes), sum(backend, dim),
-        partials(backend, kernels::reduction::max_parts);
-    for (int d = 0; d < dim; ++d)
-    {
-      run(backend, n_nodes, kernels::CoordinateBody{points.data(), dim, d, coordinate.data(), one.data()});
-      dispatch(backend, [&](auto where) {
-        kernels::dot(where, n_nodes, coordinate.data(), one.data(), partials.data(), sum.data() + d);
-      });
-    }
     NearNullSpace result;
     result.set_points(dim, points);
     result.modes_per_unknown = dim == 2 ? 3 : 6;
-    result.values.reinit(backend, points.size() * result.modes_per_unknown);
-    if (dim == 2)
-      run(backend, n_nodes, kernels::RigidBodyModesBody<2>{points.data(), sum.data(), n_nodes, result.values.data()});
-    else
-      run(backend, n_nodes, kernels::RigidBodyModesBody<3>{points.data(), sum.data(), n_nodes, result.values.data()});
+    choose(points.backend(), [&](auto where) { multigrid::rigid_body_modes(where, dim, points, result.values); });
     return result;
   }
 
@@ -66,18 +49,17 @@ namespace PatchFEM
     require(n_modes >= 1 && n_modes <= kernels::max_block_size,
             "A near-null space has " + std::to_string(n_modes) + " modes; 1 to " +
                 std::to_string(kernels::max_block_size) + " are supported.");
-    std::vector<double> all;
-    for (const std::vector<double> &mode : modes)
+    const std::size_t   n = modes[0].size();
+    std::vector<double> values(n * n_modes);
+    for (int m = 0; m < n_modes; ++m)
     {
-      require(mode.size() == modes[0].size(), "The modes of a near-null space differ in length.");
-      all.insert(all.end(), mode.begin(), mode.end());
+      require(modes[m].size() == n, "The modes of a near-null space differ in length.");
+      for (std::size_t i = 0; i < n; ++i)
+        values[i * n_modes + m] = modes[m][i];
     }
-    const Array<double> vectors(backend, all);
-    NearNullSpace       result;
+    NearNullSpace result;
     result.modes_per_unknown = n_modes;
-    result.values.reinit(backend, all.size());
-    run(backend, all.size(),
-        kernels::InterleaveModesBody{vectors.data(), std::int64_t(modes[0].size()), n_modes, result.values.data()});
+    result.values            = Array<double>(backend, values);
     return result;
   }
 } // namespace PatchFEM

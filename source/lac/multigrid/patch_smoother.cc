@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "patch_matrix_steps.h"
 
-#include "kernels/smoother_bodies.h"
+#include "multigrid_tools.h"
 #include <patchfem/lac/multigrid/amg_parameters.h>
 
 namespace PatchFEM
@@ -116,11 +116,14 @@ namespace PatchFEM
       patches.reinit(A, *aggregates, storage);
       weights.reinit(place, std::size_t(n_sweeps) + n_steps);
     }
-    run(place, n_sweeps, kernels::OmegaBody{lambda_of_diagonal.scalars(), 4. / 3., weights.data()});
+    choose(place, [&](auto where) {
+      multigrid::over_largest(where, lambda_of_diagonal.scalars(), 4. / 3., weights, n_sweeps);
+    });
     patches.compute(A, D_inverse, n_sweeps, weights.data());
     lambda.compute(A, patches, eigenvalue_steps);
-    run(place, n_steps,
-        kernels::ChebyshevWeightBody{lambda.scalars(), eigenvalue_ratio, n_steps, weights.data() + n_sweeps});
+    choose(place, [&](auto where) {
+      multigrid::chebyshev_weights(where, lambda.scalars(), eigenvalue_ratio, n_steps, n_sweeps, weights);
+    });
   }
 
   template <typename Number>

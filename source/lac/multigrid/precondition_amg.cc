@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "multigrid_pattern.h"
+#include "multigrid_tools.h"
 
 #include "kernels/coarsening.h"
-#include "kernels/smoother_bodies.h"
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/graph/mis_aggregation.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
@@ -219,12 +218,12 @@ namespace PatchFEM
     const std::int64_t n      = src.size();
     double *const      square = norm.data() + kernels::reduction::max_parts;
     dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
-    run(place, n, kernels::ConvertScaledBody<Number, float>{src.data(), square, true, single_src.data()});
+    choose(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, single_src); });
     if (single == Single::all)
       single_levels.cycle(single_dst, single_src);
     else
       levels.cycle_in_single(single_dst, single_src);
-    run(place, n, kernels::ConvertScaledBody<float, Number>{single_dst.data(), square, false, dst.data()});
+    choose(place, [&](auto where) { multigrid::convert_scaled(where, single_dst, square, true, dst); });
   }
 
   template <typename Number>

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/coarsening.h"
-#include "kernels/smoother_bodies.h"
-#include "multigrid_pattern.h"
+#include "multigrid_tools.h"
 
-#include <patchfem/kernels/blas1.h>
-#include <patchfem/lac/multigrid/smoothed_aggregation.h>
+#include "kernels/coarsening.h"
 
 #include <algorithm>
 #include <climits>
-#include <type_traits>
 
 namespace PatchFEM
 {
@@ -17,22 +13,8 @@ namespace PatchFEM
     /** A column of an aggregate's modes that is shorter than this part of what it was depends on the others. */
     constexpr double drop_tolerance = 1e-10;
 
-    /**
-     * omega = factor / lambda_max. 4/3, the choice of Vanek, Mandel and Brezina, takes 2 to 4 % more steps of conjugate
-     * gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
-     */
-    constexpr double omega_factor = 1.5;
-
     /** Values of A P that may always be held at once, in bytes. */
     constexpr std::int64_t least_stretch_bytes = std::int64_t(1) << 26;
-
-    /** Blocks of a sliced matrix if all its rows were as long as the longest. */
-    template <typename Number>
-    std::int64_t slots(const SlicedEllpackMatrix<Number> &matrix, const int width)
-    {
-      const SlicedEllpackView<Number> view = matrix.view();
-      return std::int64_t(view.n_slices()) * view.slice_height * width;
-    }
   } // namespace
 
   void TentativeProlongator::compute(const AggregateLists &aggregates,
@@ -95,15 +77,16 @@ namespace PatchFEM
     P.reinit(place, P_pattern.view(), n_components, n_modes);
     product_pattern = compress(place, n_nodes, n_aggregates, kernels::ProductRows{sliced_pattern(A), P_pattern.view()});
     {
-      const CompressedPattern transposed = transpose(place, P_pattern);
+      const CompressedPattern transposed =
+          choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       R.reinit(place, transposed.view(), n_modes, n_components);
       R_width = transposed.width;
     }
     coarse_pattern =
         compress(place, n_aggregates, n_aggregates, kernels::CoarseRows{sliced_pattern(R), product_pattern.view()});
-    Array<int> first_row(place, std::vector<int>{INT_MAX});
-    run(place, n_aggregates, kernels::SymmetryBody{coarse_pattern.view(), first_row.data()});
-    require(first_row.read(0) == INT_MAX,
+    const int first_row =
+        choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, coarse_pattern); });
+    require(first_row == INT_MAX,
             "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
     coarse.reinit(place, coarse_pattern.view(), n_modes, n_modes);
     plan_stretches(A);
@@ -146,78 +129,12 @@ namespace PatchFEM
                                             const PreconditionBlockJacobi<Number> &D_inverse,
                                             const LargestEigenvalue<Number>       &lambda)
   {
-    const Backend &place = A.backend();
     require(tentative.dropped().size() == std::size_t(aggregates.n_aggregates()),
             "A tentative prolongator does not belong to these aggregates.");
-    run(place, 1, kernels::OmegaBody{lambda.scalars(), omega_factor, omega.data()});
-    const bool                      folded  = aggregates.stretched();
-    kernels::CoarseningView<Number> all     = view(A, nullptr);
-    const CompressedPattern        &pattern = folded ? whole_pattern : P_pattern;
-    Array<Number>                   P_values(place, pattern.columns.size() * P.block_rows() * P.block_columns());
-    // Half as many bytes to read 27 times where Q comes in single precision.
-    Array<Number> single;
-    const Number *Q = nullptr;
-    if constexpr (std::is_same<Number, double>::value)
-      Q = tentative.values().data();
-    else
-    {
-      const std::size_t n = tentative.values().size();
-      single.reinit(place, n);
-      dispatch(place, [&](auto where) { kernels::convert(where, n, tentative.values().data(), single.data()); });
-      Q = single.data();
-    }
-    all.P        = pattern.view();
-    all.P_values = P_values.data();
-    all.P_width  = pattern.width;
-    const kernels::TentativeView<Number> tentative_view{aggregates.aggregate_of_node().data(), Q,
-                                                        *D_inverse.block_diagonal(), omega.data()};
-    dispatch(place, [&](auto where) { kernels::prolongator(where, all, tentative_view); });
-    single.release();
-    if (folded)
-    {
-      require(tentative.coarse_modes().size() ==
-                  std::size_t(aggregates.n_aggregates()) * P.block_columns() * P.block_columns(),
-              "A prolongator along short edges needs the modes of the next level.");
-      Array<Number> kept(place, P_pattern.columns.size() * P.block_rows() * P.block_columns());
-      run(place, A.n_rows(),
-          kernels::FoldBlocksBody<Number>{whole_pattern.view(), P_pattern.view(), P_values.data(),
-                                          aggregates.aggregate_of_node().data(), tentative.coarse_modes().data(),
-                                          P.block_rows(), P.block_columns(), kept.data()});
-      P_values.swap(kept);
-      place.synchronize();
-    }
-    all = view(A, P_values.data());
-    run(place, slots(P, P_pattern.width),
-        kernels::FillProlongatorBody<Number>{all.P, P_values.data(), P.view(), P_pattern.width});
-    run(place, slots(R, R_width),
-        kernels::FillRestrictorBody<Number>{all.P, P_values.data(), R.view(), R.row_lengths(), R_width});
-    compute_coarse_matrix(all, tentative.dropped());
-  }
-
-  template <typename Number>
-  void SmoothedAggregation<Number>::compute_coarse_matrix(const kernels::CoarseningView<Number> &all,
-                                                          const Array<int>                      &dropped)
-  {
-    const Backend &place = coarse.backend();
-    if (stretch_entries == 0)
-      return;
-    Array<Number> product(place, stretch_entries * P.block_rows() * P.block_columns());
-    coarse      = Number(0);
-    int n_parts = 1;
-    dispatch(place, [&](auto where) { n_parts = kernels::n_coarse_parts(where, all.C.n_rows); });
-    Array<double> partial(place,
-                          n_parts == 1 ? 0 : n_parts * coarse_pattern.columns.size() * std::size_t(all.n_m) * all.n_m);
-    for (int first = 0; first < all.P.n_rows; first += stretch_rows)
-    {
-      const kernels::ProductStretch<Number> rows{first, std::min(all.P.n_rows, first + stretch_rows), product.data(),
-                                                 n_parts, partial.data()};
-      dispatch(place, [&](auto where) {
-        kernels::matrix_prolongator(where, all, rows);
-        kernels::coarse_matrix(where, all, rows);
-      });
-    }
-    run(place, slots(coarse, coarse_pattern.width),
-        kernels::MirrorBody<Number>{coarse.view(), coarse.row_lengths(), dropped.data(), coarse_pattern.width});
+    require(!aggregates.stretched() || tentative.coarse_modes().size() == std::size_t(aggregates.n_aggregates()) *
+                                                                              P.block_columns() * P.block_columns(),
+            "A prolongator along short edges needs the modes of the next level.");
+    choose(A.backend(), [&](auto where) { compute_on(where, A, aggregates, tentative, D_inverse, lambda); });
   }
 
   template class SmoothedAggregation<float>;

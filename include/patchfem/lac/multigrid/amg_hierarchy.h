@@ -143,8 +143,8 @@ namespace PatchFEM
     std::unique_ptr<Smoothing<float>>   single_finest; ///< the finest level in fp32 under others in fp64
     std::vector<Array<double>>          null_vectors;  ///< of the last level
     double                              condition_estimate = 0.;
-    bool                                w_cycle            = false;
-    Array<double>                       null_scale; ///< root mean square of the finest diagonal, if there are any
+    double                              null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
+    bool                                w_cycle    = false;
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     void report(const unsigned int level, const char *phase) const
@@ -165,6 +165,9 @@ namespace PatchFEM
 
     template <typename SmootherNumber>
     std::unique_ptr<LevelSmoother<SmootherNumber>> make_smoother(const Level &level) const;
+
+    /** See multigrid::restricted(). */
+    static Vector<double> restricted(const Level &level, int n_modes, bool weights, const Array<double> &v);
 
     void   compute_null_scale(const SlicedEllpackMatrix<Number> &A);
     void   settle_null_vectors(Level &level);

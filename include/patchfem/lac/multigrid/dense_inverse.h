@@ -25,12 +25,18 @@ namespace PatchFEM
      *
      * @param null_vectors Orthonormal basis V of the matrix's null space, if it has one, on its back end. What is inverted
      * then is A + s V V^T, whose inverse is the pseudo-inverse of A plus V V^T / s.
-     * @param scale s, of the size of matrix entries before anything cancelled: A may be nothing but rounding. One number
-     * on the back end.
+     * @param scale s, of the size of matrix entries before anything cancelled: A may be nothing but rounding.
      */
     void compute(const SlicedEllpackMatrix<Number> &matrix,
                  const std::vector<Array<double>>  &null_vectors = {},
-                 const Array<double>               &scale        = {});
+                 double                             scale        = 0.);
+
+    /** The same by one side (multigrid_steps.h). */
+    template <typename Where>
+    void compute_on(Where,
+                    const SlicedEllpackMatrix<Number> &matrix,
+                    const std::vector<Array<double>>  &null_vectors,
+                    double                             scale);
 
     /** dst = A^-1 src; one kernel. */
     void vmult(Vector<Number> &dst, const Vector<Number> &src) const;

@@ -51,7 +51,7 @@ namespace PatchFEM
    * upper half is computed and copied to the lower one.
    *
    * On a level of stretched cells P is smoothed along short edges alone: its blocks of aggregates that only long ones
-   * reach are folded onto the own one of their row (kernels::FoldBlocksBody), which the modes do not notice. Long edges
+   * reach are folded onto the own one of their row (multigrid::fold_blocks()), which the modes do not notice. Long edges
    * carry little energy there, but each such block would make rows of the coarse matrix twice as long or more.
    *
    * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or
@@ -69,6 +69,15 @@ namespace PatchFEM
                  const TentativeProlongator            &tentative,
                  const PreconditionBlockJacobi<Number> &D_inverse,
                  const LargestEigenvalue<Number>       &lambda);
+
+    /** The same by one side (multigrid_steps.h). */
+    template <typename Where>
+    void compute_on(Where,
+                    const SlicedEllpackMatrix<Number>     &A,
+                    const AggregateLists                  &aggregates,
+                    const TentativeProlongator            &tentative,
+                    const PreconditionBlockJacobi<Number> &D_inverse,
+                    const LargestEigenvalue<Number>       &lambda);
 
     const SlicedEllpackMatrix<Number> &prolongator() const { return P; }
     const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
@@ -96,6 +105,5 @@ namespace PatchFEM
     Array<double>               omega;
 
     void plan_stretches(const SlicedEllpackMatrix<Number> &A);
-    void compute_coarse_matrix(const kernels::CoarseningView<Number> &view, const Array<int> &dropped);
   };
 } // namespace PatchFEM

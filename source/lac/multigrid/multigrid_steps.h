@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "multigrid_tools.h"
+
+#include "kernels/coarsening.h"
+#include "kernels/dense_spd.h"
+#include "kernels/smoother_bodies.h"
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/multigrid/dense_inverse.h>
+
+#include <climits>
+
+/** @file The steps (see run.h) of multigrid_tools.h, of coarsening and of the inverse on the last level. */
+namespace PatchFEM::multigrid
+{
+  using kernels::LanczosScalars;
+
+  template <>
+  void constant_modes(Here, const int n_c, Array<double> &modes)
+  {
+    for_all(modes.backend(), modes.size(), [=, modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      modes[i] = i / n_c % n_c == i % n_c ? 1. : 0.;
+    });
+  }
+
+  template <>
+  void rigid_body_modes(Here, const int dim, const Array<double> &points, Array<double> &modes)
+  {
+    const Backend     &place   = points.backend();
+    const std::int64_t n_nodes = points.size() / dim;
+    const int          n_modes = dim == 2 ? 3 : 6;
+    Array<double>      coordinate(place, n_nodes), one(place, n_nodes), sums(place, dim),
+        partials(place, kernels::reduction::max_parts);
+    for (int d = 0; d < dim; ++d)
+    {
+      for_all(place, n_nodes,
+              [=, points = points.data(), coordinate = coordinate.data(),
+               one = one.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                coordinate[i] = points[i * dim + d];
+                one[i]        = 1.;
+              });
+      launch(place, [&](const Here where) {
+        kernels::dot(where, n_nodes, coordinate.data(), one.data(), partials.data(), sums.data() + d);
+      });
+    }
+    modes.reinit(place, points.size() * n_modes);
+    for_all(
+        place, n_nodes,
+        [=, points = points.data(), sums = sums.data(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          double x[3];
+          for (int d = 0; d < dim; ++d)
+            x[d] = points[i * dim + d] - sums[d] / static_cast<double>(n_nodes);
+          double *const out = modes + i * dim * n_modes;
+          for (int e = 0; e < dim * n_modes; ++e)
+            out[e] = 0.;
+          for (int d = 0; d < dim; ++d)
+            out[d * n_modes + d] = 1.;
+          for (int r = 3 - n_modes / 2; r < 3; ++r) // in 2D about the third axis alone
+          {
+            const int a = (r + 1) % 3, b = (r + 2) % 3, mode = n_modes - 3 + r; // the plane that turns
+            out[a * n_modes + mode] = -x[b];
+            out[b * n_modes + mode] = x[a];
+          }
+        });
+  }
+
+  template <typename Number, typename Where>
+  void mask_decoupled(Where, const SlicedEllpackMatrix<Number> &matrix, const int n_m, Array<double> &modes)
+  {
+    for_all(matrix.backend(), matrix.n_rows(),
+            [=, A = matrix.view(), lengths = matrix.row_lengths(),
+             modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+              const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
+              for (int k = 0; k < lengths[row]; ++k)
+              {
+                const bool diagonal = A.columns[A.block_index(row, k)] == row;
+                for (int b = 0; b < A.block_columns; ++b)
+                  if (!(diagonal && a == b) && A.values[A.value_index(row, k, a, b)] != Number(0))
+                    return;
+              }
+              for (int m = 0; m < n_m; ++m)
+                modes[unknown * n_m + m] = 0.;
+            });
+  }
+
+  template <>
+  Vector<double> restricted(Here,
+                            const AggregateLists &aggregates,
+                            const Array<double>  &tentative,
+                            const int             n_c,
+                            const int             n_m,
+                            const bool            weights,
+                            const Array<double>  &vector)
+  {
+    const Backend &place = tentative.backend();
+    Vector<double> result(place, std::size_t(aggregates.n_aggregates()) * n_m);
+    for_all(place, result.size(),
+            [=, offsets = aggregates.aggregate_offsets().data(), nodes = aggregates.aggregate_nodes().data(),
+             Q = tentative.data(), v = vector.data(), w = result.data()] PATCHFEM_DEVICE(const std::int64_t index) {
+              const int i = static_cast<int>(index / n_m), m = static_cast<int>(index % n_m);
+              double    sum = 0.;
+              for (int k = offsets[i]; k < offsets[i + 1]; ++k)
+                for (int a = 0; a < n_c; ++a)
+                {
+                  const std::int64_t unknown = std::int64_t(nodes[k]) * n_c + a;
+                  const double       q       = Q[unknown * n_m + m];
+                  sum += (weights ? q * q : q) * v[unknown];
+                }
+              w[index] = sum;
+            });
+    return result;
+  }
+
+  template <typename Number, typename Where>
+  bool couples(Where, const SlicedEllpackMatrix<Number> &A, const Array<double> &vector)
+  {
+    const Backend &place = A.backend();
+    const int      n_c   = A.block_rows();
+    Array<int>     n_coupled(place, 1);
+    n_coupled.set_zero();
+    for_all(place, A.n_rows() / n_c,
+            [=, lengths = A.row_lengths(), v = vector.data(),
+             n_coupled = n_coupled.data()] PATCHFEM_DEVICE(const std::int64_t node) {
+              bool zero = true;
+              for (int a = 0; a < n_c; ++a)
+                zero = zero && v[node * n_c + a] == 0.;
+              if (!zero && lengths[node] > 1)
+                kernels::atomic_increment(n_coupled);
+            });
+    return n_coupled.read(0) > 0;
+  }
+
+  template <typename Number, typename Where>
+  void add_node_product(Where, const double s, const Array<double> &vector, SlicedEllpackMatrix<Number> &matrix)
+  {
+    const int n = matrix.block_rows();
+    for_all(matrix.backend(), matrix.n_rows() / n,
+            [=, A = matrix.view(), lengths = matrix.row_lengths(),
+             v = vector.data()] PATCHFEM_DEVICE(const std::int64_t node) {
+              const int     i = static_cast<int>(node);
+              const double *w = v + node * n;
+              for (int a = 0; a < n && lengths[i] == 1; ++a)
+                for (int b = 0; b < n; ++b)
+                {
+                  Number &entry = A.values[A.value_index(i, 0, a, b)];
+                  entry         = static_cast<Number>(static_cast<double>(entry) + s * w[a] * w[b]);
+                }
+            });
+  }
+
+  template <>
+  CompressedPattern transpose(Here, const CompressedPattern &pattern)
+  {
+    const Backend     &place = pattern.columns.backend();
+    const std::int64_t n     = pattern.columns.size();
+    CompressedPattern  result;
+    result.n_rows    = pattern.n_columns;
+    result.n_columns = pattern.n_rows;
+    Array<int>           counts(place, result.n_rows);
+    Array<std::uint64_t> keys(place, n);
+    result.columns.reinit(place, n);
+    result.offsets.reinit(place, std::size_t(result.n_rows) + 1);
+    counts.set_zero();
+    // Every (column, row), row by row, and the length of each column.
+    for_all(place, pattern.n_rows,
+            [from = pattern.view(), keys = keys.data(), rows = result.columns.data(),
+             counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              for (std::int64_t e = from.row_offsets[i]; e < from.row_offsets[i + 1]; ++e)
+              {
+                keys[e] = static_cast<std::uint64_t>(from.columns[e]);
+                rows[e] = static_cast<int>(i);
+                kernels::atomic_increment(counts + from.columns[e]);
+              }
+            });
+    launch(place, [&](const Here where) {
+      kernels::stable_sort_by_key(where, n, keys.data(), result.columns.data(), bits_for(result.n_rows));
+      kernels::exclusive_scan(where, result.n_rows, counts.data(), result.offsets.data());
+      result.width = kernels::maximum(where, result.n_rows, counts.data());
+    });
+    return result;
+  }
+
+  template <>
+  int first_unsymmetric_row(Here, const CompressedPattern &pattern)
+  {
+    Array<int> first_row(pattern.columns.backend(), std::vector<int>{INT_MAX});
+    for_all(first_row.backend(), pattern.n_rows,
+            [A = pattern.view(), first_row = first_row.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const auto has = [=](const int row, const int column) {
+                const int *const end = A.columns + A.row_offsets[row + 1];
+                const int *const at  = kernels::lower_bound(A.columns + A.row_offsets[row], end, column);
+                return at != end && *at == column;
+              };
+              const int row  = static_cast<int>(i);
+              bool      good = has(row, row);
+              for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
+                good = good && has(A.columns[e], row);
+              if (!good)
+                kernels::atomic_min(first_row, row);
+            });
+    return first_row.read(0);
+  }
+
+  template <typename Number, typename Where>
+  void fold_blocks(Where,
+                   const CompressedPattern &all_blocks,
+                   const CompressedPattern &kept_blocks,
+                   const Array<int>        &aggregate_of_node,
+                   const Array<double>     &coarse_modes,
+                   const int                n_c,
+                   const int                n_m,
+                   const Array<Number>     &all_values,
+                   Array<Number>           &kept_values)
+  {
+    // Item i * n_c + a is scalar row a of block row i.
+    for_all(kept_values.backend(), std::int64_t(all_blocks.n_rows) * n_c,
+            [=, all = all_blocks.view(), kept = kept_blocks.view(), aggregate_of_node = aggregate_of_node.data(),
+             modes = coarse_modes.data(), all_values = all_values.data(),
+             kept_values = kept_values.data()] PATCHFEM_DEVICE(const std::int64_t item) {
+              const std::int64_t i = item / n_c, begin = all.row_offsets[i], kept_begin = kept.row_offsets[i];
+              const int          n = static_cast<int>(all.row_offsets[i + 1] - begin), a = static_cast<int>(item % n_c);
+              const int     n_kept = static_cast<int>(kept.row_offsets[i + 1] - kept_begin), own = aggregate_of_node[i];
+              const Number *from   = all_values + (begin * n_c + std::int64_t(a) * n) * n_m;
+              Number *const to     = kept_values + (kept_begin * n_c + std::int64_t(a) * n_kept) * n_m;
+              Number       *to_own = nullptr;
+              double        motion[kernels::max_block_size];
+              for (int m = 0; m < n_m; ++m)
+                motion[m] = 0.;
+              for (int q = 0, p = 0; q < n; ++q, from += n_m)
+              {
+                const int aggregate = all.columns[begin + q];
+                if (p < n_kept && kept.columns[kept_begin + p] == aggregate)
+                {
+                  for (int m = 0; m < n_m; ++m)
+                    to[p * n_m + m] = from[m];
+                  if (aggregate == own)
+                    to_own = to + p * n_m;
+                  ++p;
+                  continue;
+                }
+                const double *R = modes + std::int64_t(aggregate) * n_m * n_m;
+                for (int l = 0; l < n_m; ++l)
+                  for (int m = l; m < n_m; ++m)
+                    motion[m] += static_cast<double>(from[l]) * R[l * n_m + m];
+              }
+              if (to_own == nullptr || n == n_kept)
+                return;
+              const double *R = modes + std::int64_t(own) * n_m * n_m;
+              for (int m = 0; m < n_m; ++m)
+              {
+                for (int l = 0; l < m; ++l)
+                  motion[m] -= motion[l] * R[l * n_m + m];
+                motion[m] = R[m * n_m + m] > 0. ? motion[m] / R[m * n_m + m] : 0.;
+                to_own[m] = static_cast<Number>(static_cast<double>(to_own[m]) + motion[m]);
+              }
+            });
+  }
+
+  template <typename Number, typename Where>
+  void add_row_sums(Where, const SlicedEllpackMatrix<Number> &matrix, Array<Number> &blocks)
+  {
+    for_all(matrix.backend(), matrix.n_rows(),
+            [A = matrix.view(), lengths = matrix.row_lengths(),
+             blocks = blocks.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+              const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
+              double    sum = 0.;
+              for (int k = 0; k < lengths[row]; ++k)
+                if (A.columns[A.block_index(row, k)] != row)
+                  for (int b = 0; b < A.block_columns; ++b)
+                  {
+                    const double value = static_cast<double>(A.values[A.value_index(row, k, a, b)]);
+                    sum += value < 0. ? -value : value;
+                  }
+              Number &entry = blocks[std::int64_t(a * A.block_rows + a) * A.n_rows + row];
+              entry         = static_cast<Number>(static_cast<double>(entry) + sum);
+            });
+  }
+
+  template <>
+  void over_largest(Here, const LanczosScalars *lambda, const double factor, Array<double> &values, const int n)
+  {
+    for_all(values.backend(), n, [=, values = values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      values[i] = factor / lambda->largest;
+    });
+  }
+
+  template <>
+  void chebyshev_steps(Here, const LanczosScalars *lambda, const double ratio, const int n_steps, Array<double> &c)
+  {
+    for_all(c.backend(), 1, [=, c = c.data()] PATCHFEM_DEVICE(std::int64_t) {
+      kernels::chebyshev_coefficients(lambda->largest / ratio, lambda->largest, n_steps, c);
+    });
+  }
+
+  template <>
+  void chebyshev_weights(Here,
+                         const LanczosScalars *lambda,
+                         const double          ratio,
+                         const int             n_steps,
+                         const int             first,
+                         Array<double>        &weights)
+  {
+    for_all(weights.backend(), n_steps, [=, omega = weights.data() + first] PATCHFEM_DEVICE(const std::int64_t k) {
+      const double b = lambda->largest, a = b / ratio;
+      omega[k] =
+          2. /
+          (b + a - (b - a) * std::cos(3.14159265358979323846 * (2. * static_cast<double>(k) + 1.) / (2. * n_steps)));
+    });
+  }
+
+  template <typename From, typename To, typename Where>
+  void
+  convert_scaled(Where, const Vector<From> &source, const double *square, const bool multiply, Vector<To> &destination)
+  {
+    for_all(source.backend(), source.size(),
+            [=, from = source.data(), to = destination.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const double norm   = std::sqrt(square[0]);
+              const double factor = multiply ? norm : (square[0] != 0. ? 1. / norm : 0.);
+              to[i]               = static_cast<To>(factor * static_cast<double>(from[i]));
+            });
+  }
+
+#define INSTANTIATE(Number)                                                                                 \
+  template void mask_decoupled(Here, const SlicedEllpackMatrix<Number> &, int, Array<double> &);            \
+  template bool couples(Here, const SlicedEllpackMatrix<Number> &, const Array<double> &);                  \
+  template void add_node_product(Here, double, const Array<double> &, SlicedEllpackMatrix<Number> &);       \
+  template void fold_blocks(Here, const CompressedPattern &, const CompressedPattern &, const Array<int> &, \
+                            const Array<double> &, int, int, const Array<Number> &, Array<Number> &);       \
+  template void add_row_sums(Here, const SlicedEllpackMatrix<Number> &, Array<Number> &);                   \
+  template void convert_scaled(Here, const Vector<float> &, const double *, bool, Vector<Number> &);
+
+  INSTANTIATE(float)
+  INSTANTIATE(double)
+  template void convert_scaled(Here, const Vector<double> &, const double *, bool, Vector<float> &);
+#undef INSTANTIATE
+} // namespace PatchFEM::multigrid
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /**
+     * omega = factor / lambda_max. 4/3, the choice of Vanek, Mandel and Brezina, takes 2 to 4 % more steps of conjugate
+     * gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
+     */
+    constexpr double omega_factor = 1.5;
+
+    /** Index (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours. */
+    struct BlockOfSlice
+    {
+      std::int64_t row;
+      int          p;
+
+      PATCHFEM_INLINE BlockOfSlice(const std::int64_t index, const int slice_height, const int width)
+          : row(index / slice_height / width * slice_height + index % slice_height),
+            p(static_cast<int>(index / slice_height % width))
+      {}
+    };
+
+    /** How many there are if all rows are as long as the longest, of @p width. */
+    template <typename Number>
+    std::int64_t n_slots(const SlicedEllpackView<Number> &A, const int width)
+    {
+      return std::int64_t(A.n_slices()) * A.slice_height * width;
+    }
+  } // namespace
+
+  template <typename Number>
+  template <typename Where>
+  void SmoothedAggregation<Number>::compute_on(Where                                  where,
+                                               const SlicedEllpackMatrix<Number>     &A,
+                                               const AggregateLists                  &aggregates,
+                                               const TentativeProlongator            &tentative,
+                                               const PreconditionBlockJacobi<Number> &D_inverse,
+                                               const LargestEigenvalue<Number>       &lambda)
+  {
+    const Backend           &place  = A.backend();
+    const bool               folded = aggregates.stretched();
+    const CompressedPattern &whole  = folded ? whole_pattern : P_pattern;
+    const int                nc = P.block_rows(), nm = P.block_columns();
+    multigrid::over_largest(where, lambda.scalars(), omega_factor, omega, 1);
+    Array<Number> P_values(place, whole.columns.size() * nc * nm);
+    {
+      // Half as many bytes to read 27 times where Q comes in single precision.
+      Array<Number> single;
+      const Number *Q = nullptr;
+      if constexpr (std::is_same<Number, double>::value)
+        Q = tentative.values().data();
+      else
+      {
+        single.reinit(place, tentative.values().size());
+        launch(place, [&](const Here here) {
+          kernels::convert(here, single.size(), tentative.values().data(), single.data());
+        });
+        Q = single.data();
+      }
+      kernels::CoarseningView<Number> all = view(A, P_values.data());
+      all.P                               = whole.view();
+      all.P_width                         = whole.width;
+      launch(place, [&](const Here here) {
+        kernels::prolongator(here, all,
+                             kernels::TentativeView<Number>{aggregates.aggregate_of_node().data(), Q,
+                                                            *D_inverse.block_diagonal(), omega.data()});
+      });
+    }
+    if (folded)
+    {
+      Array<Number> kept(place, P_pattern.columns.size() * nc * nm);
+      multigrid::fold_blocks(where, whole_pattern, P_pattern, aggregates.aggregate_of_node(), tentative.coarse_modes(),
+                             nc, nm, P_values, kept);
+      P_values.swap(kept);
+      place.synchronize();
+    }
+
+    const kernels::CoarseningView<Number> all     = view(A, P_values.data());
+    const SparsityView                    pattern = all.P;
+    const SlicedEllpackView<Number>       sliced = P.view(), transposed = R.view(), C = all.C;
+    const Number *const                   values = P_values.data();
+    for_all(place, n_slots(sliced, all.P_width), [=, width = all.P_width] PATCHFEM_DEVICE(const std::int64_t index) {
+      const BlockOfSlice at(index, sliced.slice_height, width);
+      if (at.row >= sliced.n_rows || at.p >= pattern.row_offsets[at.row + 1] - pattern.row_offsets[at.row])
+        return;
+      const std::int64_t begin = pattern.row_offsets[at.row];
+      const int          pitch = static_cast<int>(pattern.row_offsets[at.row + 1] - begin) * nm;
+      const Number      *block = values + begin * (nc * nm) + at.p * nm;
+      Number            *to    = sliced.values + sliced.value_index(static_cast<int>(at.row), at.p, 0, 0);
+      for (int a = 0; a < nc; ++a)
+        for (int m = 0; m < nm; ++m, to += sliced.slice_height)
+          *to = block[a * pitch + m];
+    });
+    for_all(place, n_slots(transposed, R_width),
+            [=, lengths = R.row_lengths(), width = R_width] PATCHFEM_DEVICE(const std::int64_t index) {
+              const BlockOfSlice at(index, transposed.slice_height, width);
+              if (at.row >= transposed.n_rows || at.p >= lengths[at.row])
+                return;
+              const int          row   = static_cast<int>(at.row);
+              const int          j     = transposed.columns[transposed.block_index(row, at.p)];
+              const std::int64_t begin = pattern.row_offsets[j];
+              const int         *first = pattern.columns + begin, *end = pattern.columns + pattern.row_offsets[j + 1];
+              const int          pitch = static_cast<int>(end - first) * nm;
+              const Number *block = values + begin * (nc * nm) + (kernels::lower_bound(first, end, row) - first) * nm;
+              for (int m = 0; m < nm; ++m)
+                for (int a = 0; a < nc; ++a)
+                  transposed.values[transposed.value_index(row, at.p, m, a)] = block[a * pitch + m];
+            });
+
+    // The coarse matrix, its upper half by stretches of A P.
+    if (stretch_entries == 0)
+      return;
+    Array<Number> product(place, stretch_entries * nc * nm);
+    coarse                = Number(0);
+    const int     n_parts = kernels::n_coarse_parts(where, C.n_rows);
+    Array<double> partial(place, n_parts == 1 ? 0 : n_parts * coarse_pattern.columns.size() * std::size_t(nm) * nm);
+    for (int first = 0; first < pattern.n_rows; first += stretch_rows)
+    {
+      const kernels::ProductStretch<Number> rows{first, std::min(pattern.n_rows, first + stretch_rows), product.data(),
+                                                 n_parts, partial.data()};
+      launch(place, [&](const Here here) {
+        kernels::matrix_prolongator(here, all, rows);
+        kernels::coarse_matrix(here, all, rows);
+      });
+    }
+    for_all(place, n_slots(C, all.C_width),
+            [=, lengths = coarse.row_lengths(), width = all.C_width,
+             dropped = tentative.dropped().data()] PATCHFEM_DEVICE(const std::int64_t index) {
+              const BlockOfSlice at(index, C.slice_height, width);
+              if (at.row >= C.n_rows || at.p >= lengths[at.row])
+                return;
+              const int i = static_cast<int>(at.row), column = C.columns[C.block_index(i, at.p)];
+              if (column == i)
+                for (int m = 0; m < nm; ++m)
+                {
+                  for (int c = 0; c < m; ++c)
+                    C.values[C.value_index(i, at.p, m, c)] = C.values[C.value_index(i, at.p, c, m)];
+                  if ((dropped[i] >> m) & 1)
+                    C.values[C.value_index(i, at.p, m, m)] = Number(1);
+                }
+              else if (column < i)
+              {
+                const int q = find_block(C, lengths[column], column, i);
+                for (int m = 0; m < nm; ++m)
+                  for (int c = 0; c < nm; ++c)
+                    C.values[C.value_index(i, at.p, m, c)] = C.values[C.value_index(column, q, c, m)];
+              }
+            });
+  }
+
+  template <typename Number>
+  template <typename Where>
+  void DenseInverse<Number>::compute_on(Where,
+                                        const SlicedEllpackMatrix<Number> &matrix,
+                                        const std::vector<Array<double>>  &null_vectors,
+                                        const double                       scale)
+  {
+    constexpr bool    host = std::is_same<Here, Host>::value, twice = std::is_same<Number, double>::value;
+    constexpr int     n_i = host ? 8 : 4, strip = host ? 8 : 1;
+    const Backend    &place = matrix.backend();
+    const int         n = this->n = matrix.n_rows();
+    const std::size_t n_all       = std::size_t(n) * n;
+    require(matrix.n_columns() == n, "Only square matrices have an inverse.");
+    Array<double> dense(place, n_all), diagonal(place, n), workspace(place, kernels::inverse_workspace(n, strip));
+    Array<int>    failure(place, std::vector<int>(2, INT_MAX)); // of the factorisation; of its result
+    double *const M = dense.data();
+    inverse.reinit(place, n_all);
+    dense.set_zero();
+    for_all(place, n,
+            [=, A = matrix.view(), lengths = matrix.row_lengths()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+              const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
+              for (int k = 0; k < lengths[row]; ++k)
+                for (int b = 0; b < A.block_columns; ++b)
+                  M[unknown * n + A.columns[A.block_index(row, k)] * A.block_columns + b] =
+                      static_cast<double>(A.values[A.value_index(row, k, a, b)]);
+            });
+    for (const Array<double> &vector : null_vectors)
+    {
+      require(vector.size() == std::size_t(n) && scale != 0.,
+              "A null space does not have an entry for every row of the matrix, or no scale.");
+      for_all(place, n, [=, v = vector.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        const double factor = scale * v[i];
+        for (int j = 0; j < n; ++j)
+          M[i * n + j] += factor * v[j];
+      });
+    }
+    for_all(place, n,
+            [=, diagonal = diagonal.data()] PATCHFEM_DEVICE(const std::int64_t i) { diagonal[i] = M[i * n + i]; });
+    launch(place, [&](const Here where) {
+      kernels::invert_dense_spd<n_i, strip>(where, n, M, workspace.data(), inverse.data(), failure.data());
+    });
+    // A_ii (A^-1)_ii = 1 / (1 - c), c the square of the cosine between unknown i and the span of the others in the energy
+    // of A: however rows are scaled, at least 1, and the inverse of the rounding of A if A is singular, which leaves 1e14
+    // to 1e16. A matrix in single precision is not known well enough to tell that it is singular.
+    if (twice)
+      for_all(place, n,
+              [=, diagonal = diagonal.data(), inverse = inverse.data(),
+               dependent = failure.data() + 1] PATCHFEM_DEVICE(const std::int64_t i) {
+                if (!(diagonal[i] * static_cast<double>(inverse[i * n + i]) < 1e13))
+                  kernels::atomic_min(dependent, static_cast<int>(i));
+              });
+    const std::vector<int> rows = failure.to_vector();
+    const char *const      remedy =
+        twice && null_vectors.empty() ? " Where nothing holds a constant or a motion, give its NullSpace." : "";
+    if (rows[0] != INT_MAX)
+      throw NotPositiveDefinite("The matrix is not positive definite: its Cholesky factorisation fails in row " +
+                                std::to_string(rows[0]) + " of " + std::to_string(n) + "." + remedy);
+    if (rows[1] != INT_MAX)
+      throw NotPositiveDefinite("The matrix is singular to rounding: row " + std::to_string(rows[1]) + " of " +
+                                std::to_string(n) + " depends on the others." + remedy);
+  }
+
+#define INSTANTIATE(Number)                                                                            \
+  template void SmoothedAggregation<Number>::compute_on(                                               \
+      Here, const SlicedEllpackMatrix<Number> &, const AggregateLists &, const TentativeProlongator &, \
+      const PreconditionBlockJacobi<Number> &, const LargestEigenvalue<Number> &);                     \
+  template void DenseInverse<Number>::compute_on(Here, const SlicedEllpackMatrix<Number> &,            \
+                                                 const std::vector<Array<double>> &, double);
+
+  INSTANTIATE(float)
+  INSTANTIATE(double)
+#undef INSTANTIATE
+} // namespace PatchFEM

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "lac/multigrid/multigrid_pattern.h"
+
+#include <patchfem/lac/multigrid/smoothed_aggregation.h>
+
+/**
+ * @file
+ * What smoothed aggregation (Vanek, Mandel, Brezina 1996) and the cycle are built by: multigrid_steps.h has it for both
+ * back ends (see run.h). n_c is the number of unknowns of a node, n_m that of modes, which is the number of unknowns of
+ * a node on the next level.
+ */
+namespace PatchFEM::multigrid
+{
+  /** Constants, [node][component][mode]: mode m is component m. */
+  template <typename Where>
+  void constant_modes(Where, int n_c, Array<double> &modes);
+
+  /**
+   * Translations and rotations, [node][component][mode]: in 2D (1, 0), (0, 1), (-y, x), in 3D after three translations
+   * (0, -z, y), (z, 0, -x), (-y, x, 0), coordinates relative to the centroid of @p points, [node][dim].
+   */
+  template <typename Where>
+  void rigid_body_modes(Where, int dim, const Array<double> &points, Array<double> &modes);
+
+  /**
+   * The modes of unknowns that no other unknown depends on (Dirichlet values, padding of coarse nodes) become 0: the
+   * coarse space must not move them. A row of the matrix whose off-diagonal entries all vanish marks such an unknown.
+   */
+  template <typename Number, typename Where>
+  void mask_decoupled(Where, const SlicedEllpackMatrix<Number> &A, int n_m, Array<double> &modes);
+
+  /**
+   * What the next level sees of v, [aggregate][mode]: w = Q^T v, Q the tentative prolongator, or for @p weights the
+   * diagonal of Q^T diag(v) Q. Q's columns have length one, so that w^T (Q^T D Q) w is about the D-norm of the vector
+   * that w stands for.
+   */
+  template <typename Where>
+  Vector<double> restricted(Where,
+                            const AggregateLists &aggregates,
+                            const Array<double>  &Q,
+                            int                   n_c,
+                            int                   n_m,
+                            bool                  weights,
+                            const Array<double>  &v);
+
+  /** Whether a node with entries of @p v couples with other nodes of @p A. */
+  template <typename Number, typename Where>
+  bool couples(Where, const SlicedEllpackMatrix<Number> &A, const Array<double> &v);
+
+  /** A + s v v^T in the diagonal blocks of rows that have no other. */
+  template <typename Number, typename Where>
+  void add_node_product(Where, double s, const Array<double> &v, SlicedEllpackMatrix<Number> &A);
+
+  template <typename Where>
+  CompressedPattern transpose(Where, const CompressedPattern &pattern);
+
+  /** The first row that lacks the transpose of one of its entries, or its diagonal; INT_MAX if there is none. */
+  template <typename Where>
+  int first_unsymmetric_row(Where, const CompressedPattern &pattern);
+
+  /**
+   * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
+   * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they
+   * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
+   * that I has dropped depends on the others there and has no part in the motion. Values are in scalar rows (see
+   * kernels/coarsening.h).
+   *
+   * @param kept Rows are subsets of those of @p all, and have their node's own aggregate.
+   * @param aggregate_of_node [node], -1 where none.
+   * @param coarse_modes R, upper triangles, [aggregate][mode][mode].
+   */
+  template <typename Number, typename Where>
+  void fold_blocks(Where,
+                   const CompressedPattern &all,
+                   const CompressedPattern &kept,
+                   const Array<int>        &aggregate_of_node,
+                   const Array<double>     &coarse_modes,
+                   int                      n_c,
+                   int                      n_m,
+                   const Array<Number>     &all_values,
+                   Array<Number>           &kept_values);
+
+  /**
+   * Adds to the diagonal of each diagonal block, [(a * b + a) * n + i], the absolute values of its row outside of the
+   * block: M - A is then positive semidefinite (Baker, Falgout, Kolev, Yang 2011, in blocks).
+   */
+  template <typename Number, typename Where>
+  void add_row_sums(Where, const SlicedEllpackMatrix<Number> &A, Array<Number> &blocks);
+
+  /** values[i] = factor / lambda_max */
+  template <typename Where>
+  void over_largest(Where, const kernels::LanczosScalars *lambda, double factor, Array<double> &values, int n);
+
+  /** Coefficients of Chebyshev's polynomial smoother on [lambda_max / ratio, lambda_max], [step][2]. */
+  template <typename Where>
+  void chebyshev_steps(Where, const kernels::LanczosScalars *lambda, double ratio, int n_steps, Array<double> &c);
+
+  /**
+   * Weights omega_k of n_steps steps z <- z + omega_k D^-1 (r - A z) whose product is the Chebyshev polynomial on
+   * [lambda_max / ratio, lambda_max]: inverses of its roots. They begin at omega[first].
+   */
+  template <typename Where>
+  void chebyshev_weights(
+      Where, const kernels::LanczosScalars *lambda, double ratio, int n_steps, int first, Array<double> &omega);
+
+  /** to = from / |r| or, with @p multiply, to = from |r| with |r|^2 = square[0]; 0 if that is 0. */
+  template <typename From, typename To, typename Where>
+  void convert_scaled(Where, const Vector<From> &from, const double *square, bool multiply, Vector<To> &to);
+} // namespace PatchFEM::multigrid
