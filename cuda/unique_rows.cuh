@@ -8,25 +8,20 @@
 namespace PatchFEM::kernels
 {
   template <typename Rows>
-  NothingElse count_unique(Cuda where, const int n_rows, int, const Rows &rows, int *counts, int *kept)
+  CompressedPattern
+  unique_rows(Cuda where, const Backend &place, const int n_rows, const int n_values, const Rows &rows)
   {
-    team_for(where, n_rows, UniqueRowBody<Rows>{rows, counts, nullptr, nullptr, kept});
-    return {};
-  }
-
-  template <typename Rows>
-  void write_unique(Cuda        where,
-                    const int   n_rows,
-                    const Rows &rows,
-                    const NothingElse &,
-                    int                *kept,
-                    const std::int64_t *offsets,
-                    int                *columns)
-  {
-    team_for(where, n_rows, UniqueRowBody<Rows>{rows, nullptr, offsets, columns, kept});
+    Array<int>          counts(place, n_rows), kept(place, std::size_t(n_rows) * Rows::n_kept);
+    UniqueRowBody<Rows> body{rows, counts.data(), nullptr, nullptr, kept.data()};
+    team_for(where, n_rows, body);
+    CompressedPattern result(where, n_values, counts);
+    body.counts  = nullptr;
+    body.offsets = result.offsets.data();
+    body.columns = result.columns.data();
+    team_for(where, n_rows, body);
+    return result;
   }
 } // namespace PatchFEM::kernels
 
-#define PATCHFEM_INSTANTIATE_UNIQUE_ROWS(Rows)                                   \
-  template NothingElse count_unique(Cuda, int, int, const Rows &, int *, int *); \
-  template void        write_unique(Cuda, int, const Rows &, const NothingElse &, int *, const std::int64_t *, int *)
+#define PATCHFEM_INSTANTIATE_UNIQUE_ROWS(Rows) \
+  template CompressedPattern unique_rows(Cuda, const Backend &, int, int, const Rows &)

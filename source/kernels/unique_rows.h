@@ -4,6 +4,7 @@
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/team.h>
+#include <patchfem/lac/matrix/compressed_pattern.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,81 +17,11 @@
  * Rows of patterns and graphs as the distinct values of lists. A type of lists has visit(i, rank, size, emit), which
  * calls emit for the share of member @p rank of a team of @p size in list i; values come in any order, and negative ones
  * do not count. team_size and table_size are what the device takes for a list: one with more distinct values than
- * table_size - team_size is swept by a single thread. Rows of n_kept values at most are found once there, longer ones a
+ * table_size - team_size is visited several times. Rows of n_kept values at most are found once there, longer ones a
  * second time when they are written.
  */
 namespace PatchFEM::kernels
 {
-  /**
-   * Holds the smallest distinct values above @p bound that it is offered, in ascending order. What does not fit is
-   * left for the next sweep over the same values, which starts from a higher bound.
-   */
-  template <int capacity>
-  struct AscendingWindow
-  {
-    int  values[capacity];
-    int  size;
-    int  bound;
-    bool complete; ///< nothing was left out
-
-    PATCHFEM_INLINE void start(const int above)
-    {
-      size     = 0;
-      bound    = above;
-      complete = true;
-    }
-
-    PATCHFEM_INLINE void offer(const int value)
-    {
-      if (value <= bound)
-        return;
-      if (size == capacity && value >= values[capacity - 1])
-      {
-        complete = complete && value == values[capacity - 1];
-        return;
-      }
-      int first = 0, last = size;
-      while (first < last)
-      {
-        const int middle = (first + last) / 2;
-        if (values[middle] < value)
-          first = middle + 1;
-        else
-          last = middle;
-      }
-      if (first < size && values[first] == value)
-        return;
-      if (size == capacity)
-        complete = false;
-      else
-        ++size;
-      for (int k = size - 1; k > first; --k)
-        values[k] = values[k - 1];
-      values[first] = value;
-    }
-  };
-
-  /**
-   * Calls @p emit for each distinct non-negative value of a list, ascending. @p visit(sink) calls sink.offer() for
-   * every entry of the list; it is swept once for every @p capacity distinct values, and nothing but the window is
-   * stored.
-   */
-  template <int capacity, typename Visit, typename Emit>
-  PATCHFEM_INLINE void for_each_distinct(const Visit &visit, const Emit &emit)
-  {
-    AscendingWindow<capacity> window;
-    int                       bound = -1;
-    do
-    {
-      window.start(bound);
-      visit(window);
-      for (int k = 0; k < window.size; ++k)
-        emit(window.values[k]);
-      if (window.size > 0)
-        bound = window.values[window.size - 1];
-    } while (!window.complete);
-  }
-
   /** The share of @p rank in a list of lists: @p most members walk along one of them together. */
   struct RowShare
   {
@@ -126,8 +57,6 @@ namespace PatchFEM::kernels
 
     PATCHFEM_INLINE void insert(const int value)
     {
-      if (value < 0)
-        return;
       // Multiples of the golden ratio spread runs of neighbouring values.
       unsigned int place = (static_cast<unsigned int>(value) * 2654435769u) >> 16;
       while (true)
@@ -188,74 +117,51 @@ namespace PatchFEM::kernels
     int                *columns;
     int                *kept; ///< [row][n_kept]
 
+    /** What a table has no room for is found in intervals of values, ascending, each visited by the whole team. */
     template <typename Team>
-    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &set) const
+    PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t i, Scratch &set) const
     {
-      const int i = static_cast<int>(index);
+      int *const kept_here = kept + i * Rows::n_kept;
       if (counts == nullptr && offsets[i + 1] - offsets[i] <= Rows::n_kept)
       {
-        const int n = static_cast<int>(offsets[i + 1] - offsets[i]);
-        for (int e = team.rank(); e < n; e += Team::size)
-          columns[offsets[i] + e] = kept[index * Rows::n_kept + e];
+        for (std::int64_t e = offsets[i] + team.rank(); e < offsets[i + 1]; e += Team::size)
+          columns[e] = kept_here[e - offsets[i]];
         return;
       }
-      set.clear(team);
-      rows.visit(i, team.rank(), Team::size, [&](const int value) { set.insert(value); });
-      team.sync();
-      if (set.is_full)
+      constexpr unsigned int end   = 1u << 31;
+      int                    found = 0;
+      for (unsigned int first = 0, width = end; first < end;)
       {
-        if (team.rank() == 0)
-          sweep(i);
+        set.clear(team);
+        rows.visit(static_cast<int>(i), team.rank(), Team::size, [&](const int value) {
+          if (static_cast<unsigned int>(value) - first < width)
+            set.insert(value);
+        });
+        team.sync();
+        if (set.is_full)
+        {
+          width /= 2;
+          continue;
+        }
+        if (counts == nullptr)
+          set.write(team, columns + offsets[i] + found);
+        else if (found + set.n <= Rows::n_kept)
+          set.write(team, kept_here + found);
+        found += set.n;
+        first += width;
+        width = width < (end - first) / 2 ? 2 * width : end - first;
       }
-      else if (counts == nullptr)
-        set.write(team, columns + offsets[i]);
-      else
-      {
-        if (set.n <= Rows::n_kept)
-          set.write(team, kept + index * Rows::n_kept);
-        if (team.rank() == 0)
-          counts[i] = set.n;
-      }
-    }
-
-    PATCHFEM_INLINE void sweep(const int i) const
-    {
-      const auto &self = *this;
-      int         n    = 0;
-      for_each_distinct<64>(
-          [&](auto &window) { self.rows.visit(i, 0, 1, [&](const int value) { window.offer(value); }); },
-          [&](const int value) {
-            if (self.counts == nullptr)
-              self.columns[self.offsets[i] + n] = value;
-            else if (n < Rows::n_kept)
-              self.kept[std::int64_t(i) * Rows::n_kept + n] = value;
-            ++n;
-          });
-      if (counts != nullptr)
-        counts[i] = n;
+      if (counts != nullptr && team.rank() == 0)
+        counts[i] = found;
     }
   };
 
-  /** What count_unique() keeps of each row in memory of the caller. */
+  /** The pattern whose row i has the distinct values of list i, which are below @p n_values, ascending. */
   template <typename Rows>
-  constexpr int n_kept(Cuda, const Rows &)
+  CompressedPattern
+  unique_rows(Host where, const Backend &place, const int n_rows, const int n_values, const Rows &rows)
   {
-    return Rows::n_kept;
-  }
-  template <typename Rows>
-  constexpr int n_kept(Host, const Rows &)
-  {
-    return 0;
-  }
-
-  /**
-   * counts[i] = distinct values of list i; values are below @p n_values. @p kept, [row][n_kept()], and what it returns
-   * are for write_unique(): the host keeps all values there.
-   */
-  template <typename Rows>
-  std::vector<std::vector<int>>
-  count_unique(Host, const int n_rows, const int n_values, const Rows &rows, int *counts, int *)
-  {
+    Array<int>                    counts(place, n_rows);
     std::vector<std::vector<int>> found(max_threads()); // by thread, each of which has consecutive rows
     on_all_threads([&](const int thread, const int n_threads) {
       // [value]: number of the last row that has it, from 1. A page of zeros takes no memory until it is written, so
@@ -280,24 +186,12 @@ namespace PatchFEM::kernels
           }
         });
         std::sort(values.begin() + first, values.end());
-        counts[i] = static_cast<int>(values.size() - first);
+        counts.data()[i] = static_cast<int>(values.size() - first);
       }
       found[thread].swap(values);
     });
-    return found;
-  }
-
-  /** columns[offsets[i]...] = those values, ascending. */
-  template <typename Rows>
-  void write_unique(Host,
-                    const int,
-                    const Rows &,
-                    const std::vector<std::vector<int>> &found,
-                    int *,
-                    const std::int64_t *,
-                    int *columns)
-  {
-    std::vector<int *> starts(1, columns);
+    CompressedPattern  result(where, n_values, counts);
+    std::vector<int *> starts(1, result.columns.data());
     for (const std::vector<int> &values : found)
       starts.push_back(starts.back() + values.size());
 #ifdef _OPENMP
@@ -305,20 +199,9 @@ namespace PatchFEM::kernels
 #endif
     for (std::size_t t = 0; t < found.size(); ++t)
       std::copy(found[t].begin(), found[t].end(), starts[t]);
+    return result;
   }
 
-  /** Of the device. */
-  struct NothingElse
-  {};
-
   template <typename Rows>
-  NothingElse count_unique(Cuda where, int n_rows, int n_values, const Rows &rows, int *counts, int *kept);
-  template <typename Rows>
-  void write_unique(Cuda        where,
-                    int         n_rows,
-                    const Rows &rows,
-                    const NothingElse &,
-                    int                *kept,
-                    const std::int64_t *offsets,
-                    int                *columns);
+  CompressedPattern unique_rows(Cuda where, const Backend &place, int n_rows, int n_values, const Rows &rows);
 } // namespace PatchFEM::kernels

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <random>
 #include <set>
 
 using namespace PatchFEM;
@@ -301,29 +300,6 @@ TEST_P(MultigridSetupTest, PatternsHoldWhatTheProductsNeedAndNothingElse)
   };
   EXPECT_EQ(entries(c.step.prolongator().to_csr_host()), P);
   EXPECT_EQ(entries(c.step.coarse_matrix().to_csr_host()), coarse);
-}
-
-TEST(AscendingWindow, FindsDistinctValuesInSweepsOfItsCapacity)
-{
-  std::mt19937 engine(3);
-  for (const int n : {0, 1, 3, 4, 5, 8, 9, 60})
-    for (int repeat = 0; repeat < 20; ++repeat)
-    {
-      std::vector<int> list(n);
-      for (int &value : list)
-        value = static_cast<int>(engine() % 25) - 2; // negative ones do not count
-      std::vector<int> found;
-      kernels::for_each_distinct<4>(
-          [&](auto &window) {
-            for (const int value : list)
-              window.offer(value);
-          },
-          [&](const int value) { found.push_back(value); });
-      std::set<int> expected(list.begin(), list.end());
-      expected.erase(-2);
-      expected.erase(-1);
-      EXPECT_EQ(found, std::vector<int>(expected.begin(), expected.end()));
-    }
 }
 
 TEST_P(MultigridSetupTest, LargestEigenvalueIsABound)

@@ -75,7 +75,7 @@ TEST(Teams, UniqueRowsByEye)
 
 TEST(Teams, UniqueRowsOfAnyLength)
 {
-  // The table of a team has room for 28 values: longer lists are swept. Up to 20 are kept.
+  // The table of a team has room for 28 values: longer lists are visited in intervals. Up to 20 are kept.
   std::mt19937                  engine(5);
   std::vector<std::vector<int>> lists;
   for (const int n : {0, 1, 2, 20, 27, 28, 29, 60, 300})
@@ -86,7 +86,7 @@ TEST(Teams, UniqueRowsOfAnyLength)
         value = static_cast<int>(engine() % range) - 1;
     }
   const int                 n = static_cast<int>(lists.size());
-  std::vector<int>          expected, counts(n, -5), host_counts(n, -5);
+  std::vector<int>          expected, counts(n, -5);
   std::vector<std::int64_t> offsets(1, 0);
   for (const std::vector<int> &list : lists)
   {
@@ -95,18 +95,17 @@ TEST(Teams, UniqueRowsOfAnyLength)
     expected.insert(expected.end(), values.begin(), values.end());
     offsets.push_back(static_cast<std::int64_t>(expected.size()));
   }
-  std::vector<int> columns(expected.size(), -5), host_columns(expected.size(), -5);
+  std::vector<int> columns(expected.size(), -5);
   std::vector<int> kept(n * Lists::n_kept, -5);
   const Lists      rows{lists.data()};
   cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, counts.data(), nullptr, nullptr, kept.data()});
   cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, nullptr, offsets.data(), columns.data(), kept.data()});
-  const auto found = kernels::count_unique(Host(), n, 1000000, rows, host_counts.data(), nullptr);
-  kernels::write_unique(Host(), n, rows, found, nullptr, offsets.data(), host_columns.data());
+  const CompressedPattern on_host = kernels::unique_rows(Host(), Backend(BackendKind::host), n, 1000000, rows);
   for (int i = 0; i < n; ++i)
     EXPECT_EQ(counts[i], offsets[i + 1] - offsets[i]);
-  EXPECT_EQ(host_counts, counts);
+  EXPECT_EQ(on_host.offsets.to_vector(), offsets);
   EXPECT_EQ(columns, expected);
-  EXPECT_EQ(host_columns, expected);
+  EXPECT_EQ(on_host.columns.to_vector(), expected);
 }
 
 TEST(Teams, TentativeProlongatorIsThatOfOneThread)

@@ -133,16 +133,9 @@ namespace PatchFEM
       const Backend               &place   = groups.group.backend();
       const int                    n       = groups.n_groups;
       const kernels::TouchedGroups touched = touched_groups(graph, groups);
-      Array<int>                   counts(place, n);
-      Array<std::int64_t>          offsets;
-      Array<int>                   neighbours;
-      launch(place, [&](const Here where) {
-        Array<int> kept(place, std::size_t(n) * kernels::n_kept(where, touched));
-        const auto found = kernels::count_unique(where, n, n, touched, counts.data(), kept.data());
-        neighbours.reinit(place, scan(counts, offsets));
-        kernels::write_unique(where, n, touched, found, kept.data(), offsets.data(), neighbours.data());
-      });
-      result.graph.reinit(std::move(offsets), std::move(neighbours), Array<int>());
+      CompressedPattern            pattern;
+      launch(place, [&](const Here where) { pattern = kernels::unique_rows(where, place, n, n, touched); });
+      result.graph.reinit(std::move(pattern.offsets), std::move(pattern.columns), Array<int>());
       result.inside.release();
     }
 

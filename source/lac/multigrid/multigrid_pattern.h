@@ -23,18 +23,7 @@ namespace PatchFEM
   CompressedPattern compress(const Backend &place, const int n_rows, const int n_columns, const Rows &rows)
   {
     CompressedPattern result;
-    result.n_rows    = n_rows;
-    result.n_columns = n_columns;
-    Array<int> counts(place, n_rows);
-    result.offsets.reinit(place, std::size_t(n_rows) + 1);
-    dispatch(place, [&](auto where) {
-      Array<int> kept(place, std::size_t(n_rows) * kernels::n_kept(where, rows));
-      const auto found = kernels::count_unique(where, n_rows, n_columns, rows, counts.data(), kept.data());
-      kernels::exclusive_scan(where, n_rows, counts.data(), result.offsets.data());
-      result.width = kernels::maximum(where, n_rows, counts.data());
-      result.columns.reinit(place, result.offsets.read(n_rows));
-      kernels::write_unique(where, n_rows, rows, found, kept.data(), result.offsets.data(), result.columns.data());
-    });
+    dispatch(place, [&](auto where) { result = kernels::unique_rows(where, place, n_rows, n_columns, rows); });
     return result;
   }
 
