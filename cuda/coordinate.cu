@@ -101,30 +101,19 @@ namespace PatchFEM::kernels
     }
   } // namespace
 
-  template <typename Number, typename Result>
-  void add_pieces(
-      Cuda where, const CoordinateView<Number> &A, const double factor, const Number *x, Result *y, double *carries)
+  template <typename Number, typename Result, typename Where>
+  void add_product(
+      Where where, const CoordinateView<Number> &A, const double factor, const Number *x, Result *y, double *carries)
   {
     if (A.n_entries == 0)
       return;
     add_pieces_kernel<<<static_cast<unsigned int>(A.n_pieces()), block_size, 0, stream_of(where)>>>(A, factor, x, y,
                                                                                                     carries);
     PATCHFEM_CUDA_CHECK_LAUNCH();
+    parallel_for(where, A.n_pieces(), CoordinateCarryBody<Number, Result>{A, factor, carries, y});
   }
 
-#define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
-
-  INSTANTIATE(SplitRowBody);
-
-#define INSTANTIATE_NUMBER(Number)                                                                            \
-  template void add_pieces(Cuda, const CoordinateView<Number> &, double, const Number *, Number *, double *); \
-  INSTANTIATE(CoordinateCarryBody<Number, Number>);                                                           \
-  INSTANTIATE(CopyRowsBody<Number>);                                                                          \
-  INSTANTIATE(CoordinateDiagonalBody<Number>)
-
-  INSTANTIATE_NUMBER(float);
-  INSTANTIATE_NUMBER(double);
-  template void add_pieces(Cuda, const CoordinateView<float> &, double, const float *, double *, double *);
-  INSTANTIATE(CoordinateCarryBody<float, double>);
-  INSTANTIATE(HybridResidualBody<float>);
+  template void add_product(Cuda, const CoordinateView<float> &, double, const float *, float *, double *);
+  template void add_product(Cuda, const CoordinateView<float> &, double, const float *, double *, double *);
+  template void add_product(Cuda, const CoordinateView<double> &, double, const double *, double *, double *);
 } // namespace PatchFEM::kernels

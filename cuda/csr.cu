@@ -1,63 +1,133 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "csr_product.cuh"
+#include "loads.cuh"
+#include "product.cuh"
+#include "tuning.cuh"
 
-#include <patchfem/kernels/csr.h>
+namespace PatchFEM::product
+{
+  /**
+   * CSR by contiguous pieces: a warp owns 32 rows, streams their entries in their order in memory, whatever row they
+   * belong to, in pieces of 32 * per_lane, and leaves the products in shared memory; then each lane adds those of its
+   * own row. So every load of values and columns is full width for rows of any length, and each row is summed
+   * from left to right. Traffic per row: 12 bytes an entry, 8 of offset, and the two vectors.
+   */
+  template <int per_lane, int block_size, typename Value, typename Number, typename Target>
+  __global__ void __launch_bounds__(block_size, 4)
+      csr(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
+  {
+    using Sum = typename Target::Sum;
+    if (skip(target))
+      return;
+    constexpr int      piece = 32 * per_lane;
+    __shared__ Sum     products_of_block[block_size / 32][piece];
+    Sum *const         products = products_of_block[threadIdx.x / 32];
+    const int          lane     = threadIdx.x % 32;
+    const std::int64_t row      = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+    const std::int64_t begin    = A.row_offsets[row < A.n_rows ? row : A.n_rows];
+    const std::int64_t end      = A.row_offsets[row < A.n_rows ? row + 1 : A.n_rows];
+    const std::int64_t last     = __shfl_sync(0xffffffffu, end, 31);
+    Sum                sum      = 0;
+    for (std::int64_t first = __shfl_sync(0xffffffffu, begin, 0); first < last; first += piece)
+    {
+      if (first + piece <= last)
+      {
+        int   column[per_lane];
+        Value value[per_lane];
+#pragma unroll
+        for (int j = 0; j < per_lane; ++j)
+          column[j] = loads::stream(A.columns + first + j * 32 + lane);
+#pragma unroll
+        for (int j = 0; j < per_lane; ++j)
+          value[j] = loads::stream(A.values + first + j * 32 + lane);
+#pragma unroll
+        for (int j = 0; j < per_lane; ++j)
+          products[j * 32 + lane] = static_cast<Sum>(value[j]) * static_cast<Sum>(__ldg(x + column[j]));
+      }
+      else
+        for (std::int64_t e = first + lane; e < last; e += 32)
+          products[e - first] =
+              static_cast<Sum>(loads::stream(A.values + e)) * static_cast<Sum>(__ldg(x + loads::stream(A.columns + e)));
+      __syncwarp();
+      const int from = static_cast<int>(begin > first ? begin - first : 0);
+      const int to   = static_cast<int>(end < first + piece ? end - first : std::int64_t(piece));
+      for (int e = from; e < to; ++e)
+        sum += products[e];
+      __syncwarp();
+    }
+    double total = 0.;
+    if (row < A.n_rows)
+      total = target.use(row, sum);
+    finish<block_size>(target, total);
+  }
+
+  /** One thread per row: neighbouring threads read values as far from each other as a row is long. */
+  template <int block_size, typename Value, typename Number, typename Target>
+  __global__ void __launch_bounds__(block_size)
+      csr_scalar(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
+  {
+    using Sum = typename Target::Sum;
+    if (skip(target))
+      return;
+    const std::int64_t row   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+    double             total = 0.;
+    if (row < A.n_rows)
+    {
+      Sum sum = 0;
+      for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+        sum += static_cast<Sum>(A.values[e]) * static_cast<Sum>(__ldg(x + A.columns[e]));
+      total = target.use(row, sum);
+    }
+    finish<block_size>(target, total);
+  }
+
+  /** One warp per row, for 16 rows one after the other: full width where rows are long, few lanes at work where not. */
+  template <int block_size, typename Value, typename Number, typename Target>
+  __global__ void __launch_bounds__(block_size)
+      csr_vector(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
+  {
+    using Sum = typename Target::Sum;
+    if (skip(target))
+      return;
+    constexpr int      rows_per_warp = kernels::cg_rows_per_partial / (block_size / 32);
+    const int          lane          = threadIdx.x % 32;
+    const std::int64_t first = (std::int64_t(blockIdx.x) * (block_size / 32) + threadIdx.x / 32) * rows_per_warp;
+    double             total = 0.;
+    for (std::int64_t row = first; row < first + rows_per_warp && row < A.n_rows; ++row)
+    {
+      Sum sum = 0;
+      for (std::int64_t e = A.row_offsets[row] + lane; e < A.row_offsets[row + 1]; e += 32)
+        sum +=
+            static_cast<Sum>(loads::stream(A.values + e)) * static_cast<Sum>(__ldg(x + loads::stream(A.columns + e)));
+#pragma unroll
+      for (int offset = 16; offset > 0; offset /= 2)
+        sum += __shfl_down_sync(0xffffffffu, sum, offset);
+      if (lane == 0)
+        total += target.use(row, sum);
+    }
+    finish<block_size>(target, total);
+  }
+} // namespace PatchFEM::product
 
 namespace PatchFEM::kernels
 {
-  namespace
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where where, const CSRView<Value> &A, const Number *x, const Target &target)
   {
-    constexpr int block_size = tuning::block_size;
-
-    /** One warp per block row, its lanes over the row's entries in the order of memory. */
-    __global__ void expand_pattern_kernel(const SparsityView  pattern,
-                                          const int           block_rows,
-                                          const int           block_columns,
-                                          std::int64_t *const row_offsets,
-                                          int *const          columns)
+    if (A.n_rows == 0)
+      return;
+    constexpr int      block_size = tuning::block_size;
+    const std::int64_t n          = A.n_rows;
+    switch (A.kernel)
     {
-      const std::int64_t i    = (std::int64_t(blockIdx.x) * block_size + threadIdx.x) / 32;
-      const int          lane = threadIdx.x % 32;
-      if (i > pattern.n_rows)
-        return;
-      const std::int64_t begin  = pattern.row_offsets[i];
-      const std::int64_t offset = begin * block_rows * block_columns;
-      if (i == pattern.n_rows)
-      {
-        if (lane == 0)
-          row_offsets[i * block_rows] = offset;
-        return;
-      }
-      const std::int64_t m     = pattern.row_offsets[i + 1] - begin;
-      const std::int64_t width = m * block_columns;
-      for (int a = lane; a < block_rows; a += 32)
-        row_offsets[i * block_rows + a] = offset + a * width;
-      for (std::int64_t e = lane; e < width; e += 32)
-      {
-        const int column =
-            pattern.columns[begin + e / block_columns] * block_columns + static_cast<int>(e % block_columns);
-        for (int a = 0; a < block_rows; ++a)
-          columns[offset + a * width + e] = column;
-      }
+    case CSRKernel::pieces:
+      return product::launch_threads(
+          where, product::csr<tuning::csr_entries_per_lane, block_size, Value, Number, Target>, n, A, x, target);
+    case CSRKernel::scalar:
+      return product::launch_threads(where, product::csr_scalar<block_size, Value, Number, Target>, n, A, x, target);
+    case CSRKernel::vector: // of a block of threads that shares cg_rows_per_partial rows
+      return product::launch_threads(where, product::csr_vector<block_size, Value, Number, Target>,
+                                     (n + cg_rows_per_partial - 1) / cg_rows_per_partial * block_size, A, x, target);
     }
-  } // namespace
-
-  template <typename Value, typename Number, typename Target>
-  void product(Cuda where, const CSRView<Value> &A, const Number *x, const Target &target)
-  {
-    product::launch_csr(where, A, x, target);
-  }
-
-  void expand_pattern(Cuda                where,
-                      const SparsityView &pattern,
-                      const int           block_rows,
-                      const int           block_columns,
-                      std::int64_t       *row_offsets,
-                      int                *columns)
-  {
-    expand_pattern_kernel<<<pattern.n_rows / (block_size / 32) + 1, block_size, 0, stream_of(where)>>>(
-        pattern, block_rows, block_columns, row_offsets, columns);
-    PATCHFEM_CUDA_CHECK_LAUNCH();
   }
 
   PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, CSRView)

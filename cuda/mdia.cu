@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "loads.cuh"
-#include "parallel_for.cuh"
 #include "product.cuh"
 #include "tuning.cuh"
-
-#include <patchfem/kernels/mdia.h>
 
 namespace PatchFEM
 {
@@ -55,26 +52,14 @@ namespace PatchFEM
 
   namespace kernels
   {
-    template <typename Value, typename Number, typename Target>
-    void product(Cuda where, const MDIAView<Value> &A, const Number *x, const Target &target)
+    template <typename Value, typename Number, typename Target, typename Where>
+    void product(Where where, const MDIAView<Value> &A, const Number *x, const Target &target)
     {
       constexpr int block_size = tuning::block_size;
       if (A.n_rows > 0)
         product::launch_threads(where, product::mdia<block_size, Value, Number, Target>, A.n_rows, A, x, target);
     }
 
-    template void parallel_for(Cuda, std::int64_t, const OffDiagonalBody &);
-    template void parallel_for(Cuda, std::int64_t, const MDIAColumnsBody &);
-
     PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, MDIAView)
-
-#define INSTANTIATE(Number)                                                             \
-  template void parallel_for(Cuda, std::int64_t, const OffDiagonalValueBody<Number> &); \
-  template void parallel_for(Cuda, std::int64_t, const ConstantEntriesBody<Number> &);  \
-  template void parallel_for(Cuda, std::int64_t, const MDIAToCSRBody<Number> &);        \
-  template void parallel_for(Cuda, std::int64_t, const MDIAToSlicedBody<Number> &);
-    INSTANTIATE(float)
-    INSTANTIATE(double)
-#undef INSTANTIATE
   } // namespace kernels
 } // namespace PatchFEM

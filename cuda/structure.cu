@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include "kernels/block_diagonal.h"
 #include "kernels/constraint_bodies.h"
 #include "kernels/ordering.h"
 #include "kernels/structure_bodies.h"
 #include <patchfem/kernels/pattern_statistics.h>
 
-// The bodies that build structure and extract diagonals, one line each.
+// The bodies that build structure, one line each.
 namespace PatchFEM::kernels
 {
 #define PATCHFEM_INSTANTIATE_BODY(Body) template void parallel_for(Cuda, std::int64_t, const Body &)
@@ -34,10 +33,6 @@ namespace PatchFEM::kernels
   PATCHFEM_INSTANTIATE_BODY(PaddingBody);
   PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
   PATCHFEM_INSTANTIATE_BODY(ReadBody);
-  PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<float>);
-  PATCHFEM_INSTANTIATE_BODY(CSRBlockDiagonalBody<double>);
-  PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<float>);
-  PATCHFEM_INSTANTIATE_BODY(SlicedEllpackBlockDiagonalBody<double>);
 
   PATCHFEM_INSTANTIATE_BODY(ScatterInhomogeneitiesBody);
   PATCHFEM_INSTANTIATE_BODY(CountInhomogeneitiesBody);

@@ -4,8 +4,6 @@
 #include "product.cuh"
 #include "tuning.cuh"
 
-#include <patchfem/kernels/symmetric_ellpack.h>
-
 namespace PatchFEM
 {
   namespace product
@@ -342,8 +340,8 @@ namespace PatchFEM
 
   namespace kernels
   {
-    template <typename Value, typename Number, typename Target>
-    void product(Cuda where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
+    template <typename Value, typename Number, typename Target, typename Where>
+    void product(Where where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
     {
       if (A.n_rows > 0)
         with_block_size<0x11, 0x22, 0x33, 0x66>(A.block_size, A.block_size,

@@ -2,14 +2,3 @@
 #include "parallel_for.cuh"
 
 #include "lac/precondition/triangular_steps.h"
-
-// Triangular factors on the device, and the bodies that copy matrices.
-namespace PatchFEM::kernels
-{
-#define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
-
-  INSTANTIATE(CompressColumnsBody);
-  INSTANTIATE(SingleRangeBody);
-  INSTANTIATE(CompressValuesBody<float>);
-  INSTANTIATE(CompressValuesBody<double>);
-} // namespace PatchFEM::kernels

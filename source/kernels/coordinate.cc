@@ -3,9 +3,9 @@
 
 namespace PatchFEM::kernels
 {
-  template <typename Number, typename Result>
-  void
-  add_pieces(Host, const CoordinateView<Number> &A, const double factor, const Number *x, Result *y, double *carries)
+  template <typename Number, typename Result, typename Where>
+  void add_product(
+      Where where, const CoordinateView<Number> &A, const double factor, const Number *x, Result *y, double *carries)
   {
     constexpr int      lanes = 8, entries_ahead = 512; // see csr.cc
     const std::int64_t n_pieces = A.n_pieces();
@@ -49,9 +49,10 @@ namespace PatchFEM::kernels
           y[row] = static_cast<Result>(static_cast<double>(y[row]) + factor * sum);
       }
     }
+    parallel_for(where, n_pieces, CoordinateCarryBody<Number, Result>{A, factor, carries, y});
   }
 
-  template void add_pieces(Host, const CoordinateView<float> &, double, const float *, float *, double *);
-  template void add_pieces(Host, const CoordinateView<float> &, double, const float *, double *, double *);
-  template void add_pieces(Host, const CoordinateView<double> &, double, const double *, double *, double *);
+  template void add_product(Host, const CoordinateView<float> &, double, const float *, float *, double *);
+  template void add_product(Host, const CoordinateView<float> &, double, const float *, double *, double *);
+  template void add_product(Host, const CoordinateView<double> &, double, const double *, double *, double *);
 } // namespace PatchFEM::kernels

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/csr.h>
-
 #include "product_host.h"
 
 namespace PatchFEM::kernels
@@ -50,38 +48,13 @@ namespace PatchFEM::kernels
     }
   } // namespace
 
-  template <typename Value, typename Number, typename Target>
-  void product(Host, const CSRView<Value> &A, const Number *x, const Target &target)
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const CSRView<Value> &A, const Number *x, const Target &target)
   {
     share_items(A.n_rows, 16, target, [&](const std::int64_t begin, const std::int64_t end, const auto &use) {
       for (std::int64_t row = begin; row < end; ++row)
         use(row, row_sum<typename Target::Sum>(A, row, x));
     });
-  }
-
-  void expand_pattern(Host,
-                      const SparsityView &pattern,
-                      const int           block_rows,
-                      const int           block_columns,
-                      std::int64_t       *row_offsets,
-                      int                *columns)
-  {
-    row_offsets[std::int64_t(pattern.n_rows) * block_rows] =
-        pattern.row_offsets[pattern.n_rows] * block_rows * block_columns;
-#pragma omp parallel for schedule(static)
-    for (int i = 0; i < pattern.n_rows; ++i)
-    {
-      const std::int64_t begin = pattern.row_offsets[i];
-      const std::int64_t m     = pattern.row_offsets[i + 1] - begin;
-      for (int a = 0; a < block_rows; ++a)
-      {
-        const std::int64_t offset                     = begin * block_rows * block_columns + a * m * block_columns;
-        row_offsets[std::int64_t(i) * block_rows + a] = offset;
-        for (std::int64_t k = 0; k < m; ++k)
-          for (int c = 0; c < block_columns; ++c)
-            columns[offset + k * block_columns + c] = pattern.columns[begin + k] * block_columns + c;
-      }
-    }
   }
 
   PATCHFEM_INSTANTIATE_PRODUCTS(Host, CSRView)

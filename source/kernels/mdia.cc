@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/mdia.h>
-
 #include "product_host.h"
 
 #include <algorithm>
@@ -42,8 +40,8 @@ namespace PatchFEM::kernels
     }
   } // namespace
 
-  template <typename Value, typename Number, typename Target>
-  void product(Host, const MDIAView<Value> &A, const Number *x, const Target &target)
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const MDIAView<Value> &A, const Number *x, const Target &target)
   {
     // A row costs more than an element of a vector.
     share_items(A.n_slices(), MDIAView<Value>::slice_height * 4, target,

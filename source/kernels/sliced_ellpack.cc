@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/sliced_ellpack.h>
-
 #include "product_host.h"
 
 #include <algorithm>
@@ -137,8 +135,8 @@ namespace PatchFEM::kernels
     }
   } // namespace
 
-  template <typename Value, typename Number, typename Target>
-  void product(Host, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
   {
     // Fewer entries than this take less time than threads need to start and to meet again: exact triangular solves
     // call this for thousands of levels of some rows each.
@@ -166,26 +164,6 @@ namespace PatchFEM::kernels
     };
     if (!with_tuned_block_size(A.block_rows, A.block_columns, with_size))
       with_size(integral_constant<int, 0>(), integral_constant<int, 0>());
-  }
-
-  void slice_offsets(Host, const SparsityView &pattern, const int slice_height, std::int64_t *offsets, int *row_lengths)
-  {
-    const int n_slices = PatchFEM::n_slices(pattern.n_rows, slice_height);
-#pragma omp parallel for schedule(static)
-    for (int s = 0; s < n_slices; ++s)
-    {
-      int       width = 0;
-      const int begin = s * slice_height, end = begin + std::min(slice_height, pattern.n_rows - begin);
-      for (int row = begin; row < end; ++row)
-      {
-        row_lengths[row] = static_cast<int>(pattern.row_offsets[row + 1] - pattern.row_offsets[row]);
-        width            = std::max(width, row_lengths[row]);
-      }
-      offsets[s + 1] = std::int64_t(width) * slice_height;
-    }
-    offsets[0] = 0;
-    for (int s = 0; s < n_slices; ++s)
-      offsets[s + 1] += offsets[s];
   }
 
   PATCHFEM_INSTANTIATE_PRODUCTS(Host, SlicedEllpackView)

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/symmetric_ellpack.h>
-
 #include "product_host.h"
 
 #include <algorithm>
@@ -74,8 +72,8 @@ namespace PatchFEM::kernels
     }
   } // namespace
 
-  template <typename Value, typename Number, typename Target>
-  void product(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target)
   {
     with_block_size<0x11, 0x22, 0x33, 0x66>(A.block_size, A.block_size, [&](auto b, auto) {
       // A row costs more than an element of a vector.

@@ -122,7 +122,7 @@ namespace PatchFEM
     constexpr int no_failure = 2147483647;
 
     /**
-     * Inverts @p n_blocks blocks (layout of block_diagonal.h: entry (a, c) at (a * block_size + c) * stride + i) into
+     * Inverts @p n_blocks blocks (layout of MatrixBase::extract_block_diagonal(): entry (a, c) at (a * block_size + c) * stride + i) into
      * the packed layout of BlockDiagonalView, scaled by @p factor. failure[0] becomes the smallest unknown whose pivot
      * is not positive and finite, or no_failure.
      */

@@ -35,7 +35,11 @@ namespace PatchFEM
     vector  ///< one warp per row (P0, section 3)
   };
 
-  /** Scalar compressed rows; columns of a row are sorted. */
+  /**
+   * Scalar compressed rows; columns of a row are sorted. A product reads 12 bytes an entry (fp64 value, 32-bit column), 8
+   * bytes of offset, and per row 8 bytes of the source and 8 of the destination: 27 entries a row make 348 bytes, 81
+   * make 996.
+   */
   template <typename Number>
   struct CSRView
   {
@@ -65,6 +69,10 @@ namespace PatchFEM
    *
    * with slot(s, k) = slice_offsets[s] + k * slice_height. Padding has value 0 and a column that exists.
    * Block size 1 is SELL; slice_height >= n_rows is ELLPACK or BELL; slice_height 1 is BCSR.
+   *
+   * A product reads, per stored b x b block, 8 b^2 bytes of values and 4 of column, and per unknown 8 bytes of the source
+   * and 8 of the destination. Q1 elasticity in 3D (27 blocks of 3 x 3 a row) moves 27 * 76 / 3 + 16 = 700 bytes an
+   * unknown, against 996 in CSR.
    *
    * Where column_steps is given, columns of rows may be read as 16-bit steps from one to the next: in slices whose
    * column_steps[slot(s, 0) + r] is 1 the k-th column of row r is columns[slot(s, 0) + r] - 1 plus the steps at
@@ -113,7 +121,9 @@ namespace PatchFEM
    *
    *   columns[slice_offsets[s] + k * 32 + r],
    *
-   * ascending in each row; -1 behind the end of a row. P2 has compressed rows; slices need no offsets of rows.
+   * ascending in each row; -1 behind the end of a row. P2 has compressed rows; slices need no offsets of rows. A product
+   * reads 4 bytes for each column, 8 of the diagonal, and per row 8 bytes of the source and 8 of the destination: 48
+   * bytes a row for six neighbours, against 108 in compressed rows.
    */
   template <typename Number>
   struct MDIAView

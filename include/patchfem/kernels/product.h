@@ -2,7 +2,9 @@
 #pragma once
 
 #include <patchfem/kernels/cg.h>
+#include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/polynomial.h>
+#include <patchfem/kernels/symmetric_ellpack.h>
 
 #include <type_traits>
 
@@ -101,10 +103,12 @@ namespace PatchFEM::kernels
     return with_block_size<0x11, 0x22, 0x33, 0x66, 0x23, 0x32, 0x36, 0x63>(rows, columns, run);
   }
 
-  /** The product of any format: found by argument when it is called, so that formats may be declared further down. */
-  template <typename Where, typename View, typename Number, typename Target>
-  void any_product(Where where, const View &A, const Number *x, const Target &target)
-  {
-    product(where, A, x, target);
-  }
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const CSRView<Value> &A, const Number *x, const Target &target);
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target);
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target);
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where, const MDIAView<Value> &A, const Number *x, const Target &target);
 } // namespace PatchFEM::kernels

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/base/backend.h>
 #include <patchfem/base/host_device.h>
 
 #include <cstdint>
@@ -114,11 +113,5 @@ namespace PatchFEM
     {
       return block_size == 1 || block_size == 2 || block_size == 3 || block_size == 6;
     }
-
-    /** See product.h. */
-    template <typename Value, typename Number, typename Target>
-    void product(Host, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target);
-    template <typename Value, typename Number, typename Target>
-    void product(Cuda, const SymmetricEllpackView<Value> &A, const Number *x, const Target &target);
   } // namespace kernels
 } // namespace PatchFEM

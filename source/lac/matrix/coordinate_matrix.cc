@@ -1,47 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "block_pattern.h"
+#include "coordinate_steps.h"
 
 #include <patchfem/kernels/blas1.h>
-#include <patchfem/kernels/primitives.h>
-#include <patchfem/lac/matrix/coordinate_matrix.h>
 #include <patchfem/lac/matrix/format_model.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace PatchFEM
 {
   template <typename Number>
   void CoordinateMatrix<Number>::reinit(const CSRMatrix<Number> &matrix)
   {
-    const Backend        &place = matrix.backend();
-    const CSRView<Number> csr   = matrix.view();
-    size_rows                   = csr.n_rows;
-    size_columns                = csr.n_columns;
-    n_block_rows                = matrix.block_rows();
-    n_block_columns             = matrix.block_columns();
-    const std::size_t n         = matrix.n_nonzero_elements();
+    const Backend    &place = matrix.backend();
+    const std::size_t n     = matrix.n_nonzero_elements();
+    sizes                   = matrix.extents();
     rows.reinit(place, n);
     columns.reinit(place, n);
     values.reinit(place, n);
-    run(place, size_rows,
-        kernels::CopyRowsBody<Number>{csr, false, csr.row_offsets, rows.data(), columns.data(), values.data()});
+    choose(place, [&](auto where) {
+      internal::copy_entries(where, place, matrix.view(), rows.data(), columns.data(), values.data());
+    });
     carries.reinit(place, 2 * view().n_pieces());
   }
 
   template <typename Number>
   CoordinateView<Number> CoordinateMatrix<Number>::view() const
   {
-    return {size_rows,   size_columns,   static_cast<std::int64_t>(values.size()),
-            rows.data(), columns.data(), values.data()};
+    return {this->n_rows(), this->n_columns(), sizes.n_nonzero, rows.data(), columns.data(), values.data()};
   }
 
   template <typename Number>
   template <typename Result>
   void CoordinateMatrix<Number>::add(const double factor, const Number *x, Result *y) const
   {
-    const CoordinateView<Number> A = view();
-    dispatch(backend(), [&](auto where) { kernels::add_pieces(where, A, factor, x, y, carries.data()); });
-    run(backend(), A.n_pieces(), kernels::CoordinateCarryBody<Number, Result>{A, factor, carries.data(), y});
+    dispatch(backend(), [&](auto where) { kernels::add_product(where, view(), factor, x, y, carries.data()); });
   }
 
   template <typename Number>
@@ -70,85 +64,63 @@ namespace PatchFEM
   template <typename Number>
   void CoordinateMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
-    require(block_size >= 1 && block_size <= kernels::max_block_size && size_rows % block_size == 0,
-            "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
-    require(size_rows <= size_columns, "A matrix with more rows than columns has no block diagonal.");
-    blocks.reinit(backend(), static_cast<std::size_t>(size_rows) * block_size);
+    check_block_diagonal(this->n_rows(), this->n_columns(), block_size);
+    blocks.reinit(backend(), std::size_t(this->n_rows()) * block_size);
     blocks.set_zero();
-    run(backend(), static_cast<std::int64_t>(values.size()),
-        kernels::CoordinateDiagonalBody<Number>{view(), block_size, size_rows / block_size, blocks.data()});
+    choose(backend(),
+           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
   }
 
   template <typename Number>
   HostCSR<Number> CoordinateMatrix<Number>::to_csr_host() const
   {
-    HostCSR<Number> result{size_rows, size_columns, std::vector<std::int64_t>(std::size_t(size_rows) + 1, 0),
-                           columns.to_vector(), values.to_vector()};
+    std::vector<std::int64_t> offsets(std::size_t(this->n_rows()) + 1, 0);
     for (const int row : rows.to_vector())
-      ++result.row_offsets[std::size_t(row) + 1];
-    for (int row = 0; row < size_rows; ++row)
-      result.row_offsets[row + 1] += result.row_offsets[row];
-    return result;
+      ++offsets[std::size_t(row) + 1];
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    return {this->n_rows(), this->n_columns(), std::move(offsets), columns.to_vector(), values.to_vector()};
   }
 
   template <typename Number>
   std::size_t CoordinateMatrix<Number>::memory_consumption() const
   {
-    return rows.memory_consumption() + columns.memory_consumption() + values.memory_consumption() +
-           carries.memory_consumption();
+    return memory_consumption_of(rows, columns, values, carries);
   }
 
   template <typename Number>
   void HybridMatrix<Number>::reinit(const CSRMatrix<Number> &matrix, const AdditionalData &additional_data)
   {
     require(additional_data.width >= 0, "The width of the ELLPACK part of a hybrid matrix must not be negative.");
-    const Backend        &place  = matrix.backend();
-    const CSRView<Number> csr    = matrix.view();
-    const int             n_rows = csr.n_rows;
-    Array<int>            fitting(place, n_rows), others(place, n_rows);
+    const Backend &place = matrix.backend();
 
     // The largest width that a third of the rows fill.
     int width = additional_data.width;
-    if (width == 0)
+    if (width == 0 && matrix.n_rows() > 0)
     {
-      run(place, n_rows, kernels::SplitRowBody{csr.row_offsets, INT32_MAX, fitting.data(), others.data()});
-      std::vector<int>  lengths = fitting.to_vector();
-      const std::size_t third   = lengths.size() - (lengths.size() + 2) / 3;
-      std::nth_element(lengths.begin(), lengths.begin() + third, lengths.end());
-      width = lengths.empty() ? 0 : lengths[third];
+      std::vector<std::int64_t> lengths(std::size_t(matrix.n_rows()) + 1);
+      memory::copy(Backend(BackendKind::host), lengths.data(), place, matrix.view().row_offsets,
+                   lengths.size() * sizeof(std::int64_t));
+      std::adjacent_difference(lengths.begin(), lengths.end(), lengths.begin());
+      const auto third = lengths.end() - (matrix.n_rows() + 2) / 3;
+      std::nth_element(lengths.begin() + 1, third, lengths.end());
+      width = static_cast<int>(*third);
     }
-    run(place, n_rows, kernels::SplitRowBody{csr.row_offsets, width, fitting.data(), others.data()});
-
-    Array<std::int64_t> offsets(place, std::size_t(n_rows) + 1), rest_offsets(place, std::size_t(n_rows) + 1);
-    dispatch(place, [&](auto where) {
-      kernels::exclusive_scan(where, n_rows, fitting.data(), offsets.data());
-      kernels::exclusive_scan(where, n_rows, others.data(), rest_offsets.data());
-    });
-    Array<int>    columns(place, offsets.read(n_rows));
-    Array<Number> values(place, columns.size());
-    run(place, n_rows,
-        kernels::CopyRowsBody<Number>{csr, false, offsets.data(), nullptr, columns.data(), values.data()});
-    regular.reinit(place, SparsityView{n_rows, csr.n_columns, offsets.data(), columns.data()}, 1, 1,
-                   {additional_data.slice_height});
-    const CSRView<Number> first{n_rows, csr.n_columns, offsets.data(), columns.data(), values.data()};
-    dispatch(place, [&](auto where) { kernels::fill_values(where, first, regular.row_lengths(), regular.view()); });
-
-    rest.size_rows    = n_rows;
-    rest.size_columns = csr.n_columns;
-    rest.rows.reinit(place, rest_offsets.read(n_rows));
-    rest.columns.reinit(place, rest.rows.size());
-    rest.values.reinit(place, rest.rows.size());
-    rest.carries.reinit(place, 2 * rest.view().n_pieces());
-    run(place, n_rows,
-        kernels::CopyRowsBody<Number>{csr, true, rest_offsets.data(), rest.rows.data(), rest.columns.data(),
-                                      rest.values.data()});
-    sums_of_rest.reinit(place, std::is_same_v<Number, double> ? 0 : n_rows);
+    const auto entries = [&](const int n_before, const int most) {
+      CSRMatrix<Number> part;
+      internal::compress_rows(place, internal::PartsOfRows<Number>{matrix.view(), n_before, most}, matrix.n_columns(),
+                              part);
+      return part;
+    };
+    regular.reinit(entries(0, width), 1, 1, {additional_data.slice_height});
+    rest.reinit(entries(width, INT_MAX));
+    sizes = {matrix.n_rows(), matrix.n_columns(), 1, 1, matrix.n_nonzero_elements()};
+    sums_of_rest.reinit(place, std::is_same_v<Number, double> ? 0 : this->n_rows());
   }
 
   template <typename Number>
   std::size_t HybridMatrix<Number>::memory_consumption() const
   {
-    return regular.memory_consumption() + rest.memory_consumption() + sums_of_rest.memory_consumption();
+    return memory_consumption_of(regular, rest, sums_of_rest);
   }
 
   template <typename Number>
@@ -179,9 +151,9 @@ namespace PatchFEM
       this->check_residual(r, x, b);
       sums_of_rest.set_zero();
       rest.add(1., x.data(), sums_of_rest.data());
-      run(backend(), n_rows(),
-          kernels::HybridResidualBody<Number>{regular.view(), regular.row_lengths(), x.data(), b.data(),
-                                              sums_of_rest.data(), r.data()});
+      choose(backend(), [&](auto where) {
+        internal::hybrid_residual(where, regular, x.data(), b.data(), sums_of_rest.data(), r.data());
+      });
     }
   }
 
@@ -189,8 +161,7 @@ namespace PatchFEM
   void HybridMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     regular.extract_block_diagonal(block_size, blocks);
-    run(backend(), rest.n_nonzero_elements(),
-        kernels::CoordinateDiagonalBody<Number>{rest.view(), 1, n_rows(), blocks.data()});
+    choose(backend(), [&](auto where) { internal::block_diagonal(where, backend(), rest.view(), 1, blocks.data()); });
   }
 
   template <typename Number>

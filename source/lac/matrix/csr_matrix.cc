@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/block_diagonal.h"
-#include <patchfem/kernels/blas1.h>
-#include <patchfem/lac/matrix/csr_matrix.h>
-#include <patchfem/lac/matrix/format_model.h>
-
 #include "block_pattern.h"
-#include "kernels/run.h"
+#include "csr_steps.h"
+
+#include <patchfem/kernels/blas1.h>
+#include <patchfem/lac/matrix/format_model.h>
 
 namespace PatchFEM
 {
@@ -23,11 +21,30 @@ namespace PatchFEM
     made->row_offsets.reinit(backend, std::size_t(blocks.n_rows) * block_rows + 1);
     made->columns.reinit(backend, n);
     values.reinit(backend, n);
+    if (blocks.n_rows == 0)
+      made->row_offsets.set_zero();
     dispatch(backend, [&](auto where) {
-      kernels::expand_pattern(where, blocks, block_rows, block_columns, made->row_offsets.data(), made->columns.data());
+      kernels::team_for(where, blocks.n_rows,
+                        internal::ExpandPatternBody{blocks, block_rows, block_columns, made->row_offsets.data(),
+                                                    made->columns.data()});
     });
     pattern = made;
     *this   = Number(0);
+  }
+
+  template <typename Number>
+  void CSRMatrix<Number>::reinit(CompressedPattern &&rows,
+                                 Array<Number>     &&entries,
+                                 const int           block_rows,
+                                 const int           block_columns)
+  {
+    const auto made =
+        this->new_pattern(rows.n_rows / block_rows, rows.n_columns / block_columns, block_rows, block_columns);
+    made->n_nonzero   = entries.size();
+    made->row_offsets = std::move(rows.offsets);
+    made->columns     = std::move(rows.columns);
+    values            = std::move(entries);
+    pattern           = made;
   }
 
   template <typename Number>
@@ -62,12 +79,10 @@ namespace PatchFEM
   template <typename Number>
   void CSRMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
-    require(block_size >= 1 && block_size <= kernels::max_block_size && n_rows() % block_size == 0,
-            "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
-    require(n_rows() <= n_columns(), "A matrix with more rows than columns has no block diagonal.");
+    check_block_diagonal(n_rows(), n_columns(), block_size);
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    const kernels::CSRBlockDiagonalBody<Number> body{view(), block_size, blocks.data(), n_rows() / block_size};
-    run(backend(), n_rows(), body);
+    choose(backend(),
+           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
   }
 
   template <typename Number>

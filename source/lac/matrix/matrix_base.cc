@@ -2,6 +2,8 @@
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/matrix/matrix_base.h>
 
+#include <array>
+
 namespace PatchFEM
 {
   template <typename Number>
@@ -18,9 +20,10 @@ namespace PatchFEM
   {
     const Values a = values_over_pattern(), b = const_cast<MatrixBase &>(B).values_over_pattern(); // which is only read
     require(!a.arrays.empty(), "Matrices of the format " + format() + " cannot be scaled, added or copied.");
-    bool match = format() == B.format() && backend() == B.backend() && n_rows() == B.n_rows() &&
-                 n_columns() == B.n_columns() && block_rows() == B.block_rows() &&
-                 block_columns() == B.block_columns() && n_nonzero_elements() == B.n_nonzero_elements() &&
+    const auto sizes = [](const MatrixExtents &e) {
+      return std::array<std::int64_t, 5>{e.row_blocks, e.column_blocks, e.block_rows, e.block_columns, e.n_nonzero};
+    };
+    bool match = format() == B.format() && backend() == B.backend() && sizes(extents()) == sizes(B.extents()) &&
                  a.layout == b.layout && a.arrays.size() == b.arrays.size();
     for (std::size_t i = 0; match && i < a.arrays.size(); ++i)
       match = a.arrays[i]->size() == b.arrays[i]->size();

@@ -1,49 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "block_pattern.h"
-#include "kernels/run.h"
+#include "mdia_steps.h"
 
-#include <patchfem/kernels/blas1.h>
-#include <patchfem/kernels/primitives.h>
-#include <patchfem/kernels/sliced_ellpack.h>
 #include <patchfem/lac/matrix/format_model.h>
-#include <patchfem/lac/matrix/mdia_matrix.h>
-
-#include <climits>
-#include <limits>
 
 namespace PatchFEM
 {
-  template <typename Number>
-  void MDIAMatrix<Number>::reinit(const Backend &backend, const SparsityView &entries, const Number value)
-  {
-    require(entries.n_rows == entries.n_columns, "A matrix of the format mdia must be square.");
-    constexpr int height   = MDIAView<Number>::slice_height;
-    const int     n        = entries.n_rows;
-    const int     n_slices = PatchFEM::n_slices(n, height);
-    constant               = value;
-    const auto made        = this->new_pattern(n, n);
-
-    Array<int>          counts(backend, n);
-    Array<std::int64_t> offsets(backend, std::size_t(n) + 1);
-    run(backend, n, kernels::OffDiagonalBody{entries, counts.data(), nullptr, nullptr});
-    dispatch(backend, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
-    Array<int> columns(backend, offsets.read(n));
-    run(backend, n, kernels::OffDiagonalBody{entries, nullptr, offsets.data(), columns.data()});
-
-    const SparsityView off_diagonal{n, n, offsets.data(), columns.data()};
-    made->n_nonzero = columns.size() + n;
-    made->slice_offsets.reinit(backend, std::size_t(n_slices) + 1);
-    dispatch(backend, [&](auto where) {
-      kernels::slice_offsets(where, off_diagonal, height, made->slice_offsets.data(), counts.data());
-    });
-    made->columns.reinit(backend, read_offset(backend, made->slice_offsets.data(), n_slices));
-    run(backend, std::int64_t(n_slices) * height,
-        kernels::MDIAColumnsBody{off_diagonal, made->slice_offsets.data(), made->columns.data()});
-    pattern = made;
-    values.reinit(backend, n);
-    values.set_zero();
-  }
-
   template <typename Number>
   void MDIAMatrix<Number>::reinit(const int             n,
                                   const Number          value,
@@ -67,47 +28,20 @@ namespace PatchFEM
   void MDIAMatrix<Number>::reinit(const CSRMatrix<Number> &matrix)
   {
     require(matrix.n_rows() == matrix.n_columns(), "A matrix of the format mdia must be square.");
-    const Backend         place     = matrix.backend();
-    const CSRView<Number> A         = matrix.view();
-    const int             n         = A.n_rows;
-    const double          tolerance = 1000. * std::numeric_limits<Number>::epsilon();
-    Array<Number>         seen(place, n);
-    Array<int>            row(place, std::vector<int>{INT_MAX}), counts(place, n);
-    run(place, n, kernels::OffDiagonalValueBody<Number>{A, tolerance, seen.data(), row.data()});
-    const int    first = row.read(0);
-    const Number value = first < n ? seen.read(first) : Number(0);
-
-    row.copy_from(place, std::vector<int>{INT_MAX});
-    run(place, n,
-        kernels::ConstantEntriesBody<Number>{A, tolerance, value, counts.data(), nullptr, nullptr, row.data()});
-    const int bad_row = row.read(0);
-    require(bad_row == INT_MAX, "The format mdia holds one constant off the diagonal, but row " +
-                                    std::to_string(bad_row) + " has an entry that differs from others.");
-    Array<std::int64_t> offsets(place, std::size_t(n) + 1);
-    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
-    Array<int> columns(place, offsets.read(n));
-    run(place, n,
-        kernels::ConstantEntriesBody<Number>{A, tolerance, value, nullptr, offsets.data(), columns.data(), nullptr});
-    reinit(place, {n, n, offsets.data(), columns.data()}, value);
+    const Backend         place = matrix.backend();
+    const CSRView<Number> A     = matrix.view();
+    const auto            made  = this->new_pattern(A.n_rows, A.n_rows);
+    const int row = choose(place, [&](auto where) { return internal::build_mdia(where, place, A, *made, constant); });
+    require(row == INT_MAX, "The format mdia holds one constant off the diagonal, but row " + std::to_string(row) +
+                                " has an entry that differs from others.");
+    pattern = made;
     matrix.extract_block_diagonal(1, values);
   }
 
   template <typename Number>
   void MDIAMatrix<Number>::copy_to(CSRMatrix<Number> &matrix) const
   {
-    const Backend      &place = backend();
-    const int           n     = n_rows();
-    Array<int>          counts(place, n);
-    Array<std::int64_t> offsets(place, std::size_t(n) + 1);
-    run(place, n, kernels::MDIAToCSRBody<Number>{view(), counts.data(), {}, nullptr});
-    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
-    Array<int>    columns(place, this->n_nonzero_elements());
-    Array<Number> entries(place, this->n_nonzero_elements());
-    run(place, n,
-        kernels::MDIAToCSRBody<Number>{
-            view(), nullptr, {n, n, offsets.data(), columns.data(), entries.data()}, columns.data()});
-    matrix.reinit(place, SparsityView{n, n, offsets.data(), columns.data()});
-    dispatch(place, [&](auto where) { kernels::convert(where, entries.size(), entries.data(), matrix.view().values); });
+    internal::compress_rows(backend(), internal::MDIARows<Number>{view()}, n_rows(), matrix);
   }
 
   template <typename Number>
@@ -144,11 +78,8 @@ namespace PatchFEM
         return 4. * (c.pattern.stored_blocks(32) - 32. * slices) + 8. * slices +
                double(c.pattern.scalar_rows()) * c.size;
       }
-      /** Columns off the diagonal. */
-      double workspace(const FormatCase &c) const override
-      {
-        return 4. * double(c.pattern.n_entries()) + 12. * double(c.pattern.scalar_rows());
-      }
+      /** Length, first value and place of each row. */
+      double workspace(const FormatCase &c) const override { return (12. + c.size) * double(c.pattern.scalar_rows()); }
       double efficiency(const FormatCase &, const MemoryModel &memory) const override
       {
         return memory.is_device ? 0.8 : 1.1;

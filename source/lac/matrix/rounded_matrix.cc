@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/run.h"
+#include "kernels/single_range.h"
 
-#include "kernels/triangular_bodies.h"
 #include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/jacobi.h>
 #include <patchfem/lac/matrix/rounded_matrix.h>
 
 namespace PatchFEM

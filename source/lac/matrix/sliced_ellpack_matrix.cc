@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/block_diagonal.h"
-#include <patchfem/kernels/blas1.h>
-#include <patchfem/lac/matrix/csr_matrix.h>
-#include <patchfem/lac/matrix/format_model.h>
-#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include "lac/multigrid/multigrid_pattern.h"
+#include "sliced_ellpack_steps.h"
 
-#include "block_pattern.h"
-#include "kernels/run.h"
-#include "sliced_copy.h"
+#include <patchfem/lac/matrix/format_model.h>
 
 #include <algorithm>
 
@@ -27,30 +22,13 @@ namespace PatchFEM
     require(additional_data.slice_height >= 1,
             "The slice height must be at least 1, not " + std::to_string(additional_data.slice_height) + ".");
     // A slice never needs to be higher than the matrix, and in slices of multiples of 32 loads are aligned.
-    const std::int64_t enough   = std::max<std::int64_t>(32, (std::int64_t(blocks.n_rows) + 31) / 32 * 32);
-    const int          height   = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, enough));
-    const int          n_slices = PatchFEM::n_slices(blocks.n_rows, height);
-
-    const auto made    = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
-    made->n_nonzero    = read_offset(backend, blocks.row_offsets, blocks.n_rows) * block_rows * block_columns;
-    made->height       = height;
-    made->skip_padding = additional_data.skip_padding;
-    made->slice_offsets.reinit(backend, static_cast<std::size_t>(n_slices) + 1);
-    made->lengths.reinit(backend, blocks.n_rows);
-    dispatch(backend, [&](auto where) {
-      kernels::slice_offsets(where, blocks, height, made->slice_offsets.data(), made->lengths.data());
-    });
-    const std::int64_t n_stored_blocks = read_offset(backend, made->slice_offsets.data(), n_slices);
-    made->columns.reinit(backend, n_stored_blocks);
-    values.reinit(backend, n_stored_blocks * block_rows * block_columns);
-    run(backend, std::int64_t(n_slices) * height,
-        kernels::FillColumnsBody{blocks, height, made->slice_offsets.data(), made->columns.data()});
-    if (additional_data.short_columns)
-    {
-      made->column_steps.reinit(backend, n_stored_blocks);
-      run(backend, n_slices,
-          kernels::ColumnStepsBody{made->slice_offsets.data(), made->columns.data(), made->column_steps.data()});
-    }
+    const std::int64_t enough = std::max<std::int64_t>(32, (std::int64_t(blocks.n_rows) + 31) / 32 * 32);
+    const auto         made   = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
+    made->height              = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, enough));
+    made->n_nonzero           = read_offset(backend, blocks.row_offsets, blocks.n_rows) * block_rows * block_columns;
+    made->skip_padding        = additional_data.skip_padding;
+    choose(backend, [&](auto where) { fill_slices(where, backend, blocks, additional_data.short_columns, *made); });
+    values.reinit(backend, made->columns.size() * block_rows * block_columns);
     pattern = made;
     *this   = Number(0);
   }
@@ -96,11 +74,7 @@ namespace PatchFEM
   {
     if (pattern->column_steps.empty())
       return 0;
-    Array<int> count(backend(), 1);
-    count.set_zero();
-    run(backend(), view().n_slices(),
-        kernels::CountShortSlicesBody{pattern->slice_offsets.data(), pattern->column_steps.data(), count.data()});
-    return count.read(0);
+    return choose(backend(), [&](auto where) { return PatchFEM::n_short_slices(where, *pattern); });
   }
 
   template <typename Number>
@@ -120,16 +94,24 @@ namespace PatchFEM
                                                     " has no diagonal blocks of size " + std::to_string(block_size) +
                                                     ".");
     blocks.reinit(backend(), std::size_t(n) * block_size);
-    const kernels::SlicedEllpackBlockDiagonalBody<Number> body{view(), row_lengths(), block_size, blocks.data(),
-                                                               n / block_size};
-    run(backend(), n, body);
+    choose(backend(), [&](auto where) {
+      internal::block_diagonal(where, backend(), internal::ScalarRows<Number>{view(), row_lengths()}, block_size,
+                               blocks.data());
+    });
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::copy_to(CSRMatrix<Number> &matrix) const
+  {
+    internal::compress_rows(backend(), internal::ScalarRows<Number>{view(), row_lengths()}, n_columns(), matrix,
+                            this->block_rows(), this->block_columns());
   }
 
   template <typename Number>
   HostCSR<Number> SlicedEllpackMatrix<Number>::to_csr_host() const
   {
     CSRMatrix<Number> scalar;
-    expand(*this, scalar);
+    copy_to(scalar);
     return scalar.to_csr_host();
   }
 

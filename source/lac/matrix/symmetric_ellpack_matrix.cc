@@ -92,9 +92,8 @@ namespace PatchFEM
             "A matrix in blocks of " + std::to_string(pattern->block_rows) + " has no diagonal blocks of size " +
                 std::to_string(block_size) + ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    choose(backend(), [&](auto where) {
-      internal::symmetric_block_diagonal(where, backend(), view(), block_size, blocks.data());
-    });
+    choose(backend(),
+           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
   }
 
   template <typename Number>

@@ -402,14 +402,11 @@ namespace PatchFEM
     }
 
     template <typename Number>
-    void symmetric_block_diagonal(Cuda, const Backend &, const SymmetricEllpackView<Number> &, int, Number *);
+    void block_diagonal(Cuda, const Backend &, const SymmetricEllpackView<Number> &, int, Number *);
 
-    /**
-     * The diagonal blocks, or with @p block_size 1 the diagonal: entry (a, c) of block i at
-     * (a * block_size + c) * n_blocks + i.
-     */
+    /** See MatrixBase::extract_block_diagonal(), for the size of the format's blocks or 1. */
     template <typename Number>
-    void symmetric_block_diagonal(
+    void block_diagonal(
         Here, const Backend &place, const SymmetricEllpackView<Number> &A, const int block_size, Number *blocks)
     {
       for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t q) {

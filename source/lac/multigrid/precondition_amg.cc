@@ -65,12 +65,12 @@ namespace PatchFEM
         blocked.copy_from(single_matrix); // for its pattern
     require(blocked.n_rows() == matrix.n_rows(),
             "A multigrid preconditioner is updated with a matrix of the size and the format that it was made of.");
-    if (csr != nullptr)
-      dispatch(place,
-               [&](auto where) { kernels::fill_values(where, csr->view(), blocked.row_lengths(), blocked.view()); });
-    else
-      run(place, matrix.n_rows(),
-          kernels::MDIAToSlicedBody<Number>{mdia->view(), blocked.view(), blocked.row_lengths()});
+    dispatch(place, [&](auto where) {
+      if (csr != nullptr)
+        kernels::fill_values(where, csr->view(), blocked.row_lengths(), blocked.view());
+      else
+        kernels::fill_values(where, mdia->view(), blocked.row_lengths(), blocked.view());
+    });
     return blocked;
   }
 

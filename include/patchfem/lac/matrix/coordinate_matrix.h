@@ -25,20 +25,16 @@ namespace PatchFEM
     /** The entries of @p matrix, on its back end. */
     void reinit(const CSRMatrix<Number> &matrix);
 
-    const Backend  &backend() const override { return values.backend(); }
-    int             n_rows() const override { return size_rows; }
-    int             n_columns() const override { return size_columns; }
-    int             block_rows() const override { return n_block_rows; }
-    int             block_columns() const override { return n_block_columns; }
-    std::int64_t    n_nonzero_elements() const override { return values.size(); }
-    std::int64_t    n_stored_elements() const override { return values.size(); }
-    std::size_t     memory_consumption() const override;
-    std::string     format() const override { return "coordinate"; }
-    void            vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
-    void            residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
-    void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
-    HostCSR<Number> to_csr_host() const override;
+    const Backend       &backend() const override { return values.backend(); }
+    const MatrixExtents &extents() const override { return sizes; }
+    std::int64_t         n_stored_elements() const override { return values.size(); }
+    std::size_t          memory_consumption() const override;
+    std::string          format() const override { return "coordinate"; }
+    void                 vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void                 vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
+    void                 residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override;
+    void                 extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
+    HostCSR<Number>      to_csr_host() const override;
 
     /** What kernels see. The values may be written through it. */
     CoordinateView<Number> view() const;
@@ -47,7 +43,7 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class HybridMatrix;
 
-    int                   size_rows = 0, size_columns = 0, n_block_rows = 1, n_block_columns = 1;
+    MatrixExtents         sizes;
     Array<int>            rows, columns;
     mutable Array<Number> values;
     mutable Array<double> carries; ///< of rows across pieces
@@ -83,15 +79,8 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &ellpack() const { return regular; }
     const CoordinateMatrix<Number>    &coordinate() const { return rest; }
 
-    const Backend &backend() const override { return regular.backend(); }
-    int            n_rows() const override { return regular.n_rows(); }
-    int            n_columns() const override { return regular.n_columns(); }
-    int            block_rows() const override { return 1; }
-    int            block_columns() const override { return 1; }
-    std::int64_t   n_nonzero_elements() const override
-    {
-      return regular.n_nonzero_elements() + rest.n_nonzero_elements();
-    }
+    const Backend       &backend() const override { return regular.backend(); }
+    const MatrixExtents &extents() const override { return sizes; }
     std::int64_t n_stored_elements() const override { return regular.n_stored_elements() + rest.n_stored_elements(); }
     std::size_t  memory_consumption() const override;
     std::string  format() const override { return "hybrid"; }
@@ -102,6 +91,7 @@ namespace PatchFEM
     HostCSR<Number> to_csr_host() const override;
 
   private:
+    MatrixExtents               sizes;
     SlicedEllpackMatrix<Number> regular;
     CoordinateMatrix<Number>    rest;
     mutable Array<double>       sums_of_rest; ///< of a residual in single precision

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/kernels/csr.h>
+#include <patchfem/lac/matrix/compressed_pattern.h>
 #include <patchfem/lac/matrix/stored_matrix.h>
 
 namespace PatchFEM
 {
   namespace internal
   {
-    struct CSRPattern : Pattern
+    struct CSRPattern : MatrixExtents
     {
       Array<std::int64_t> row_offsets;
       Array<int>          columns;
 
-      std::size_t memory_consumption() const { return sum(row_offsets, columns); }
+      std::size_t memory_consumption() const { return memory_consumption_of(row_offsets, columns); }
     };
   } // namespace internal
 
   /**
    * Compressed sparse rows of scalars with 64-bit offsets and 32-bit columns. Made from a block pattern, it stores the
-   * scalar rows of the blocks (see kernels::expand_pattern() for where an entry stands).
+   * scalar rows of the blocks (see internal::ExpandPatternBody for where an entry stands).
    */
   template <typename Number>
   class CSRMatrix : public PatternMatrix<CSRMatrix, Number, internal::CSRPattern>
@@ -41,6 +41,9 @@ namespace PatchFEM
 
     /** A matrix from host memory; @p block_size is only what preconditioners take as the node's unknowns. */
     void reinit(const Backend &backend, const HostCSR<Number> &matrix, int block_size = 1);
+
+    /** Takes over @p rows of scalars, which belong to blocks of these sizes, and the @p entries in them. */
+    void reinit(CompressedPattern &&rows, Array<Number> &&entries, int block_rows, int block_columns);
 
     template <typename OtherNumber>
     void copy_from(const CSRMatrix<OtherNumber> &other)

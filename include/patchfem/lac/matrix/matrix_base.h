@@ -11,6 +11,13 @@ namespace PatchFEM
 {
   class FormatKind;
 
+  /** The blocks of a matrix: how many, their sizes, which are 1 x 1 for scalar problems, and what they hold. */
+  struct MatrixExtents
+  {
+    int          row_blocks = 0, column_blocks = 0, block_rows = 1, block_columns = 1;
+    std::int64_t n_nonzero = 0; ///< entries of the pattern, without padding
+  };
+
   /**
    * An operator that is stored entry by entry: what preconditioners and exports know of a matrix. All work happens on the
    * back end the matrix lives on, in stream order, without allocation, so that products may be recorded in a Graph.
@@ -20,15 +27,14 @@ namespace PatchFEM
   {
   public:
     using Operator<Number>::backend;
-    using Operator<Number>::n_rows;
-    using Operator<Number>::n_columns;
 
-    /** The blocks the matrix is made of; 1 x 1 for scalar problems. */
-    virtual int block_rows() const    = 0;
-    virtual int block_columns() const = 0;
+    virtual const MatrixExtents &extents() const = 0;
 
-    /** Entries of the sparsity pattern, without padding. */
-    virtual std::int64_t n_nonzero_elements() const = 0;
+    int          n_rows() const final { return extents().row_blocks * extents().block_rows; }
+    int          n_columns() const final { return extents().column_blocks * extents().block_columns; }
+    int          block_rows() const { return extents().block_rows; }
+    int          block_columns() const { return extents().block_columns; }
+    std::int64_t n_nonzero_elements() const { return extents().n_nonzero; }
 
     /** Values in memory, with padding. */
     virtual std::int64_t n_stored_elements() const = 0;

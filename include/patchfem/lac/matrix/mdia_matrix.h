@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/kernels/mdia.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 
 namespace PatchFEM
 {
   namespace internal
   {
-    struct MDIAPattern : Pattern
+    struct MDIAPattern : MatrixExtents
     {
       Array<std::int64_t> slice_offsets;
       Array<int>          columns;
 
-      std::size_t memory_consumption() const { return sum(slice_offsets, columns); }
+      std::size_t memory_consumption() const { return memory_consumption_of(slice_offsets, columns); }
     };
   } // namespace internal
 
@@ -32,12 +31,6 @@ namespace PatchFEM
 
     MDIAMatrix() = default;
     MDIAMatrix(const Backend &backend, const HostCSR<Number> &matrix) { reinit(backend, matrix); }
-
-    /**
-     * The pattern of scalars @p pattern, whose arrays are memory of @p backend, with @p constant in all its entries off the
-     * diagonal and 0 on it; the diagonal is written through view().
-     */
-    void reinit(const Backend &backend, const SparsityView &pattern, Number constant);
 
     /**
      * Of @p n rows, made where @p slice_offsets and @p columns live, which are as in MDIAView and taken over. Of its

@@ -20,18 +20,14 @@ namespace PatchFEM
     /** Copies the values of @p matrix and shares its pattern. Throws Error for the formats coo and hybrid. */
     explicit RoundedMatrix(const MatrixBase<double> &matrix);
 
-    const Backend  &backend() const override { return base().backend(); }
-    int             n_rows() const override { return base().n_rows(); }
-    int             n_columns() const override { return base().n_columns(); }
-    int             block_rows() const override { return base().block_rows(); }
-    int             block_columns() const override { return base().block_columns(); }
-    std::int64_t    n_nonzero_elements() const override { return base().n_nonzero_elements(); }
-    std::int64_t    n_stored_elements() const override { return base().n_stored_elements(); }
-    std::size_t     memory_consumption() const override { return base().memory_consumption(); }
-    std::size_t     values_memory_consumption() const;
-    std::string     format() const override { return base().format() + " with values in single precision"; }
-    void            extract_block_diagonal(int block_size, Array<double> &blocks) const override;
-    HostCSR<double> to_csr_host() const override;
+    const Backend       &backend() const override { return base().backend(); }
+    const MatrixExtents &extents() const override { return base().extents(); }
+    std::int64_t         n_stored_elements() const override { return base().n_stored_elements(); }
+    std::size_t          memory_consumption() const override { return base().memory_consumption(); }
+    std::size_t          values_memory_consumption() const;
+    std::string          format() const override { return base().format() + " with values in single precision"; }
+    void                 extract_block_diagonal(int block_size, Array<double> &blocks) const override;
+    HostCSR<double>      to_csr_host() const override;
 
     /** See StoredMatrix. */
     template <typename Target>

@@ -8,7 +8,7 @@ namespace PatchFEM
 {
   namespace internal
   {
-    struct SlicedPattern : Pattern
+    struct SlicedPattern : MatrixExtents
     {
       int                  height       = 32;
       bool                 skip_padding = false;
@@ -16,7 +16,10 @@ namespace PatchFEM
       Array<int>           columns, lengths;
       Array<std::uint16_t> column_steps; ///< empty unless asked for
 
-      std::size_t memory_consumption() const { return sum(slice_offsets, columns, lengths, column_steps); }
+      std::size_t memory_consumption() const
+      {
+        return memory_consumption_of(slice_offsets, columns, lengths, column_steps);
+      }
     };
   } // namespace internal
 
@@ -84,6 +87,9 @@ namespace PatchFEM
     {
       reinit(CSRMatrix<Number>(backend, matrix), block_rows, block_columns, additional_data);
     }
+
+    /** The same matrix in compressed rows of scalars, made on its back end. */
+    void copy_to(CSRMatrix<Number> &matrix) const;
 
     using Base::operator=;
 

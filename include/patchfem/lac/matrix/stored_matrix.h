@@ -23,7 +23,7 @@ namespace PatchFEM
     void product(const Other *x, const Target &target) const
     {
       const auto A = derived().view();
-      dispatch(this->backend(), [&](auto where) { kernels::any_product(where, A, x, target); });
+      dispatch(this->backend(), [&](auto where) { kernels::product(where, A, x, target); });
     }
 
     void vmult(Vector<Number> &dst, const Vector<Number> &src) const override
@@ -91,25 +91,9 @@ namespace PatchFEM
     const Derived &derived() const { return static_cast<const Derived &>(*this); }
   };
 
-  namespace internal
-  {
-    /** The extents of a pattern, from which each format derives its arrays and their memory_consumption(). */
-    struct Pattern
-    {
-      int          row_blocks = 0, column_blocks = 0, block_rows = 1, block_columns = 1;
-      std::int64_t n_nonzero = 0; ///< entries without padding
-
-    protected:
-      template <typename... Arrays>
-      static std::size_t sum(const Arrays &...arrays)
-      {
-        return (arrays.memory_consumption() + ...);
-      }
-    };
-  } // namespace internal
-
   /**
-   * A matrix of values on a @p SharedPattern, which is never changed once it is made: copies share it, in any number type.
+   * A matrix of values on a @p SharedPattern, MatrixExtents and arrays with their memory_consumption(), which is never
+   * changed once it is made: copies share it, in any number type.
    */
   template <template <typename> class Matrix, typename Number, typename SharedPattern>
   class PatternMatrix : public StoredMatrix<Matrix<Number>, Number>
@@ -144,17 +128,10 @@ namespace PatchFEM
       return static_cast<Matrix<Number> &>(*this);
     }
 
-    const Backend &backend() const override { return values.backend(); }
-    int            n_rows() const override { return pattern->row_blocks * pattern->block_rows; }
-    int            n_columns() const override { return pattern->column_blocks * pattern->block_columns; }
-    int            block_rows() const override { return pattern->block_rows; }
-    int            block_columns() const override { return pattern->block_columns; }
-    std::int64_t   n_nonzero_elements() const override { return pattern->n_nonzero; }
-    std::int64_t   n_stored_elements() const override { return values.size(); }
-    std::size_t    memory_consumption() const override
-    {
-      return pattern->memory_consumption() + values_memory_consumption();
-    }
+    const Backend       &backend() const override { return values.backend(); }
+    const MatrixExtents &extents() const override { return *pattern; }
+    std::int64_t         n_stored_elements() const override { return values.size(); }
+    std::size_t          memory_consumption() const override { return memory_consumption_of(*pattern, values); }
     /** Of the values alone: what a copy in another number type adds. */
     std::size_t values_memory_consumption() const { return values.memory_consumption(); }
 
@@ -174,11 +151,8 @@ namespace PatchFEM
     new_pattern(const int row_blocks, const int column_blocks, const int block_rows = 1, const int block_columns = 1)
     {
       release();
-      const auto made     = std::make_shared<SharedPattern>();
-      made->row_blocks    = row_blocks;
-      made->column_blocks = column_blocks;
-      made->block_rows    = block_rows;
-      made->block_columns = block_columns;
+      const auto made                     = std::make_shared<SharedPattern>();
+      static_cast<MatrixExtents &>(*made) = {row_blocks, column_blocks, block_rows, block_columns};
       return made;
     }
 

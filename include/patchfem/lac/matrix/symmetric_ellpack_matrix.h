@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/kernels/symmetric_ellpack.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
@@ -9,7 +8,7 @@ namespace PatchFEM
 {
   namespace internal
   {
-    struct SymmetricPattern : Pattern
+    struct SymmetricPattern : MatrixExtents
     {
       Array<std::uint32_t> rows;
       Array<std::int64_t>  offsets, halo_offsets, chunk_offsets, mirror_offsets;
@@ -18,7 +17,8 @@ namespace PatchFEM
 
       std::size_t memory_consumption() const
       {
-        return sum(rows, offsets, halo_offsets, chunk_offsets, mirror_offsets, columns, mirrors, halo);
+        return memory_consumption_of(rows, offsets, halo_offsets, chunk_offsets, mirror_offsets, columns, mirrors,
+                                     halo);
       }
 
       /** Of the diagonal, whose upper halves of blocks come first in the values. */

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parallel_for.cuh"
+#include "unique_rows.cuh"
+
+#include "kernels/single_range.h"
+#include "lac/matrix/sliced_ellpack_steps.h"
+
+#include "lac/matrix/coordinate_steps.h"
+#include "lac/matrix/mdia_steps.h"
+#include "lac/matrix/symmetric_ellpack_steps.h"
+
+// The structure of matrices on the device.
+namespace PatchFEM
+{
+  namespace kernels
+  {
+    template void parallel_for(Cuda, std::int64_t, const SingleRangeBody &);
+    template void team_for(Cuda, std::int64_t, const PatchFEM::internal::ExpandPatternBody &);
+    PATCHFEM_INSTANTIATE_UNIQUE_ROWS(SymmetricHalo);
+  } // namespace kernels
+
+  namespace internal
+  {
+#define INSTANTIATE_ROWS(Rows, Number) \
+  template void compress_rows(Here, const Backend &, const Rows<Number> &, int, CompressedPattern &, Array<Number> &)
+
+#define INSTANTIATE(Number)                                                                                    \
+  INSTANTIATE_ROWS(ScalarRows, Number);                                                                        \
+  INSTANTIATE_ROWS(MDIARows, Number);                                                                          \
+  INSTANTIATE_ROWS(PartsOfRows, Number);                                                                       \
+  template void block_diagonal(Here, const Backend &, const CSRView<Number> &, int, Number *);                 \
+  template void block_diagonal(Here, const Backend &, const ScalarRows<Number> &, int, Number *);              \
+  template void block_diagonal(Here, const Backend &, const CoordinateView<Number> &, int, Number *);          \
+  template void block_diagonal(Here, const Backend &, const SymmetricEllpackView<Number> &, int, Number *);    \
+  template void copy_entries(Here, const Backend &, const CSRView<Number> &, int *, int *, Number *);          \
+  template void hybrid_residual(Here, const SlicedEllpackMatrix<Number> &, const Number *, const Number *,     \
+                                const double *, Number *);                                                     \
+  template int  build_mdia(Here, const Backend &, const CSRView<Number> &, MDIAPattern &, Number &);           \
+  template int  asymmetric_row(Here, const Backend &, const SlicedEllpackView<Number> &, const int *, double); \
+  template void build_symmetric(Here, const SlicedEllpackMatrix<Number> &, SymmetricPattern &, Array<Number> &)
+    INSTANTIATE(float);
+    INSTANTIATE(double);
+  } // namespace internal
+} // namespace PatchFEM

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "csr_steps.h"
+
+#include <patchfem/lac/matrix/coordinate_matrix.h>
+
+/** @file The steps (see run.h) that make and read coordinates, and ELLPACK with coordinates. */
+namespace PatchFEM::internal
+{
+  /** Of each row of compressed ones those entries behind the first @p n_before that are not more than @p most. */
+  template <typename Number>
+  struct PartsOfRows
+  {
+    CSRView<Number> A;
+    int             n_before, most;
+
+    int n_rows() const { return A.n_rows; }
+
+    template <typename Emit>
+    PATCHFEM_INLINE void visit(const std::int64_t row, const Emit &emit) const
+    {
+      const std::int64_t begin = A.row_offsets[row] + n_before, end = A.row_offsets[row + 1];
+      for (std::int64_t e = begin; e < end && e < begin + most; ++e)
+        emit(A.columns[e], A.values[e]);
+    }
+  };
+
+  template <typename Number>
+  void copy_entries(Cuda, const Backend &, const CSRView<Number> &, int *rows, int *columns, Number *values);
+
+  /** The entries of compressed rows with their rows. */
+  template <typename Number>
+  void copy_entries(Here, const Backend &place, const CSRView<Number> &A, int *rows, int *columns, Number *values)
+  {
+    for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t row) {
+      for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+      {
+        rows[e]    = static_cast<int>(row);
+        columns[e] = A.columns[e];
+        values[e]  = A.values[e];
+      }
+    });
+  }
+
+  template <typename Number>
+  void block_diagonal(Cuda, const Backend &, const CoordinateView<Number> &, int block_size, Number *blocks);
+
+  /** See MatrixBase::extract_block_diagonal(); places of entries that there are none of are left as they are. */
+  template <typename Number>
+  void block_diagonal(Here, const Backend &place, const CoordinateView<Number> &A, const int block_size, Number *blocks)
+  {
+    for_all(place, A.n_entries, [=] PATCHFEM_DEVICE(const std::int64_t e) {
+      const int row = A.rows[e], column = A.columns[e], i = row / block_size;
+      if (column / block_size == i)
+        blocks[std::int64_t(row % block_size * block_size + column % block_size) * (A.n_rows / block_size) + i] =
+            A.values[e];
+    });
+  }
+
+  template <typename Number>
+  void hybrid_residual(
+      Cuda, const SlicedEllpackMatrix<Number> &, const Number *x, const Number *b, const double *others, Number *r);
+
+  /** r = b - A x for a matrix in two parts, A = ellpack + others, of which others x is known; summed in double. */
+  template <typename Number>
+  void hybrid_residual(Here,
+                       const SlicedEllpackMatrix<Number> &matrix,
+                       const Number                      *x,
+                       const Number                      *b,
+                       const double                      *others,
+                       Number                            *r)
+  {
+    for_all(matrix.backend(), matrix.n_rows(),
+            [=, ellpack = matrix.view(), lengths = matrix.row_lengths()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int row = static_cast<int>(i);
+              double    sum = others[i];
+              for (int k = 0; k < lengths[row]; ++k)
+              {
+                const std::int64_t e = ellpack.block_index(row, k);
+                sum += static_cast<double>(ellpack.values[e]) * static_cast<double>(x[ellpack.columns[e]]);
+              }
+              r[i] = static_cast<Number>(static_cast<double>(b[i]) - sum);
+            });
+  }
+} // namespace PatchFEM::internal

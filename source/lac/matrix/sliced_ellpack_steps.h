@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "block_pattern.h"
+#include "csr_steps.h"
+#include "lac/graph/graph_tools.h"
+
+#include <patchfem/kernels/atomics.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+
+/** @file The steps (see run.h) that make slices and read them. */
+namespace PatchFEM
+{
+  namespace
+  {
+    /**
+     * The column that padding repeats in @p row, which is empty or lies behind the last one: the first of the next row
+     * of its slice that has one, cyclically. So it names a part of the source that the slice reads anyway, and never one
+     * that the rows of a triangle's phase write. Among more than 64 empty rows in higher slices it is 0.
+     */
+    PATCHFEM_INLINE int padding_column(const SparsityView &pattern, const int slice_height, const std::int64_t row)
+    {
+      const std::int64_t first = row / slice_height * slice_height;
+      for (int k = 1; k < slice_height && k <= 64; ++k)
+      {
+        const std::int64_t next = first + (row - first + k) % slice_height;
+        if (next < pattern.n_rows && pattern.row_offsets[next] < pattern.row_offsets[next + 1])
+          return pattern.columns[pattern.row_offsets[next]];
+      }
+      return 0;
+    }
+  } // namespace
+
+  template <>
+  std::int64_t slice_offsets(Here, const Array<int> &lengths, const int height, Array<std::int64_t> &offsets)
+  {
+    const Backend &place = lengths.backend();
+    Array<int>     widths(place, n_slices(static_cast<int>(lengths.size()), height));
+    widths.set_zero();
+    for_all(place, lengths.size(),
+            [=, lengths = lengths.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+              kernels::atomic_max(widths + row / height, lengths[row]);
+            });
+    const std::int64_t n = graph_tools::scan(widths, offsets);
+    for_all(place, offsets.size(),
+            [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t s) { offsets[s] *= height; });
+    return n * height;
+  }
+
+  template <typename Where>
+  void fill_slices(Where, const Backend &, const SparsityView &blocks, bool short_columns, internal::SlicedPattern &);
+
+  /** The arrays of @p made, whose height is known, for the pattern @p blocks. */
+  template <>
+  void fill_slices(
+      Here, const Backend &place, const SparsityView &blocks, const bool short_columns, internal::SlicedPattern &made)
+  {
+    const int height = made.height, n = n_slices(blocks.n_rows, height);
+    made.lengths.reinit(place, blocks.n_rows);
+    for_all(place, blocks.n_rows, [=, lengths = made.lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+      lengths[row] = static_cast<int>(blocks.row_offsets[row + 1] - blocks.row_offsets[row]);
+    });
+    made.columns.reinit(place, slice_offsets(Here(), made.lengths, height, made.slice_offsets));
+
+    // Over the rows of all slices, those past the end included. Padding repeats the last column of its row, so that it
+    // costs no further memory of the source vector.
+    const std::int64_t *const offsets = made.slice_offsets.data();
+    int *const                columns = made.columns.data();
+    for_all(place, std::int64_t(n) * height, [=] PATCHFEM_DEVICE(const std::int64_t row) {
+      const std::int64_t slice = row / height, last = offsets[slice + 1];
+      const std::int64_t end    = row < blocks.n_rows ? blocks.row_offsets[row + 1] : 0;
+      std::int64_t       e      = row < blocks.n_rows ? blocks.row_offsets[row] : 0;
+      int                column = offsets[slice] < last && e == end ? padding_column(blocks, height, row) : 0;
+      for (std::int64_t at = offsets[slice] + row % height; at < last; at += height, ++e)
+      {
+        if (e < end)
+          column = blocks.columns[e];
+        columns[at] = column;
+      }
+    });
+    if (!short_columns)
+      return;
+    made.column_steps.reinit(place, made.columns.size());
+    for_all(place, n, [=, steps = made.column_steps.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
+      const std::int64_t begin = offsets[slice], end = offsets[slice + 1];
+      bool               all_short = true;
+      for (std::int64_t e = begin + 32; e < end; ++e)
+      {
+        const int step = columns[e] - columns[e - 32];
+        all_short      = all_short && step >= 0 && step < 65536;
+        steps[e]       = static_cast<std::uint16_t>(step);
+      }
+      for (std::int64_t e = begin; e < begin + 32 && e < end; ++e)
+        steps[e] = all_short;
+    });
+  }
+
+  template <typename Where>
+  int n_short_slices(Where, const internal::SlicedPattern &);
+
+  template <>
+  int n_short_slices(Here, const internal::SlicedPattern &pattern)
+  {
+    const Backend &place = pattern.columns.backend();
+    Array<int>     count(place, 1);
+    count.set_zero();
+    for_all(place, pattern.slice_offsets.size() - 1,
+            [offsets = pattern.slice_offsets.data(), steps = pattern.column_steps.data(),
+             count = count.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
+              if (offsets[slice] < offsets[slice + 1] && steps[offsets[slice]] == 1)
+                kernels::atomic_increment(count);
+            });
+    return count.read(0);
+  }
+
+  namespace internal
+  {
+    /** The scalar rows of a matrix in slices, see compress_rows(). */
+    template <typename Number>
+    struct ScalarRows
+    {
+      SlicedEllpackView<Number> A;
+      const int                *lengths;
+
+      int n_rows() const { return A.n_rows * A.block_rows; }
+
+      template <typename Emit>
+      PATCHFEM_INLINE void visit(const std::int64_t row, const Emit &emit) const
+      {
+        const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
+        for (int k = 0; k < lengths[i]; ++k)
+          for (int c = 0; c < A.block_columns; ++c)
+            emit(A.columns[A.block_index(i, k)] * A.block_columns + c, A.values[A.value_index(i, k, a, c)]);
+      }
+    };
+
+    template <typename Number>
+    void block_diagonal(Cuda, const Backend &, const ScalarRows<Number> &, int block_size, Number *blocks);
+
+    /** The same for the size of the format's blocks, which must be square, or 1. */
+    template <typename Number>
+    void
+    block_diagonal(Here, const Backend &place, const ScalarRows<Number> &rows, const int block_size, Number *blocks)
+    {
+      const std::int64_t n = rows.n_rows();
+      for_all(place, n, [=, A = rows.A, lengths = rows.lengths] PATCHFEM_DEVICE(const std::int64_t row) {
+        const int i = static_cast<int>(row / A.block_rows), in_block = static_cast<int>(row % A.block_rows);
+        const int k = find_block(A, lengths[i], i, i);
+        const int a = static_cast<int>(row % block_size);
+        for (int c = 0; c < block_size; ++c)
+          blocks[std::int64_t(a * block_size + c) * (n / block_size) + row / block_size] =
+              k >= 0 ? A.values[A.value_index(i, k, in_block, in_block - a + c)] : Number(0);
+      });
+    }
+  } // namespace internal
+} // namespace PatchFEM
