@@ -16,93 +16,92 @@ namespace PatchFEM::kernels
    */
   struct PaddingBody
   {
-    static constexpr int n_heights = 11;
-    static constexpr int group     = 1 << (n_heights - 1);
+    static constexpr int n_heights  = 11;
+    static constexpr int group_size = 1 << (n_heights - 1);
+
+    struct Group
+    {
+      std::int64_t stored[n_heights], longest_row;
+    };
 
     int                 n_rows;
     const std::int64_t *row_offsets;
-    std::int64_t       *stored; ///< [n_heights + 1][n_groups], the last of which is the longest row
-    std::int64_t        n_groups;
+    Group              *groups;
 
     PATCHFEM_INLINE void operator()(const std::int64_t g) const
     {
-      std::int64_t sums[n_heights] = {}, longest = 0;
+      Group        group             = {};
       std::int64_t widths[n_heights] = {}; // of the slice of each height that is open
-      const auto   first             = g * group;
-      for (std::int64_t r = 0; r < group; ++r)
+      for (std::int64_t r = 0; r < group_size; ++r)
       {
-        const std::int64_t row    = first + r;
+        const std::int64_t row    = g * group_size + r;
         const std::int64_t length = row < n_rows ? row_offsets[row + 1] - row_offsets[row] : 0;
-        longest                   = length > longest ? length : longest;
+        group.longest_row         = length > group.longest_row ? length : group.longest_row;
         for (int h = 0; h < n_heights; ++h)
         {
           widths[h] = length > widths[h] ? length : widths[h];
           if ((r + 1) % (std::int64_t(1) << h) == 0)
           {
-            sums[h] += widths[h] << h;
+            group.stored[h] += widths[h] << h;
             widths[h] = 0;
           }
         }
       }
-      for (int h = 0; h < n_heights; ++h)
-        stored[h * n_groups + g] = sums[h];
-      stored[n_heights * n_groups + g] = longest;
+      groups[g] = group;
     }
   };
 
-  /**
-   * Over a sample of slices of 32 rows: whether all steps from one column of a row to the next fit into 16 bits, the
-   * lengths of the rows, how many columns lie at most 1, 2, 4, ... from their row, in whole powers of two, and what
-   * patches of @p patch_rows rows, a multiple of 32, cut apart.
-   */
+  /** Over a sample of slices of 32 rows, cut apart by patches of @p patch_rows rows, a multiple of 32. */
   struct SampleSlicesBody
   {
     static constexpr int n_distances = 32;
 
-    SparsityView  pattern;
-    std::int64_t  stride;    ///< the i-th of the sample is slice i * stride
-    int          *is_short;  ///< [sample]
-    int          *lengths;   ///< [sample][32], -1 behind the last row
-    std::int64_t *distances; ///< [n_distances][sample]
-    std::int64_t  n_samples;
-    int           patch_rows;
-    int          *cuts; ///< [3][sample]: blocks on the diagonal, those off it inside of the patch, rows with others
+    struct Slice
+    {
+      std::int64_t
+          distances[n_distances]; ///< [k]: columns at most 2^k from their row, and more than the power below
+      int lengths[32];            ///< of the rows, -1 behind the last one
+      int is_short;               ///< whether all steps from one column of a row to the next fit into 16 bits
+      int on_diagonal;            ///< blocks
+      int inside;                 ///< blocks off the diagonal that are inside of the patch
+      int cut_rows;               ///< with others
+    };
+
+    SparsityView pattern;
+    std::int64_t stride; ///< the i-th of the sample is slice i * stride
+    int          patch_rows;
+    Slice       *slices;
 
     PATCHFEM_INLINE void operator()(const std::int64_t i) const
     {
-      std::int64_t counts[n_distances] = {};
-      bool         all_short           = true;
-      const int    patch               = static_cast<int>(i * stride * 32 / patch_rows);
-      int          on_diagonal = 0, inside = 0, cut_rows = 0;
+      Slice     slice = {};
+      const int patch = static_cast<int>(i * stride * 32 / patch_rows);
+      slice.is_short  = true;
       for (int r = 0; r < 32; ++r)
       {
         const std::int64_t row = i * stride * 32 + r;
         if (row >= pattern.n_rows)
         {
-          lengths[i * 32 + r] = -1;
+          slice.lengths[r] = -1;
           continue;
         }
         const std::int64_t begin = pattern.row_offsets[row], end = pattern.row_offsets[row + 1];
-        lengths[i * 32 + r] = static_cast<int>(end - begin);
-        bool leaves         = false;
+        bool               leaves = false;
+        slice.lengths[r]          = static_cast<int>(end - begin);
         for (std::int64_t e = begin; e < end; ++e)
         {
           const std::int64_t distance = pattern.columns[e] > row ? pattern.columns[e] - row : row - pattern.columns[e];
-          ++counts[distance <= 1 ? 0 : bits(static_cast<unsigned int>(distance - 1))];
-          all_short            = all_short && (e == begin || pattern.columns[e] - pattern.columns[e - 1] < 65536);
+          ++slice.distances[distance <= 1 ? 0 : bits(static_cast<unsigned int>(distance - 1))];
+          if (e > begin && pattern.columns[e] - pattern.columns[e - 1] >= 65536)
+            slice.is_short = false;
           const bool is_inside = pattern.columns[e] / patch_rows == patch;
-          on_diagonal += distance == 0;
-          inside += is_inside && distance != 0;
+          slice.on_diagonal += distance == 0;
+          slice.inside += is_inside && distance != 0;
           leaves = leaves || !is_inside;
         }
-        cut_rows += leaves;
+        slice.cut_rows += leaves;
       }
-      cuts[i]                 = on_diagonal;
-      cuts[n_samples + i]     = inside;
-      cuts[2 * n_samples + i] = cut_rows;
-      is_short[i]             = all_short;
-      for (int d = 0; d < n_distances; ++d)
-        distances[d * n_samples + i] = counts[d];
+      slices[i] = slice;
     }
 
   private:

@@ -184,7 +184,7 @@ namespace PatchFEM
 
   namespace
   {
-    struct CoordinateKind final : ConvertedKind<CoordinateKind>
+    struct CoordinateKind final : ConvertedKind<CoordinateKind, CoordinateMatrix>
     {
       constexpr CoordinateKind() : ConvertedKind(0) {}
 
@@ -198,14 +198,9 @@ namespace PatchFEM
       {
         return memory.is_device ? c.pattern.share_of_rate(0.73, 1.2) : 1.1;
       }
-      template <typename Number>
-      std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &A, const MatrixFormat &) const
-      {
-        return made_of_rows<CoordinateMatrix>(A);
-      }
     };
 
-    struct HybridKind final : ConvertedKind<HybridKind>
+    struct HybridKind final : ConvertedKind<HybridKind, HybridMatrix>
     {
       constexpr HybridKind() : ConvertedKind(0) {}
 
@@ -230,11 +225,6 @@ namespace PatchFEM
       double efficiency(const FormatCase &c, const MemoryModel &memory) const override
       {
         return memory.is_device ? c.pattern.share_of_rate(0.97, 1.6) : 1.15;
-      }
-      template <typename Number>
-      std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &A, const MatrixFormat &) const
-      {
-        return made_of_rows<HybridMatrix>(A);
       }
     };
     constexpr CoordinateKind coordinate_kind;

@@ -26,53 +26,47 @@ namespace PatchFEM
       return result;
     result.n_blocks = read_offset(backend, pattern.row_offsets, pattern.n_rows);
 
-    using Padding                = kernels::PaddingBody;
-    const std::int64_t  n_groups = (std::int64_t(pattern.n_rows) + Padding::group - 1) / Padding::group;
-    Array<std::int64_t> groups(backend, (Padding::n_heights + 1) * n_groups);
-    run(backend, n_groups, Padding{pattern.n_rows, pattern.row_offsets, groups.data(), n_groups});
-    const std::vector<std::int64_t> of_groups = groups.to_vector();
+    using Padding                  = kernels::PaddingBody;
+    const std::int64_t    n_groups = (std::int64_t(pattern.n_rows) + Padding::group_size - 1) / Padding::group_size;
+    Array<Padding::Group> groups(backend, n_groups);
+    run(backend, n_groups, Padding{pattern.n_rows, pattern.row_offsets, groups.data()});
     // The last group counts slices of the heights above that do not exist.
-    for (int h = 0; h < Padding::n_heights; ++h)
-      for (std::int64_t g = 0; g < n_groups; ++g)
-        result.stored[h] += of_groups[h * n_groups + g];
-    for (std::int64_t g = 0; g < n_groups; ++g)
-      result.longest_row = std::max(result.longest_row, static_cast<int>(of_groups[Padding::n_heights * n_groups + g]));
-
-    using Sample                  = kernels::SampleSlicesBody;
-    const std::int64_t  n_slices  = (std::int64_t(pattern.n_rows) + 31) / 32;
-    const std::int64_t  stride    = (n_slices + 4095) / 4096;
-    const std::int64_t  n_samples = (n_slices + stride - 1) / stride;
-    Array<int>          is_short(backend, n_samples), lengths(backend, 32 * n_samples);
-    Array<std::int64_t> distances(backend, Sample::n_distances * n_samples);
-    Array<int>          cuts(backend, 3 * n_samples);
-    run(backend, n_samples,
-        Sample{pattern, stride, is_short.data(), lengths.data(), distances.data(), n_samples,
-               kernels::symmetric_patch_rows(block_rows), cuts.data()});
-    double n_short = 0.;
-    for (const int value : is_short.to_vector())
-      n_short += value;
-    result.short_slices = n_short / n_samples;
-    result.lengths      = lengths.to_vector();
-    result.lengths.erase(std::remove(result.lengths.begin(), result.lengths.end(), -1), result.lengths.end());
-    std::sort(result.lengths.begin(), result.lengths.end());
-    const std::vector<std::int64_t> counts = distances.to_vector();
-    double                          sum    = 0.;
-    for (int k = 0; k < Sample::n_distances; ++k)
+    for (const Padding::Group &group : groups.to_vector())
     {
-      for (std::int64_t i = 0; i < n_samples; ++i)
-        sum += counts[k * n_samples + i];
-      result.within[k] = sum;
+      for (int h = 0; h < Padding::n_heights; ++h)
+        result.stored[h] += group.stored[h];
+      result.longest_row = std::max(result.longest_row, static_cast<int>(group.longest_row));
     }
+
+    using Sample                   = kernels::SampleSlicesBody;
+    const std::int64_t   n_slices  = (std::int64_t(pattern.n_rows) + 31) / 32;
+    const std::int64_t   stride    = (n_slices + 4095) / 4096;
+    const std::int64_t   n_samples = (n_slices + stride - 1) / stride;
+    Array<Sample::Slice> slices(backend, n_samples);
+    run(backend, n_samples, Sample{pattern, stride, kernels::symmetric_patch_rows(block_rows), slices.data()});
+    double                                  n_short = 0., on_diagonal = 0., inside = 0., cut_rows = 0.;
+    std::array<double, Sample::n_distances> distances{};
+    for (const Sample::Slice &slice : slices.to_vector())
+    {
+      n_short += slice.is_short;
+      on_diagonal += slice.on_diagonal;
+      inside += slice.inside;
+      cut_rows += slice.cut_rows;
+      for (const int length : slice.lengths)
+        if (length >= 0)
+          result.lengths.push_back(length);
+      for (int k = 0; k < Sample::n_distances; ++k)
+        distances[k] += double(slice.distances[k]);
+    }
+    std::sort(result.lengths.begin(), result.lengths.end());
+    std::partial_sum(distances.begin(), distances.end(), result.within.begin());
+    const double sum = result.within.back();
     for (double &share : result.within)
       share = sum > 0. ? share / sum : 1.;
-
-    const std::vector<int> cut        = cuts.to_vector();
-    const auto             sum_of_cut = [&](const int which) {
-      return std::accumulate(cut.begin() + which * n_samples, cut.begin() + (which + 1) * n_samples, 0.);
-    };
-    result.on_diagonal = sum > 0. ? sum_of_cut(0) / sum : 0.;
-    result.inside      = sum > 0. ? sum_of_cut(1) / sum : 0.;
-    result.cut_rows    = sum_of_cut(2) / double(result.lengths.size());
+    result.short_slices = n_short / double(n_samples);
+    result.on_diagonal  = sum > 0. ? on_diagonal / sum : 0.;
+    result.inside       = sum > 0. ? inside / sum : 0.;
+    result.cut_rows     = cut_rows / double(result.lengths.size());
     return result;
   }
 
@@ -91,16 +85,6 @@ namespace PatchFEM
   {
     const double n = 0.01 + (n_rows > 0 ? double(n_entries()) / double(scalar_rows()) : 0.);
     return limit * n / (n + further);
-  }
-
-  std::unique_ptr<MatrixBase<double>> FormatKind::make(const MatrixBase<double> &, const MatrixFormat &) const
-  {
-    return nullptr;
-  }
-
-  std::unique_ptr<MatrixBase<float>> FormatKind::make(const MatrixBase<float> &, const MatrixFormat &) const
-  {
-    return nullptr;
   }
 
   double storage_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)

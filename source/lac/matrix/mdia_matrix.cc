@@ -68,7 +68,7 @@ namespace PatchFEM
 
   namespace
   {
-    struct MDIAKind final : ConvertedKind<MDIAKind>
+    struct MDIAKind final : ConvertedKind<MDIAKind, MDIAMatrix>
     {
       constexpr MDIAKind() : ConvertedKind(0) {}
 
@@ -83,11 +83,6 @@ namespace PatchFEM
       double efficiency(const FormatCase &, const MemoryModel &memory) const override
       {
         return memory.is_device ? 0.8 : 1.1;
-      }
-      template <typename Number>
-      std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &A, const MatrixFormat &) const
-      {
-        return made_of_rows<MDIAMatrix>(A);
       }
     };
     constexpr MDIAKind mdia_kind;

@@ -117,7 +117,7 @@ namespace PatchFEM
 
   namespace
   {
-    struct SlicedKind final : ConvertedKind<SlicedKind>
+    struct SlicedKind final : ConvertedKind<SlicedKind, SlicedEllpackMatrix>
     {
       const bool in_blocks;
 

@@ -99,70 +99,58 @@ namespace PatchFEM
   template <typename Number>
   HostCSR<Number> SymmetricEllpackMatrix<Number>::to_csr_host() const
   {
-    const auto        rows    = pattern->rows.to_vector();
-    const auto        offsets = pattern->offsets.to_vector(), halo_offsets = pattern->halo_offsets.to_vector();
-    const auto        columns       = pattern->columns.to_vector();
-    const auto        halo          = pattern->halo.to_vector();
-    const auto        all_values    = values.to_vector();
-    const auto *const host_diagonal = all_values.data(), *const host_values = host_diagonal + pattern->n_on_diagonal();
-    const int n_row_blocks = pattern->row_blocks, b = pattern->block_rows,
-              patch_rows = kernels::symmetric_patch_rows(b);
+    const auto rows    = pattern->rows.to_vector();
+    const auto offsets = pattern->offsets.to_vector(), halo_offsets = pattern->halo_offsets.to_vector();
+    const auto columns     = pattern->columns.to_vector();
+    const auto halo        = pattern->halo.to_vector();
+    const auto host_values = values.to_vector();
+    const int  b = pattern->block_rows, patch_rows = kernels::symmetric_patch_rows(b);
 
-    // Blocks of each row: column and where its entry (a, c) stands; the diagonal's as a block of its own.
-    struct Block
+    std::vector<std::vector<std::pair<int, Number>>> entries(n_rows()); // by row: column and value
+    for (int q = 0; q < pattern->row_blocks; ++q)
     {
-      int           column;
-      const Number *values;
-      int           stride;
-      bool          transposed;
-      bool          operator<(const Block &other) const { return column < other.column; }
-    };
-    std::vector<std::vector<Block>> blocks(n_row_blocks);
-    std::vector<Number>             diagonal_blocks(std::size_t(n_row_blocks) * b * b);
-    for (std::int64_t q = 0; q < n_row_blocks; ++q)
-    {
-      const std::int64_t s = q / 32;
-      const int          r = static_cast<int>(q % 32), patch = static_cast<int>(q / patch_rows);
-      const int          first = patch * patch_rows, row = first + SymmetricRow::row(rows[q]);
+      const int s = q / 32, r = q % 32, first = q / patch_rows * patch_rows, row = first + SymmetricRow::row(rows[q]);
+      const Number *value = host_values.data() + std::int64_t(s) * 32 * (b * (b + 1) / 2) + r;
+      for (int a = 0; a < b; ++a)
+        for (int c = a; c < b; ++c, value += 32)
+        {
+          entries[row * b + a].emplace_back(row * b + c, *value);
+          if (c > a)
+            entries[row * b + c].emplace_back(row * b + a, *value);
+        }
       for (int k = 0; k < SymmetricRow::n_blocks(rows[q]); ++k)
       {
-        const std::int64_t at     = offsets[s] + 32 * k;
-        const int          local  = columns[at + r];
-        const int          column = local < patch_rows ? first + local : halo[halo_offsets[patch] + local - patch_rows];
-        blocks[row].push_back({column, host_values + at * b * b + r, 32, false});
-        if (local < patch_rows)
-          blocks[column].push_back({row, host_values + at * b * b + r, 32, true});
+        const std::int64_t at    = offsets[s] + 32 * k;
+        const int          local = columns[at + r];
+        const int column = local < patch_rows ? first + local : halo[halo_offsets[q / patch_rows] + local - patch_rows];
+        value            = host_values.data() + pattern->n_on_diagonal() + at * b * b + r;
+        for (int a = 0; a < b; ++a)
+          for (int c = 0; c < b; ++c, value += 32)
+          {
+            entries[row * b + a].emplace_back(column * b + c, *value);
+            if (local < patch_rows)
+              entries[column * b + c].emplace_back(row * b + a, *value);
+          }
       }
-      Number *block = diagonal_blocks.data() + std::size_t(row) * b * b;
-      for (int a = 0, e = 0; a < b; ++a)
-        for (int c = a; c < b; ++c, ++e)
-          block[a * b + c] = block[c * b + a] = host_diagonal[s * 32 * (b * (b + 1) / 2) + 32 * e + r];
-      blocks[row].push_back({row, block, 1, false});
     }
 
-    HostCSR<Number> result;
-    result.n_rows = result.n_columns = n_rows();
-    result.row_offsets.push_back(0);
-    for (auto &row : blocks)
+    HostCSR<Number> result{n_rows(), n_rows(), {0}, {}, {}};
+    for (auto &row : entries)
     {
       std::sort(row.begin(), row.end());
-      for (int a = 0; a < b; ++a)
+      for (const auto &[column, value] : row)
       {
-        for (const Block &block : row)
-          for (int c = 0; c < b; ++c)
-          {
-            result.columns.push_back(block.column * b + c);
-            result.values.push_back(block.values[(block.transposed ? c * b + a : a * b + c) * block.stride]);
-          }
-        result.row_offsets.push_back(result.columns.size());
+        result.columns.push_back(column);
+        result.values.push_back(value);
       }
+      result.row_offsets.push_back(result.columns.size());
     }
     return result;
   }
 
   namespace
   {
-    struct SymmetricKind final : ConvertedKind<SymmetricKind>
+    struct SymmetricKind final : ConvertedKind<SymmetricKind, SymmetricEllpackMatrix>
     {
       constexpr SymmetricKind() : ConvertedKind(0) {}
 

@@ -71,15 +71,4 @@ namespace PatchFEM
 
     CSRKernel kernel = CSRKernel::pieces;
   };
-
-  /** A @p Matrix of @p rows, if that is a CSRMatrix, else nullptr: see FormatKind::make(). */
-  template <template <typename> class Matrix, typename Number>
-  std::unique_ptr<MatrixBase<Number>> made_of_rows(const MatrixBase<Number> &rows)
-  {
-    const auto *csr  = dynamic_cast<const CSRMatrix<Number> *>(&rows);
-    auto        made = csr != nullptr ? std::make_unique<Matrix<Number>>() : nullptr;
-    if (csr != nullptr)
-      made->reinit(*csr);
-    return made;
-  }
 } // namespace PatchFEM

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <patchfem/base/backend.h>
-#include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/pattern_statistics.h>
+#include <patchfem/lac/matrix/matrix_base.h>
 
 #include <array>
 #include <climits>
 #include <memory>
-#include <string>
-#include <vector>
 
 /**
  * @file
@@ -19,8 +17,7 @@
 namespace PatchFEM
 {
   template <typename Number>
-  class MatrixBase;
-  class FormatKind;
+  class CSRMatrix;
 
   namespace formats
   {
@@ -156,8 +153,14 @@ namespace PatchFEM
     virtual std::vector<MatrixFormat> candidates(const PatternStatistics &, const MemoryModel &) const { return {}; }
 
     /** Of a CSRMatrix, or another that it can be made of; nullptr for others, and if no matrix is converted to it. */
-    virtual std::unique_ptr<MatrixBase<double>> make(const MatrixBase<double> &, const MatrixFormat &) const;
-    virtual std::unique_ptr<MatrixBase<float>>  make(const MatrixBase<float> &, const MatrixFormat &) const;
+    virtual std::unique_ptr<MatrixBase<double>> make(const MatrixBase<double> &, const MatrixFormat &) const
+    {
+      return {};
+    }
+    virtual std::unique_ptr<MatrixBase<float>> make(const MatrixBase<float> &, const MatrixFormat &) const
+    {
+      return {};
+    }
 
   protected:
     constexpr explicit FormatKind(const int largest_assembled, const bool is_sliced = false)
@@ -166,8 +169,8 @@ namespace PatchFEM
     ~FormatKind() = default;
   };
 
-  /** One that is made by @p Kind, which has make_of(matrix, format) for any number type. */
-  template <typename Kind>
+  /** That of a @p Matrix. It is made of compressed rows unless @p Kind has a make_of(matrix, format) of its own. */
+  template <typename Kind, template <typename> class Matrix>
   class ConvertedKind : public FormatKind
   {
   public:
@@ -180,6 +183,17 @@ namespace PatchFEM
     std::unique_ptr<MatrixBase<float>> make(const MatrixBase<float> &A, const MatrixFormat &format) const override
     {
       return static_cast<const Kind *>(this)->make_of(A, format);
+    }
+
+  protected:
+    template <typename Number>
+    std::unique_ptr<MatrixBase<Number>> make_of(const MatrixBase<Number> &A, const MatrixFormat &) const
+    {
+      const auto *rows = dynamic_cast<const CSRMatrix<Number> *>(&A);
+      auto        made = rows != nullptr ? std::make_unique<Matrix<Number>>() : nullptr;
+      if (rows != nullptr)
+        made->reinit(*rows);
+      return made;
     }
   };
 
