@@ -63,24 +63,25 @@ namespace PatchFEM
       }
     }
 
-    /** @p src on the host, and deal.II's pattern of it. */
-    HostCSR<double>
-    fetch(const MatrixBase<double> &src, const DoFNumbering &numbering, dealii::SparsityPattern &pattern)
+    /** @p src on @p pattern, which becomes deal.II's with the diagonal. */
+    template <typename Matrix>
+    void export_rows(const MatrixBase<double> &src,
+                     const DoFNumbering       &numbering,
+                     dealii::SparsityPattern  &pattern,
+                     Matrix                   &dst)
     {
       require(std::size_t(src.n_rows()) == numbering.size() && src.n_columns() == src.n_rows(),
               "A matrix to be exported does not have a row and a column for each unknown.");
-      HostCSR<double>           matrix = src.to_csr_host();
-      std::vector<unsigned int> lengths(matrix.n_rows);
+      dst.clear();
+      const HostCSR<double>          matrix = src.to_csr_host();
+      dealii::DynamicSparsityPattern entries(matrix.n_rows, matrix.n_columns);
       for_rows(matrix, numbering, [&](const auto row, const auto &columns, const auto &) {
-        const bool diagonal = std::find(columns.begin(), columns.end(), row) != columns.end();
-        lengths[row]        = static_cast<unsigned int>(columns.size() + !diagonal);
+        entries.add_entries(row, columns.begin(), columns.end());
       });
-      pattern.reinit(matrix.n_rows, matrix.n_columns, lengths);
-      for_rows(matrix, numbering, [&](const auto row, const auto &columns, const auto &) {
-        pattern.add_entries(row, columns.begin(), columns.end());
-      });
-      pattern.compress();
-      return matrix;
+      pattern.copy_from(entries);
+      dst.reinit(pattern);
+      for_rows(matrix, numbering,
+               [&](const auto row, const auto &columns, const auto &values) { dst.set(row, columns, values, false); });
     }
   } // namespace
 
@@ -165,21 +166,13 @@ namespace PatchFEM
                                    dealii::SparsityPattern      &pattern,
                                    dealii::SparseMatrix<double> &dst) const
   {
-    dst.clear();
-    const HostCSR<double> matrix = fetch(src, *this, pattern);
-    dst.reinit(pattern);
-    for_rows(matrix, *this,
-             [&](const auto row, const auto &columns, const auto &values) { dst.set(row, columns, values, false); });
+    export_rows(src, *this, pattern, dst);
   }
 
   void DoFNumbering::export_matrix(const MatrixBase<double> &src, dealii::TrilinosWrappers::SparseMatrix &dst) const
   {
     dealii::SparsityPattern pattern;
-    const HostCSR<double>   matrix = fetch(src, *this, pattern);
-    dst.clear();
-    dst.reinit(pattern);
-    for_rows(matrix, *this,
-             [&](const auto row, const auto &columns, const auto &values) { dst.set(row, columns, values, false); });
+    export_rows(src, *this, pattern, dst);
     dst.compress(dealii::VectorOperation::insert);
   }
 

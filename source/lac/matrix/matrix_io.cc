@@ -3,6 +3,7 @@
 #include <patchfem/base/write_file.h>
 #include <patchfem/lac/matrix/matrix_io.h>
 
+#include <array>
 #include <cstdio>
 #include <fstream>
 
@@ -14,31 +15,41 @@ namespace PatchFEM
 {
   namespace
   {
-    template <typename T>
-    void put(std::ostream &out, const T *values, const std::size_t n)
+    /** An array of any kind with data() and size(). */
+    template <typename Values>
+    void put(std::ostream &out, const Values &values)
     {
-      out.write(reinterpret_cast<const char *>(values), static_cast<std::streamsize>(n * sizeof(T)));
+      out.write(reinterpret_cast<const char *>(values.data()),
+                static_cast<std::streamsize>(values.size() * sizeof(*values.data())));
+    }
+
+    template <typename Values>
+    void get(std::istream &in, Values &values)
+    {
+      in.read(reinterpret_cast<char *>(values.data()),
+              static_cast<std::streamsize>(values.size() * sizeof(*values.data())));
     }
 
     template <typename T>
-    void get(std::ifstream &in, T *values, const std::size_t n)
+    void get(std::istream &in, std::vector<T> &values, const std::int64_t n)
     {
-      in.read(reinterpret_cast<char *>(values), static_cast<std::streamsize>(n * sizeof(T)));
+      values.resize(n);
+      get(in, values);
     }
 
     /** The first 24 bytes, and whether the file is as long as they say. Leaves @p in behind them. */
     struct Header
     {
-      std::int64_t sizes[2]  = {0, 0};
-      std::int32_t blocks[2] = {0, 0};
-      bool         fits      = false;
+      std::array<std::int64_t, 2> sizes{};
+      std::array<std::int32_t, 2> blocks{};
+      bool                        fits = false;
 
       explicit Header(std::ifstream &in)
       {
         const std::int64_t length = in.seekg(0, std::ios::end).tellg();
         in.seekg(0);
-        get(in, sizes, 2);
-        get(in, blocks, 2);
+        get(in, sizes);
+        get(in, blocks);
         const std::int64_t limit = INT64_C(1) << 40;
         fits = in.good() && sizes[0] >= 0 && sizes[0] < INT32_MAX && sizes[1] >= 0 && sizes[1] < limit &&
                blocks[0] >= 1 && blocks[1] >= 0 &&
@@ -56,15 +67,13 @@ namespace PatchFEM
                 system.near_null.size() == static_cast<std::size_t>(A.n_rows) * system.n_near_null,
             "The right-hand side or the near-null space of a system to be written does not fit its matrix.");
     write_file(file_name, [&](std::ostream &out) {
-      const std::int64_t sizes[2]  = {A.n_rows, static_cast<std::int64_t>(A.values.size())};
-      const std::int32_t blocks[2] = {system.block_size, system.n_near_null};
-      put(out, sizes, 2);
-      put(out, blocks, 2);
-      put(out, A.row_offsets.data(), A.row_offsets.size());
-      put(out, A.columns.data(), A.columns.size());
-      put(out, A.values.data(), A.values.size());
-      put(out, system.rhs.data(), system.rhs.size());
-      put(out, system.near_null.data(), system.near_null.size());
+      put(out, std::array<std::int64_t, 2>{A.n_rows, static_cast<std::int64_t>(A.values.size())});
+      put(out, std::array<std::int32_t, 2>{system.block_size, system.n_near_null});
+      put(out, A.row_offsets);
+      put(out, A.columns);
+      put(out, A.values);
+      put(out, system.rhs);
+      put(out, system.near_null);
     });
   }
 
@@ -85,16 +94,11 @@ namespace PatchFEM
     A.n_rows = A.n_columns = static_cast<int>(header.sizes[0]);
     system.block_size      = header.blocks[0];
     system.n_near_null     = header.blocks[1];
-    A.row_offsets.resize(header.sizes[0] + 1);
-    A.columns.resize(header.sizes[1]);
-    A.values.resize(header.sizes[1]);
-    system.rhs.resize(header.sizes[0]);
-    system.near_null.resize(header.sizes[0] * header.blocks[1]);
-    get(in, A.row_offsets.data(), A.row_offsets.size());
-    get(in, A.columns.data(), A.columns.size());
-    get(in, A.values.data(), A.values.size());
-    get(in, system.rhs.data(), system.rhs.size());
-    get(in, system.near_null.data(), system.near_null.size());
+    get(in, A.row_offsets, header.sizes[0] + 1);
+    get(in, A.columns, header.sizes[1]);
+    get(in, A.values, header.sizes[1]);
+    get(in, system.rhs, header.sizes[0]);
+    get(in, system.near_null, header.sizes[0] * header.blocks[1]);
     require(in.good(), "The file " + file_name + " could not be read to its end.");
     check_host_csr(A);
     return system;
