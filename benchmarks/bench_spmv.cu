@@ -14,6 +14,13 @@ using namespace benchmark;
 
 namespace
 {
+  /** One of tuning.cuh's alternatives. */
+  template <int n_parts, int n_rows, int n_blocks, int n_resident>
+  struct Variant
+  {
+    static constexpr int parts = n_parts, rows_per_thread = n_rows, unroll = n_blocks, residency = n_resident;
+  };
+
   /** What one family of products shares: vectors, the reference and how often to repeat. */
   template <int n_c>
   class Products
@@ -205,7 +212,7 @@ namespace
         measure("SBELL, " + std::to_string(parts) + " parts, " + std::to_string(rows) + " rows a thread, unrolled " +
                       std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
                   traffic, y, [&]() {
-                  product::launch_sliced_ellpack_tuned<32, n_c, n_c, parts, rows, unroll, residency>(
+                  product::launch_sliced_ellpack_tuned<32, n_c, n_c, Variant<parts, rows, unroll, residency>>(
                       Cuda{grid.backend.stream()}, matrix.view(), x.data(), kernels::Overwrite<double>{y.data()});
                 });
       };
@@ -271,7 +278,7 @@ namespace
                 std::to_string(unroll) + ", " + std::to_string(residency) + " blocks",
             traffic, y,
             [&]() {
-              product::launch_sliced_ellpack_tuned<32, n_c, n_c, 1, rows, unroll, residency>(
+              product::launch_sliced_ellpack_tuned<32, n_c, n_c, Variant<1, rows, unroll, residency>>(
                   Cuda{grid.backend.stream()}, matrix.view(), x.data(), step);
             },
             {}, 200. * std::numeric_limits<float>::epsilon());

@@ -11,14 +11,14 @@ namespace PatchFEM::product
    * own row. So every load of values and columns is full width for rows of any length, and each row is summed
    * from left to right. Traffic per row: 12 bytes an entry, 8 of offset, and the two vectors.
    */
-  template <int per_lane, int block_size, typename Value, typename Number, typename Target>
+  template <typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
       csr(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
   {
     using Sum = typename Target::Sum;
     if (skip(target))
       return;
-    constexpr int      piece = 32 * per_lane;
+    constexpr int      per_lane = tuning::csr_entries_per_lane, piece = 32 * per_lane;
     __shared__ Sum     products_of_block[block_size / 32][piece];
     Sum *const         products = products_of_block[threadIdx.x / 32];
     const int          lane     = threadIdx.x % 32;
@@ -61,7 +61,7 @@ namespace PatchFEM::product
   }
 
   /** One thread per row: neighbouring threads read values as far from each other as a row is long. */
-  template <int block_size, typename Value, typename Number, typename Target>
+  template <typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size)
       csr_scalar(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
   {
@@ -81,7 +81,7 @@ namespace PatchFEM::product
   }
 
   /** One warp per row, for 16 rows one after the other: full width where rows are long, few lanes at work where not. */
-  template <int block_size, typename Value, typename Number, typename Target>
+  template <typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size)
       csr_vector(const CSRView<Value> A, const Number *__restrict__ x, const Target target)
   {
@@ -115,18 +115,17 @@ namespace PatchFEM::kernels
   {
     if (A.n_rows == 0)
       return;
-    constexpr int      block_size = tuning::block_size;
-    const std::int64_t n          = A.n_rows;
+    const std::int64_t n = A.n_rows;
     switch (A.kernel)
     {
     case CSRKernel::pieces:
-      return product::launch_threads(
-          where, product::csr<tuning::csr_entries_per_lane, block_size, Value, Number, Target>, n, A, x, target);
+      return product::launch_threads(where, product::csr<Value, Number, Target>, n, A, x, target);
     case CSRKernel::scalar:
-      return product::launch_threads(where, product::csr_scalar<block_size, Value, Number, Target>, n, A, x, target);
+      return product::launch_threads(where, product::csr_scalar<Value, Number, Target>, n, A, x, target);
     case CSRKernel::vector: // of a block of threads that shares cg_rows_per_partial rows
-      return product::launch_threads(where, product::csr_vector<block_size, Value, Number, Target>,
-                                     (n + cg_rows_per_partial - 1) / cg_rows_per_partial * block_size, A, x, target);
+      return product::launch_threads(where, product::csr_vector<Value, Number, Target>,
+                                     (n + cg_rows_per_partial - 1) / cg_rows_per_partial * product::block_size, A, x,
+                                     target);
     }
   }
 

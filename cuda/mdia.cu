@@ -13,7 +13,7 @@ namespace PatchFEM
        * One thread per row, a warp per slice, so that each step reads 32 columns side by side. The columns of a
        * row of six neighbours are on their way before the first of them is used.
        */
-      template <int block_size, typename Value, typename Number, typename Target>
+      template <typename Value, typename Number, typename Target>
       __global__ void __launch_bounds__(block_size)
           mdia(const MDIAView<Value> A, const Number *__restrict__ x, const Target target)
       {
@@ -55,9 +55,8 @@ namespace PatchFEM
     template <typename Value, typename Number, typename Target, typename Where>
     void product(Where where, const MDIAView<Value> &A, const Number *x, const Target &target)
     {
-      constexpr int block_size = tuning::block_size;
       if (A.n_rows > 0)
-        product::launch_threads(where, product::mdia<block_size, Value, Number, Target>, A.n_rows, A, x, target);
+        product::launch_threads(where, product::mdia<Value, Number, Target>, A.n_rows, A, x, target);
     }
 
     PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, MDIAView)

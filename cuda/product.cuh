@@ -14,6 +14,8 @@
  */
 namespace PatchFEM::product
 {
+  using tuning::block_size;
+
   template <typename Target>
   __device__ bool skip(const Target &)
   {
@@ -32,21 +34,21 @@ namespace PatchFEM::product
     return true;
   }
 
-  template <int block_size, typename Target>
+  template <int n_threads, typename Target>
   __device__ void finish(const Target &, double)
   {}
 
   /** The last block finishes p.q, of which a thread has @p sum. */
-  template <int block_size, typename Number>
+  template <int n_threads, typename Number>
   __device__ void finish(const kernels::ConjugateGradients<Number> &target, const double sum)
   {
     const CGView &cg        = target.cg;
-    const double  block_sum = reduce::block_sum<block_size>(sum);
+    const double  block_sum = reduce::block_sum<n_threads>(sum);
     if (threadIdx.x == 0)
       cg.partials[blockIdx.x] = block_sum;
     if (reduce::is_last_block(&cg.scalars->ticket))
     {
-      const double total = reduce::sum_partials<block_size>(cg.partials, gridDim.x);
+      const double total = reduce::sum_partials<n_threads>(cg.partials, gridDim.x);
       if (threadIdx.x == 0)
         kernels::cg_finish_product(cg, total);
     }
@@ -61,7 +63,6 @@ namespace PatchFEM::product
                       const Number      *x,
                       const Target      &target)
   {
-    constexpr int block_size = tuning::block_size;
     kernel<<<static_cast<unsigned int>((n_threads + block_size - 1) / block_size), block_size, 0, stream_of(where)>>>(
         A, x, target);
     PATCHFEM_CUDA_CHECK_LAUNCH();

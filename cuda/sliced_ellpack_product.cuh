@@ -12,7 +12,7 @@ namespace PatchFEM::product
 {
   /**
    * Tuned product: BR x BC blocks in slices of @p height block rows or, where that is 0, of any height of which
-   * rows_per_thread is a divisor. A thread holds BR / parts scalar rows of rows_per_thread neighbouring block rows;
+   * rows_per_thread is a divisor, with the numbers of a @p Tuning of tuning.cuh. A thread holds BR / parts scalar rows of rows_per_thread neighbouring block rows;
    * what is left of the blocks is held by the threads 32 / rows_per_thread further. Half a warp or a whole one reads,
    * for each block column, 32 columns and 32 values per entry, all contiguous in slices of 32 or more, and each value
    * once; loads of `unroll` blocks are issued before the first is used. From lower slices it reads pieces that are as
@@ -22,20 +22,11 @@ namespace PatchFEM::product
    * whose columns are known by steps of 16 bits. With row_lengths, threads stop at the end of the longest of their
    * rows (ELLPACK-R).
    */
-  template <int height,
-            int BR,
-            int BC,
-            int parts,
-            int rows_per_thread,
-            int unroll,
-            int residency,
-            int block_size,
-            typename Value,
-            typename Number,
-            typename Target>
-  __global__ void __launch_bounds__(block_size, residency)
+  template <int height, int BR, int BC, typename Tuning, typename Value, typename Number, typename Target>
+  __global__ void __launch_bounds__(block_size, Tuning::residency)
       sliced_ellpack_tuned(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
   {
+    constexpr int parts = Tuning::parts, rows_per_thread = Tuning::rows_per_thread, unroll = Tuning::unroll;
     static_assert(BR % parts == 0 && 32 % rows_per_thread == 0 && height % rows_per_thread == 0,
                   "threads share blocks and slices evenly");
     static_assert(unroll <= 8, "what is left behind the last full group is up to 4, 2 and 1 blocks");
@@ -190,7 +181,7 @@ namespace PatchFEM::product
    * are left of a block of threads than cg_n_partials() has room for, a warp takes several rows, one set of
    * them after the other. Pieces begin inside of sectors: they go through the first-level cache.
    */
-  template <int BR, int BC, int blocks, int unroll, int block_size, typename Value, typename Number, typename Target>
+  template <int BR, int BC, int blocks, int unroll, typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
       block_rows(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
   {
@@ -252,7 +243,7 @@ namespace PatchFEM::product
    * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
    * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
    */
-  template <int block_size, typename Value, typename Number, typename Target>
+  template <typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
       sliced_ellpack_general(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
   {
@@ -293,7 +284,7 @@ namespace PatchFEM::product
    * of each row, and their sums are added up in the order of the warps. A thread holds `held` scalar rows of a block
    * row; what is left of the blocks is held by the next blocks of threads. Reads what the tuned product does.
    */
-  template <int BR, int BC, int held, int unroll, int block_size, typename Value, typename Number, typename Target>
+  template <int BR, int BC, int held, int unroll, typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 3)
       shared_slices(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
   {
@@ -362,25 +353,14 @@ namespace PatchFEM::product
     finish<block_size>(target, total);
   }
 
-  template <int height,
-            int BR,
-            int BC,
-            int parts,
-            int rows_per_thread,
-            int unroll,
-            int residency,
-            typename Value,
-            typename Number,
-            typename Target>
+  template <int height, int BR, int BC, typename Tuning, typename Value, typename Number, typename Target>
   void launch_sliced_ellpack_tuned(const Cuda                     &where,
                                    const SlicedEllpackView<Value> &A,
                                    const Number                   *x,
                                    const Target                   &target)
   {
-    launch_threads(where,
-                   sliced_ellpack_tuned<height, BR, BC, parts, rows_per_thread, unroll, residency, tuning::block_size,
-                                        Value, Number, Target>,
-                   (std::int64_t(A.n_rows) + 31) / 32 * (parts * 32 / rows_per_thread), A, x, target);
+    launch_threads(where, sliced_ellpack_tuned<height, BR, BC, Tuning, Value, Number, Target>,
+                   (std::int64_t(A.n_rows) + 31) / 32 * (Tuning::parts * 32 / Tuning::rows_per_thread), A, x, target);
   }
 
   /** Targets of square matrices alone, which have no tuned variants for blocks that are not square. */
@@ -399,7 +379,7 @@ namespace PatchFEM::product
     if (A.n_rows == 0)
       return;
     const auto general = [&] {
-      launch_threads(where, sliced_ellpack_general<tuning::block_size, Value, Number, Target>,
+      launch_threads(where, sliced_ellpack_general<Value, Number, Target>,
                      (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows, A, x, target);
     };
     const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
@@ -408,13 +388,10 @@ namespace PatchFEM::product
       const std::int64_t n_blocks = std::int64_t(n_slices(A.n_rows, 32)) * (br / Shared::held);
       if (n_blocks <= tuning::few_blocks && A.column_steps == nullptr)
       {
-        return launch_threads(
-            where, shared_slices<br, bc, Shared::held, Shared::unroll, tuning::block_size, Value, Number, Target>,
-            n_blocks * tuning::block_size, A, x, target);
+        return launch_threads(where, shared_slices<br, bc, Shared::held, Shared::unroll, Value, Number, Target>,
+                              n_blocks * block_size, A, x, target);
       }
-      using Tuning = tuning::SlicedEllpack<Value, Number, br, bc>;
-      launch_sliced_ellpack_tuned<32, br, bc, Tuning::parts, Tuning::rows_per_thread, Tuning::unroll,
-                                  Tuning::residency>(where, A, x, target);
+      launch_sliced_ellpack_tuned<32, br, bc, tuning::SlicedEllpack<Value, Number, br, bc>>(where, A, x, target);
     };
     const auto rectangular = [&](auto br, auto bc) {
       if (is_32)
@@ -430,19 +407,13 @@ namespace PatchFEM::product
         {
           using Tuning       = tuning::BlockRows<b>;
           constexpr int rows = 32 / (b * Tuning::blocks) * sets_of_block_rows<b, Tuning::blocks>(); // of a warp
-          return launch_threads(
-              where, block_rows<b, b, Tuning::blocks, Tuning::unroll, tuning::block_size, Value, Number, Target>,
-              (std::int64_t(A.n_rows) + rows - 1) / rows * 32, A, x, target);
+          return launch_threads(where, block_rows<b, b, Tuning::blocks, Tuning::unroll, Value, Number, Target>,
+                                (std::int64_t(A.n_rows) + rows - 1) / rows * 32, A, x, target);
         }
-      using Tuning = tuning::AnyHeight<b, b>;
       if constexpr (b == 1)
         if (A.slice_height % 32 == 0)
-        {
-          using High = tuning::SlicedEllpack<Value, Number, 1, 1>;
-          return launch_sliced_ellpack_tuned<0, 1, 1, 1, tuning::rows_per_thread_in_high_slices, High::unroll,
-                                             High::residency>(where, A, x, target);
-        }
-      launch_sliced_ellpack_tuned<0, b, b, Tuning::parts, 1, Tuning::unroll, Tuning::residency>(where, A, x, target);
+          return launch_sliced_ellpack_tuned<0, 1, 1, tuning::HighSlices<Value, Number>>(where, A, x, target);
+      launch_sliced_ellpack_tuned<0, b, b, tuning::AnyHeight<b, b>>(where, A, x, target);
     };
     const bool is_tuned = kernels::with_tuned_block_size(A.block_rows, A.block_columns, [&](auto br, auto bc) {
       if constexpr (br == bc)

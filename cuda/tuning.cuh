@@ -41,17 +41,24 @@ namespace PatchFEM::tuning
 
   /**
    * The same where the height of slices is not 32. A row a thread: so a warp reads from half as many slices at once where
-   * they are low, and no height is too odd. Rows of scalars are too short for that where slices are high.
+   * they are low, and no height is too odd. Rows of scalars are too short for that where slices are high (HighSlices).
    */
   template <int BR, int BC>
   struct AnyHeight
   {
-    static constexpr int parts     = BR > 3 ? 2 : 1;
-    static constexpr int entries   = BR / parts * BC;
-    static constexpr int unroll    = entries > 9 ? 1 : (entries > 4 ? 4 : (entries > 1 ? 3 : 8));
-    static constexpr int residency = entries > 4 ? 3 : 4;
+    static constexpr int parts           = BR > 3 ? 2 : 1;
+    static constexpr int entries         = BR / parts * BC;
+    static constexpr int rows_per_thread = 1;
+    static constexpr int unroll          = entries > 9 ? 1 : (entries > 4 ? 4 : (entries > 1 ? 3 : 8));
+    static constexpr int residency       = entries > 4 ? 3 : 4;
   };
-  constexpr int rows_per_thread_in_high_slices = 2; ///< of scalars, where the height is a multiple of 32
+
+  /** Scalars where the height is a multiple of 32. */
+  template <typename Value, typename Number>
+  struct HighSlices : SlicedEllpack<Value, Number, 1, 1>
+  {
+    static constexpr int rows_per_thread = 2;
+  };
 
   /**
    * Slices of one row: a lane takes a row of each block, and a few blocks at once stand side by side. With more of them
