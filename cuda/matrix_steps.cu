@@ -26,7 +26,7 @@ namespace PatchFEM
 
 #define INSTANTIATE(Number)                                                                                    \
   INSTANTIATE_ROWS(ScalarRows, Number);                                                                        \
-  INSTANTIATE_ROWS(MDIARows, Number);                                                                          \
+  INSTANTIATE_ROWS(MDIAView, Number);                                                                          \
   INSTANTIATE_ROWS(PartsOfRows, Number);                                                                       \
   template void block_diagonal(Here, const Backend &, const CSRView<Number> &, int, Number *);                 \
   template void block_diagonal(Here, const Backend &, const ScalarRows<Number> &, int, Number *);              \

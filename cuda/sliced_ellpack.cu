@@ -15,10 +15,10 @@ namespace PatchFEM::kernels
     product::launch_sliced_ellpack(where, A, x, target);
   }
 
-  template void parallel_for(Cuda, std::int64_t, const FillValuesBody<float> &);
-  template void parallel_for(Cuda, std::int64_t, const FillValuesBody<double> &);
-  template void parallel_for(Cuda, std::int64_t, const FillConstantBody<float> &);
-  template void parallel_for(Cuda, std::int64_t, const FillConstantBody<double> &);
+  template void parallel_for(Cuda, std::int64_t, const FillValuesBody<CSRView, float> &);
+  template void parallel_for(Cuda, std::int64_t, const FillValuesBody<CSRView, double> &);
+  template void parallel_for(Cuda, std::int64_t, const FillValuesBody<MDIAView, float> &);
+  template void parallel_for(Cuda, std::int64_t, const FillValuesBody<MDIAView, double> &);
 
   PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, SlicedEllpackView)
 } // namespace PatchFEM::kernels

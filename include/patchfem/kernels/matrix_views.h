@@ -50,6 +50,14 @@ namespace PatchFEM
     Number             *values;      ///< [row_offsets[n_rows]]
 
     CSRKernel kernel = CSRKernel::pieces;
+
+    /** Calls @p use(column, value) for the entries of @p row, ascending. */
+    template <typename Use>
+    PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const
+    {
+      for (std::int64_t e = row_offsets[row]; e < row_offsets[row + 1]; ++e)
+        use(columns[e], values[e]);
+    }
   };
 
   /** How many slices of @p slice_height rows hold @p n_rows rows; no step exceeds what int holds. */
@@ -135,6 +143,26 @@ namespace PatchFEM
     const std::int64_t *slice_offsets; ///< [n_slices + 1], in columns
     const int          *columns;       ///< [slice_offsets[n_slices]]
     Number             *diagonal;      ///< [n_rows]
+
+    /** See CSRView. */
+    template <typename Use>
+    PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const
+    {
+      const std::int64_t end    = slice_offsets[row / slice_height + 1];
+      bool               before = true; // the diagonal
+      for (std::int64_t at = slice_offsets[row / slice_height] + row % slice_height;; at += slice_height)
+      {
+        const int column = at < end ? columns[at] : -1;
+        if (before && (column < 0 || column > row))
+        {
+          use(static_cast<int>(row), diagonal[row]);
+          before = false;
+        }
+        if (column < 0)
+          return;
+        use(column, constant);
+      }
+    }
 
     PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
 

@@ -107,8 +107,8 @@ namespace PatchFEM
     }
     const auto entries = [&](const int n_before, const int most) {
       CSRMatrix<Number> part;
-      internal::compress_rows(place, internal::PartsOfRows<Number>{matrix.view(), n_before, most}, matrix.n_columns(),
-                              part);
+      internal::compress_rows(place, internal::PartsOfRows<Number>{matrix.view(), matrix.n_rows(), n_before, most},
+                              matrix.n_columns(), part);
       return part;
     };
     regular.reinit(entries(0, width), 1, 1, {additional_data.slice_height});

@@ -13,16 +13,14 @@ namespace PatchFEM::internal
   struct PartsOfRows
   {
     CSRView<Number> A;
-    int             n_before, most;
+    int             n_rows, n_before, most;
 
-    int n_rows() const { return A.n_rows; }
-
-    template <typename Emit>
-    PATCHFEM_INLINE void visit(const std::int64_t row, const Emit &emit) const
+    template <typename Use>
+    PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const
     {
       const std::int64_t begin = A.row_offsets[row] + n_before, end = A.row_offsets[row + 1];
       for (std::int64_t e = begin; e < end && e < begin + most; ++e)
-        emit(A.columns[e], A.values[e]);
+        use(A.columns[e], A.values[e]);
     }
   };
 

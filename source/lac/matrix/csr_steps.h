@@ -45,8 +45,7 @@ namespace PatchFEM::internal
   void compress_rows(Cuda, const Backend &, const Rows &, int n_columns, CompressedPattern &, Array<Number> &values);
 
   /**
-   * @p rows in compressed ones: n_rows of them, of which visit(row, emit) calls emit(column, value) for the entries in
-   * ascending order.
+   * @p rows in compressed ones: there are rows.n_rows, and for_each_entry() as in CSRView.
    */
   template <typename Number, typename Rows>
   void compress_rows(Here,
@@ -56,19 +55,19 @@ namespace PatchFEM::internal
                      CompressedPattern &pattern,
                      Array<Number>     &values)
   {
-    Array<int> lengths(place, rows.n_rows());
-    for_all(place, rows.n_rows(), [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+    Array<int> lengths(place, rows.n_rows);
+    for_all(place, rows.n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       int n = 0;
-      rows.visit(row, [&](int, Number) { ++n; });
+      rows.for_each_entry(row, [&](int, Number) { ++n; });
       lengths[row] = n;
     });
     launch(place, [&](const Here where) { pattern = CompressedPattern(where, n_columns, lengths); });
     values.reinit(place, pattern.columns.size());
-    for_all(place, rows.n_rows(),
+    for_all(place, rows.n_rows,
             [=, offsets = pattern.offsets.data(), columns = pattern.columns.data(),
              values = values.data()] PATCHFEM_DEVICE(const std::int64_t row) {
               std::int64_t e = offsets[row];
-              rows.visit(row, [&](const int column, const Number value) {
+              rows.for_each_entry(row, [&](const int column, const Number value) {
                 columns[e]  = column;
                 values[e++] = value;
               });

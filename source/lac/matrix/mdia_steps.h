@@ -88,32 +88,4 @@ namespace PatchFEM::internal
             });
     return rows.read(1);
   }
-
-  /** The rows with their diagonal, see compress_rows(). */
-  template <typename Number>
-  struct MDIARows
-  {
-    MDIAView<Number> A;
-
-    int n_rows() const { return A.n_rows; }
-
-    template <typename Emit>
-    PATCHFEM_INLINE void visit(const std::int64_t row, const Emit &emit) const
-    {
-      const std::int64_t end    = A.slice_offsets[row / A.slice_height + 1];
-      bool               before = true; // the diagonal
-      for (std::int64_t at = A.slice_offsets[row / A.slice_height] + row % A.slice_height;; at += A.slice_height)
-      {
-        const int column = at < end ? A.columns[at] : -1;
-        if (before && (column < 0 || column > row))
-        {
-          emit(static_cast<int>(row), A.diagonal[row]);
-          before = false;
-        }
-        if (column < 0)
-          return;
-        emit(column, A.constant);
-      }
-    }
-  };
 } // namespace PatchFEM::internal

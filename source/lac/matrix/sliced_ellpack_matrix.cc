@@ -95,16 +95,16 @@ namespace PatchFEM
                                                     ".");
     blocks.reinit(backend(), std::size_t(n) * block_size);
     choose(backend(), [&](auto where) {
-      internal::block_diagonal(where, backend(), internal::ScalarRows<Number>{view(), row_lengths()}, block_size,
-                               blocks.data());
+      internal::block_diagonal(where, backend(), internal::ScalarRows<Number>{view(), row_lengths(), n_rows()},
+                               block_size, blocks.data());
     });
   }
 
   template <typename Number>
   void SlicedEllpackMatrix<Number>::copy_to(CSRMatrix<Number> &matrix) const
   {
-    internal::compress_rows(backend(), internal::ScalarRows<Number>{view(), row_lengths()}, n_columns(), matrix,
-                            this->block_rows(), this->block_columns());
+    internal::compress_rows(backend(), internal::ScalarRows<Number>{view(), row_lengths(), n_rows()}, n_columns(),
+                            matrix, this->block_rows(), this->block_columns());
   }
 
   template <typename Number>

@@ -121,16 +121,15 @@ namespace PatchFEM
     {
       SlicedEllpackView<Number> A;
       const int                *lengths;
+      int                       n_rows;
 
-      int n_rows() const { return A.n_rows * A.block_rows; }
-
-      template <typename Emit>
-      PATCHFEM_INLINE void visit(const std::int64_t row, const Emit &emit) const
+      template <typename Use>
+      PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const
       {
         const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
         for (int k = 0; k < lengths[i]; ++k)
           for (int c = 0; c < A.block_columns; ++c)
-            emit(A.columns[A.block_index(i, k)] * A.block_columns + c, A.values[A.value_index(i, k, a, c)]);
+            use(A.columns[A.block_index(i, k)] * A.block_columns + c, A.values[A.value_index(i, k, a, c)]);
       }
     };
 
@@ -142,7 +141,7 @@ namespace PatchFEM
     void
     block_diagonal(Here, const Backend &place, const ScalarRows<Number> &rows, const int block_size, Number *blocks)
     {
-      const std::int64_t n = rows.n_rows();
+      const int n = rows.n_rows;
       for_all(place, n, [=, A = rows.A, lengths = rows.lengths] PATCHFEM_DEVICE(const std::int64_t row) {
         const int i = static_cast<int>(row / A.block_rows), in_block = static_cast<int>(row % A.block_rows);
         const int k = find_block(A, lengths[i], i, i);

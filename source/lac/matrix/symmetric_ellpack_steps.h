@@ -3,8 +3,8 @@
 
 #include "lac/graph/graph_tools.h"
 
+#include "kernels/multigrid_pattern_bodies.h"
 #include "kernels/structure_bodies.h"
-#include "kernels/unique_rows.h"
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/symmetric_ellpack.h>
 #include <patchfem/lac/matrix/symmetric_ellpack_matrix.h>
@@ -22,20 +22,15 @@ namespace PatchFEM
      */
     struct SymmetricCode
     {
-      enum Kind
+      enum Kind : std::uint16_t
       {
         outer,
         diagonal,
         stored,  ///< inside the patch, and kept
         mirrored ///< inside the patch, the transpose of one that is kept
       };
-
-      PATCHFEM_INLINE static std::uint16_t pack(const Kind kind, const int rank = 0)
-      {
-        return static_cast<std::uint16_t>(kind << 14 | rank);
-      }
-      PATCHFEM_INLINE static Kind kind(const std::uint16_t code) { return static_cast<Kind>(code >> 14); }
-      PATCHFEM_INLINE static int  rank(const std::uint16_t code) { return code & 16383; }
+      Kind          kind : 2;
+      std::uint16_t rank : 14;
     };
 
     /** List p: the columns outside of patch p of its rows. */
@@ -43,41 +38,25 @@ namespace PatchFEM
     {
       static constexpr int team_size = 32, table_size = 1024, n_kept = 0;
 
-      int                 n_rows, patch_rows, slice_height;
-      const std::int64_t *slice_offsets;
-      const int          *columns;
-      const int          *lengths;
+      int           patch_rows;
+      SlicedPattern A;
 
       template <typename Emit>
       PATCHFEM_INLINE void visit(const int p, const int rank, const int size, const Emit &emit) const
       {
         const std::int64_t end   = (std::int64_t(p) + 1) * patch_rows;
-        const int          first = p * patch_rows, last = static_cast<int>(end < n_rows ? end : n_rows);
+        const int          first = p * patch_rows, last = static_cast<int>(end < A.n_rows ? end : A.n_rows);
         for (int row = first + rank; row < last; row += size)
-          for (int k = 0; k < lengths[row]; ++k)
-          {
-            const int column =
-                columns[slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height];
-            if (column < first || column >= last)
+          for (int k = 0; k < A.length(row); ++k)
+            if (const int column = A.column(row, k); column < first || column >= last)
               emit(column);
-          }
       }
     };
 
     /** Two blocks of a patch that mirror each other, by their rows there, the smaller one first, and which has the block. */
     struct SymmetricPair
     {
-      PATCHFEM_INLINE static std::uint32_t pack(const int row, const int column)
-      {
-        return static_cast<std::uint32_t>(row) | static_cast<std::uint32_t>(column) << 15;
-      }
-      PATCHFEM_INLINE static int  row(const std::uint32_t pair) { return static_cast<int>(pair & 32767u); }
-      PATCHFEM_INLINE static int  column(const std::uint32_t pair) { return static_cast<int>(pair >> 15 & 32767u); }
-      PATCHFEM_INLINE static bool first_has(const std::uint32_t pair) { return pair >> 31 != 0; }
-      PATCHFEM_INLINE static std::uint32_t give(const std::uint32_t pair, const bool first)
-      {
-        return (pair & 0x7fffffffu) | static_cast<std::uint32_t>(first) << 31;
-      }
+      std::uint32_t row : 15, column : 15, first_has : 1;
     };
   } // namespace kernels
 
@@ -146,7 +125,6 @@ namespace PatchFEM
     build_symmetric(Here, const SlicedEllpackMatrix<Number> &matrix, SymmetricPattern &made, Array<Number> &all_values)
     {
       using Code = kernels::SymmetricCode;
-      using Pair = kernels::SymmetricPair;
       using graph_tools::scan;
       const Backend                  &place   = matrix.backend();
       const SlicedEllpackView<Number> A       = matrix.view();
@@ -158,10 +136,10 @@ namespace PatchFEM
 
       // Which blocks are outside of the patch, and how many of a row are inside of it, with another row there or with one
       // behind this, and outside.
-      Array<std::uint16_t> all_codes(place,
-                                     matrix.n_stored_elements() / (block_size * block_size)); // like the columns of A
-      Array<int>           inner_of_rows(place, n), outer_of_rows(place, n), stored_of_rows(place, n);
-      std::uint16_t *const codes = all_codes.data();
+      Array<Code> all_codes(place,
+                            matrix.n_stored_elements() / (block_size * block_size)); // like the columns of A
+      Array<int>  inner_of_rows(place, n), outer_of_rows(place, n), stored_of_rows(place, n);
+      Code *const codes  = all_codes.data();
       int *const n_inner = inner_of_rows.data(), *const n_outer = outer_of_rows.data();
       int *const n_stored = stored_of_rows.data();
       stored_of_rows.set_zero();
@@ -179,7 +157,7 @@ namespace PatchFEM
             outer += outside;
             inner += !outside && column != row;
             pairs += !outside && column > row;
-            codes[at] = Code::pack(outside ? Code::outer : (column == row ? Code::diagonal : Code::mirrored));
+            codes[at] = {outside ? Code::outer : (column == row ? Code::diagonal : Code::mirrored), 0};
           }
           n_inner[row] = inner;
           n_pairs[row] = pairs;
@@ -187,9 +165,9 @@ namespace PatchFEM
         });
 
         // The pairs of each row with rows behind it, in the order of its blocks.
-        Array<std::uint32_t>      all_pairs(place, scan(pairs_of_rows, offsets_of_pairs));
-        const std::int64_t *const pair_offsets = offsets_of_pairs.data();
-        std::uint32_t *const      pairs        = all_pairs.data();
+        Array<kernels::SymmetricPair> all_pairs(place, scan(pairs_of_rows, offsets_of_pairs));
+        const std::int64_t *const     pair_offsets = offsets_of_pairs.data();
+        kernels::SymmetricPair *const pairs        = all_pairs.data();
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int    row = static_cast<int>(i);
           std::int64_t at  = pair_offsets[row];
@@ -197,7 +175,7 @@ namespace PatchFEM
           {
             const int column = A.columns[A.block_index(row, k)];
             if (column > row && column / patch_rows == row / patch_rows)
-              pairs[at++] = Pair::pack(row % patch_rows, column % patch_rows);
+              pairs[at++] = {unsigned(row % patch_rows), unsigned(column % patch_rows), 0};
           }
         });
 
@@ -217,17 +195,16 @@ namespace PatchFEM
           for (int pass = 0; pass < n_passes; ++pass)
             for (std::int64_t at = pair_offsets[first]; at < last_pair; ++at)
             {
-              const std::uint32_t pair = pairs[at];
-              const std::int64_t  row = first + Pair::row(pair), column = first + Pair::column(pair);
-              const bool          had = pass > 0 && Pair::first_has(pair);
-              bool                gets;
+              const std::int64_t row = first + pairs[at].row, column = first + pairs[at].column;
+              const bool         had = pass > 0 && pairs[at].first_has;
+              bool               gets;
               if (pass == 0)
                 gets = 2 * n_stored[row] - n_inner[row] <= 2 * n_stored[column] - n_inner[column];
               else
                 gets = had ? !gives(row, column) : gives(column, row);
               if (pass > 0 && gets == had)
                 continue;
-              pairs[at] = Pair::give(pair, gets);
+              pairs[at].first_has = gets;
               n_stored[row] += gets - had;
               n_stored[column] += pass == 0 ? !gets : had - gets;
             }
@@ -241,10 +218,10 @@ namespace PatchFEM
             const int          column = A.columns[here];
             if (column <= row || column / patch_rows != row / patch_rows)
               continue;
-            const bool         first = Pair::first_has(pairs[at++]);
+            const bool         first = pairs[at++].first_has;
             const std::int64_t there = A.block_index(column, find_block(A, lengths[column], column, row));
-            codes[here]              = Code::pack(first ? Code::stored : Code::mirrored);
-            codes[there]             = Code::pack(first ? Code::mirrored : Code::stored);
+            codes[here].kind         = first ? Code::stored : Code::mirrored;
+            codes[there].kind        = first ? Code::mirrored : Code::stored;
           }
         });
       }
@@ -254,9 +231,9 @@ namespace PatchFEM
         int       rank = 0;
         for (int k = 0; k < lengths[row]; ++k)
         {
-          std::uint16_t &code = codes[A.block_index(row, k)];
-          if (Code::kind(code) == Code::stored)
-            code = Code::pack(Code::stored, rank++);
+          Code &code = codes[A.block_index(row, k)];
+          if (code.kind == Code::stored)
+            code.rank = rank++;
         }
       });
       for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
@@ -264,11 +241,11 @@ namespace PatchFEM
         for (int k = 0; k < lengths[row]; ++k)
         {
           const std::int64_t at = A.block_index(row, k);
-          if (Code::kind(codes[at]) != Code::mirrored)
+          if (codes[at].kind != Code::mirrored)
             continue;
           const int column = A.columns[at];
           const int mirror = find_block(A, lengths[column], column, row);
-          codes[at]        = Code::pack(Code::mirrored, Code::rank(codes[A.block_index(column, mirror)]));
+          codes[at].rank   = codes[A.block_index(column, mirror)].rank;
         }
       });
 
@@ -325,16 +302,15 @@ namespace PatchFEM
           const std::int64_t first = chunk_offsets[patch] * slices_per_patch + at / 32;
           for (int k = 0; k < lengths[row]; ++k)
           {
-            const std::int64_t  e    = A.block_index(row, k);
-            const std::uint16_t code = codes[e];
-            if (Code::kind(code) != Code::mirrored)
+            const std::int64_t e = A.block_index(row, k);
+            if (codes[e].kind != Code::mirrored)
               continue;
-            const int rank = Code::rank(code), c = rank / chunk;
+            const int rank = codes[e].rank, c = rank / chunk;
             int       m = 0; // how many of this chunk came before
             for (int l = 0; l < k; ++l)
             {
-              const std::uint16_t before = codes[A.block_index(row, l)];
-              m += Code::kind(before) == Code::mirrored && Code::rank(before) / chunk == c;
+              const Code before = codes[A.block_index(row, l)];
+              m += before.kind == Code::mirrored && before.rank / chunk == c;
             }
             if (counts != nullptr)
               kernels::atomic_max(counts + first + std::int64_t(c) * slices_per_patch, 32 * (m + 1));
@@ -377,7 +353,7 @@ namespace PatchFEM
         {
           const std::int64_t at     = A.block_index(row, k);
           const int          column = A.columns[at];
-          switch (Code::kind(codes[at]))
+          switch (codes[at].kind)
           {
           case Code::stored:
             copy(k, inner, column % patch_rows);
