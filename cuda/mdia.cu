@@ -3,62 +3,59 @@
 #include "product.cuh"
 #include "tuning.cuh"
 
-namespace PatchFEM
+namespace PatchFEM::product
 {
-  namespace product
+  namespace
   {
-    namespace
+    /**
+     * One thread per row, a warp per slice, so that each step reads 32 columns side by side. The columns of a
+     * row of six neighbours are on their way before the first of them is used.
+     */
+    template <typename Value, typename Number, typename Target>
+    __global__ void __launch_bounds__(block_size)
+        mdia(const MDIAView<Value> A, const Number *__restrict__ x, const Target target)
     {
-      /**
-       * One thread per row, a warp per slice, so that each step reads 32 columns side by side. The columns of a
-       * row of six neighbours are on their way before the first of them is used.
-       */
-      template <typename Value, typename Number, typename Target>
-      __global__ void __launch_bounds__(block_size)
-          mdia(const MDIAView<Value> A, const Number *__restrict__ x, const Target target)
+      using Sum = typename Target::Sum;
+      if (skip(target))
+        return;
+      constexpr int      h = MDIAView<Value>::slice_height, unroll = 6;
+      const std::int64_t row   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+      double             total = 0.;
+      if (row < A.n_rows)
       {
-        using Sum = typename Target::Sum;
-        if (skip(target))
-          return;
-        constexpr int      h = MDIAView<Value>::slice_height, unroll = 6;
-        const std::int64_t row   = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
-        double             total = 0.;
-        if (row < A.n_rows)
+        const std::int64_t begin    = A.slice_offsets[row / h];
+        const int          width    = static_cast<int>((A.slice_offsets[row / h + 1] - begin) / h);
+        const int         *c        = A.columns + begin + row % h;
+        const Value        diagonal = loads::stream(A.diagonal + row);
+        const Number       x_row    = __ldg(x + row);
+        Sum                sum      = 0;
+        for (int k = 0; k < width; k += unroll)
         {
-          const std::int64_t begin    = A.slice_offsets[row / h];
-          const int          width    = static_cast<int>((A.slice_offsets[row / h + 1] - begin) / h);
-          const int         *c        = A.columns + begin + row % h;
-          const Value        diagonal = loads::stream(A.diagonal + row);
-          const Number       x_row    = __ldg(x + row);
-          Sum                sum      = 0;
-          for (int k = 0; k < width; k += unroll)
-          {
-            int column[unroll];
+          int column[unroll];
 #pragma unroll
-            for (int j = 0; j < unroll; ++j)
-              column[j] = k + j < width ? loads::stream(c + (k + j) * h) : -1;
+          for (int j = 0; j < unroll; ++j)
+            column[j] = k + j < width ? loads::stream(c + (k + j) * h) : -1;
 #pragma unroll
-            for (int j = 0; j < unroll; ++j)
-              if (column[j] >= 0)
-                sum += static_cast<Sum>(__ldg(x + column[j]));
-          }
-          total = target.use(row,
-                             static_cast<Sum>(diagonal) * static_cast<Sum>(x_row) + static_cast<Sum>(A.constant) * sum);
+          for (int j = 0; j < unroll; ++j)
+            if (column[j] >= 0)
+              sum += static_cast<Sum>(__ldg(x + column[j]));
         }
-        finish<block_size>(target, total);
+        total =
+            target.use(row, static_cast<Sum>(diagonal) * static_cast<Sum>(x_row) + static_cast<Sum>(A.constant) * sum);
       }
-    } // namespace
-  }   // namespace product
-
-  namespace kernels
-  {
-    template <typename Value, typename Number, typename Target, typename Where>
-    void product(Where where, const MDIAView<Value> &A, const Number *x, const Target &target)
-    {
-      if (A.n_rows > 0)
-        product::launch_threads(where, product::mdia<Value, Number, Target>, A.n_rows, A, x, target);
+      finish<block_size>(target, total);
     }
+  } // namespace
+} // namespace PatchFEM::product
 
-    PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, MDIAView)
-  } // namespace kernels
-} // namespace PatchFEM
+namespace PatchFEM::kernels
+{
+  template <typename Value, typename Number, typename Target, typename Where>
+  void product(Where where, const MDIAView<Value> &A, const Number *x, const Target &target)
+  {
+    if (A.n_rows > 0)
+      product::launch_threads(where, product::mdia<Value, Number, Target>, A.n_rows, A, x, target);
+  }
+
+  PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, MDIAView)
+} // namespace PatchFEM::kernels

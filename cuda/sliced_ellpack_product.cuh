@@ -393,15 +393,7 @@ namespace PatchFEM::product
       }
       launch_sliced_ellpack_tuned<32, br, bc, tuning::SlicedEllpack<Value, Number, br, bc>>(where, A, x, target);
     };
-    const auto rectangular = [&](auto br, auto bc) {
-      if (is_32)
-        tuned(br, bc);
-      else
-        general();
-    };
     const auto square = [&](auto b) {
-      if (is_32)
-        return tuned(b, b);
       if constexpr (b > 1)
         if (A.slice_height == 1)
         {
@@ -416,10 +408,12 @@ namespace PatchFEM::product
       launch_sliced_ellpack_tuned<0, b, b, tuning::AnyHeight<b, b>>(where, A, x, target);
     };
     const bool is_tuned = kernels::with_tuned_block_size(A.block_rows, A.block_columns, [&](auto br, auto bc) {
-      if constexpr (br == bc)
+      if constexpr (br != bc && is_square<Target>)
+        general();
+      else if (is_32)
+        tuned(br, bc);
+      else if constexpr (br == bc)
         square(br);
-      else if constexpr (!is_square<Target>)
-        rectangular(br, bc);
       else
         general();
     });

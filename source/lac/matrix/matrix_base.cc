@@ -13,29 +13,24 @@ namespace PatchFEM
     extract_block_diagonal(1, diagonal.array());
   }
 
-  /** kernel(where, n, of B, of A) for all arrays and for the constant, which is on the host. */
+  /** kernel(where, n, of B, of A) for the array and for the constant, which is on the host. */
   template <typename Number>
   template <typename Kernel>
   void MatrixBase<Number>::combine(const MatrixBase &B, const Kernel &kernel)
   {
     const Values a = values_over_pattern(), b = const_cast<MatrixBase &>(B).values_over_pattern(); // which is only read
-    require(!a.arrays.empty(), "Matrices of the format " + format() + " cannot be scaled, added or copied.");
+    require(a.array != nullptr, "Matrices of the format " + format() + " cannot be scaled, added or copied.");
     const auto sizes = [](const MatrixExtents &e) {
       return std::array<std::int64_t, 5>{e.row_blocks, e.column_blocks, e.block_rows, e.block_columns, e.n_nonzero};
     };
-    bool match = format() == B.format() && backend() == B.backend() && sizes(extents()) == sizes(B.extents()) &&
-                 a.layout == b.layout && a.arrays.size() == b.arrays.size();
-    for (std::size_t i = 0; match && i < a.arrays.size(); ++i)
-      match = a.arrays[i]->size() == b.arrays[i]->size();
+    const bool match = format() == B.format() && backend() == B.backend() && sizes(extents()) == sizes(B.extents()) &&
+                       a.layout == b.layout && a.array->size() == b.array->size();
     require(match, [&] {
       return "Two matrices can only be combined in one format, on one pattern and on one back end, not " + format() +
              " of " + std::to_string(n_nonzero_elements()) + " entries on " + backend().name() + " with " + B.format() +
              " of " + std::to_string(B.n_nonzero_elements()) + " on " + B.backend().name() + ".";
     });
-    dispatch(backend(), [&](auto where) {
-      for (std::size_t i = 0; i < a.arrays.size(); ++i)
-        kernel(where, a.arrays[i]->size(), b.arrays[i]->data(), a.arrays[i]->data());
-    });
+    dispatch(backend(), [&](auto where) { kernel(where, a.array->size(), b.array->data(), a.array->data()); });
     if (a.constant != nullptr)
       kernel(Host(), 1, b.constant, a.constant);
   }

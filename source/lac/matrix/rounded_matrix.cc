@@ -47,13 +47,8 @@ namespace PatchFEM
   HostCSR<double> RoundedMatrix::to_csr_host() const
   {
     const HostCSR<float> rounded = base().to_csr_host();
-    HostCSR<double>      result;
-    result.n_rows      = rounded.n_rows;
-    result.n_columns   = rounded.n_columns;
-    result.row_offsets = rounded.row_offsets;
-    result.columns     = rounded.columns;
-    result.values.assign(rounded.values.begin(), rounded.values.end());
-    return result;
+    return {rounded.n_rows, rounded.n_columns, rounded.row_offsets, rounded.columns,
+            std::vector<double>(rounded.values.begin(), rounded.values.end())};
   }
 
   void require_single_range(

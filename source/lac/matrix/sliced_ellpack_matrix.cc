@@ -41,11 +41,6 @@ namespace PatchFEM
   {
     const CSRView<Number> rows  = matrix.view();
     const Backend        &place = matrix.backend();
-    require(block_rows >= 1 && block_columns >= 1 && rows.n_rows % block_rows == 0 &&
-                rows.n_columns % block_columns == 0,
-            "A matrix of " + std::to_string(rows.n_rows) + " x " + std::to_string(rows.n_columns) +
-                " cannot be cut into blocks of " + std::to_string(block_rows) + " x " + std::to_string(block_columns) +
-                ".");
     if (block_rows == 1 && block_columns == 1)
       reinit(place, {rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns}, 1, 1, additional_data);
     else
@@ -72,9 +67,12 @@ namespace PatchFEM
   template <typename Number>
   int SlicedEllpackMatrix<Number>::n_short_slices() const
   {
-    if (pattern->column_steps.empty())
-      return 0;
-    return choose(backend(), [&](auto where) { return PatchFEM::n_short_slices(where, *pattern); });
+    const auto offsets = pattern->slice_offsets.to_vector();
+    const auto steps   = pattern->column_steps.to_vector();
+    int        result  = 0;
+    for (std::size_t s = 0; !steps.empty() && s + 1 < offsets.size(); ++s)
+      result += offsets[s] < offsets[s + 1] && steps[offsets[s]] == 1;
+    return result;
   }
 
   template <typename Number>

@@ -95,24 +95,6 @@ namespace PatchFEM
     });
   }
 
-  template <typename Where>
-  int n_short_slices(Where, const internal::SlicedPattern &);
-
-  template <>
-  int n_short_slices(Here, const internal::SlicedPattern &pattern)
-  {
-    const Backend &place = pattern.columns.backend();
-    Array<int>     count(place, 1);
-    count.set_zero();
-    for_all(place, pattern.slice_offsets.size() - 1,
-            [offsets = pattern.slice_offsets.data(), steps = pattern.column_steps.data(),
-             count = count.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
-              if (offsets[slice] < offsets[slice + 1] && steps[offsets[slice]] == 1)
-                kernels::atomic_increment(count);
-            });
-    return count.read(0);
-  }
-
   namespace internal
   {
     /** The scalar rows of a matrix in slices, see compress_rows(). */

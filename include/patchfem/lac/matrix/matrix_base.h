@@ -5,7 +5,6 @@
 #include <patchfem/lac/operator.h>
 
 #include <string>
-#include <vector>
 
 namespace PatchFEM
 {
@@ -72,9 +71,9 @@ namespace PatchFEM
     /** All that depends on the values and not on the pattern, padding included. */
     struct Values
     {
-      std::vector<Array<Number> *> arrays;             ///< none: there is no algebra for this format
-      Number                      *constant = nullptr; ///< of all entries that have no place in the arrays
-      int                          layout   = 0;       ///< matrices of equal sizes that differ in it do not match
+      Array<Number> *array    = nullptr; ///< nullptr: there is no algebra for this format
+      Number        *constant = nullptr; ///< of all entries that have no place in the array
+      int            layout   = 0;       ///< matrices of equal sizes that differ in it do not match
     };
     virtual Values values_over_pattern() { return {}; }
 

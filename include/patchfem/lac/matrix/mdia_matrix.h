@@ -72,7 +72,7 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class MDIAMatrix;
 
-    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}, &constant}; }
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {&values, &constant}; }
 
     Number constant = Number(0); ///< off the diagonal; the values are the diagonal
   };

@@ -156,7 +156,7 @@ namespace PatchFEM
       return made;
     }
 
-    typename MatrixBase<Number>::Values values_over_pattern() override { return {{&values}}; }
+    typename MatrixBase<Number>::Values values_over_pattern() override { return {&values}; }
 
     std::shared_ptr<const SharedPattern> pattern = std::make_shared<const SharedPattern>();
     mutable Array<Number>                values; ///< all but those that the pattern implies
