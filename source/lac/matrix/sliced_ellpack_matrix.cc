@@ -152,9 +152,8 @@ namespace PatchFEM
         if (!memory.is_device)
           return is_32 ? (c.format.short_columns ? 1.1 : 1.15) : 1.;
         const int  br = in_blocks ? pattern.block_rows : 1, bc = in_blocks ? pattern.block_columns : 1;
-        const bool square      = br == bc && (br <= 3 || br == 6);
-        const bool rectangular = (br == 2 && bc == 3) || (br == 3 && (bc == 2 || bc == 6)) || (br == 6 && bc == 3);
-        if (!square && !(rectangular && is_32))
+        const bool is_tuned = kernels::with_tuned_block_size(br, bc, [](auto, auto) {});
+        if (!is_tuned || (br != bc && !is_32))
           return br > 1 ? 0.55 : 0.4;
         // Adding up steps before the source can be read takes time that short rows do not hide.
         if (c.format.short_columns)

@@ -49,7 +49,7 @@ namespace PatchFEM
     void copy_from(const CSRMatrix<OtherNumber> &other)
     {
       Base::copy_from(other);
-      kernel = other.kernel;
+      kernel = other.view().kernel;
     }
 
     /** Which kernel products on `cuda` use; for comparisons, as the first is the fastest. */
@@ -65,9 +65,6 @@ namespace PatchFEM
     CSRView<Number> view() const;
 
   private:
-    template <typename OtherNumber>
-    friend class CSRMatrix;
-
     CSRKernel kernel = CSRKernel::pieces;
   };
 } // namespace PatchFEM

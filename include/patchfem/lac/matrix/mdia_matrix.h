@@ -30,7 +30,7 @@ namespace PatchFEM
     using Base::backend, Base::n_rows;
 
     MDIAMatrix() = default;
-    MDIAMatrix(const Backend &backend, const HostCSR<Number> &matrix) { reinit(backend, matrix); }
+    MDIAMatrix(const Backend &backend, const HostCSR<Number> &matrix) { reinit(CSRMatrix<Number>(backend, matrix)); }
 
     /**
      * Of @p n rows, made where @p slice_offsets and @p columns live, which are as in MDIAView and taken over. Of its
@@ -46,14 +46,11 @@ namespace PatchFEM
      */
     void reinit(const CSRMatrix<Number> &matrix);
 
-    /** The same from host memory. */
-    void reinit(const Backend &backend, const HostCSR<Number> &matrix) { reinit(CSRMatrix<Number>(backend, matrix)); }
-
     template <typename OtherNumber>
     void copy_from(const MDIAMatrix<OtherNumber> &other)
     {
       Base::copy_from(other);
-      constant = static_cast<Number>(other.constant);
+      constant = static_cast<Number>(other.view().constant);
     }
 
     /** The same matrix in compressed rows, made on its back end. */
@@ -69,9 +66,6 @@ namespace PatchFEM
     MDIAView<Number> view() const;
 
   private:
-    template <typename OtherNumber>
-    friend class MDIAMatrix;
-
     typename MatrixBase<Number>::Values values_over_pattern() override { return {&values, &constant}; }
 
     Number constant = Number(0); ///< off the diagonal; the values are the diagonal
