@@ -3,7 +3,6 @@
 #include "reduce.cuh"
 #include "tuning.cuh"
 
-#include "kernels/instantiate.h"
 #include <patchfem/kernels/blas1.h>
 
 namespace PatchFEM::kernels
@@ -92,72 +91,6 @@ namespace PatchFEM::kernels
   } // namespace
 
   template <typename Number, typename Where>
-  void set(Where where, const std::int64_t n, const Number value, Number *x)
-  {
-    for_each(where, n, [=] __device__(const std::int64_t i) { x[i] = value; });
-  }
-
-  template <typename Number, typename Where>
-  void equ(Where where, const std::int64_t n, const Number a, const Number *x, Number *y)
-  {
-    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = a * x[i]; });
-  }
-
-  template <typename Number, typename Where>
-  void sadd(Where where, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
-  {
-    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = s * y[i] + a * x[i]; });
-  }
-
-  template <typename Number, typename Where>
-  void
-  add(Where where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
-  {
-    for_each(where, n, [=] __device__(const std::int64_t i) { z[i] += a * x[i] + b * y[i]; });
-  }
-
-  template <typename Number, typename Where>
-  void scale(Where where, const std::int64_t n, const Number *d, Number *y)
-  {
-    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] *= d[i]; });
-  }
-
-  template <typename From, typename To, typename Where>
-  void convert(Where where, const std::int64_t n, const From *x, To *y)
-  {
-    for_each(where, n, [=] __device__(const std::int64_t i) { y[i] = static_cast<To>(x[i]); });
-  }
-
-  template <typename Number, typename Where>
-  void dot(Where where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
-  {
-    sum(
-        where, n,
-        [=] __device__(const std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(y[i]); },
-        partials, result);
-  }
-
-  template <typename Number, typename Where>
-  void add_and_dot(Where              where,
-                   const std::int64_t n,
-                   const Number       a,
-                   const Number      *x,
-                   const Number      *y,
-                   Number            *z,
-                   double            *partials,
-                   double            *result)
-  {
-    sum(
-        where, n,
-        [=] __device__(const std::int64_t i) {
-          const Number z_i = z[i] + a * x[i];
-          z[i]             = z_i;
-          return static_cast<double>(z_i) * static_cast<double>(y == z ? z_i : y[i]);
-        },
-        partials, result);
-  }
-
-  template <typename Number, typename Where>
   void linfty_norm(Where where, const std::int64_t n, const Number *x, double *result)
   {
     PATCHFEM_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof(double), stream_of(where)));
@@ -166,6 +99,6 @@ namespace PatchFEM::kernels
     largest_kernel<<<reduction::n_parts(n), block_size, 0, stream_of(where)>>>(n, x, result);
     PATCHFEM_CUDA_CHECK_LAUNCH();
   }
-
-  PATCHFEM_INSTANTIATE_BLAS1(Cuda)
 } // namespace PatchFEM::kernels
+
+#include "kernels/blas1_steps.h"

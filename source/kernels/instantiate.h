@@ -15,7 +15,6 @@
   template void convert(Where, std::int64_t, const double *, double *);
 
 #define PATCHFEM_INSTANTIATE_BLAS1_OF(Where, Number)                                                         \
-  template void set(Where, std::int64_t, Number, Number *);                                                  \
   template void equ(Where, std::int64_t, Number, const Number *, Number *);                                  \
   template void sadd(Where, std::int64_t, Number, Number, const Number *, Number *);                         \
   template void scale(Where, std::int64_t, const Number *, Number *);                                        \

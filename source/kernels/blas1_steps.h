@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "kernels/instantiate.h"
+#include "kernels/run.h"
+#include <patchfem/kernels/blas1.h>
+
+/**
+ * @file
+ * The loops of blas1.h, once for both sides (see run.h). Who includes this has defined for_each(where, n, body), which
+ * calls body(i) for all i < n, sum(where, n, term, partials, result), which sums term(i), and linfty_norm().
+ */
+namespace PatchFEM::kernels
+{
+  template <typename Number, typename Where>
+  void equ(Where where, const std::int64_t n, const Number a, const Number *x, Number *y)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { y[i] = a * x[i]; });
+  }
+
+  template <typename Number, typename Where>
+  void sadd(Where where, const std::int64_t n, const Number s, const Number a, const Number *x, Number *y)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { y[i] = s * y[i] + a * x[i]; });
+  }
+
+  template <typename Number, typename Where>
+  void
+  add(Where where, const std::int64_t n, const Number a, const Number *x, const Number b, const Number *y, Number *z)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { z[i] += a * x[i] + b * y[i]; });
+  }
+
+  template <typename Number, typename Where>
+  void scale(Where where, const std::int64_t n, const Number *d, Number *y)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { y[i] *= d[i]; });
+  }
+
+  template <typename From, typename To, typename Where>
+  void convert(Where where, const std::int64_t n, const From *x, To *y)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { y[i] = static_cast<To>(x[i]); });
+  }
+
+  template <typename Number, typename Where>
+  void dot(Where where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
+  {
+    const auto term = [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      return static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    };
+    sum(where, n, term, partials, result);
+  }
+
+  template <typename Number, typename Where>
+  void add_and_dot(Where              where,
+                   const std::int64_t n,
+                   const Number       a,
+                   const Number      *x,
+                   const Number      *y,
+                   Number            *z,
+                   double            *partials,
+                   double            *result)
+  {
+    const auto moved  = [=] PATCHFEM_DEVICE(const std::int64_t i) { return z[i] += a * x[i]; };
+    const auto square = [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      const auto z_i = static_cast<double>(moved(i));
+      return z_i * z_i;
+    };
+    const auto product = [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      return static_cast<double>(moved(i)) * static_cast<double>(y[i]);
+    };
+    if (y == z)
+      sum(where, n, square, partials, result);
+    else
+      sum(where, n, product, partials, result);
+  }
+
+  PATCHFEM_INSTANTIATE_BLAS1(Here)
+} // namespace PatchFEM::kernels
