@@ -80,27 +80,23 @@ namespace PatchFEM::kernels
       return sum;
     }
 
-    template <typename Number>
-    __global__ void __launch_bounds__(block_size)
-        step_length_kernel(const std::int64_t n, const Number *const p, const Number *const q, const CGView cg)
+    /** x.y and what follows: of p.q as @p product, else of r.z. */
+    template <bool product, typename Number>
+    __global__ void __launch_bounds__(block_size) dot_kernel(
+        const std::int64_t n, const Number *const x, const Number *const y, const bool first, const CGView cg)
     {
       if (cg.scalars->status != CGStatus::iterating)
       {
-        if (blockIdx.x == 0 && threadIdx.x == 0)
+        if (product && blockIdx.x == 0 && threadIdx.x == 0)
           cg.scalars->x_pending = 0;
         return;
       }
-      finish_sums<1>(cg, part_of_dot(n, p, q), 0., [&](const double total, double) { cg_finish_product(cg, total); });
-    }
-
-    template <typename Number>
-    __global__ void __launch_bounds__(block_size) preconditioned_kernel(
-        const std::int64_t n, const Number *const r, const Number *const z, const bool first, const CGView cg)
-    {
-      if (cg.scalars->status != CGStatus::iterating)
-        return;
-      finish_sums<1>(cg, part_of_dot(n, r, z), 0.,
-                     [&](const double total, double) { cg_finish_preconditioner(cg, total, first); });
+      finish_sums<1>(cg, part_of_dot(n, x, y), 0., [&](const double total, double) {
+        if (product)
+          cg_finish_product(cg, total);
+        else
+          cg_finish_preconditioner(cg, total, first);
+      });
     }
 
     /** What follows r for each unknown. */
@@ -273,49 +269,41 @@ namespace PatchFEM::kernels
   template <typename Number, typename Where>
   void cg_step_length(Where where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
   {
-    step_length_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, p, q, cg);
+    dot_kernel<true><<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, p, q, false, cg);
     PATCHFEM_CUDA_CHECK_LAUNCH();
   }
 
   template <typename Value, typename Number, typename Where>
   void cg_residual(Where                           where,
                    const CGResidual                mode,
-                   const std::int64_t              n,
                    const BlockDiagonalView<Value> &D,
-                   const Number                   *q,
-                   Number                         *r,
-                   Number                         *z,
+                   const CGVectors<Number>        &v,
                    const CGView                   &cg)
   {
-    const cudaStream_t stream = stream_of(where);
-    if (D.block_size == 0)
+    const cudaStream_t stream   = stream_of(where);
+    const unsigned int n_blocks = n_blocks_of(v.n);
+    if (v.z == nullptr)
+      residual_kernel<Then::nothing, Number, Number>
+          <<<n_blocks, block_size, 0, stream>>>(mode, v.n, nullptr, v.q, v.r, nullptr, cg);
+    else if (D.block_size == 0)
       residual_kernel<Then::identity, Number, Number>
-          <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, nullptr, q, r, nullptr, cg);
+          <<<n_blocks, block_size, 0, stream>>>(mode, v.n, nullptr, v.q, v.r, nullptr, cg);
     else if (D.block_size == 1)
       residual_kernel<Then::diagonal, Value, Number>
-          <<<n_blocks_of(n), block_size, 0, stream>>>(mode, n, D.values, q, r, z, cg);
+          <<<n_blocks, block_size, 0, stream>>>(mode, v.n, D.values, v.q, v.r, v.z, cg);
     else
       with_block_size(D.block_size, [&](auto size) {
         residual_block_kernel<decltype(size)::value>
-            <<<n_blocks_of(D.n_blocks), block_size, 0, stream>>>(mode, D, q, r, z, cg);
+            <<<n_blocks_of(D.n_blocks), block_size, 0, stream>>>(mode, D, v.q, v.r, v.z, cg);
       });
     PATCHFEM_CUDA_CHECK_LAUNCH();
   }
 
   template <typename Number, typename Where>
-  void cg_residual_norm(
-      Where where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+  void cg_preconditioned(Where where, const CGResidual mode, const CGVectors<Number> &v, const CGView &cg)
   {
-    residual_kernel<Then::nothing, Number, Number>
-        <<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(mode, n, nullptr, q, r, nullptr, cg);
-    PATCHFEM_CUDA_CHECK_LAUNCH();
-  }
-
-  template <typename Number, typename Where>
-  void cg_preconditioned(
-      Where where, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
-  {
-    preconditioned_kernel<<<n_blocks_of(n), block_size, 0, stream_of(where)>>>(n, r, z, mode == CGResidual::start, cg);
+    const bool first = mode == CGResidual::start;
+    dot_kernel<false><<<n_blocks_of(v.n), block_size, 0, stream_of(where)>>>(v.n, v.r, v.z, first, cg);
     PATCHFEM_CUDA_CHECK_LAUNCH();
   }
 

@@ -9,31 +9,14 @@ namespace PatchFEM::kernels
 {
   namespace
   {
-    /** The new residual of one unknown; @p factor is alpha, or the scale of q. */
     template <typename Number>
-    inline Number new_residual(const bool update, const Number factor, const Number q, const Number r)
+    double dot_of_vectors(const std::int64_t n, const Number *x, const Number *y, const CGView &cg)
     {
-      return update ? r - factor * q : factor * q;
-    }
-
-    /** x = x + alpha p, p = z + beta p in one sweep. */
-    template <typename Number>
-    void move_both(const std::int64_t n, const Number alpha, const Number beta, const Number *z, Number *x, Number *p)
-    {
-#pragma omp parallel for simd schedule(static)
-      for (std::int64_t i = 0; i < n; ++i)
-      {
-        x[i] += alpha * p[i];
-        p[i] = z[i] + beta * p[i];
-      }
-    }
-    /** x = x + alpha p, rounded as in move_both(). */
-    template <typename Number>
-    void move_solution(const std::int64_t n, const Number alpha, const Number *p, Number *x)
-    {
-#pragma omp parallel for simd schedule(static)
-      for (std::int64_t i = 0; i < n; ++i)
-        x[i] += alpha * p[i];
+      double result = 0.;
+      sum_parts<1>(n, cg.partials, &result, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
+        sums[0] = dot_of_range(x, y, begin, end);
+      });
+      return result;
     }
   } // namespace
 
@@ -45,32 +28,24 @@ namespace PatchFEM::kernels
       cg.scalars->x_pending = 0;
       return;
     }
-    double p_dot_q = 0.;
-    sum_parts<1>(n, cg.partials, &p_dot_q, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
-      sums[0] = dot_of_range(p, q, begin, end);
-    });
-    cg_finish_product(cg, p_dot_q);
+    cg_finish_product(cg, dot_of_vectors(n, p, q, cg));
   }
 
   template <typename Value, typename Number, typename Where>
-  void cg_residual(Where,
-                   const CGResidual                mode,
-                   const std::int64_t              n,
-                   const BlockDiagonalView<Value> &D,
-                   const Number                   *q,
-                   Number                         *r,
-                   Number                         *z,
-                   const CGView                   &cg)
+  void cg_residual(
+      Where, const CGResidual mode, const BlockDiagonalView<Value> &D, const CGVectors<Number> &v, const CGView &cg)
   {
     if (cg.scalars->status != CGStatus::iterating)
       return;
-    const bool   update  = mode == CGResidual::update;
-    const bool   first   = mode == CGResidual::start;
-    const Number factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
-    double       sums[2] = {0., 0.};
-    if (D.block_size <= 1)
-      sum_parts<2>(n, cg.partials, sums, [=](const std::int64_t begin, const std::int64_t end, double *part) {
-        if (D.block_size == 0)
+    const bool    update = mode == CGResidual::update;
+    const bool    first  = mode == CGResidual::start;
+    const Number  factor = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
+    const Number *q      = v.q;
+    Number *const r = v.r, *const z = v.z;
+    double sums[2] = {0., 0.};
+    if (z == nullptr || D.block_size <= 1)
+      sum_parts<2>(v.n, cg.partials, sums, [=](const std::int64_t begin, const std::int64_t end, double *part) {
+        if (z == nullptr || D.block_size == 0)
           part[0] = part[1] = update ? residual_of_range<true>(factor, q, r, begin, end)
                                      : residual_of_range<false>(factor, q, r, begin, end);
         else if (update)
@@ -82,57 +57,36 @@ namespace PatchFEM::kernels
       with_block_size(D.block_size, [&](auto size) {
         constexpr int static_size = decltype(size)::value;
         const int     b           = static_size > 0 ? static_size : D.block_size;
-        sum_parts<2>(D.n_blocks, cg.partials, sums,
-                     [&](const std::int64_t begin, const std::int64_t end, double *part) {
-                       double r_dot_r = 0., r_dot_z = 0.;
-                       for (std::int64_t i = begin; i < end; ++i)
-                       {
-                         Number r_block[max_block_size], z_block[max_block_size];
-                         for (int a = 0; a < b; ++a)
-                           r_block[a] = r[i * b + a] = new_residual(update, factor, q[i * b + a], r[i * b + a]);
-                         apply_block<static_size>(D, i, r_block, z_block);
-                         for (int a = 0; a < b; ++a)
-                         {
-                           z[i * b + a] = z_block[a];
-                           r_dot_r += static_cast<double>(r_block[a]) * static_cast<double>(r_block[a]);
-                           r_dot_z += static_cast<double>(r_block[a]) * static_cast<double>(z_block[a]);
-                         }
-                       }
-                       part[0] = r_dot_r;
-                       part[1] = r_dot_z;
-                     });
+        sum_parts<2>(
+            D.n_blocks, cg.partials, sums, [&](const std::int64_t begin, const std::int64_t end, double *part) {
+              double r_dot_r = 0., r_dot_z = 0.;
+              for (std::int64_t i = begin; i < end; ++i)
+              {
+                Number r_block[max_block_size], z_block[max_block_size];
+                for (int a = 0; a < b; ++a)
+                  r_block[a] = r[i * b + a] = update ? r[i * b + a] - factor * q[i * b + a] : factor * q[i * b + a];
+                apply_block<static_size>(D, i, r_block, z_block);
+                for (int a = 0; a < b; ++a)
+                {
+                  z[i * b + a] = z_block[a];
+                  r_dot_r += static_cast<double>(r_block[a]) * static_cast<double>(r_block[a]);
+                  r_dot_z += static_cast<double>(r_block[a]) * static_cast<double>(z_block[a]);
+                }
+              }
+              part[0] = r_dot_r;
+              part[1] = r_dot_z;
+            });
       });
     cg_finish_residual(cg, sums[0], first);
-    cg_finish_preconditioner(cg, sums[1], first);
+    if (z != nullptr)
+      cg_finish_preconditioner(cg, sums[1], first);
   }
 
   template <typename Number, typename Where>
-  void
-  cg_residual_norm(Where, const CGResidual mode, const std::int64_t n, const Number *q, Number *r, const CGView &cg)
+  void cg_preconditioned(Where, const CGResidual mode, const CGVectors<Number> &v, const CGView &cg)
   {
-    if (cg.scalars->status != CGStatus::iterating)
-      return;
-    const bool   update  = mode == CGResidual::update;
-    const Number factor  = static_cast<Number>(update ? cg.scalars->alpha : cg.scalars->scale);
-    double       r_dot_r = 0.;
-    sum_parts<1>(n, cg.partials, &r_dot_r, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
-      sums[0] = update ? residual_of_range<true>(factor, q, r, begin, end)
-                       : residual_of_range<false>(factor, q, r, begin, end);
-    });
-    cg_finish_residual(cg, r_dot_r, mode == CGResidual::start);
-  }
-
-  template <typename Number, typename Where>
-  void cg_preconditioned(
-      Where, const CGResidual mode, const std::int64_t n, const Number *r, const Number *z, const CGView &cg)
-  {
-    if (cg.scalars->status != CGStatus::iterating)
-      return;
-    double r_dot_z = 0.;
-    sum_parts<1>(n, cg.partials, &r_dot_z, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
-      sums[0] = dot_of_range(r, z, begin, end);
-    });
-    cg_finish_preconditioner(cg, r_dot_z, mode == CGResidual::start);
+    if (cg.scalars->status == CGStatus::iterating)
+      cg_finish_preconditioner(cg, dot_of_vectors(v.n, v.r, v.z, cg), mode == CGResidual::start);
   }
 
   template <typename Number, typename Where>
@@ -145,9 +99,21 @@ namespace PatchFEM::kernels
     const Number     beta   = static_cast<Number>(s.beta);
     const bool       p_is_z = s.beta == 0.; // then p may not have been set yet
     if (move_x && move_p && !p_is_z)
-      return move_both(n, alpha, beta, z, x, p);
+    {
+#pragma omp parallel for simd schedule(static)
+      for (std::int64_t i = 0; i < n; ++i)
+      {
+        x[i] += alpha * p[i];
+        p[i] = z[i] + beta * p[i];
+      }
+      return;
+    }
     if (move_x)
-      move_solution(n, alpha, p, x);
+    {
+#pragma omp parallel for simd schedule(static)
+      for (std::int64_t i = 0; i < n; ++i)
+        x[i] += alpha * p[i]; // rounded as above
+    }
     if (move_p && p_is_z)
       equ(Host(), n, Number(1), z, p);
     else if (move_p)

@@ -31,14 +31,13 @@
   PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, float, double) \
   PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, double, double)
 
-#define PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, Value, Number)                                                 \
-  template void cg_residual(Where, CGResidual, std::int64_t, const BlockDiagonalView<Value> &, const Number *, \
-                            Number *, Number *, const CGView &);
+#define PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, Value, Number)                                              \
+  template void cg_residual(Where, CGResidual, const BlockDiagonalView<Value> &, const CGVectors<Number> &, \
+                            const CGView &);
 
-#define PATCHFEM_INSTANTIATE_CG_OF(Where, Number)                                                                   \
-  template void cg_step_length(Where, std::int64_t, const Number *, const Number *, const CGView &);                \
-  template void cg_residual_norm(Where, CGResidual, std::int64_t, const Number *, Number *, const CGView &);        \
-  template void cg_preconditioned(Where, CGResidual, std::int64_t, const Number *, const Number *, const CGView &); \
+#define PATCHFEM_INSTANTIATE_CG_OF(Where, Number)                                                    \
+  template void cg_step_length(Where, std::int64_t, const Number *, const Number *, const CGView &); \
+  template void cg_preconditioned(Where, CGResidual, const CGVectors<Number> &, const CGView &);     \
   template void cg_direction(Where, std::int64_t, const Number *, Number *, Number *, const CGView &);
 
 #define PATCHFEM_INSTANTIATE_JACOBI(Where)                                                                     \

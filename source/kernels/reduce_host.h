@@ -22,22 +22,6 @@ namespace PatchFEM::kernels
     return sum;
   }
 
-  /** z += a x over [begin, end); the sum of z_i y_i, or of z_i^2. */
-  template <bool squares, typename Number>
-  inline double add_and_dot_of_range(
-      const Number a, const Number *x, const Number *y, Number *z, const std::int64_t begin, const std::int64_t end)
-  {
-    double sum = 0.;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t i = begin; i < end; ++i)
-    {
-      const Number z_i = z[i] + a * x[i];
-      z[i]             = z_i;
-      sum += static_cast<double>(z_i) * static_cast<double>(squares ? z_i : y[i]);
-    }
-    return sum;
-  }
-
   /** The new residual of conjugate gradients on [begin, end), r - alpha q or q; returns r.r. */
   template <bool update, typename Number>
   inline double

@@ -137,24 +137,26 @@ namespace PatchFEM
     template <typename Number, typename Where>
     void cg_step_length(Where, std::int64_t n, const Number *p, const Number *q, const CGView &cg);
 
-    /** r, z = D r and all scalars of the step. D.block_size = 0 is the identity: z is not written. */
-    template <typename Value, typename Number, typename Where>
-    void cg_residual(Where,
-                     CGResidual                      mode,
-                     std::int64_t                    n,
-                     const BlockDiagonalView<Value> &D,
-                     const Number                   *q,
-                     Number                         *r,
-                     Number                         *z,
-                     const CGView                   &cg);
+    /** Of n entries each. */
+    template <typename Number>
+    struct CGVectors
+    {
+      std::int64_t  n;
+      const Number *q;
+      Number       *r, *z;
+    };
 
-    /** r and its norm, for preconditioners that are kernels of their own; cg_preconditioned() follows. */
-    template <typename Number, typename Where>
-    void cg_residual_norm(Where, CGResidual mode, std::int64_t n, const Number *q, Number *r, const CGView &cg);
+    /**
+     * r, z = D r and all scalars of the step. D.block_size = 0 is the identity: z is not written. Without z only r and its
+     * norm, for preconditioners that are kernels of their own; cg_preconditioned() follows.
+     */
+    template <typename Value, typename Number, typename Where>
+    void cg_residual(
+        Where, CGResidual mode, const BlockDiagonalView<Value> &D, const CGVectors<Number> &v, const CGView &cg);
 
     /** beta, once z = M^-1 r has been computed. */
     template <typename Number, typename Where>
-    void cg_preconditioned(Where, CGResidual mode, std::int64_t n, const Number *r, const Number *z, const CGView &cg);
+    void cg_preconditioned(Where, CGResidual mode, const CGVectors<Number> &v, const CGView &cg);
 
     /** x = x + alpha p if @p x is given and waits for it; p = z + beta p if @p z is given. */
     template <typename Number, typename Where>

@@ -180,23 +180,24 @@ namespace PatchFEM
                                                           Number             *x,
                                                           SideStream::Branch *solution)
   {
-    const Backend     &backend  = system.A.backend();
-    const CGView       cg       = view();
-    const std::int64_t n        = r.size();
-    const auto        *diagonal = system.preconditioner.block_diagonal();
-    const auto        *rounded  = system.preconditioner.single_block_diagonal();
-    const auto         fused    = [&](const auto &D) {
-      dispatch(backend, [&](auto where) { kernels::cg_residual(where, mode, n, D, q.data(), r.data(), z.data(), cg); });
+    const Backend                   &backend  = system.A.backend();
+    const CGView                     cg       = view();
+    const std::int64_t               n        = r.size();
+    const BlockDiagonalView<Number> *diagonal = system.preconditioner.block_diagonal();
+    const auto                       residual = [&](const auto &D, Number *const preconditioned) {
+      const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), preconditioned};
+      dispatch(backend, [&](auto where) { kernels::cg_residual(where, mode, D, vectors, cg); });
     };
     if (diagonal != nullptr)
-      fused(*diagonal);
-    else if (rounded != nullptr)
-      fused(*rounded);
+      residual(*diagonal, z.data());
+    else if (const auto *rounded = system.preconditioner.single_block_diagonal())
+      residual(*rounded, z.data());
     else
     {
-      dispatch(backend, [&](auto where) { kernels::cg_residual_norm(where, mode, n, q.data(), r.data(), cg); });
+      residual(BlockDiagonalView<Number>(), nullptr);
       system.preconditioner.vmult(z, r);
-      dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, n, r.data(), z.data(), cg); });
+      const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), z.data()};
+      dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, vectors, cg); });
     }
     if (solution != nullptr)
       solution->join();
