@@ -39,7 +39,7 @@ namespace PatchFEM
         {
           const int *nodes = rows.nodes(cell), n = rows.n_rows(cell);
           for (int r = 0; r < n; ++r)
-            function(cell, r, nodes[r], kernels::atomic_next(counts.data() + nodes[r]));
+            function(cell, r, nodes[r], kernels::atomic_increment(counts.data() + nodes[r]));
         }
       };
       for_pairs([](int, int, int, int) {});

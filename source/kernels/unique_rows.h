@@ -91,7 +91,7 @@ namespace PatchFEM::kernels
     {
       for (int e = team.rank(); e < table_size; e += Team::size)
         if (table[e] >= 0)
-          list[atomic_next(&n_listed)] = table[e];
+          list[atomic_increment(&n_listed)] = table[e];
       team.sync();
       for (int e = team.rank(); e < n; e += Team::size)
       {

@@ -1,21 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/kernels/parallel_for.h>
+#include <patchfem/base/host_device.h>
 
-/** @file What bodies need beyond parallel_for.h to change integers together. None orders other memory. */
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+
+/**
+ * @file
+ * How bodies change integers together. None of these orders other memory. The smallest and largest values seen, sums of
+ * integers and the number of calls are the same in every order.
+ */
 namespace PatchFEM::kernels
 {
-  PATCHFEM_INLINE void atomic_max(int *address, const int value)
+  /** Of the two integer types of 64 bits the one that CUDA's functions take; others as they are. */
+  template <typename T>
+  using AtomicInteger = std::conditional_t<sizeof(T) == 8, unsigned long long, T>;
+
+  /** Adds @p value and returns what was there. */
+  template <typename T>
+  PATCHFEM_INLINE T atomic_add(T *address, const std::common_type_t<T> value)
   {
 #if defined(__CUDA_ARCH__)
-    atomicMax(address, value);
+    return atomicAdd(reinterpret_cast<AtomicInteger<T> *>(address), static_cast<AtomicInteger<T>>(value));
 #else
-    int seen = __atomic_load_n(address, __ATOMIC_RELAXED);
-    while (value > seen &&
-           !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-      ;
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 #endif
+  }
+
+  /** Adds 1 and returns what was there. */
+  PATCHFEM_INLINE int atomic_increment(int *address)
+  {
+    return atomic_add(address, 1);
   }
 
   /** What is there while others may write it. */
@@ -38,16 +55,6 @@ namespace PatchFEM::kernels
 #endif
   }
 
-  /** Adds 1 and returns what was there. */
-  PATCHFEM_INLINE int atomic_next(int *address)
-  {
-#if defined(__CUDA_ARCH__)
-    return atomicAdd(address, 1);
-#else
-    return __atomic_fetch_add(address, 1, __ATOMIC_RELAXED);
-#endif
-  }
-
   /** Replaces @p expected by @p value, and returns what was there. */
   PATCHFEM_INLINE int atomic_compare_exchange(int *address, int expected, const int value)
   {
@@ -56,6 +63,35 @@ namespace PatchFEM::kernels
 #else
     __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return expected;
+#endif
+  }
+
+  /** Replaces what is there by @p value as long as @p replaces(value, what is there); of the host. */
+  template <typename T, typename Replaces>
+  inline void atomic_replace(T *address, const T value, const Replaces &replaces)
+  {
+    T seen = __atomic_load_n(address, __ATOMIC_RELAXED);
+    while (replaces(value, seen) &&
+           !__atomic_compare_exchange_n(address, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      ;
+  }
+
+  PATCHFEM_INLINE void atomic_min(int *address, const int value)
+  {
+#if defined(__CUDA_ARCH__)
+    atomicMin(address, value);
+#else
+    atomic_replace(address, value, std::less<int>());
+#endif
+  }
+
+  template <typename T>
+  PATCHFEM_INLINE void atomic_max(T *address, const std::common_type_t<T> value)
+  {
+#if defined(__CUDA_ARCH__)
+    atomicMax(reinterpret_cast<AtomicInteger<T> *>(address), static_cast<AtomicInteger<T>>(value));
+#else
+    atomic_replace(address, value, std::greater<T>());
 #endif
   }
 } // namespace PatchFEM::kernels

@@ -34,14 +34,8 @@ namespace PatchFEM
     /** *flag = 1. Once it is, threads only read it, while a count of many would be fought for by all of them. */
     PATCHFEM_INLINE void raise_flag(int *flag)
     {
-#if defined(__CUDA_ARCH__)
-      volatile int *const shared = flag;
-      if (*shared == 0)
-        *shared = 1;
-#else
-      if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0)
-        __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
-#endif
+      if (kernels::atomic_load(flag) == 0)
+        kernels::atomic_store(flag, 1);
     }
 
     namespace
