@@ -3,8 +3,11 @@
 
 #include "kernels/constraint_bodies.h"
 #include "kernels/ordering.h"
+#include "kernels/polynomial_bodies.h"
 #include "kernels/structure_bodies.h"
+#include "kernels/triangular_bodies.h"
 #include <patchfem/kernels/pattern_statistics.h>
+// The bodies that build structure, extract diagonals, copy matrices and make polynomials, one line each.
 
 // The bodies that build structure, one line each.
 namespace PatchFEM::kernels
@@ -33,6 +36,15 @@ namespace PatchFEM::kernels
   PATCHFEM_INSTANTIATE_BODY(PaddingBody);
   PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
   PATCHFEM_INSTANTIATE_BODY(ReadBody);
+  PATCHFEM_INSTANTIATE_BODY(CompressColumnsBody);
+  PATCHFEM_INSTANTIATE_BODY(CompressValuesBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(CompressValuesBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(SingleRangeBody);
+  PATCHFEM_INSTANTIATE_BODY(PolynomialCoefficientsBody);
+  PATCHFEM_INSTANTIATE_BODY(PolynomialStartBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(PolynomialStartBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(PolynomialStepBody<float>);
+  PATCHFEM_INSTANTIATE_BODY(PolynomialStepBody<double>);
 
   PATCHFEM_INSTANTIATE_BODY(ScatterInhomogeneitiesBody);
   PATCHFEM_INSTANTIATE_BODY(CountInhomogeneitiesBody);

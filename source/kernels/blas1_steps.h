@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/instantiate.h"
 #include "kernels/run.h"
 #include <patchfem/kernels/blas1.h>
 
@@ -76,5 +75,18 @@ namespace PatchFEM::kernels
       sum(where, n, product, partials, result);
   }
 
-  PATCHFEM_INSTANTIATE_BLAS1(Here)
+#define INSTANTIATE(Number)                                                                                            \
+  template void equ(Here, std::int64_t, Number, const Number *, Number *);                                             \
+  template void sadd(Here, std::int64_t, Number, Number, const Number *, Number *);                                    \
+  template void scale(Here, std::int64_t, const Number *, Number *);                                                   \
+  template void add(Here, std::int64_t, Number, const Number *, Number, const Number *, Number *);                     \
+  template void dot(Here, std::int64_t, const Number *, const Number *, double *, double *);                           \
+  template void add_and_dot(Here, std::int64_t, Number, const Number *, const Number *, Number *, double *, double *); \
+  template void linfty_norm(Here, std::int64_t, const Number *, double *);                                             \
+  template void convert(Here, std::int64_t, const float *, Number *);                                                  \
+  template void convert(Here, std::int64_t, const double *, Number *);
+
+  INSTANTIATE(float)
+  INSTANTIATE(double)
+#undef INSTANTIATE
 } // namespace PatchFEM::kernels

@@ -10,12 +10,10 @@ namespace PatchFEM::kernels
   namespace
   {
     template <typename Number>
-    double dot_of_vectors(const std::int64_t n, const Number *x, const Number *y, const CGView &cg)
+    double product_of(const std::int64_t n, const Number *x, const Number *y, const CGView &cg)
     {
       double result = 0.;
-      sum_parts<1>(n, cg.partials, &result, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
-        sums[0] = dot_of_range(x, y, begin, end);
-      });
+      dot(Host(), n, x, y, cg.partials, &result);
       return result;
     }
   } // namespace
@@ -28,7 +26,7 @@ namespace PatchFEM::kernels
       cg.scalars->x_pending = 0;
       return;
     }
-    cg_finish_product(cg, dot_of_vectors(n, p, q, cg));
+    cg_finish_product(cg, product_of(n, p, q, cg));
   }
 
   template <typename Value, typename Number, typename Where>
@@ -45,13 +43,16 @@ namespace PatchFEM::kernels
     double sums[2] = {0., 0.};
     if (z == nullptr || D.block_size <= 1)
       sum_parts<2>(v.n, cg.partials, sums, [=](const std::int64_t begin, const std::int64_t end, double *part) {
-        if (z == nullptr || D.block_size == 0)
-          part[0] = part[1] = update ? residual_of_range<true>(factor, q, r, begin, end)
-                                     : residual_of_range<false>(factor, q, r, begin, end);
-        else if (update)
-          residual_of_range<true>(factor, D.values, q, r, z, begin, end, part);
+        const auto walk = [&](auto is_update) {
+          if (z != nullptr && D.block_size == 1)
+            residual_of_range<decltype(is_update)::value, true>(factor, D.values, q, r, z, begin, end, part);
+          else
+            residual_of_range<decltype(is_update)::value, false>(factor, D.values, q, r, z, begin, end, part);
+        };
+        if (update)
+          walk(std::true_type());
         else
-          residual_of_range<false>(factor, D.values, q, r, z, begin, end, part);
+          walk(std::false_type());
       });
     else
       with_block_size(D.block_size, [&](auto size) {
@@ -86,7 +87,7 @@ namespace PatchFEM::kernels
   void cg_preconditioned(Where, const CGResidual mode, const CGVectors<Number> &v, const CGView &cg)
   {
     if (cg.scalars->status == CGStatus::iterating)
-      cg_finish_preconditioner(cg, dot_of_vectors(v.n, v.r, v.z, cg), mode == CGResidual::start);
+      cg_finish_preconditioner(cg, product_of(v.n, v.r, v.z, cg), mode == CGResidual::start);
   }
 
   template <typename Number, typename Where>

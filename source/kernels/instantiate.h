@@ -6,24 +6,6 @@
  * Of what number types the functions are that the headers of kernels declare, on the host and on the device alike:
  * PATCHFEM_INSTANTIATE_CG(Host).
  */
-#define PATCHFEM_INSTANTIATE_BLAS1(Where)                              \
-  PATCHFEM_INSTANTIATE_BLAS1_OF(Where, float)                          \
-  PATCHFEM_INSTANTIATE_BLAS1_OF(Where, double)                         \
-  template void convert(Where, std::int64_t, const float *, float *);  \
-  template void convert(Where, std::int64_t, const float *, double *); \
-  template void convert(Where, std::int64_t, const double *, float *); \
-  template void convert(Where, std::int64_t, const double *, double *);
-
-#define PATCHFEM_INSTANTIATE_BLAS1_OF(Where, Number)                                                         \
-  template void equ(Where, std::int64_t, Number, const Number *, Number *);                                  \
-  template void sadd(Where, std::int64_t, Number, Number, const Number *, Number *);                         \
-  template void scale(Where, std::int64_t, const Number *, Number *);                                        \
-  template void add(Where, std::int64_t, Number, const Number *, Number, const Number *, Number *);          \
-  template void dot(Where, std::int64_t, const Number *, const Number *, double *, double *);                \
-  template void add_and_dot(Where, std::int64_t, Number, const Number *, const Number *, Number *, double *, \
-                            double *);                                                                       \
-  template void linfty_norm(Where, std::int64_t, const Number *, double *);
-
 #define PATCHFEM_INSTANTIATE_CG(Where)                   \
   PATCHFEM_INSTANTIATE_CG_OF(Where, float)               \
   PATCHFEM_INSTANTIATE_CG_OF(Where, double)              \
@@ -39,13 +21,6 @@
   template void cg_step_length(Where, std::int64_t, const Number *, const Number *, const CGView &); \
   template void cg_preconditioned(Where, CGResidual, const CGVectors<Number> &, const CGView &);     \
   template void cg_direction(Where, std::int64_t, const Number *, Number *, Number *, const CGView &);
-
-#define PATCHFEM_INSTANTIATE_JACOBI(Where)                                                                     \
-  template void invert_block_diagonal(Where, int, int, std::int64_t, const float *, double, float *, int *);   \
-  template void invert_block_diagonal(Where, int, int, std::int64_t, const double *, double, double *, int *); \
-  template void vmult(Where, const BlockDiagonalView<float> &, const float *, float *);                        \
-  template void vmult(Where, const BlockDiagonalView<float> &, const double *, double *);                      \
-  template void vmult(Where, const BlockDiagonalView<double> &, const double *, double *);
 
 #define PATCHFEM_INSTANTIATE_DENSE_VMULT(Where)                                           \
   template void dense_symmetric_vmult(Where, int, const float *, const float *, float *); \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/instantiate.h"
+#include "kernels/run.h"
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/parallel_for.h>
 
@@ -10,13 +10,6 @@ namespace PatchFEM::kernels
 {
   namespace
   {
-    struct NoFailureBody
-    {
-      int *failure;
-
-      PATCHFEM_INLINE void operator()(std::int64_t) const { *failure = no_failure; }
-    };
-
     template <int static_size, typename Number>
     struct InvertBlockBody
     {
@@ -73,7 +66,7 @@ namespace PatchFEM::kernels
                              Number            *inverse,
                              int               *failure)
   {
-    parallel_for(where, 1, NoFailureBody{failure});
+    parallel_for(where, 1, [=] PATCHFEM_DEVICE(std::int64_t) { *failure = no_failure; });
     with_block_size(block_size, [&](auto size) {
       parallel_for(
           where, n_blocks,
@@ -88,4 +81,10 @@ namespace PatchFEM::kernels
       parallel_for(where, D.n_blocks, ApplyBlockBody<decltype(size)::value, Value, Number>{D, src, dst});
     });
   }
+
+  template void invert_block_diagonal(Here, int, int, std::int64_t, const float *, double, float *, int *);
+  template void invert_block_diagonal(Here, int, int, std::int64_t, const double *, double, double *, int *);
+  template void vmult(Here, const BlockDiagonalView<float> &, const float *, float *);
+  template void vmult(Here, const BlockDiagonalView<float> &, const double *, double *);
+  template void vmult(Here, const BlockDiagonalView<double> &, const double *, double *);
 } // namespace PatchFEM::kernels

@@ -12,21 +12,37 @@
 namespace PatchFEM::kernels
 {
   /**
-   * interval = [a, b]. b is the bound of Lanczos' iteration times 1 + 0.2 / steps unless the iteration found an
-   * invariant space: where a last eigenvalue stands alone and the start vector holds little of its vector, the bound
-   * with its safeguard alone was up to 0.2 % low after 20 steps.
+   * The polynomial of an @p order for the spectrum that Lanczos' iteration found, by one thread: c_0 and c_1 of steps 0 to
+   * order, [step][2], and behind them its interval [a, b].
+   *
+   * b is the bound of Lanczos' iteration times 1 + 0.2 / steps unless the iteration found an invariant space: where a last
+   * eigenvalue stands alone and the start vector holds little of its vector, the bound with its safeguard alone was up to
+   * 0.2 % low after 20 steps.
    *
    * a is b / ratio, or without a ratio (0) the smallest eigenvalue of the tridiagonal matrix. That one lies above the
    * smallest of the matrix; the few eigenvalues below are damped less and left to conjugate gradients, while the many
    * above are damped better. It is kept within [1e-4 b, b / 2], so that neither a singular matrix nor a multiple of
    * the identity gives an interval that is empty or reaches 0.
+   *
+   * The residuals R_k(s) = 1 - s p_{k-1}(s) on [a, b]:
+   *
+   * - Neumann: R_k = (1 - omega s)^k with omega = 2 / (a + b), 1 / b for a = 0.
+   * - Chebyshev: R_k = T_k((b + a - 2 s) / (b - a)) / T_k((b + a) / (b - a)), the smallest in the maximum norm
+   *   (Saad, Iterative methods, algorithm 12.1); a > 0.
+   * - Least squares: the smallest in the norm with weight 1 / sqrt((s - a)(b - s)) among those that are 1 at 0 (Saad,
+   *   section 12.3.3). These are orthogonal for s times the weight, hence the residual polynomials of conjugate
+   *   gradients on the diagonal matrix of nodes of Gauss' quadrature for the weight. Its n nodes, s_j = (a + b) / 2 -
+   *   (b - a) / 2 cos((j + 1/2) pi / n), have equal weights and integrate polynomials up to degree 2 n - 1 exactly;
+   *   the inner products of step k have degree 2 k + 2.
    */
-  struct PolynomialIntervalBody
+  struct PolynomialCoefficientsBody
   {
     const LanczosScalars *scalars;
-    int                   n_steps;
+    int                   n_steps; ///< of Lanczos' iteration
     double                ratio;
-    double               *interval; ///< [2]
+    PolynomialKind        kind;
+    int                   order;
+    double               *c;
 
     PATCHFEM_INLINE void operator()(std::int64_t) const
     {
@@ -49,33 +65,8 @@ namespace PatchFEM::kernels
       }
       else if (ratio < HUGE_VAL)
         a = b / ratio;
-      interval[0] = a;
-      interval[1] = b;
-    }
-  };
-
-  /**
-   * c_0 and c_1 of steps 0 to order, [step][2], for residuals R_k(s) = 1 - s p_{k-1}(s) on the interval [a, b]:
-   *
-   * - Neumann: R_k = (1 - omega s)^k with omega = 2 / (a + b), 1 / b for a = 0.
-   * - Chebyshev: R_k = T_k((b + a - 2 s) / (b - a)) / T_k((b + a) / (b - a)), the smallest in the maximum norm
-   *   (Saad, Iterative methods, algorithm 12.1); a > 0.
-   * - Least squares: the smallest in the norm with weight 1 / sqrt((s - a)(b - s)) among those that are 1 at 0 (Saad,
-   *   section 12.3.3). These are orthogonal for s times the weight, hence the residual polynomials of conjugate
-   *   gradients on the diagonal matrix of nodes of Gauss' quadrature for the weight. Its n nodes, s_j = (a + b) / 2 -
-   *   (b - a) / 2 cos((j + 1/2) pi / n), have equal weights and integrate polynomials up to degree 2 n - 1 exactly;
-   *   the inner products of step k have degree 2 k + 2.
-   */
-  struct PolynomialCoefficientsBody
-  {
-    PolynomialKind kind;
-    const double  *interval; ///< [2]
-    int            order;
-    double        *c;
-
-    PATCHFEM_INLINE void operator()(std::int64_t) const
-    {
-      const double a = interval[0], b = interval[1];
+      c[2 * order + 2] = a;
+      c[2 * order + 3] = b;
       if (kind == PolynomialKind::chebyshev)
         chebyshev_coefficients(a, b, order + 1, c);
       else if (kind == PolynomialKind::neumann)

@@ -8,38 +8,12 @@
 
 namespace PatchFEM::kernels
 {
-  // Loops over a part of vectors. Functions of their own with pointers by value: inside a closure the compiler would
-  // gather the elements through the captured pointers.
-
-  /** sum of x_i y_i over [begin, end) */
-  template <typename Number>
-  inline double dot_of_range(const Number *x, const Number *y, const std::int64_t begin, const std::int64_t end)
-  {
-    double sum = 0.;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t i = begin; i < end; ++i)
-      sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-    return sum;
-  }
-
-  /** The new residual of conjugate gradients on [begin, end), r - alpha q or q; returns r.r. */
-  template <bool update, typename Number>
-  inline double
-  residual_of_range(const Number factor, const Number *q, Number *r, const std::int64_t begin, const std::int64_t end)
-  {
-    double r_dot_r = 0.;
-#pragma omp simd reduction(+ : r_dot_r)
-    for (std::int64_t i = begin; i < end; ++i)
-    {
-      const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
-      r[i]             = r_i;
-      r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
-    }
-    return r_dot_r;
-  }
-
-  /** The same and z = d r; part becomes r.r, r.z. */
-  template <bool update, typename Value, typename Number>
+  /**
+   * The new residual of conjugate gradients on [begin, end), r - alpha q or scale q, and @p with_z z = d r; part becomes r.r
+   * and r.z, where without z that is r.r. A function of its own with pointers by value: inside a closure the compiler would
+   * gather the elements through the captured pointers.
+   */
+  template <bool update, bool with_z, typename Value, typename Number>
   inline void residual_of_range(const Number       factor,
                                 const Value       *d,
                                 const Number      *q,
@@ -54,14 +28,17 @@ namespace PatchFEM::kernels
     for (std::int64_t i = begin; i < end; ++i)
     {
       const Number r_i = update ? r[i] - factor * q[i] : factor * q[i];
-      const Number z_i = static_cast<Number>(d[i]) * r_i;
       r[i]             = r_i;
-      z[i]             = z_i;
       r_dot_r += static_cast<double>(r_i) * static_cast<double>(r_i);
-      r_dot_z += static_cast<double>(r_i) * static_cast<double>(z_i);
+      if (with_z)
+      {
+        const Number z_i = static_cast<Number>(d[i]) * r_i;
+        z[i]             = z_i;
+        r_dot_z += static_cast<double>(r_i) * static_cast<double>(z_i);
+      }
     }
     part[0] = r_dot_r;
-    part[1] = r_dot_z;
+    part[1] = with_z ? r_dot_z : r_dot_r;
   }
 
   /**

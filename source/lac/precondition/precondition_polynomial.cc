@@ -45,10 +45,9 @@ namespace PatchFEM
 
     const int     order = static_cast<int>(data.order);
     Array<double> made(place, 2 * std::size_t(order) + 4);
-    double *const ends = made.data() + 2 * (order + 1);
     run(place, 1,
-        kernels::PolynomialIntervalBody{lanczos.scalars(), static_cast<int>(data.lanczos_steps), ratio, ends});
-    run(place, 1, kernels::PolynomialCoefficientsBody{data.kind, ends, order, made.data()});
+        kernels::PolynomialCoefficientsBody{lanczos.scalars(), static_cast<int>(data.lanczos_steps), ratio, data.kind,
+                                            order, made.data()});
     coefficients.swap(made);
     const double b = interval().second;
     require(A.n_rows() == 0 || (b > 0. && b < HUGE_VAL),
