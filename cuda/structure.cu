@@ -5,9 +5,8 @@
 #include "kernels/ordering.h"
 #include "kernels/polynomial_bodies.h"
 #include "kernels/structure_bodies.h"
-#include "kernels/triangular_bodies.h"
 #include <patchfem/kernels/pattern_statistics.h>
-// The bodies that build structure, extract diagonals, copy matrices and make polynomials, one line each.
+// The bodies that build structure, extract diagonals and make polynomials, one line each.
 
 // The bodies that build structure, one line each.
 namespace PatchFEM::kernels
@@ -36,10 +35,6 @@ namespace PatchFEM::kernels
   PATCHFEM_INSTANTIATE_BODY(PaddingBody);
   PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
   PATCHFEM_INSTANTIATE_BODY(ReadBody);
-  PATCHFEM_INSTANTIATE_BODY(CompressColumnsBody);
-  PATCHFEM_INSTANTIATE_BODY(CompressValuesBody<float>);
-  PATCHFEM_INSTANTIATE_BODY(CompressValuesBody<double>);
-  PATCHFEM_INSTANTIATE_BODY(SingleRangeBody);
   PATCHFEM_INSTANTIATE_BODY(PolynomialCoefficientsBody);
   PATCHFEM_INSTANTIATE_BODY(PolynomialStartBody<float>);
   PATCHFEM_INSTANTIATE_BODY(PolynomialStartBody<double>);
