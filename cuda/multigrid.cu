@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include "kernels/backward_error_bodies.h"
-#include "kernels/null_space_bodies.h"
 #include "kernels/smoother_bodies.h"
 
 // Bodies of solvers and smoothers.
@@ -10,25 +8,12 @@ namespace PatchFEM::kernels
 {
 #define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
 
-  INSTANTIATE(ComponentwiseErrorBody<CSRView<float>, float>);
-  INSTANTIATE(ComponentwiseErrorBody<CSRView<double>, double>);
-  INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<float>, float>);
-  INSTANTIATE(ComponentwiseErrorBody<SlicedEllpackView<double>, double>);
-  INSTANTIATE(CompensatedResidualBody<CSRView<double>>);
-  INSTANTIATE(CompensatedResidualBody<SlicedEllpackView<double>>);
-
-  INSTANTIATE(LanczosLengthBody);
-  INSTANTIATE(LargestEigenvalueBody);
-
-#define INSTANTIATE_NUMBER(Number)           \
-  INSTANTIATE(ScatteredBody<Number>);        \
-  INSTANTIATE(RemoveComponentBody<Number>);  \
-  INSTANTIATE(LanczosNormaliseBody<Number>); \
-  INSTANTIATE(LanczosUpdateBody<Number>);    \
-  INSTANTIATE(SmootherStepBody<1, Number>);  \
-  INSTANTIATE(SmootherStepBody<2, Number>);  \
-  INSTANTIATE(SmootherStepBody<3, Number>);  \
-  INSTANTIATE(SmootherStepBody<6, Number>);  \
+#define INSTANTIATE_NUMBER(Number)          \
+  INSTANTIATE(ScatteredBody<Number>);       \
+  INSTANTIATE(SmootherStepBody<1, Number>); \
+  INSTANTIATE(SmootherStepBody<2, Number>); \
+  INSTANTIATE(SmootherStepBody<3, Number>); \
+  INSTANTIATE(SmootherStepBody<6, Number>); \
   INSTANTIATE(SmootherStepBody<0, Number>)
 
   INSTANTIATE_NUMBER(float);

@@ -53,14 +53,7 @@ namespace PatchFEM::kernels
       if (ratio == 0.)
       {
         double low = 0., high = b;
-        for (int i = 0; i < 60 && high - low > 1e-14 * high; ++i)
-        {
-          const double middle = 0.5 * (low + high);
-          if (scalars->n_above(n, middle) == n)
-            low = middle;
-          else
-            high = middle;
-        }
+        scalars->bisect(n, n, low, high);
         a = low < 1e-4 * b ? 1e-4 * b : (low > 0.5 * b ? 0.5 * b : low);
       }
       else if (ratio < HUGE_VAL)

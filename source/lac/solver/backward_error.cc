@@ -1,49 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
-
-#include "kernels/backward_error_bodies.h"
-#include <patchfem/lac/matrix/csr_matrix.h>
-#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
-#include <patchfem/lac/solver/backward_error.h>
+#include "solver_tools.h"
 
 namespace PatchFEM
 {
-  namespace
-  {
-    /** visit(view, row lengths) of a matrix whose rows can be read where it is; false of another. */
-    template <typename Number, typename Visitor>
-    bool with_rows(const Operator<Number> &A, const Visitor &visit)
-    {
-      if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&A))
-        visit(sliced->view(), sliced->row_lengths());
-      else if (const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&A))
-        visit(csr->view(), nullptr);
-      else
-        return false;
-      return true;
-    }
-  } // namespace
-
   template <typename Number>
   double componentwise_backward_error(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b)
   {
-    const Backend       &place = A.backend();
-    Array<std::uint64_t> largest(place, 1);
-    largest.set_zero();
-    const auto find = [&](const auto &view, const int *lengths) {
-      using View = std::decay_t<decltype(view)>;
-      run(place, A.n_rows(),
-          kernels::ComponentwiseErrorBody<View, Number>{view, lengths, x.data(), b.data(), largest.data()});
+    double     result;
+    const auto find = [&](const Operator<Number> &A) {
+      return choose(A.backend(),
+                    [&](auto where) { return solver::componentwise_backward_error(where, A, x, b, result); });
     };
-    CSRMatrix<Number> copy;
-    if (!with_rows(A, find))
+    if (!find(A))
     {
-      copy.reinit(place, A.to_csr_host());
-      find(copy.view(), nullptr);
+      CSRMatrix<Number> copy;
+      copy.reinit(A.backend(), A.to_csr_host());
+      find(copy);
     }
-    const std::uint64_t bits = largest.read(0);
-    double              result;
-    std::memcpy(&result, &bits, sizeof(result));
     return result;
   }
 
@@ -52,14 +25,8 @@ namespace PatchFEM
   compensated_residual(const Operator<Number> &A, const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r)
   {
     if constexpr (std::is_same<Number, double>::value)
-    {
-      const bool done = with_rows(A, [&](const auto &view, const int *lengths) {
-        using View = std::decay_t<decltype(view)>;
-        run(A.backend(), A.n_rows(),
-            kernels::CompensatedResidualBody<View>{view, lengths, x.data(), b.data(), r.data()});
-      });
-      require(done, "A residual in twice the precision needs a matrix in sliced ELLPACK or CSR.");
-    }
+      require(choose(A.backend(), [&](auto where) { return solver::compensated_residual(where, A, x, b, r); }),
+              "A residual in twice the precision needs a matrix in sliced ELLPACK or CSR.");
     else
       A.residual(r, x, b);
   }
@@ -67,7 +34,7 @@ namespace PatchFEM
   template <typename Number>
   bool has_rows(const Operator<Number> &A)
   {
-    return with_rows(A, [](const auto &, const int *) {});
+    return solver::with_rows(A, [](const auto &, const int *) {});
   }
 
   template bool has_rows(const Operator<float> &);

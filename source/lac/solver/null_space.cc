@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "solver_tools.h"
 
-#include "kernels/null_space_bodies.h"
-#include <patchfem/kernels/blas1.h>
-#include <patchfem/lac/solver/null_space.h>
+#include <patchfem/kernels/reduction.h>
 
 #include <cmath>
 #include <sstream>
@@ -65,15 +63,8 @@ namespace PatchFEM
   template <typename Number>
   void NullSpace<Number>::project(Vector<Number> &x) const
   {
-    double *const product = sums.data() + kernels::reduction::max_parts;
     for (const Vector<Number> &v : basis)
-    {
-      const std::int64_t n = v.size();
-      dispatch(v.backend(), [&](auto where) {
-        kernels::dot(where, n, v.data(), static_cast<const Number *>(x.data()), sums.data(), product);
-      });
-      run(v.backend(), n, kernels::RemoveComponentBody<Number>{product, v.data(), x.data()});
-    }
+      choose(v.backend(), [&](auto where) { solver::remove_component(where, v, sums, x); });
   }
 
   template <typename Number>

@@ -8,7 +8,7 @@ namespace PatchFEM
 {
   /**
    * Upper bound of the spectrum of D^-1 A, D block diagonal, from some steps of Lanczos' iteration in the inner product
-   * of D, that is on D^-1/2 A D^-1/2, with a fixed start vector (see kernels::LargestEigenvalueBody). The result stays
+   * of D, that is on D^-1/2 A D^-1/2, with a fixed start vector (see LanczosScalars::find_largest()). The result stays
    * on the back end, where smoothers and prolongators read it.
    */
   template <typename Number>

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "solver_tools.h"
+
+#include "kernels/smoother_bodies.h"
+#include <patchfem/kernels/blas1.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+
+/** @file The steps (see run.h) of solver_tools.h. */
+namespace PatchFEM::solver
+{
+  namespace
+  {
+    /** visit(column, value) for the entries of scalar row @p row. */
+    template <typename Number, typename Visitor>
+    PATCHFEM_INLINE void
+    for_each_entry(const CSRView<Number> &A, const int *, const std::int64_t row, const Visitor &visit)
+    {
+      for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
+        visit(A.columns[e], A.values[e]);
+    }
+
+    template <typename Number, typename Visitor>
+    PATCHFEM_INLINE void
+    for_each_entry(const SlicedEllpackView<Number> &A, const int *lengths, const std::int64_t row, const Visitor &visit)
+    {
+      const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
+      for (int k = 0; k < lengths[i]; ++k)
+        for (int c = 0; c < A.block_columns; ++c)
+          visit(A.columns[A.block_index(i, k)] * A.block_columns + c, A.values[A.value_index(i, k, a, c)]);
+    }
+
+    /** result = x.y, both memory of the back end. */
+    template <typename Number>
+    void dot(const Vector<Number> &x, const Vector<Number> &y, double *partials, double *result)
+    {
+      launch(x.backend(), [&](const Here where) {
+        kernels::dot(where, static_cast<std::int64_t>(x.size()), x.data(), y.data(), partials, result);
+      });
+    }
+
+    /**
+     * *largest = max_i |b - A x|_i / (|A| |x| + |b|)_i over rows whose denominator is not 0 (Oettli and Prager 1964), as
+     * the bits of a double: those of numbers that are not negative are in the order of the numbers, and those of one that
+     * is not a number come after them. 0 before.
+     */
+    template <typename View, typename Number>
+    void find_errors(const View           &A,
+                     const int            *lengths, // [block row], of a sliced matrix
+                     const Vector<Number> &x,
+                     const Vector<Number> &b,
+                     std::uint64_t        *largest)
+    {
+      for_all(b.backend(), b.size(), [=, x = x.data(), b = b.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+        double residual = static_cast<double>(b[row]), size = residual < 0. ? -residual : residual;
+        for_each_entry(A, lengths, row, [&](const int column, const Number value) {
+          const double term = static_cast<double>(value) * static_cast<double>(x[column]);
+          residual -= term;
+          size += term < 0. ? -term : term;
+        });
+        if (size != 0.)
+          kernels::atomic_max(largest, kernels::magnitude_bits(residual / size));
+      });
+    }
+
+    /**
+     * r = b - A x, summed as if in twice the precision of double and rounded once: rounding is kept of products by fused
+     * multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). The product is a fused one too, of which
+     * compilers make no further ones that would count its rounding twice.
+     */
+    template <typename View>
+    void find_residual(
+        const View &A, const int *lengths, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
+    {
+      for_all(b.backend(), b.size(),
+              [=, x = x.data(), b = b.data(), r = r.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                double sum = b[row], rest = 0.;
+                for_each_entry(A, lengths, row, [&](const int column, const double value) {
+                  const double product = fma(-value, x[column], 0.), product_rest = fma(-value, x[column], -product);
+                  const double before = sum, added = (sum = before + product) - before;
+                  rest += ((before - (sum - added)) + (product - added)) + product_rest;
+                });
+                r[row] = sum + rest;
+              });
+    }
+  } // namespace
+
+  template <typename Number, typename Where>
+  bool componentwise_backward_error(
+      Where, const Operator<Number> &A, const Vector<Number> &x, const Vector<Number> &b, double &result)
+  {
+    Array<std::uint64_t> largest(A.backend(), 1);
+    largest.set_zero();
+    const bool done =
+        with_rows(A, [&](const auto &view, const int *lengths) { find_errors(view, lengths, x, b, largest.data()); });
+    const std::uint64_t bits = largest.read(0);
+    std::memcpy(&result, &bits, sizeof(result));
+    return done;
+  }
+
+  template <>
+  bool compensated_residual(
+      Here, const Operator<double> &A, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
+  {
+    return with_rows(A, [&](const auto &view, const int *lengths) { find_residual(view, lengths, x, b, r); });
+  }
+
+  template <typename Number, typename Where>
+  void remove_component(Where, const Vector<Number> &v, Array<double> &sums, Vector<Number> &x)
+  {
+    double *const product = sums.data() + kernels::reduction::max_parts;
+    dot(v, x, sums.data(), product);
+    for_all(x.backend(), x.size(), [=, v = v.data(), x = x.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      x[i] = static_cast<Number>(static_cast<double>(x[i]) - product[0] * static_cast<double>(v[i]));
+    });
+  }
+
+  template <typename Number, typename Where>
+  void lanczos(Where,
+               const Operator<Number>         &A,
+               const PreconditionBase<Number> &D_inverse,
+               const int                       n_steps,
+               kernels::LanczosScalars        *scalars)
+  {
+    const Backend     &place = A.backend();
+    const std::int64_t n     = A.n_rows();
+    Vector<Number>     r, r_previous, q, z;
+    for (Vector<Number> *vector : {&r, &r_previous, &q, &z})
+      vector->reinit(place, n, true);
+    Array<double> partials(place, kernels::reduction::max_parts);
+    auto *const   product =
+        reinterpret_cast<double *>(reinterpret_cast<char *>(scalars) + offsetof(kernels::LanczosScalars, product));
+
+    // r and z = D^-1 r become unit vectors in the inner product r . z; zero if its root, beta[step], is 0.
+    const auto to_unit_length = [&](const int step) {
+      D_inverse.vmult(z, r);
+      dot(r, z, partials.data(), product);
+      for_all(place, 1, [=] PATCHFEM_DEVICE(std::int64_t) {
+        scalars->beta[step] = scalars->product > 0. ? std::sqrt(scalars->product) : 0.;
+      });
+      for_all(place, n, [=, r = r.data(), z = z.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        const double beta = scalars->beta[step], factor = beta > 0. ? 1. / beta : 0.;
+        r[i] = static_cast<Number>(factor * r[i]);
+        z[i] = static_cast<Number>(factor * z[i]);
+      });
+    };
+
+    launch(place, [&](const Here where) { kernels::parallel_for(where, n, kernels::ScatteredBody<Number>{r.data()}); });
+    to_unit_length(0);
+    for (int step = 0; step < n_steps; ++step)
+    {
+      A.vmult(q, z);
+      dot(z, q, partials.data(), product);
+      // q = A z becomes q - alpha r - beta r_previous, with alpha = z . q.
+      for_all(place, n,
+              [=, r = r.data(), before = step > 0 ? r_previous.data() : nullptr,
+               q = q.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                const double alpha = scalars->product;
+                if (i == 0)
+                  scalars->alpha[step] = alpha;
+                double value = static_cast<double>(q[i]) - alpha * static_cast<double>(r[i]);
+                if (before != nullptr)
+                  value -= scalars->beta[step] * static_cast<double>(before[i]);
+                q[i] = static_cast<Number>(value);
+              });
+      r_previous.swap(r);
+      r.swap(q);
+      to_unit_length(step + 1);
+    }
+    for_all(place, 1, [=] PATCHFEM_DEVICE(std::int64_t) { scalars->find_largest(n_steps); });
+  }
+
+#define INSTANTIATE(Number)                                                                          \
+  template bool componentwise_backward_error(Here, const Operator<Number> &, const Vector<Number> &, \
+                                             const Vector<Number> &, double &);                      \
+  template void remove_component(Here, const Vector<Number> &, Array<double> &, Vector<Number> &);   \
+  template void lanczos(Here, const Operator<Number> &, const PreconditionBase<Number> &, int,       \
+                        kernels::LanczosScalars *);
+
+  INSTANTIATE(float)
+  INSTANTIATE(double)
+#undef INSTANTIATE
+} // namespace PatchFEM::solver
