@@ -411,7 +411,7 @@ TEST_P(ShortEdgesTest, AggregatesAreLinesAlongTheShortDirection)
       const Adjacency    &along = fewer ? strong : all;
       const Array<double> at(backend(), centroids);
       Aggregation         expected;
-      expected.reinit(all, all, along, block_size, data, cases::line_weights(all, along, dim, at, 3, most, 0.35));
+      expected.reinit({all, all, along}, block_size, data, cases::line_weights(all, along, dim, at, 3, most, 0.35));
       EXPECT_EQ(levels.coarse, expected.aggregate_of_node().to_vector());
     }
 }
@@ -498,6 +498,6 @@ TEST_P(ShortEdgesTest, WhatHasNoNearNeighbourWaits)
   Aggregation::AdditionalData data;
   data.patches = false;
   Aggregation alone;
-  alone.reinit(graph, graph, cases::to_adjacency(backend(), expected), 1, data);
+  alone.reinit({graph, graph, cases::to_adjacency(backend(), expected)}, 1, data);
   EXPECT_EQ(alone.n_aggregates(), 3) << "both columns and the node between them";
 }

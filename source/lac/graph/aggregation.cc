@@ -29,24 +29,23 @@ namespace PatchFEM
     if (data.strength_threshold != 0.)
       strong.reinit(matrix, data.strength_threshold);
     const Adjacency &graph = data.strength_threshold != 0. ? strong : pattern;
-    reinit(pattern, graph, graph, matrix.block_rows(), data);
+    reinit({pattern, graph, graph}, matrix.block_rows(), data);
   }
 
-  void Aggregation::reinit(const Adjacency           &pattern,
-                           const Adjacency           &all,
-                           const Adjacency           &strong,
+  void Aggregation::reinit(const Graphs              &graphs,
                            const int                  block_size,
                            const AdditionalData      &data,
                            const Array<std::int64_t> &weights)
   {
     check(data, block_size);
-    require(weights.empty() ||
-                (weights.size() == std::size_t(pattern.n_nodes()) && weights.backend() == pattern.backend()),
+    const std::size_t n     = graphs.pattern.n_nodes();
+    const Backend    &place = graphs.pattern.backend();
+    require(weights.empty() || (weights.size() == n && weights.backend() == place),
             "Not every node of an aggregation has a weight.");
-    for (const Adjacency *graph : {&all, &strong})
-      require(pattern.n_nodes() == graph->n_nodes() && pattern.backend() == graph->backend(),
+    for (const Adjacency *graph : {&graphs.all, &graphs.strong})
+      require(std::size_t(graph->n_nodes()) == n && graph->backend() == place,
               "The graphs of an aggregation do not have the same nodes.");
-    choose(pattern.backend(), [&](auto where) { build(where, pattern, all, strong, block_size, data, weights); });
+    choose(place, [&](auto where) { build(where, graphs, block_size, data, weights); });
   }
 
   template void Aggregation::reinit(const SlicedEllpackMatrix<float> &, const AdditionalData &);

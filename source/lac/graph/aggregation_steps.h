@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <numeric>
+#include <vector>
 
 /**
  * @file
@@ -492,21 +494,16 @@ namespace PatchFEM
     /** Smallest, largest and mean of the lengths of n segments. */
     Aggregation::Sizes sizes_of(const Array<int> &starts)
     {
-      const int n = static_cast<int>(starts.size()) - 1;
+      const std::vector<int> offsets = starts.to_vector();
+      const int              n       = static_cast<int>(offsets.size()) - 1;
       if (n == 0)
         return {};
-      Aggregation::Sizes result;
-      Array<int>         sizes(starts.backend(), n);
-      const auto         largest = [&](const int sign, const int shift) {
-        for_all(starts.backend(), n,
-                        [=, offsets = starts.data(), to = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  to[i] = sign * (offsets[i + 1] - offsets[i]) + shift;
-                });
-        return maximum(sizes);
-      };
-      result.maximum = largest(1, 0);
-      result.minimum = result.maximum - largest(-1, result.maximum);
-      result.mean    = static_cast<double>(starts.read(n)) / n;
+      Aggregation::Sizes result{INT_MAX, 0, static_cast<double>(offsets[n]) / n};
+      for (int i = 0; i < n; ++i)
+      {
+        result.minimum = std::min(result.minimum, offsets[i + 1] - offsets[i]);
+        result.maximum = std::max(result.maximum, offsets[i + 1] - offsets[i]);
+      }
       return result;
     }
 
@@ -526,52 +523,34 @@ namespace PatchFEM
       return scan(counts, offsets) / 2;
     }
 
-    /** Values that do not fit 32 bits become the largest number; returns their sum. */
-    std::int64_t clamp(const Array<std::int64_t> &values, Array<int> &result)
+    std::int64_t sum_of(const std::vector<std::int64_t> &values)
     {
-      Array<std::int64_t> sums;
-      result.reinit(values.backend(), values.size());
-      for_all(values.backend(), values.size(),
-              [from = values.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                to[i] = static_cast<int>(from[i] < INT_MAX ? from[i] : INT_MAX);
-              });
-      return scan(result, sums);
+      return std::accumulate(values.begin(), values.end(), std::int64_t(0));
     }
 
     /** From sums over aggregates that are there anyway: reads no edge between nodes again. */
     void count_edges(const GroupGraph &aggregates, Aggregation::Statistics &stats)
     {
-      Array<int> inside;
       stats.cut_by_aggregates = cut(aggregates.graph);
-      stats.n_edges           = clamp(aggregates.inside, inside) / 2 + stats.cut_by_aggregates;
+      stats.n_edges           = sum_of(aggregates.inside.to_vector()) / 2 + stats.cut_by_aggregates;
     }
   } // namespace
 
   template <>
-  void Aggregation::build(Here,
-                          const Adjacency           &pattern,
-                          const Adjacency           &all,
-                          const Adjacency           &strong,
-                          const int                  block_size,
-                          const AdditionalData      &data,
-                          const Array<std::int64_t> &weights)
+  void Aggregation::build(
+      Here, const Graphs &graphs, const int block_size, const AdditionalData &data, const Array<std::int64_t> &weights)
   {
-    const Backend &place  = pattern.backend();
+    const auto &[pattern, all, strong] = graphs;
+    const Backend &place               = pattern.backend();
     const int recentrings = data.recentrings == AdditionalData::automatic ? (block_size > 1 ? 1 : 0) : data.recentrings;
 
     // Keeps the lists of the aggregates and their graph.
     const auto take = [&](Groups &groups, Adjacency &graph) {
-      const int n_aggregated = groups.offsets.read(groups.n_groups);
-      stats.n_isolated       = stats.n_nodes - n_aggregated;
-      aggregate_starts       = std::move(groups.offsets);
-      node_aggregates        = std::move(groups.group);
-      old_of_new             = std::move(groups.nodes);
-      graph_of_aggregates    = std::move(graph);
-      nodes_by_aggregate.reinit(place, n_aggregated);
-      if (n_aggregated > 0)
-        memory::copy(place, nodes_by_aggregate.data(), place, old_of_new.data(),
-                     nodes_by_aggregate.memory_consumption());
-      invert(old_of_new, new_of_old);
+      stats.n_isolated          = stats.n_nodes - groups.offsets.read(groups.n_groups);
+      aggregate_starts          = std::move(groups.offsets);
+      node_aggregates           = std::move(groups.group);
+      nodes_by_aggregate        = std::move(groups.nodes);
+      graph_of_aggregates       = std::move(graph);
       stats.nodes_per_aggregate = sizes_of(aggregate_starts);
       stats.ratio               = stats.nodes_per_aggregate.mean;
     };
@@ -641,9 +620,10 @@ namespace PatchFEM
       stats.nodes_per_patch      = sizes_of(patch_node_starts);
       stats.aggregates_per_patch = sizes_of(patch_aggregate_starts);
 
-      Array<int> patch_bytes;
-      stats.mean_patch_bytes    = static_cast<double>(clamp(bytes, patch_bytes)) / stats.n_patches;
-      stats.largest_patch_bytes = maximum(patch_bytes);
+      const std::vector<std::int64_t> patch_bytes = bytes.to_vector();
+      const std::int64_t              largest     = *std::max_element(patch_bytes.begin(), patch_bytes.end());
+      stats.mean_patch_bytes                      = static_cast<double>(sum_of(patch_bytes)) / stats.n_patches;
+      stats.largest_patch_bytes                   = static_cast<int>(std::min<std::int64_t>(largest, INT_MAX));
       count_edges(graph, stats);
       stats.cut_by_patches = cut(graph.graph, patches.group.data());
     }

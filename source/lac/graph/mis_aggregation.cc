@@ -96,7 +96,7 @@ namespace PatchFEM
                                           weights);
         });
       }
-      next.reinit(stored, all, graph, A.block_rows(), of_level, weights);
+      next.reinit({stored, all, graph}, A.block_rows(), of_level, weights);
     };
     if (by_distance)
       reinit(strong, mostly_lines);
@@ -107,14 +107,14 @@ namespace PatchFEM
     {
       Array<double> centroids;
       choose(A.backend(), [&](auto where) {
-        graph_tools::find_centroids(where, next.aggregate_offsets(), next.aggregate_nodes(),
-                                    {points.data(), n_coordinates}, centroids);
+        graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(), {points.data(), n_coordinates},
+                                    centroids);
       });
       points.swap(centroids);
     }
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
-    AggregateLists lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.aggregate_nodes()));
+    AggregateLists     lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.permutation()));
     if (along_short_edges)
       lists.set_short_edges(std::move(strong));
     if (parameters.patches)

@@ -96,16 +96,20 @@ namespace PatchFEM
       reinit(matrix, AdditionalData());
     }
 
+    /** Of the same nodes. On coarse levels, where the pattern of A is much wider than the coarse mesh, P3 takes the graph of the
+     * aggregates of the level above for @p all. */
+    struct Graphs
+    {
+      const Adjacency &pattern; ///< which blocks a matrix has and so what patches take
+      const Adjacency &all;     ///< what aggregate_graph() is made of; nodes isolated there have no aggregate
+      const Adjacency &strong;  ///< those edges of it along which aggregates grow
+    };
+
     /**
-     * From graphs of the same nodes: @p pattern says which blocks of @p block_size x @p block_size a matrix has and so
-     * what patches take, @p strong along which edges aggregates grow, and @p all, which has them all, what
-     * aggregate_graph() is made of; nodes isolated there have no aggregate. On coarse levels, where the pattern of A is
-     * much wider than the coarse mesh, P3 takes the graph of the aggregates of the level above for @p all. With
-     * @p weights [node] aggregates are large enough when their nodes count min_aggregate_size graph_tools::whole_node.
+     * From the graphs of a matrix in blocks of @p block_size x @p block_size. With @p weights [node] aggregates are large
+     * enough when their nodes count min_aggregate_size graph_tools::whole_node.
      */
-    void reinit(const Adjacency           &pattern,
-                const Adjacency           &all,
-                const Adjacency           &strong,
+    void reinit(const Graphs              &graphs,
                 int                        block_size,
                 const AdditionalData      &additional_data,
                 const Array<std::int64_t> &weights = {});
@@ -117,7 +121,9 @@ namespace PatchFEM
 
     const Array<int> &aggregate_of_node() const { return node_aggregates; }  ///< [node], -1 for isolated nodes
     const Array<int> &aggregate_offsets() const { return aggregate_starts; } ///< [aggregate + 1]
-    const Array<int> &aggregate_nodes() const { return nodes_by_aggregate; } ///< nodes by aggregate, ascending in each
+
+    /** Nodes by aggregate, ascending in each, isolated ones last: the order by patch and aggregate; [node]. */
+    const Array<int> &permutation() const { return nodes_by_aggregate; }
 
     /** [aggregate], ascending; empty without patches, as are the next two. */
     const Array<int> &patch_of_aggregate() const { return aggregate_patches; }
@@ -126,11 +132,6 @@ namespace PatchFEM
     const Array<int> &patch_aggregate_offsets() const { return patch_aggregate_starts; }
     const Array<int> &patch_offsets() const { return patch_node_starts; }
 
-    /** Old number of each node in the order by patch and aggregate, isolated nodes last; [node]. */
-    const Array<int> &permutation() const { return old_of_new; }
-    /** New number of each node; [node]. */
-    const Array<int> &inverse_permutation() const { return new_of_old; }
-
     /** The graph of the aggregates in that of the nodes (@p all); edges weigh what those between their nodes do. */
     const Adjacency &aggregate_graph() const { return graph_of_aggregates; }
 
@@ -138,22 +139,15 @@ namespace PatchFEM
     std::size_t       memory_consumption() const
     {
       return memory_consumption_of(graph_of_aggregates, node_aggregates, aggregate_starts, nodes_by_aggregate,
-                                   aggregate_patches, patch_aggregate_starts, patch_node_starts, old_of_new,
-                                   new_of_old);
+                                   aggregate_patches, patch_aggregate_starts, patch_node_starts);
     }
 
   private:
     template <typename Where>
-    void build(Where,
-               const Adjacency           &pattern,
-               const Adjacency           &all,
-               const Adjacency           &strong,
-               int                        block_size,
-               const AdditionalData      &additional_data,
-               const Array<std::int64_t> &weights);
+    void build(Where, const Graphs &graphs, int block_size, const AdditionalData &, const Array<std::int64_t> &weights);
 
     Array<int> node_aggregates, aggregate_starts, nodes_by_aggregate, aggregate_patches, patch_aggregate_starts,
-        patch_node_starts, old_of_new, new_of_old;
+        patch_node_starts;
     Adjacency  graph_of_aggregates;
     Statistics stats;
   };
