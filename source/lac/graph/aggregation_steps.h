@@ -101,27 +101,7 @@ namespace PatchFEM
     /** Sets offsets and nodes from group and n_groups. */
     void list_nodes(Groups &groups)
     {
-      const Backend       &place = groups.group.backend();
-      const std::int64_t   n     = groups.group.size();
-      Array<std::uint64_t> sorted(place, n); // by group, nodes without one last
-      groups.nodes.reinit(place, n);
-      groups.offsets.reinit(place, std::size_t(groups.n_groups) + 1);
-      std::uint64_t *const keys     = sorted.data();
-      const int            n_groups = groups.n_groups;
-      for_all(place, n,
-              [=, group = groups.group.data(), nodes = groups.nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                keys[i]  = static_cast<std::uint64_t>(group[i] >= 0 ? group[i] : n_groups);
-                nodes[i] = static_cast<int>(i);
-              });
-      if (n > 0)
-        launch(place, [&](const Here where) {
-          kernels::stable_sort_by_key(where, n, keys, groups.nodes.data(), bits_for(std::int64_t(n_groups) + 1));
-        });
-      for_all(place, std::int64_t(n_groups) + 1,
-              [=, offsets = groups.offsets.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                offsets[i] =
-                    static_cast<int>(kernels::lower_bound(keys, keys + n, static_cast<std::uint64_t>(i)) - keys);
-              });
+      sort_by_group(groups.group, groups.n_groups, groups.offsets, groups.nodes);
     }
 
     kernels::TouchedGroups touched_groups(const AdjacencyView &graph, const Groups &groups)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/run.h"
+#include "kernels/structure_bodies.h"
 
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/lac/graph/adjacency.h>
@@ -27,6 +28,31 @@ namespace PatchFEM::graph_tools
     });
     return result;
   }
+
+  namespace
+  {
+    /** For steps: @p nodes by @p group, ascending in each, those without one (-1) last; @p offsets [group + 1]. */
+    inline void sort_by_group(const Array<int> &group, const int n_groups, Array<int> &offsets, Array<int> &nodes)
+    {
+      const Backend       &place = group.backend();
+      const std::int64_t   n     = group.size();
+      Array<std::uint64_t> sorted(place, n);
+      nodes.reinit(place, n);
+      offsets.reinit(place, std::size_t(n_groups) + 1);
+      std::uint64_t *const keys = sorted.data();
+      for_all(place, n, [=, group = group.data(), nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        keys[i]  = static_cast<std::uint64_t>(group[i] >= 0 ? group[i] : n_groups);
+        nodes[i] = static_cast<int>(i);
+      });
+      if (n > 0)
+        launch(place, [&](const Here where) {
+          kernels::stable_sort_by_key(where, n, keys, nodes.data(), bits_for(std::int64_t(n_groups) + 1));
+        });
+      for_all(place, std::int64_t(n_groups) + 1, [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        offsets[i] = static_cast<int>(kernels::lower_bound(keys, keys + n, static_cast<std::uint64_t>(i)) - keys);
+      });
+    }
+  } // namespace
 
   /** Where the nodes of a graph are. */
   struct NodePoints

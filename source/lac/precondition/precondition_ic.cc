@@ -22,13 +22,14 @@ namespace PatchFEM
     require(matrix.n_rows() == matrix.n_columns(), "An incomplete Cholesky factorisation needs a square matrix.");
     this->clear();
     const Backend                     &place = matrix.backend();
-    const int                          n     = matrix.n_rows();
     SlicedEllpackMatrix<Number>        copy;
     const SlicedEllpackMatrix<Number> &A = in_blocks(matrix, 1, copy);
 
     PhaseOrder natural, levels;
-    natural.reinit_natural(place, n);
-    levels.reinit_levels(A);
+    choose(place, [&](auto where) {
+      triangular::find_natural(where, place, A.n_rows(), natural);
+      triangular::find_levels(where, place, sliced_pattern(A), levels);
+    });
     triangular::IncompleteCholesky factors;
     int row = choose(place, [&](auto where) { return triangular::load(where, A, natural, factors); });
     require(row == kernels::no_failure,
@@ -48,13 +49,10 @@ namespace PatchFEM
                   " whatever is added to the diagonal: the matrix is far from positive definite, or not finite.");
     }
 
-    this->n_sweeps = static_cast<int>(additional_data.n_sweeps);
-    this->order    = this->n_sweeps > 0 ? std::move(natural) : std::move(levels);
+    this->n_sweeps        = static_cast<int>(additional_data.n_sweeps);
+    this->triangles.order = this->n_sweeps > 0 ? std::move(natural) : std::move(levels);
     this->reinit_triangles(A, this->n_sweeps > 0 ? 32 : 1);
-    choose(place, [&](auto where) {
-      triangular::fill_factors(where, factors, this->order, this->lower, this->upper, this->D_values);
-    });
-    this->D_inverse = {n, 1, n, this->D_values.data()};
+    choose(place, [&](auto where) { triangular::fill_factors(where, factors, this->triangles); });
   }
 
   template class PreconditionIC<float>;

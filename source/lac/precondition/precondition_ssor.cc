@@ -21,21 +21,16 @@ namespace PatchFEM
     D.initialize(A);
 
     const bool by_colours = additional_data.ordering == Ordering::multicolour;
-    PhaseOrder order;
-    if (by_colours)
-      order.reinit_colours(A);
-    else
-      order.reinit_levels(A);
-    this->order    = std::move(order);
+    choose(place, [&](auto where) {
+      if (by_colours)
+        triangular::find_colours(where, place, sliced_pattern(A), this->triangles.order);
+      else
+        triangular::find_levels(where, place, sliced_pattern(A), this->triangles.order);
+    });
     this->n_sweeps = 0;
     this->reinit_triangles(A, by_colours ? PhaseOrder::colour_alignment : 1);
 
-    const BlockDiagonalView<Number> &D_inverse = *D.block_diagonal();
-    const int                        b = D_inverse.block_size, n = this->order.n_positions();
-    choose(place, [&](auto where) {
-      triangular::fill_ssor(where, A, D_inverse, omega, this->order, this->lower, this->upper, this->D_values);
-    });
-    this->D_inverse = {n, b, n, this->D_values.data()};
+    choose(place, [&](auto where) { triangular::fill_ssor(where, A, *D.block_diagonal(), omega, this->triangles); });
   }
 
   template class PreconditionSSOR<float>;

@@ -1,50 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/ordering.h"
 #include "triangular_tools.h"
 
 #include <utility>
 
 namespace PatchFEM
 {
-  void PhaseOrder::reinit_natural(const Backend &place, const int n_rows)
-  {
-    for (Array<int> *numbers : {&phase, &position, &row_of_position})
-    {
-      numbers->reinit(place, n_rows);
-      run(place, n_rows, kernels::IotaBody<int>{numbers->data()});
-    }
-    first = {0, n_rows}; // phases are not walked through one by one
-  }
-
-  template <typename Number>
-  void PhaseOrder::reinit_colours(const SlicedEllpackMatrix<Number> &A)
-  {
-    choose(A.backend(), [&](auto where) { triangular::find_colours(where, A.backend(), sliced_pattern(A), *this); });
-  }
-
-  template <typename Number>
-  void PhaseOrder::reinit_levels(const SlicedEllpackMatrix<Number> &A)
-  {
-    choose(A.backend(), [&](auto where) { triangular::find_levels(where, A.backend(), sliced_pattern(A), *this); });
-  }
-
   template <typename Number, typename Value>
   void TriangularFactors<Number, Value>::clear()
   {
-    order     = PhaseOrder();
-    lower     = SlicedEllpackMatrix<Value>();
-    upper     = SlicedEllpackMatrix<Value>();
-    D_inverse = {0, 1, 0, nullptr};
-    D_values.release();
-    y = Vector<Number>();
-    w = Vector<Number>();
+    triangles = Triangles<Number, Value>();
+    y         = Vector<Number>();
+    w         = Vector<Number>();
   }
 
   template <typename Number, typename Value>
   void TriangularFactors<Number, Value>::reinit_triangles(const SlicedEllpackMatrix<Number> &A, const int slice_height)
   {
-    const Backend &place = A.backend();
-    const int      n = order.n_positions(), b = A.block_rows();
+    const Backend    &place = A.backend();
+    const PhaseOrder &order = triangles.order;
+    const int         n = order.n_positions(), b = A.block_rows();
     for (const bool later : {false, true})
     {
       CompressedPattern triangle;
@@ -58,7 +32,7 @@ namespace PatchFEM
       dispatch(place, [&](auto where) {
         kernels::sort_segments(where, triangle.columns.size(), n, triangle.offsets.data(), triangle.columns.data());
       });
-      (later ? upper : lower).reinit(place, triangle.view(), b, b, {slice_height});
+      (later ? triangles.upper : triangles.lower).reinit(place, triangle.view(), b, b, {slice_height});
     }
     y.reinit(place, std::size_t(n) * b, true);
     if (n_sweeps > 1)
@@ -74,8 +48,8 @@ namespace PatchFEM
   void TriangularFactors<Number, Value>::solve_phase(const SlicedEllpackMatrix<Value> &R, const int phase) const
   {
     SlicedEllpackView<Value> rows  = R.view();
-    const int                first = order.first[phase];
-    rows.n_rows                    = order.first[phase + 1] - first;
+    const int                first = triangles.order.first[phase];
+    rows.n_rows                    = triangles.order.first[phase + 1] - first;
     rows.slice_offsets += first / rows.slice_height;
     Number *const                   y_phase = y.data() + std::int64_t(first) * rows.block_rows;
     const kernels::Residual<Number> target{y_phase, y_phase};
@@ -85,26 +59,25 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void TriangularFactors<Number, Value>::solve_by_phases(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    const Backend &place = src.backend();
-    const int      b     = D_inverse.block_size;
+    const Backend                  &place = src.backend();
+    const PhaseOrder               &order = triangles.order;
+    const BlockDiagonalView<Number> D     = triangles.D_inverse();
+    const int                       b     = D.block_size;
     choose(place, [&](auto where) { triangular::permute(where, order.row_of_position, b, src, y); });
     for (int phase = 1; phase < order.n_phases(); ++phase)
-      solve_phase(lower, phase);
-    dispatch(place, [&](auto where) { kernels::vmult(where, D_inverse, y.data(), y.data()); });
+      solve_phase(triangles.lower, phase);
+    dispatch(place, [&](auto where) { kernels::vmult(where, D, y.data(), y.data()); });
     for (int phase = order.n_phases() - 2; phase >= 0; --phase)
-      solve_phase(upper, phase);
+      solve_phase(triangles.upper, phase);
     choose(place, [&](auto where) { triangular::permute(where, order.position, b, y, dst); });
   }
 
   template <typename Number, typename Value>
   void TriangularFactors<Number, Value>::sweep(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    const Backend &place = src.backend();
+    const BlockDiagonalView<Number> D = triangles.D_inverse();
     if (n_sweeps == 1)
-    {
-      dispatch(place, [&](auto where) { kernels::vmult(where, D_inverse, src.data(), dst.data()); });
-      return;
-    }
+      return dispatch(src.backend(), [&](auto where) { kernels::vmult(where, D, src.data(), dst.data()); });
     // to = r - R from, n times and each time the other of two vectors; returns where the last one is.
     const auto walk = [&](const SlicedEllpackMatrix<Value> &R, const int n, const Number *r, Number *one,
                           Number *other) {
@@ -118,18 +91,18 @@ namespace PatchFEM
     };
     // The last sweep forward and D^-1 in one kernel: of a polynomial's step with c_0 = -1, c_1 = 1 and y_{k-1} = 0 there
     // is left D^-1 (r - R y).
-    const Number *forward = walk(lower, n_sweeps - 2, src.data(), dst.data(), w.data());
-    lower.product(forward, kernels::PolynomialStep<Number>{sweep_step.data(), D_inverse.values, src.data(), forward,
-                                                           y.data(), true});
+    const Number *forward = walk(triangles.lower, n_sweeps - 2, src.data(), dst.data(), w.data());
+    triangles.lower.product(
+        forward, kernels::PolynomialStep<Number>{sweep_step.data(), D.values, src.data(), forward, y.data(), true});
     const bool even = n_sweeps % 2 == 0;
-    walk(upper, n_sweeps - 1, y.data(), even ? dst.data() : w.data(), even ? w.data() : dst.data());
+    walk(triangles.upper, n_sweeps - 1, y.data(), even ? dst.data() : w.data(), even ? w.data() : dst.data());
   }
 
   template <typename Number, typename Value>
   void TriangularFactors<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    const std::size_t size = order.position.size() * D_inverse.block_size;
-    require(!order.first.empty(), "A preconditioner was applied before it was initialized.");
+    require(!triangles.order.first.empty(), "A preconditioner was applied before it was initialized.");
+    const std::size_t size = triangles.order.position.size() * triangles.lower.block_rows();
     require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
     require(dst.backend() == y.backend() && src.backend() == y.backend(),
             "A preconditioner on " + y.backend().name() + " was applied to a vector on another back end.");
@@ -144,8 +117,4 @@ namespace PatchFEM
   template class TriangularFactors<float>;
   template class TriangularFactors<double>;
   template class TriangularFactors<double, float>;
-  template void PhaseOrder::reinit_colours(const SlicedEllpackMatrix<float> &);
-  template void PhaseOrder::reinit_colours(const SlicedEllpackMatrix<double> &);
-  template void PhaseOrder::reinit_levels(const SlicedEllpackMatrix<float> &);
-  template void PhaseOrder::reinit_levels(const SlicedEllpackMatrix<double> &);
 } // namespace PatchFEM

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/hash.h"
+#include "lac/graph/graph_tools.h"
 #include "triangular_tools.h"
 #include <patchfem/kernels/atomics.h>
 
@@ -58,55 +59,49 @@ namespace PatchFEM::triangular
     {
       const Backend &place    = order.phase.backend();
       const int      n_rows   = static_cast<int>(order.phase.size());
-      int            n_phases = 0;
-      if (n_rows > 0)
-        launch(place, [&](const Here where) { n_phases = kernels::maximum(where, n_rows, order.phase.data()) + 1; });
+      const int      n_phases = n_rows > 0 ? graph_tools::maximum(order.phase) + 1 : 0;
+      Array<int>     begins, rows;
+      graph_tools::sort_by_group(order.phase, n_phases, begins, rows);
 
-      Array<std::uint64_t> all_keys(place, n_rows);
-      Array<int>           sorted_rows(place, n_rows), counts(place, n_phases);
-      counts.set_zero();
-      const int *const     phase  = order.phase.data();
-      int *const           sorted = sorted_rows.data();
-      std::uint64_t *const keys   = all_keys.data();
-      for_all(place, n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-        keys[i]   = static_cast<std::uint64_t>(phase[i]);
-        sorted[i] = static_cast<int>(i);
-        kernels::atomic_increment(counts + phase[i]);
-      });
-      if (n_rows > 0)
-        launch(place,
-               [&](const Here where) { kernels::stable_sort_by_key(where, n_rows, keys, sorted, bits_for(n_phases)); });
-
-      const std::vector<int> sizes = counts.to_vector();
-      std::vector<int>       begin(n_phases);
-      order.first.assign(std::size_t(n_phases) + 1, 0);
-      std::int64_t place_of_next = 0;
-      for (int p = 0, n = 0; p < n_phases; ++p)
+      const std::vector<int> begin = begins.to_vector();
+      order.first.assign(1, 0);
+      std::int64_t end = 0;
+      for (int p = 0; p < n_phases; ++p)
       {
-        begin[p]       = n;
-        order.first[p] = static_cast<int>(place_of_next);
-        n += sizes[p];
-        place_of_next += sizes[p];
+        end += begin[p + 1] - begin[p];
         if (p + 1 < n_phases)
-          place_of_next = (place_of_next + alignment - 1) / alignment * alignment;
+          end = (end + alignment - 1) / alignment * alignment;
+        order.first.push_back(static_cast<int>(end));
       }
-      require(place_of_next < INT32_MAX, "The phases of a matrix need more positions than 32-bit indices can number.");
-      order.first[n_phases] = static_cast<int>(place_of_next);
+      require(end < INT32_MAX, "The phases of a matrix need more positions than 32-bit indices can number.");
 
       order.position.reinit(place, n_rows);
       order.row_of_position.reinit(place, order.n_positions());
       fill(order.row_of_position, -1);
-      const Array<int> begins(place, begin), firsts(place, order.first);
+      const Array<int> firsts(place, order.first);
       for_all(place, n_rows,
-              [=, begin = begins.data(), first = firsts.data(), position = order.position.data(),
+              [phase = order.phase.data(), begin = begins.data(), rows = rows.data(), first = firsts.data(),
+               position        = order.position.data(),
                row_of_position = order.row_of_position.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const int row = sorted[i], p = phase[row], at = first[p] + static_cast<int>(i) - begin[p];
+                const int row = rows[i], p = phase[row], at = first[p] + static_cast<int>(i) - begin[p];
                 position[row]       = at;
                 row_of_position[at] = row;
               });
       place.synchronize();
     }
   } // namespace
+
+  template <>
+  void find_natural(Here, const Backend &place, const int n_rows, PhaseOrder &order)
+  {
+    for (Array<int> *numbers : {&order.phase, &order.position, &order.row_of_position})
+    {
+      numbers->reinit(place, n_rows);
+      for_all(place, n_rows,
+              [to = numbers->data()] PATCHFEM_DEVICE(const std::int64_t i) { to[i] = static_cast<int>(i); });
+    }
+    order.first = {0, n_rows}; // phases are not walked through one by one
+  }
 
   /**
    * Rounds of colouring: a row without a colour (-1) whose hash is larger than those of all its neighbours without one
@@ -237,11 +232,9 @@ namespace PatchFEM::triangular
                  const SlicedEllpackMatrix<Number> &matrix,
                  const BlockDiagonalView<Number>   &D_inverse,
                  const double                       omega,
-                 const PhaseOrder                  &order,
-                 SlicedEllpackMatrix<Value>        &lower,
-                 SlicedEllpackMatrix<Value>        &upper,
-                 Array<Number>                     &D_values)
+                 Triangles<Number, Value>          &result)
   {
+    auto &[order, lower, upper, D_values] = result;
     const Backend                  &place = matrix.backend();
     const SlicedEllpackView<Number> A     = matrix.view();
     const SlicedEllpackView<Value>  L = lower.view(), U = upper.view();
@@ -362,13 +355,9 @@ namespace PatchFEM::triangular
   }
 
   template <typename Number, typename Value, typename Where>
-  void fill_factors(Where,
-                    const IncompleteCholesky   &factors,
-                    const PhaseOrder           &order,
-                    SlicedEllpackMatrix<Value> &lower,
-                    SlicedEllpackMatrix<Value> &upper,
-                    Array<Number>              &D_values)
+  void fill_factors(Where, const IncompleteCholesky &factors, Triangles<Number, Value> &result)
   {
+    auto &[order, lower, upper, D_values]  = result;
     const Backend                 &place   = order.phase.backend();
     const SparsityView             pattern = factors.pattern.view();
     const SlicedEllpackView<Value> L = lower.view(), U = upper.view();
@@ -397,12 +386,10 @@ namespace PatchFEM::triangular
   template void permute(Here, const Array<int> &, int, const Vector<Number> &, Vector<Number> &); \
   template int  load(Here, const SlicedEllpackMatrix<Number> &, const PhaseOrder &, IncompleteCholesky &);
 
-#define INSTANTIATE_VALUE(Number, Value)                                                                         \
-  template void fill_ssor(Here, const SlicedEllpackMatrix<Number> &, const BlockDiagonalView<Number> &, double,  \
-                          const PhaseOrder &, SlicedEllpackMatrix<Value> &, SlicedEllpackMatrix<Value> &,        \
-                          Array<Number> &);                                                                      \
-  template void fill_factors(Here, const IncompleteCholesky &, const PhaseOrder &, SlicedEllpackMatrix<Value> &, \
-                             SlicedEllpackMatrix<Value> &, Array<Number> &);
+#define INSTANTIATE_VALUE(Number, Value)                                                                        \
+  template void fill_ssor(Here, const SlicedEllpackMatrix<Number> &, const BlockDiagonalView<Number> &, double, \
+                          Triangles<Number, Value> &);                                                          \
+  template void fill_factors(Here, const IncompleteCholesky &, Triangles<Number, Value> &);
 
   INSTANTIATE_NUMBER(float)
   INSTANTIATE_NUMBER(double)

@@ -10,9 +10,18 @@ namespace PatchFEM::triangular
 {
   using kernels::SlicedPattern;
 
-  /** See PhaseOrder. */
+  /** Every row a phase of its own, at its own position. */
+  template <typename Where>
+  void find_natural(Where, const Backend &place, int n_rows, PhaseOrder &order);
+
+  /**
+   * Phases are colours of the graph of @p A (Jones and Plassmann 1993), few, and the same on every back end for any number of
+   * threads. Positions of a colour keep the order of rows.
+   */
   template <typename Where>
   void find_colours(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
+
+  /** Phases are the levels of the lower triangle of @p A: sweeps by phases are those in the order of rows. */
   template <typename Where>
   void find_levels(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
 
@@ -27,16 +36,13 @@ namespace PatchFEM::triangular
   template <typename Number, typename Where>
   void permute(Where, const Array<int> &source, int block_size, const Vector<Number> &from, Vector<Number> &to);
 
-  /** The triangles and the diagonal of SSOR at positions: see TriangularFactors. */
+  /** Fills the triangles and the diagonal of SSOR. */
   template <typename Number, typename Value, typename Where>
   void fill_ssor(Where,
                  const SlicedEllpackMatrix<Number> &A,
                  const BlockDiagonalView<Number>   &D_inverse,
                  double                             omega,
-                 const PhaseOrder                  &order,
-                 SlicedEllpackMatrix<Value>        &lower,
-                 SlicedEllpackMatrix<Value>        &upper,
-                 Array<Number>                     &D_values);
+                 Triangles<Number, Value>          &result);
 
   /** An incomplete Cholesky factorisation in the making, all in double. */
   struct IncompleteCholesky
@@ -61,12 +67,7 @@ namespace PatchFEM::triangular
   template <typename Where>
   int factorise(Where, const PhaseOrder &levels, double shift, IncompleteCholesky &factors);
 
-  /** R, its transpose and D^-1 at positions. */
+  /** Fills R, its transpose and D^-1. */
   template <typename Number, typename Value, typename Where>
-  void fill_factors(Where,
-                    const IncompleteCholesky   &factors,
-                    const PhaseOrder           &order,
-                    SlicedEllpackMatrix<Value> &lower,
-                    SlicedEllpackMatrix<Value> &upper,
-                    Array<Number>              &D_values);
+  void fill_factors(Where, const IncompleteCholesky &factors, Triangles<Number, Value> &result);
 } // namespace PatchFEM::triangular

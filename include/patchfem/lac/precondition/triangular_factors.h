@@ -25,21 +25,22 @@ namespace PatchFEM
     int n_phases() const { return static_cast<int>(first.size()) - 1; }
     int n_positions() const { return first.back(); }
 
-    /** Every row a phase of its own, at its own position. */
-    void reinit_natural(const Backend &place, int n_rows);
-
-    /**
-     * Phases are colours of the graph of @p A (Jones and Plassmann 1993), few, and the same on every back end for
-     * any number of threads. Positions of a colour keep the order of rows.
-     */
-    template <typename Number>
-    void reinit_colours(const SlicedEllpackMatrix<Number> &A);
-
-    /** Phases are the levels of the lower triangle of @p A: sweeps by phases are those in the order of rows. */
-    template <typename Number>
-    void reinit_levels(const SlicedEllpackMatrix<Number> &A);
-
     std::size_t memory_consumption() const { return memory_consumption_of(phase, position, row_of_position); }
+  };
+
+  /** R, R^T and D^-1, packed as in BlockDiagonalView, at positions of an order: see TriangularFactors. */
+  template <typename Number, typename Value>
+  struct Triangles
+  {
+    PhaseOrder                 order;
+    SlicedEllpackMatrix<Value> lower, upper;
+    Array<Number>              D_values;
+
+    BlockDiagonalView<Number> D_inverse() const
+    {
+      return {order.n_positions(), lower.block_rows(), order.n_positions(), D_values.data()};
+    }
+    std::size_t memory_consumption() const { return memory_consumption_of(order, lower, upper, D_values); }
   };
 
   /**
@@ -61,23 +62,17 @@ namespace PatchFEM
 
   public:
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
-    std::size_t memory_consumption() const override
-    {
-      return memory_consumption_of(order, lower, upper, D_values, y, w);
-    }
+    std::size_t memory_consumption() const override { return memory_consumption_of(triangles, y, w); }
 
     /** Colours or levels; 1 for sweeps. */
-    int n_phases() const { return order.n_phases(); }
+    int n_phases() const { return triangles.order.n_phases(); }
 
     /** The phase of each block row, on the matrix's back end. */
-    const Array<int> &phases() const { return order.phase; }
+    const Array<int> &phases() const { return triangles.order.phase; }
 
   protected:
-    PhaseOrder                 order;
-    int                        n_sweeps = 0; ///< 0: by phases
-    SlicedEllpackMatrix<Value> lower, upper; ///< R and R^T at positions
-    Array<Number>              D_values;
-    BlockDiagonalView<Number>  D_inverse{0, 1, 0, nullptr}; ///< at positions
+    Triangles<Number, Value> triangles;
+    int                      n_sweeps = 0; ///< 0: by phases
 
     /** Forgets everything; what is left if a matrix is refused. */
     void clear();
