@@ -13,32 +13,13 @@ namespace PatchFEM::kernels
 {
   namespace
   {
-    template <typename Key, typename Value>
-    void sort_pairs(const Cuda &where, const std::int64_t n, Key *keys, Value *values, const int n_bits)
-    {
-      const Scratch<Key>       other_keys(where, n);
-      const Scratch<Value>     other_values(where, n);
-      cub::DoubleBuffer<Key>   key_buffer(keys, other_keys.get());
-      cub::DoubleBuffer<Value> value_buffer(values, other_values.get());
-      with_workspace(where, [&](void *workspace, std::size_t &bytes) {
-        return cub::DeviceRadixSort::SortPairs(workspace, bytes, key_buffer, value_buffer, n, 0, n_bits,
-                                               stream_of(where));
-      });
-      if (key_buffer.Current() != keys)
-      {
-        PATCHFEM_CUDA_CHECK(
-            cudaMemcpyAsync(keys, key_buffer.Current(), n * sizeof(Key), cudaMemcpyDeviceToDevice, stream_of(where)));
-        PATCHFEM_CUDA_CHECK(cudaMemcpyAsync(values, value_buffer.Current(), n * sizeof(Value), cudaMemcpyDeviceToDevice,
-                                            stream_of(where)));
-      }
-    }
-
     struct Widen
     {
       __device__ std::int64_t operator()(const int x) const { return x; }
     };
   } // namespace
 
+  template <>
   void exclusive_scan(Cuda where, const std::int64_t n, const int *counts, std::int64_t *offsets)
   {
     PATCHFEM_CUDA_CHECK(cudaMemsetAsync(offsets, 0, sizeof(std::int64_t), stream_of(where)));
@@ -50,16 +31,30 @@ namespace PatchFEM::kernels
     });
   }
 
-  void stable_sort_by_key(Cuda where, const std::int64_t n, std::uint64_t *keys, int *values, const int n_bits)
+  template <typename Key, typename Value, typename Where>
+  void stable_sort_by_key(Where where, const std::int64_t n, Key *keys, Value *values, const int n_bits)
   {
-    sort_pairs(where, n, keys, values, n_bits);
+    const Scratch<Key>       other_keys(where, n);
+    const Scratch<Value>     other_values(where, n);
+    cub::DoubleBuffer<Key>   key_buffer(keys, other_keys.get());
+    cub::DoubleBuffer<Value> value_buffer(values, other_values.get());
+    with_workspace(where, [&](void *workspace, std::size_t &bytes) {
+      return cub::DeviceRadixSort::SortPairs(workspace, bytes, key_buffer, value_buffer, n, 0, n_bits,
+                                             stream_of(where));
+    });
+    if (key_buffer.Current() != keys)
+    {
+      PATCHFEM_CUDA_CHECK(
+          cudaMemcpyAsync(keys, key_buffer.Current(), n * sizeof(Key), cudaMemcpyDeviceToDevice, stream_of(where)));
+      PATCHFEM_CUDA_CHECK(cudaMemcpyAsync(values, value_buffer.Current(), n * sizeof(Value), cudaMemcpyDeviceToDevice,
+                                          stream_of(where)));
+    }
   }
 
-  void stable_sort_by_key(Cuda where, const std::int64_t n, int *keys, std::int64_t *values, const int n_bits)
-  {
-    sort_pairs(where, n, keys, values, n_bits);
-  }
+  template void stable_sort_by_key(Cuda, std::int64_t, std::uint64_t *, int *, int);
+  template void stable_sort_by_key(Cuda, std::int64_t, int *, std::int64_t *, int);
 
+  template <>
   void sort_segments(Cuda where, const std::int64_t n, const int n_segments, const std::int64_t *offsets, int *keys)
   {
     const Scratch<int>     other(where, n);
@@ -73,6 +68,7 @@ namespace PatchFEM::kernels
           cudaMemcpyAsync(keys, buffer.Current(), n * sizeof(int), cudaMemcpyDeviceToDevice, stream_of(where)));
   }
 
+  template <>
   int maximum(Cuda where, const std::int64_t n, const int *values)
   {
     if (n == 0)

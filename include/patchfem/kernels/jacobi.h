@@ -103,19 +103,14 @@ namespace PatchFEM
     template <typename Run>
     void with_block_size(const int block_size, const Run &run)
     {
-      switch (block_size)
-      {
-      case 1:
-        return run(std::integral_constant<int, 1>());
-      case 2:
-        return run(std::integral_constant<int, 2>());
-      case 3:
-        return run(std::integral_constant<int, 3>());
-      case 6:
-        return run(std::integral_constant<int, 6>());
-      default:
-        return run(std::integral_constant<int, 0>());
-      }
+      const auto matches = [&](auto size) {
+        if (size == block_size)
+          run(size);
+        return size == block_size;
+      };
+      if (!(matches(std::integral_constant<int, 1>()) || matches(std::integral_constant<int, 2>()) ||
+            matches(std::integral_constant<int, 3>()) || matches(std::integral_constant<int, 6>())))
+        run(std::integral_constant<int, 0>());
     }
 
     /** Result of invert_block_diagonal() when every block is positive definite. */

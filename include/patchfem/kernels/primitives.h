@@ -13,22 +13,21 @@
 namespace PatchFEM::kernels
 {
   /** offsets[i] = sum of counts[0..i), for 0 <= i <= n: offsets holds n + 1 entries. */
-  void exclusive_scan(Host, std::int64_t n, const int *counts, std::int64_t *offsets);
-  void exclusive_scan(Cuda, std::int64_t n, const int *counts, std::int64_t *offsets);
+  template <typename Where>
+  void exclusive_scan(Where, std::int64_t n, const int *counts, std::int64_t *offsets);
 
   /**
    * Sorts keys ascending and values with them; equal keys keep their order. Only the lowest @p n_bits of the keys
-   * count; the others must be zero. In place. Narrow keys with wide values are sorted on the device alone.
+   * count; the others must be zero. In place. Narrow keys (int) with wide values are sorted on the device alone.
    */
-  void stable_sort_by_key(Host, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
-  void stable_sort_by_key(Cuda, std::int64_t n, std::uint64_t *keys, int *values, int n_bits);
-  void stable_sort_by_key(Cuda, std::int64_t n, int *keys, std::int64_t *values, int n_bits);
+  template <typename Key, typename Value, typename Where>
+  void stable_sort_by_key(Where, std::int64_t n, Key *keys, Value *values, int n_bits);
 
   /** Sorts each segment [offsets[s], offsets[s + 1]) of keys ascending, in place. */
-  void sort_segments(Host, std::int64_t n, int n_segments, const std::int64_t *offsets, int *keys);
-  void sort_segments(Cuda, std::int64_t n, int n_segments, const std::int64_t *offsets, int *keys);
+  template <typename Where>
+  void sort_segments(Where, std::int64_t n, int n_segments, const std::int64_t *offsets, int *keys);
 
   /** Largest of n values; 0 if there are none. Waits for the result. */
-  int maximum(Host, std::int64_t n, const int *values);
-  int maximum(Cuda, std::int64_t n, const int *values);
+  template <typename Where>
+  int maximum(Where, std::int64_t n, const int *values);
 } // namespace PatchFEM::kernels
