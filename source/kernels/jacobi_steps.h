@@ -13,8 +13,7 @@ namespace PatchFEM::kernels
     template <int static_size, typename Number>
     struct InvertBlockBody
     {
-      int           runtime_size;
-      std::int64_t  stride;
+      int           n_blocks, runtime_size;
       const Number *blocks;
       double        factor;
       Number       *inverse;
@@ -26,8 +25,8 @@ namespace PatchFEM::kernels
         const int     size    = static_size > 0 ? static_size : runtime_size;
         double        block[storage * storage];
         for (int e = 0; e < size * size; ++e)
-          block[e] = static_cast<double>(blocks[e * stride + i]);
-        const int a = invert_spd_block<static_size>(size, block, factor, inverse + i, stride);
+          block[e] = static_cast<double>(blocks[std::int64_t(e) * n_blocks + i]);
+        const int a = invert_spd_block<static_size>(size, block, factor, inverse + i, n_blocks);
         if (a >= 0)
           atomic_min(failure, static_cast<int>(i * size + a));
       }
@@ -57,20 +56,19 @@ namespace PatchFEM::kernels
   } // namespace
 
   template <typename Number, typename Where>
-  void invert_block_diagonal(Where              where,
-                             const int          n_blocks,
-                             const int          block_size,
-                             const std::int64_t stride,
-                             const Number      *blocks,
-                             const double       factor,
-                             Number            *inverse,
-                             int               *failure)
+  void invert_block_diagonal(Where         where,
+                             const int     n_blocks,
+                             const int     block_size,
+                             const Number *blocks,
+                             const double  factor,
+                             Number       *inverse,
+                             int          *failure)
   {
     parallel_for(where, 1, [=] PATCHFEM_DEVICE(std::int64_t) { *failure = no_failure; });
     with_block_size(block_size, [&](auto size) {
       parallel_for(
           where, n_blocks,
-          InvertBlockBody<decltype(size)::value, Number>{block_size, stride, blocks, factor, inverse, failure});
+          InvertBlockBody<decltype(size)::value, Number>{n_blocks, block_size, blocks, factor, inverse, failure});
     });
   }
 
@@ -82,8 +80,8 @@ namespace PatchFEM::kernels
     });
   }
 
-  template void invert_block_diagonal(Here, int, int, std::int64_t, const float *, double, float *, int *);
-  template void invert_block_diagonal(Here, int, int, std::int64_t, const double *, double, double *, int *);
+  template void invert_block_diagonal(Here, int, int, const float *, double, float *, int *);
+  template void invert_block_diagonal(Here, int, int, const double *, double, double *, int *);
   template void vmult(Here, const BlockDiagonalView<float> &, const float *, float *);
   template void vmult(Here, const BlockDiagonalView<float> &, const double *, double *);
   template void vmult(Here, const BlockDiagonalView<double> &, const double *, double *);

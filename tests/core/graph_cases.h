@@ -155,12 +155,10 @@ namespace cases
                                                     const int                      most,
                                                     const double                   share)
   {
-    const PatchFEM::Backend      &place = all.backend();
-    PatchFEM::Array<std::int64_t> weights(place, std::vector<std::int64_t>(all.n_nodes(), -1));
-    PatchFEM::choose(place, [&](auto where) {
-      PatchFEM::graph_tools::line_weights(where, all, shorts, {points.data(), dim}, {least, most, share}, weights);
+    PatchFEM::Array<std::int64_t> weights = PatchFEM::choose(all.backend(), [&](auto where) {
+      return PatchFEM::graph_tools::line_weights(where, all, shorts, {points.data(), dim}, {least, most, share});
     });
-    place.synchronize();
+    all.backend().synchronize();
     return weights;
   }
 

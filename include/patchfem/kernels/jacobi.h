@@ -117,19 +117,13 @@ namespace PatchFEM
     constexpr int no_failure = 2147483647;
 
     /**
-     * Inverts @p n_blocks blocks (layout of MatrixBase::extract_block_diagonal(): entry (a, c) at (a * block_size + c) * stride + i) into
-     * the packed layout of BlockDiagonalView, scaled by @p factor. failure[0] becomes the smallest unknown whose pivot
+     * Inverts @p n_blocks blocks (layout of extract_block_diagonal(): entry (a, c) at (a * block_size + c) * n_blocks + i)
+     * into the packed layout of BlockDiagonalView, scaled by @p factor. failure[0] becomes the smallest unknown whose pivot
      * is not positive and finite, or no_failure.
      */
     template <typename Number, typename Where>
-    void invert_block_diagonal(Where,
-                               int           n_blocks,
-                               int           block_size,
-                               std::int64_t  stride,
-                               const Number *blocks,
-                               double        factor,
-                               Number       *inverse,
-                               int          *failure);
+    void invert_block_diagonal(
+        Where, int n_blocks, int block_size, const Number *blocks, double factor, Number *inverse, int *failure);
 
     /** dst = D src; src and dst may be the same. */
     template <typename Value, typename Number, typename Where>

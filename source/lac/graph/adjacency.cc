@@ -4,21 +4,14 @@
 
 namespace PatchFEM
 {
-  template <typename Rows>
-  void Adjacency::read_rows(const Backend &backend, const Rows &rows, const double threshold)
-  {
-    edge_weights.release();
-    choose(backend,
-           [&](auto where) { graph_tools::read_rows(where, backend, rows, threshold, node_offsets, node_neighbours); });
-  }
-
-  void Adjacency::reinit(const Backend &backend, const SparsityView &pattern)
-  {
-    read_rows(backend, kernels::PatternRows{pattern}, 0.);
-  }
-
   namespace
   {
+    template <typename Rows>
+    Adjacency read_rows(const Backend &backend, const Rows &rows, const double threshold)
+    {
+      return choose(backend, [&](auto where) { return graph_tools::read_rows(where, backend, rows, threshold); });
+    }
+
     template <typename Matrix>
     void check(const Matrix &matrix, const double threshold)
     {
@@ -29,11 +22,17 @@ namespace PatchFEM
     }
   } // namespace
 
+  void Adjacency::reinit(const Backend &backend, const SparsityView &pattern)
+  {
+    *this = read_rows(backend, kernels::PatternRows{pattern}, 0.);
+  }
+
   template <typename Number>
   void Adjacency::reinit(const SlicedEllpackMatrix<Number> &matrix, const double threshold)
   {
     check(matrix, threshold);
-    read_rows(matrix.backend(), kernels::SlicedEllpackRows<Number>{matrix.view(), matrix.row_lengths()}, threshold);
+    *this =
+        read_rows(matrix.backend(), kernels::SlicedEllpackRows<Number>{matrix.view(), matrix.row_lengths()}, threshold);
   }
 
   template <typename Number>
@@ -43,7 +42,7 @@ namespace PatchFEM
     require(matrix.n_rows() % matrix.block_rows() == 0 && matrix.block_rows() <= kernels::max_block_size,
             "A matrix of " + std::to_string(matrix.n_rows()) + " rows has no nodes of " +
                 std::to_string(matrix.block_rows()) + " unknowns.");
-    read_rows(matrix.backend(), kernels::CSRRows<Number>{matrix.view(), matrix.block_rows()}, threshold);
+    *this = read_rows(matrix.backend(), kernels::CSRRows<Number>{matrix.view(), matrix.block_rows()}, threshold);
   }
 
   void Adjacency::reinit(Array<std::int64_t> &&offsets, Array<int> &&neighbours, Array<int> &&weights)

@@ -47,23 +47,25 @@ namespace PatchFEM
       std::int64_t        edge_weight; ///< of an edge with weight 1
     };
 
-    /** result[i] = from[indices[i]]. */
-    void gather(const Array<int> &indices, const Array<int> &from, Array<int> &result)
+    /** [i] = from[indices[i]] */
+    Array<int> gather(const Array<int> &indices, const Array<int> &from)
     {
-      result.reinit(indices.backend(), indices.size());
+      Array<int> result(indices.backend(), indices.size());
       for_all(indices.backend(), indices.size(),
               [indices = indices.data(), from = from.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                 to[i] = from[indices[i]];
               });
+      return result;
     }
 
-    void invert(const Array<int> &permutation, Array<int> &result)
+    Array<int> inverse_of(const Array<int> &permutation)
     {
-      result.reinit(permutation.backend(), permutation.size());
+      Array<int> result(permutation.backend(), permutation.size());
       for_all(result.backend(), result.size(),
               [from = permutation.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                 to[from[i]] = static_cast<int>(i);
               });
+      return result;
     }
 
     /** group[i] = new_number[group[i]], where that is not -1. */
@@ -142,12 +144,9 @@ namespace PatchFEM
     }
 
     /** Sizes of groups; what is inside of them is not read if edges weigh nothing. */
-    void measure_groups(const SizeMeasure   &measure,
-                        const Groups        &groups,
-                        const GroupGraph    &group_graph,
-                        Array<std::int64_t> &result)
+    Array<std::int64_t> measure_groups(const SizeMeasure &measure, const Groups &groups, const GroupGraph &group_graph)
     {
-      result.reinit(groups.group.backend(), groups.n_groups);
+      Array<std::int64_t> result(groups.group.backend(), groups.n_groups);
       for_all(result.backend(), groups.n_groups,
               [measure, offsets = groups.offsets.data(), nodes = groups.nodes.data(),
                inside = group_graph.inside.data(), sizes = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
@@ -156,6 +155,7 @@ namespace PatchFEM
                   sum += measure.node_weights != nullptr ? measure.node_weights[nodes[k]] : measure.node_weight;
                 sizes[i] = sum;
               });
+      return result;
     }
 
     /**
@@ -229,25 +229,23 @@ namespace PatchFEM
     void dissolve_small(const AdjacencyView &graph,
                         const SizeMeasure   &measure,
                         const std::int64_t   least,
-                        const bool           with_weights,
                         Groups              &groups,
                         GroupGraph          &group_graph)
     {
-      const Backend      &place = groups.group.backend();
-      Array<std::int64_t> sizes;
+      const Backend &place = groups.group.backend();
       while (true)
       {
         grow(graph, groups);
         list_nodes(groups);
         find_group_graph(graph, groups, group_graph);
-        if (with_weights)
+        if (measure.edge_weight != 0)
           weigh_group_graph(graph, groups, group_graph);
         if (groups.n_groups == 0)
           return;
 
-        measure_groups(measure, groups, group_graph, sizes);
-        Array<std::uint64_t> tuples(place, groups.n_groups);
-        Array<int>           undecided(place, 1); // there is a small group
+        const Array<std::int64_t> sizes = measure_groups(measure, groups, group_graph);
+        Array<std::uint64_t>      tuples(place, groups.n_groups);
+        Array<int>                undecided(place, 1); // there is a small group
         undecided.set_zero();
         for_all(place, groups.n_groups,
                 [least, touching = group_graph.graph.view(), sizes = sizes.data(), tuples = tuples.data(),
@@ -265,9 +263,7 @@ namespace PatchFEM
           return;
         // Of small groups that touch each other or others at least one is dissolved, so this ends.
         decide_members(group_graph.graph.view(), 1, tuples);
-        Array<int> flags;
-        flag_members(tuples, flags);
-        keep(flags, groups);
+        keep(flag_members(tuples), groups);
       }
     }
 
@@ -289,12 +285,9 @@ namespace PatchFEM
                    GroupGraph          &group_graph)
     {
       {
-        Array<std::uint64_t> tuples(place, graph.n_nodes);
-        Array<int>           flags;
-        draw_tuples(all, with_isolated, tuples);
+        Array<std::uint64_t> tuples = draw_tuples(place, all, with_isolated);
         decide_members(graph, k, tuples);
-        flag_members(tuples, flags);
-        result.n_groups = number_flagged(flags, result.group); // members found one group each
+        result.n_groups = number_flagged(flag_members(tuples), result.group); // members found one group each
       }
       for (int round = 0; round < n_recentrings; ++round)
       {
@@ -302,12 +295,11 @@ namespace PatchFEM
         recentre(graph, result);
       }
       // What is small joins along edges of the graph only; then the graph of groups is that of all edges.
-      const bool need_weights = measure.edge_weight != 0;
-      dissolve_small(graph, measure, least, need_weights, result, group_graph);
+      dissolve_small(graph, measure, least, result, group_graph);
       const bool of_all = graph.offsets != all.offsets;
       if (of_all)
         find_group_graph(all, result, group_graph);
-      if ((of_all || !need_weights) && result.n_groups > 0)
+      if ((of_all || measure.edge_weight == 0) && result.n_groups > 0)
         weigh_group_graph(all, result, group_graph);
     }
 
@@ -416,15 +408,16 @@ namespace PatchFEM
       keep(flags, patches);
     }
 
-    /** Unites pairs of neighbouring patches that fit one until there are none. */
-    void unite(const PatchBytes &measure, Groups &patches, GroupGraph &patch_graph, Array<std::int64_t> &sizes)
+    /** Unites pairs of neighbouring patches that fit one until there are none; their bytes. */
+    Array<std::int64_t> unite(const PatchBytes &measure, Groups &patches)
     {
       const Backend &place = patches.group.backend();
       while (true)
       {
         list_nodes(patches);
+        GroupGraph patch_graph;
         build_group_graph(measure.graph, patches, patch_graph);
-        measure_groups({measure.own, 0, measure.edge_bytes}, patches, patch_graph, sizes);
+        Array<std::int64_t> sizes = measure_groups({measure.own, 0, measure.edge_bytes}, patches, patch_graph);
 
         const int           n = patches.n_groups;
         Array<int>          partners(place, n), kept(place, n), new_number(place, n);
@@ -461,7 +454,7 @@ namespace PatchFEM
         });
         const int n_left = static_cast<int>(scan(kept, positions));
         if (n_left == n)
-          return;
+          return sizes;
         for_all(place, n,
                 [=, positions = positions.data(), to = new_number.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                   to[i] = static_cast<int>(positions[flags[i] ? i : partner[i]]);
@@ -567,23 +560,23 @@ namespace PatchFEM
     const std::int64_t block_bytes = kernels::patch_block_bytes(data.patch_storage, block_size, data.bytes_per_value);
     const std::int64_t edge_bytes  = kernels::patch_pair_bytes(data.patch_storage, block_size, data.bytes_per_value),
                        limit       = static_cast<std::int64_t>(data.patch_bytes);
-    Array<std::int64_t> own, bytes;
-    measure_groups({nullptr, block_bytes, edge_bytes}, aggregates, graph, own);
-    const PatchBytes measure{graph.graph.view(), own.data(), edge_bytes, limit};
-    const auto       least = static_cast<std::int64_t>(data.min_patch_share * static_cast<double>(limit));
+    const Array<std::int64_t> own  = measure_groups({nullptr, block_bytes, edge_bytes}, aggregates, graph);
+    Array<std::int64_t>       bytes;
+    const PatchBytes          measure{graph.graph.view(), own.data(), edge_bytes, limit};
+    const auto                least = static_cast<std::int64_t>(data.min_patch_share * static_cast<double>(limit));
     partition(place, graph.graph.view(), graph.graph.view(), data.patch_distance, 0, true, {own.data(), 0, edge_bytes},
               std::max<std::int64_t>(least, 1), patches, patch_graph);
     if (n_aggregates > 0)
     {
       exchange(measure, patches);
-      unite(measure, patches, patch_graph, bytes);
+      bytes = unite(measure, patches);
     }
 
     // Aggregates by patch, then nodes by aggregate.
-    gather(patches.nodes, patches.group, aggregate_patches);
+    aggregate_patches = gather(patches.nodes, patches.group);
     Groups renumbered;
     renumbered.n_groups = n_aggregates;
-    invert(patches.nodes, renumbered.group);
+    renumbered.group    = inverse_of(patches.nodes);
     renumber(renumbered.group, aggregates.group);
     list_nodes(aggregates);
     list_nodes(renumbered);
@@ -593,7 +586,7 @@ namespace PatchFEM
     stats.n_patches        = patches.n_groups;
     patch_aggregate_starts = std::move(patches.offsets);
     take(aggregates, renumbered_graph.graph);
-    gather(patch_aggregate_starts, aggregate_starts, patch_node_starts);
+    patch_node_starts = gather(patch_aggregate_starts, aggregate_starts);
 
     if (n_aggregates > 0)
     {

@@ -59,12 +59,7 @@ namespace PatchFEM::graph_tools
   } // namespace
 
   template <typename Rows, typename Where>
-  void read_rows(Where,
-                 const Backend       &place,
-                 const Rows          &rows,
-                 const double         threshold,
-                 Array<std::int64_t> &offsets,
-                 Array<int>          &neighbours)
+  Adjacency read_rows(Where, const Backend &place, const Rows &rows, const double threshold)
   {
     const int     n = rows.n_rows();
     Array<int>    coupled(place, n), counts(place, n);
@@ -85,7 +80,8 @@ namespace PatchFEM::graph_tools
         is_edge.rows.for_each_column(row, [&](const int column) { n_edges += is_edge(row, column); });
       counts[row] = n_edges;
     });
-    neighbours.reinit(place, scan(counts, offsets));
+    Array<std::int64_t> offsets;
+    Array<int>          neighbours(place, scan(counts, offsets));
     for_all(place, n,
             [is_edge, offsets = offsets.data(), neighbours = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               const int row = static_cast<int>(i);
@@ -97,6 +93,9 @@ namespace PatchFEM::graph_tools
                 });
             });
     place.synchronize();
+    Adjacency result;
+    result.reinit(std::move(offsets), std::move(neighbours));
+    return result;
   }
 
   template <>
@@ -173,24 +172,19 @@ namespace PatchFEM::graph_tools
   template <>
   int maximal_independent_set(Here, const Adjacency &graph, const int k, Array<int> &members)
   {
-    Array<std::uint64_t> tuples(graph.backend(), graph.n_nodes());
-    draw_tuples(graph.view(), false, tuples);
-    const int n_rounds = decide_members(graph.view(), k, tuples);
-    flag_members(tuples, members);
+    Array<std::uint64_t> tuples   = draw_tuples(graph.backend(), graph.view(), false);
+    const int            n_rounds = decide_members(graph.view(), k, tuples);
+    members                       = flag_members(tuples);
     graph.backend().synchronize();
     return n_rounds;
   }
 
   template <>
-  void line_weights(Here,
-                    const Adjacency     &all_edges,
-                    const Adjacency     &short_edges,
-                    const NodePoints    &at,
-                    const LineSizes     &sizes,
-                    Array<std::int64_t> &weights)
+  Array<std::int64_t> line_weights(
+      Here, const Adjacency &all_edges, const Adjacency &short_edges, const NodePoints &at, const LineSizes &sizes)
   {
     const AdjacencyView all = all_edges.view(), shorts = short_edges.view();
-    weights.reinit(all_edges.backend(), all.n_nodes);
+    Array<std::int64_t> weights(all_edges.backend(), all.n_nodes);
     for_all(weights.backend(), all.n_nodes, [=, weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       const auto has_two_at_most = [&](const int j) { return shorts.offsets[j + 1] - shorts.offsets[j] <= 2; };
 
@@ -216,17 +210,15 @@ namespace PatchFEM::graph_tools
       }
       weights[i] = (std::int64_t(whole_node) * sizes.most + size - 1) / size;
     });
+    return weights;
   }
 
   template <>
-  void find_centroids(Here,
-                      const Array<int> &group_offsets,
-                      const Array<int> &group_nodes,
-                      const NodePoints &at,
-                      Array<double>    &centroids)
+  Array<double>
+  find_centroids(Here, const Array<int> &group_offsets, const Array<int> &group_nodes, const NodePoints &at)
   {
     const std::size_t n = group_offsets.size() - 1;
-    centroids.reinit(group_nodes.backend(), n * at.dim);
+    Array<double>     centroids(group_nodes.backend(), n * at.dim);
     for_all(centroids.backend(), n,
             [at, offsets = group_offsets.data(), nodes = group_nodes.data(),
              centroids = centroids.data()] PATCHFEM_DEVICE(const std::int64_t g) {
@@ -239,10 +231,10 @@ namespace PatchFEM::graph_tools
               }
             });
     centroids.backend().synchronize();
+    return centroids;
   }
 
-#define INSTANTIATE(Rows) \
-  template void read_rows(Here, const Backend &, const Rows &, double, Array<std::int64_t> &, Array<int> &)
+#define INSTANTIATE(Rows) template Adjacency read_rows(Here, const Backend &, const Rows &, double)
   INSTANTIATE(kernels::PatternRows);
   INSTANTIATE(kernels::SlicedEllpackRows<float>);
   INSTANTIATE(kernels::SlicedEllpackRows<double>);

@@ -74,7 +74,7 @@ namespace PatchFEM::graph_tools
 
   /** The graph of @p rows (see matrix_rows.h) as in Adjacency::reinit(). */
   template <typename Rows, typename Where>
-  void read_rows(Where, const Backend &, const Rows &, double threshold, Array<std::int64_t> &offsets, Array<int> &);
+  Adjacency read_rows(Where, const Backend &place, const Rows &rows, double threshold);
 
   /** See the functions of these names in adjacency.h. */
   template <typename Where>
@@ -100,14 +100,10 @@ namespace PatchFEM::graph_tools
    * whole_node most / k, rounded up.
    */
   template <typename Where>
-  void line_weights(Where,
-                    const Adjacency     &all,
-                    const Adjacency     &shorts,
-                    const NodePoints    &at,
-                    const LineSizes     &sizes,
-                    Array<std::int64_t> &weights);
+  Array<std::int64_t>
+  line_weights(Where, const Adjacency &all, const Adjacency &shorts, const NodePoints &at, const LineSizes &sizes);
 
   /** Means of the positions of the nodes of each group, in their order: [group][dim]. */
   template <typename Where>
-  void find_centroids(Where, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &, Array<double> &);
+  Array<double> find_centroids(Where, const Array<int> &offsets, const Array<int> &nodes, const NodePoints &at);
 } // namespace PatchFEM::graph_tools

@@ -41,12 +41,14 @@ namespace PatchFEM
     namespace
     {
       /** Random priorities. Nodes that are isolated in @p all stay outside unless they are asked for. */
-      void draw_tuples(const AdjacencyView &all, const bool with_isolated, Array<std::uint64_t> &tuples)
+      Array<std::uint64_t> draw_tuples(const Backend &place, const AdjacencyView &all, const bool with_isolated)
       {
-        for_all(tuples.backend(), all.n_nodes, [=, tuples = tuples.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        Array<std::uint64_t> result(place, all.n_nodes);
+        for_all(place, all.n_nodes, [=, tuples = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           const bool out = all.is_isolated(i) && !with_isolated;
           tuples[i]      = tuple::make(out ? tuple::outside : tuple::undecided, kernels::hash(i), static_cast<int>(i));
         });
+        return result;
       }
 
       /** Decides all undecided @p tuples, so that members are more than @p k hops apart. Returns the number of rounds. */
@@ -98,14 +100,15 @@ namespace PatchFEM
         }
       }
 
-      /** flags[i] = 1 for members, 0 for others. */
-      void flag_members(const Array<std::uint64_t> &tuples, Array<int> &flags)
+      /** [node], 1 for members, 0 for others. */
+      Array<int> flag_members(const Array<std::uint64_t> &tuples)
       {
-        flags.reinit(tuples.backend(), tuples.size());
+        Array<int> result(tuples.backend(), tuples.size());
         for_all(tuples.backend(), tuples.size(),
-                [tuples = tuples.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                [tuples = tuples.data(), flags = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                   flags[i] = tuple::status(tuples[i]) == tuple::member;
                 });
+        return result;
       }
     } // namespace
   }   // namespace graph_tools

@@ -91,9 +91,9 @@ namespace PatchFEM
       if (by_distance || (level > 0 && A.block_rows() > 1))
       {
         const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, level == 0 ? 4 : 3);
-        choose(A.backend(), [&](auto where) {
-          graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates}, {least, most, line_share},
-                                          weights);
+        weights = choose(A.backend(), [&](auto where) {
+          return graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates},
+                                                 {least, most, line_share});
         });
       }
       next.reinit({stored, all, graph}, A.block_rows(), of_level, weights);
@@ -104,14 +104,10 @@ namespace PatchFEM
     if (!along_short_edges)
       reinit(all, false);
     if (n_coordinates > 0)
-    {
-      Array<double> centroids;
-      choose(A.backend(), [&](auto where) {
-        graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(), {points.data(), n_coordinates},
-                                    centroids);
+      points = choose(A.backend(), [&](auto where) {
+        return graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(),
+                                           {points.data(), n_coordinates});
       });
-      points.swap(centroids);
-    }
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists     lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.permutation()));

@@ -43,8 +43,7 @@ namespace PatchFEM
       choose(place, [&](auto where) { multigrid::add_row_sums(where, A, blocks); });
       l1_inverse.reinit(place, std::size_t(n_blocks) * (b * (b + 1) / 2));
       dispatch(place, [&](auto where) {
-        kernels::invert_block_diagonal(where, n_blocks, b, n_blocks, blocks.data(), 1., l1_inverse.data(),
-                                       failure.data());
+        kernels::invert_block_diagonal(where, n_blocks, b, blocks.data(), 1., l1_inverse.data(), failure.data());
       });
       const int row = failure.read(0);
       if (row != kernels::no_failure)

@@ -36,8 +36,8 @@ namespace PatchFEM
       inverses.reinit(backend, std::size_t(n_blocks) * (block_size * (block_size + 1) / 2));
       Array<int> failure(backend, 1);
       dispatch(backend, [&](auto where) {
-        kernels::invert_block_diagonal(where, n_blocks, block_size, n_blocks, blocks.data(), relaxation,
-                                       inverses.data(), failure.data());
+        kernels::invert_block_diagonal(where, n_blocks, block_size, blocks.data(), relaxation, inverses.data(),
+                                       failure.data());
       });
       const int row = failure.read(0);
       if (row != kernels::no_failure)

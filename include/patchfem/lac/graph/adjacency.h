@@ -56,9 +56,6 @@ namespace PatchFEM
     }
 
   private:
-    template <typename Rows>
-    void read_rows(const Backend &backend, const Rows &rows, double threshold);
-
     Array<std::int64_t> node_offsets;
     Array<int>          node_neighbours, edge_weights;
   };
