@@ -99,16 +99,10 @@ namespace PatchFEM::kernels
       });
     }
 
-    /** What follows r for each unknown. */
-    enum class Then
-    {
-      nothing,  ///< only r.r: the preconditioner is a kernel of its own
-      identity, ///< r.z = r.r
-      diagonal  ///< z = D r, r.z
-    };
-
-    template <Then then, typename Value, typename Number>
+    /** r, r.r and, of a @p diagonal, z = D r and r.z; of the @p identity r.z = r.r. */
+    template <bool diagonal, typename Value, typename Number>
     __global__ void __launch_bounds__(block_size) residual_kernel(const CGResidual   mode,
+                                                                  const bool         identity,
                                                                   const std::int64_t n,
                                                                   const Value *__restrict__ d,
                                                                   const Number *__restrict__ q,
@@ -142,7 +136,7 @@ namespace PatchFEM::kernels
 #pragma unroll
         for (int j = 0; j < m; ++j)
           r_dot_r += static_cast<double>(r_i[j]) * static_cast<double>(r_i[j]);
-        if (then == Then::diagonal)
+        if (diagonal)
         {
           const auto      d_i = load<m>(d + i);
           Pack<Number, m> z_i;
@@ -155,14 +149,11 @@ namespace PatchFEM::kernels
           store<m>(z + i, z_i);
         }
       });
-      finish_sums<then == Then::diagonal ? 2 : 1>(cg, r_dot_r, r_dot_z,
-                                                  [&](const double total_r, const double total_z) {
-                                                    cg_finish_residual(cg, total_r, first);
-                                                    if (then == Then::identity)
-                                                      cg_finish_preconditioner(cg, total_r, first);
-                                                    if (then == Then::diagonal)
-                                                      cg_finish_preconditioner(cg, total_z, first);
-                                                  });
+      finish_sums<diagonal ? 2 : 1>(cg, r_dot_r, r_dot_z, [&](const double total_r, const double total_z) {
+        cg_finish_residual(cg, total_r, first);
+        if (diagonal || identity)
+          cg_finish_preconditioner(cg, diagonal ? total_z : total_r, first);
+      });
     }
 
     /** The same for blocks, one thread each. */
@@ -282,15 +273,12 @@ namespace PatchFEM::kernels
   {
     const cudaStream_t stream   = stream_of(where);
     const unsigned int n_blocks = n_blocks_of(v.n);
-    if (v.z == nullptr)
-      residual_kernel<Then::nothing, Number, Number>
-          <<<n_blocks, block_size, 0, stream>>>(mode, v.n, nullptr, v.q, v.r, nullptr, cg);
-    else if (D.block_size == 0)
-      residual_kernel<Then::identity, Number, Number>
-          <<<n_blocks, block_size, 0, stream>>>(mode, v.n, nullptr, v.q, v.r, nullptr, cg);
+    if (v.z == nullptr || D.block_size == 0)
+      residual_kernel<false, Number, Number>
+          <<<n_blocks, block_size, 0, stream>>>(mode, v.z != nullptr, v.n, nullptr, v.q, v.r, nullptr, cg);
     else if (D.block_size == 1)
-      residual_kernel<Then::diagonal, Value, Number>
-          <<<n_blocks, block_size, 0, stream>>>(mode, v.n, D.values, v.q, v.r, v.z, cg);
+      residual_kernel<true, Value, Number>
+          <<<n_blocks, block_size, 0, stream>>>(mode, false, v.n, D.values, v.q, v.r, v.z, cg);
     else
       with_block_size(D.block_size, [&](auto size) {
         residual_block_kernel<decltype(size)::value>

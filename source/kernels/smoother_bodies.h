@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kernels/hash.h"
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/lanczos_scalars.h>
 #include <patchfem/kernels/parallel_for.h>
@@ -17,11 +18,7 @@ namespace PatchFEM::kernels
   /** A value in [-1, 1] without a pattern, the same on every back end. */
   PATCHFEM_INLINE double scattered_value(const std::uint64_t i)
   {
-    std::uint64_t h = (i + 1) * 0x9e3779b97f4a7c15ull;
-    h               = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
-    h               = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
-    h ^= h >> 31;
-    return static_cast<double>(h >> 11) * (1. / 4503599627370496.) - 1.;
+    return static_cast<double>(hash(i * 0x9e3779b97f4a7c15u) >> 11) * (1. / 4503599627370496.) - 1.;
   }
 
   template <typename Number>

@@ -11,26 +11,20 @@
  * Each part is summed in a fixed order and the parts are added in their order, so a sum has the same bits for any
  * number of threads. Sums are in double for both number types.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels::reduction
 {
-  namespace kernels
+  constexpr int max_parts = 1024;
+
+  /** Elements of a part; a multiple of 512, so that parts start on 16-byte boundaries. */
+  PATCHFEM_INLINE std::int64_t part_size(const std::int64_t n)
   {
-    namespace reduction
-    {
-      constexpr int max_parts = 1024;
+    const std::int64_t even = (n + max_parts - 1) / max_parts;
+    const std::int64_t size = (even + 511) / 512 * 512;
+    return size < 4096 ? 4096 : size;
+  }
 
-      /** Elements of a part; a multiple of 512, so that parts start on 16-byte boundaries. */
-      PATCHFEM_INLINE std::int64_t part_size(const std::int64_t n)
-      {
-        const std::int64_t even = (n + max_parts - 1) / max_parts;
-        const std::int64_t size = (even + 511) / 512 * 512;
-        return size < 4096 ? 4096 : size;
-      }
-
-      PATCHFEM_INLINE int n_parts(const std::int64_t n)
-      {
-        return static_cast<int>((n + part_size(n) - 1) / part_size(n));
-      }
-    } // namespace reduction
-  }   // namespace kernels
-} // namespace PatchFEM
+  PATCHFEM_INLINE int n_parts(const std::int64_t n)
+  {
+    return static_cast<int>((n + part_size(n) - 1) / part_size(n));
+  }
+} // namespace PatchFEM::kernels::reduction

@@ -43,14 +43,14 @@ namespace PatchFEM
     /** The same of one whose values are kept in fp32; block_diagonal() is nullptr then. */
     virtual const BlockDiagonalView<float> *single_block_diagonal() const { return nullptr; }
 
-    /** Whether there is such a form. */
-    bool is_block_diagonal() const { return block_diagonal() != nullptr || single_block_diagonal() != nullptr; }
-
     /**
      * Iterations after which a solver should see whether it is done. Those it launched after the last one do nothing
      * but apply the preconditioner once more each, so an expensive one wants to be looked at often.
      */
-    virtual unsigned int look_interval() const { return is_block_diagonal() ? 32 : 4; }
+    virtual unsigned int look_interval() const
+    {
+      return block_diagonal() != nullptr || single_block_diagonal() != nullptr ? 32 : 4;
+    }
 
     /** Whether vmult() is work in stream order alone: no allocation, no copies to the host, no synchronisation. */
     virtual bool can_be_recorded() const { return true; }
