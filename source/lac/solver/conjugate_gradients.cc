@@ -126,151 +126,241 @@ namespace PatchFEM
     return out.str();
   }
 
+  /** One solution: what solve() was given, how far it is, and the arrays of the solver, which it works with. */
   template <typename Number>
-  struct ConjugateGradients<Number>::System
+  struct ConjugateGradients<Number>::Solution
   {
+    using Status = IterationResult::Status;
+    using Action = IterationControl::Action;
+
+    ConjugateGradients             &solver;
     const Operator<Number>         &A;
     Vector<Number>                 &x;
     const Vector<Number>           &b;
     const PreconditionBase<Number> &preconditioner;
-  };
+    const IterationControl         &control;
 
-  template <typename Number>
-  void ConjugateGradients<Number>::reinit(const Operator<Number> &A, const unsigned int look_interval)
-  {
-    const Backend    &backend = A.backend();
-    const std::size_t n       = A.n_rows();
-    for (Vector<Number> *vector : {&r, &z, &p, &q})
-      vector->reinit(backend, n, true);
-    // A look finds at most look_interval new steps and the one before them.
-    shared.reinit(backend, history_begin + (look_interval + 1) * sizeof(double));
-    partials.reinit(backend, kernels::cg_n_partials(n));
-    if (additional_data.update == SolutionUpdate::streams && (side == nullptr || side->backend() != backend))
-      side = std::make_unique<SideStream>(backend);
-  }
+    const Backend  &backend = A.backend();
+    Vector<Number> &r = solver.r, &z = solver.z, &p = solver.p, &q = solver.q;
+    const CGView    cg = {reinterpret_cast<CGScalars *>(solver.shared.data()),
+                          reinterpret_cast<double *>(solver.shared.data() + history_begin),
+                          static_cast<int>((solver.shared.size() - history_begin) / sizeof(double)),
+                          solver.partials.data()};
 
-  template <typename Number>
-  CGView ConjugateGradients<Number>::view()
-  {
-    return {reinterpret_cast<CGScalars *>(shared.data()), reinterpret_cast<double *>(shared.data() + history_begin),
-            static_cast<int>((shared.size() - history_begin) / sizeof(double)), partials.data()};
-  }
+    IterationResult     result    = {};
+    CGScalars           scalars   = {}; ///< of the last look
+    std::vector<double> residuals = {}; ///< the same, as in CGView
+    double              scale     = 1.;
 
-  /** Fetches scalars and history in one copy, and waits for it. */
-  template <typename Number>
-  CGScalars ConjugateGradients<Number>::look(std::vector<double> &residuals) const
-  {
-    const std::vector<char> copy = shared.to_vector();
-    CGScalars               scalars;
-    std::memcpy(&scalars, copy.data(), sizeof(CGScalars));
-    residuals.resize((copy.size() - history_begin) / sizeof(double));
-    std::memcpy(residuals.data(), copy.data() + history_begin, residuals.size() * sizeof(double));
-    return scalars;
-  }
+    // The monitor sees each step once; after its first answer that is not `iterate` it is not asked again.
+    Action action        = Action::iterate;
+    int    next_reported = 0;
 
-  template <typename Number>
-  void ConjugateGradients<Number>::send(const CGScalars &scalars)
-  {
-    memory::copy(shared.backend(), shared.data(), Backend(BackendKind::host), &scalars, sizeof(CGScalars));
-  }
+    std::unique_ptr<Graph> graph = nullptr, single_graph = nullptr;
+    bool                   first_iteration    = true;
+    double                 norm_of_matrix     = 0.;
+    double                 energy_of_solution = 0.; ///< |b . x|, which hardly changes between restarts
 
-  template <typename Number>
-  void ConjugateGradients<Number>::residual_and_direction(const System       &system,
-                                                          const CGResidual    mode,
-                                                          Number             *x,
-                                                          SideStream::Branch *solution)
-  {
-    const Backend                   &backend  = system.A.backend();
-    const CGView                     cg       = view();
-    const std::int64_t               n        = r.size();
-    const BlockDiagonalView<Number> *diagonal = system.preconditioner.block_diagonal();
-    const auto                       residual = [&](const auto &D, Number *const preconditioned) {
-      const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), preconditioned};
-      dispatch(backend, [&](auto where) { kernels::cg_residual(where, mode, D, vectors, cg); });
-    };
-    if (diagonal != nullptr)
-      residual(*diagonal, z.data());
-    else if (const auto *rounded = system.preconditioner.single_block_diagonal())
-      residual(*rounded, z.data());
-    else
+    /** Fetches scalars and history in one copy, and waits for it. */
+    void look()
     {
-      residual(BlockDiagonalView<Number>(), nullptr);
-      system.preconditioner.vmult(z, r);
-      const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), z.data()};
-      dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, vectors, cg); });
+      const std::vector<char> copy = solver.shared.to_vector();
+      std::memcpy(&scalars, copy.data(), sizeof(CGScalars));
+      residuals.resize((copy.size() - history_begin) / sizeof(double));
+      std::memcpy(residuals.data(), copy.data() + history_begin, residuals.size() * sizeof(double));
     }
-    if (solution != nullptr)
-      solution->join();
-    const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();
-    dispatch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
-  }
 
-  template <typename Number>
-  void ConjugateGradients<Number>::start(const System &system, const bool compensated)
-  {
-    if (compensated)
-      compensated_residual(system.A, system.x, system.b, q);
-    else
-      system.A.residual(q, system.x, system.b);
-    residual_and_direction(system, CGResidual::start, nullptr);
-  }
-
-  /** A power of two by which b - A x becomes a vector of length one; 1 if that is 0 or not finite. */
-  template <typename Number>
-  double ConjugateGradients<Number>::scale_of_residual(const System &system)
-  {
-    system.A.residual(q, system.x, system.b);
-    const double norm = q.l2_norm();
-    if (!(norm > 0.) || norm - norm != 0.)
-      return 1.;
-    int exponent = 0;
-    std::frexp(norm, &exponent);
-    constexpr int most = std::numeric_limits<Number>::max_exponent - 2;
-    return std::ldexp(1., std::max(-most, std::min(most, -exponent)));
-  }
-
-  /** An estimate from below of the largest eigenvalue of A, by power steps from a fixed vector; uses q and z. */
-  template <typename Number>
-  double ConjugateGradients<Number>::largest_eigenvalue(const Operator<Number> &A)
-  {
-    constexpr int n_steps = 10;
-    run(A.backend(), q.size(), kernels::ScatteredBody<Number>{q.data()});
-    double norm = q.l2_norm();
-    for (int step = 0; step < n_steps && norm > 0. && norm - norm == 0.; ++step)
+    void send()
     {
-      if (step > 0)
-        q.equ(static_cast<Number>(1. / norm), z);
+      memory::copy(backend, solver.shared.data(), Backend(BackendKind::host), &scalars, sizeof(CGScalars));
+    }
+
+    double residual_of(const unsigned int step) const { return residuals[step % residuals.size()] / scale; }
+
+    void report(const int step, const double residual)
+    {
+      if (control.monitor && action == Action::iterate && step == next_reported && residual - residual == 0.)
+      {
+        action = control.monitor(static_cast<unsigned int>(step), residual);
+        ++next_reported;
+      }
+    }
+
+    void residual_and_direction(const CGResidual mode, Number *const x, SideStream::Branch *const solution = nullptr)
+    {
+      const std::int64_t               n        = r.size();
+      const BlockDiagonalView<Number> *diagonal = preconditioner.block_diagonal();
+      const auto                       residual = [&](const auto &D, Number *const preconditioned) {
+        const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), preconditioned};
+        dispatch(backend, [&](auto where) { kernels::cg_residual(where, mode, D, vectors, cg); });
+      };
+      if (diagonal != nullptr)
+        residual(*diagonal, z.data());
+      else if (const auto *rounded = preconditioner.single_block_diagonal())
+        residual(*rounded, z.data());
       else
-        q *= static_cast<Number>(1. / norm);
-      A.vmult(z, q);
-      norm = z.l2_norm();
+      {
+        residual(BlockDiagonalView<Number>(), nullptr);
+        preconditioner.vmult(z, r);
+        const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), z.data()};
+        dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, vectors, cg); });
+      }
+      if (solution != nullptr)
+        solution->join();
+      const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();
+      dispatch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
     }
-    return norm - norm == 0. ? norm : 0.;
-  }
 
-  template <typename Number>
-  void ConjugateGradients<Number>::iterate(const System &system, const bool recompute_residual)
-  {
-    const CGView cg = view();
-    system.A.cg_product(q, p, cg);
-    if (recompute_residual)
+    void start(const bool compensated)
     {
-      dispatch(system.A.backend(), [&](auto where) {
-        kernels::cg_direction<Number>(where, r.size(), nullptr, system.x.data(), p.data(), cg);
-      });
-      system.A.residual(q, system.x, system.b);
-      residual_and_direction(system, CGResidual::replace, nullptr);
+      send();
+      if (compensated)
+        compensated_residual(A, x, b, q);
+      else
+        A.residual(q, x, b);
+      residual_and_direction(CGResidual::start, nullptr);
+      look();
     }
-    else if (side != nullptr)
+
+    void begin(const double new_scale)
     {
-      SideStream::Branch solution(*side);
-      solution.run(
-          [&](auto where) { kernels::cg_direction<Number>(where, r.size(), nullptr, system.x.data(), p.data(), cg); });
-      residual_and_direction(system, CGResidual::update, nullptr, &solution);
+      scale             = new_scale;
+      scalars           = CGScalars();
+      scalars.tolerance = -1.;
+      scalars.scale     = scale;
+      start(false);
     }
-    else
-      residual_and_direction(system, CGResidual::update, system.x.data());
-  }
+
+    void restart(const bool compensated)
+    {
+      scalars.status    = CGStatus::iterating;
+      scalars.tolerance = result.tolerance * scale;
+      start(compensated);
+      result.history.back() = residual_of(scalars.step);
+    }
+
+    /** A power of two by which b - A x becomes a vector of length one; 1 if that is 0 or not finite. */
+    double scale_of_residual()
+    {
+      A.residual(q, x, b);
+      const double norm = q.l2_norm();
+      if (!(norm > 0.) || norm - norm != 0.)
+        return 1.;
+      int exponent = 0;
+      std::frexp(norm, &exponent);
+      constexpr int most = std::numeric_limits<Number>::max_exponent - 2;
+      return std::ldexp(1., std::max(-most, std::min(most, -exponent)));
+    }
+
+    /** An estimate from below of the largest eigenvalue of A, by power steps from a fixed vector; uses q and z. */
+    double largest_eigenvalue()
+    {
+      constexpr int n_steps = 10;
+      run(backend, q.size(), kernels::ScatteredBody<Number>{q.data()});
+      double norm = q.l2_norm();
+      for (int step = 0; step < n_steps && norm > 0. && norm - norm == 0.; ++step)
+      {
+        if (step > 0)
+          q.equ(static_cast<Number>(1. / norm), z);
+        else
+          q *= static_cast<Number>(1. / norm);
+        A.vmult(z, q);
+        norm = z.l2_norm();
+      }
+      return norm - norm == 0. ? norm : 0.;
+    }
+
+    double rounding_limit()
+    {
+      if (!std::is_same<Number, double>::value)
+        return 0.;
+      if (norm_of_matrix == 0.)
+        norm_of_matrix = largest_eigenvalue();
+      const double limit = 8. * rounding_unit * norm_of_matrix * x.l2_norm();
+      return limit - limit == 0. ? limit : 0.;
+    }
+
+    /** |x - A^-1 b| over |x| in the norm of the energy, as far as the preconditioner is A^-1. */
+    double relative_energy()
+    {
+      q.equ(static_cast<Number>(scale), b);
+      z.equ(static_cast<Number>(scale), x);
+      energy_of_solution = std::abs(q.dot(z));
+      return std::sqrt(scalars.r_dot_z / energy_of_solution);
+    }
+
+    void iterate(const bool recompute_residual)
+    {
+      A.cg_product(q, p, cg);
+      const auto move_x = [&](auto where) {
+        kernels::cg_direction<Number>(where, r.size(), nullptr, x.data(), p.data(), cg);
+      };
+      if (recompute_residual)
+      {
+        dispatch(backend, move_x);
+        A.residual(q, x, b);
+        residual_and_direction(CGResidual::replace, nullptr);
+      }
+      else if (solver.side != nullptr)
+      {
+        SideStream::Branch solution(*solver.side);
+        solution.run(move_x);
+        residual_and_direction(CGResidual::update, nullptr, &solution);
+      }
+      else
+        residual_and_direction(CGResidual::update, x.data());
+    }
+
+    void several(const unsigned int n)
+    {
+      for (unsigned int i = 0; i < n; ++i)
+        iterate(false);
+    }
+
+    void launch(unsigned int n)
+    {
+      if (!A.can_be_recorded() || !preconditioner.can_be_recorded())
+        return several(n);
+      if (first_iteration && n > 0) // directly, so that all kernels are loaded before a graph is recorded
+      {
+        several(1);
+        first_iteration = false;
+        --n;
+      }
+      if (n >= graph_length && graph == nullptr)
+        graph = std::make_unique<Graph>(backend, [this]() { several(graph_length); });
+      for (; n >= graph_length; n -= graph_length)
+        graph->launch();
+      if (n > 0 && single_graph == nullptr)
+        single_graph = std::make_unique<Graph>(backend, [this]() { several(1); });
+      for (; n > 0; --n)
+        single_graph->launch();
+    }
+
+    void recompute_residual()
+    {
+      A.residual(q, x, b);
+      result.residual = q.l2_norm();
+    }
+
+    /** Rounding if that explains the residual, and if x then is an answer; else @p otherwise. */
+    Status at_rounding(const Status otherwise)
+    {
+      result.rounding_limit = rounding_limit();
+      if (!(result.residual <= result.rounding_limit))
+        return otherwise;
+      z.equ(static_cast<Number>(scale), x);
+      A.residual(q, x, b);
+      q *= static_cast<Number>(scale);
+      const double of_residual = q.dot(z);
+      q.equ(static_cast<Number>(scale), b);
+      const bool answers =
+          result.residual * scale < q.l2_norm() && std::abs(of_residual) <= largest_work * std::abs(q.dot(z));
+      return answers ? Status::rounding : Status::singular;
+    }
+
+    void find(unsigned int look_interval, unsigned int residual_interval);
+  };
 
   template <typename Number>
   IterationResult ConjugateGradients<Number>::solve(const Operator<Number>         &A,
@@ -279,8 +369,6 @@ namespace PatchFEM
                                                     const PreconditionBase<Number> &preconditioner,
                                                     const IterationControl         &control)
   {
-    using Status = IterationResult::Status;
-    using Action = IterationControl::Action;
     require(A.n_rows() == A.n_columns(), "Conjugate gradients need a square matrix.");
     require(x.size() == b.size() && b.size() == static_cast<std::size_t>(A.n_rows()),
             "Solution and right-hand side do not have the size of the matrix.");
@@ -291,72 +379,34 @@ namespace PatchFEM
     const unsigned int look_interval = additional_data.look_interval > 0
                                            ? std::min(additional_data.look_interval, most_steps_between_looks)
                                            : preconditioner.look_interval();
-    reinit(A, look_interval);
-    const System system{A, x, b, preconditioner};
-    const bool   can_be_recorded = A.can_be_recorded() && preconditioner.can_be_recorded();
+    for (Vector<Number> *vector : {&r, &z, &p, &q})
+      vector->reinit(A.backend(), A.n_rows(), true);
+    // A look finds at most look_interval new steps and the one before them.
+    shared.reinit(A.backend(), history_begin + (look_interval + 1) * sizeof(double));
+    partials.reinit(A.backend(), kernels::cg_n_partials(A.n_rows()));
+    if (additional_data.update == SolutionUpdate::streams && (side == nullptr || side->backend() != A.backend()))
+      side = std::make_unique<SideStream>(A.backend());
 
-    IterationResult     result;
-    std::vector<double> residuals;
-    result.update          = side != nullptr ? SolutionUpdate::streams : SolutionUpdate::fused;
-    const auto residual_of = [&](const unsigned int step) { return residuals[step % residuals.size()]; };
+    Solution solution{*this, A, x, b, preconditioner, control};
+    solution.result.update = side != nullptr ? SolutionUpdate::streams : SolutionUpdate::fused;
+    solution.find(look_interval, additional_data.residual_interval);
+    return std::move(solution.result);
+  }
 
+  template <typename Number>
+  void ConjugateGradients<Number>::Solution::find(const unsigned int look_interval, const unsigned int every)
+  {
     // The initial residual fixes scale and tolerance, so the host looks at it before anything else happens.
-    CGScalars  scalars;
-    const auto begin = [&](const double scale) {
-      scalars           = CGScalars();
-      scalars.tolerance = -1.;
-      scalars.scale     = scale;
-      send(scalars);
-      start(system);
-      scalars = look(residuals);
-    };
     begin(1.);
     if (const double first = residual_of(0); !(first <= harmless && first >= 1. / harmless))
-      begin(scale_of_residual(system));
-    const double scale = scalars.scale;
-    result.history.assign(1, residual_of(0) / scale);
+      begin(scale_of_residual());
+    result.history.assign(1, residual_of(0));
     result.tolerance  = std::max(control.tolerance, control.reduction * result.history[0]);
     scalars.tolerance = result.tolerance * scale;
     if (scalars.status != CGStatus::residual_not_finite && result.history[0] <= result.tolerance)
       scalars.status = CGStatus::converged;
-    send(scalars);
-
-    // The monitor sees each step once; after its first answer that is not `iterate` it is not asked again.
-    Action     action        = Action::iterate;
-    int        next_reported = 0;
-    const auto report        = [&](const int step, const double residual) {
-      if (control.monitor && action == Action::iterate && step == next_reported && residual - residual == 0.)
-      {
-        action = control.monitor(static_cast<unsigned int>(step), residual);
-        ++next_reported;
-      }
-    };
+    send();
     report(0, result.history[0]);
-
-    const auto several = [&](const unsigned int n) {
-      for (unsigned int i = 0; i < n; ++i)
-        iterate(system, false);
-    };
-    std::unique_ptr<Graph> graph, single_graph;
-    bool                   first_iteration = true;
-    const auto             launch          = [&](unsigned int n) {
-      if (!can_be_recorded)
-        return several(n);
-      if (first_iteration && n > 0) // directly, so that all kernels are loaded before a graph is recorded
-      {
-        several(1);
-        first_iteration = false;
-        --n;
-      }
-      if (n >= graph_length && graph == nullptr)
-        graph = std::make_unique<Graph>(A.backend(), [&]() { several(graph_length); });
-      for (; n >= graph_length; n -= graph_length)
-        graph->launch();
-      if (n > 0 && single_graph == nullptr)
-        single_graph = std::make_unique<Graph>(A.backend(), [&]() { several(1); });
-      for (; n > 0; --n)
-        single_graph->launch();
-    };
 
     // The true residual at the last restart and r.z, an estimate of the energy of its error: where stiff parts let |r| fall
     // no further, soft ones may still gain.
@@ -365,44 +415,17 @@ namespace PatchFEM
     bool           exhausted   = false;                                 // a restart did not help
     bool           compensated = false;                                 // residuals of restarts are
     Vector<Number> unrefined;                                           // x before the first of these
-    double         norm_of_matrix = 0.;
-    const auto     rounding_limit = [&]() {
-      if (!std::is_same<Number, double>::value)
-        return 0.;
-      if (norm_of_matrix == 0.)
-        norm_of_matrix = largest_eigenvalue(A);
-      const double limit = 8. * rounding_unit * norm_of_matrix * x.l2_norm();
-      return limit - limit == 0. ? limit : 0.;
-    };
-
-    // |x - A^-1 b| over |x| in the norm of the energy, as far as the preconditioner is A^-1.
-    double     energy_of_solution = 0.; // |b . x|, which hardly changes between restarts
-    const auto relative_energy    = [&]() {
-      q.equ(static_cast<Number>(scale), b);
-      z.equ(static_cast<Number>(scale), x);
-      energy_of_solution = std::abs(q.dot(z));
-      return std::sqrt(scalars.r_dot_z / energy_of_solution);
-    };
-    const auto restart = [&](const bool compensate) {
-      scalars.status    = CGStatus::iterating;
-      scalars.tolerance = result.tolerance * scale;
-      send(scalars);
-      start(system, compensate);
-      scalars               = look(residuals);
-      result.history.back() = residual_of(scalars.step) / scale;
-    };
 
     while (scalars.status == CGStatus::iterating && action == Action::iterate && !exhausted &&
            static_cast<unsigned int>(scalars.step) < control.max_iterations)
     {
       // One stretch of steps between looks. A step that recomputes the residual stands alone in it.
       const unsigned int first = scalars.step;
-      const unsigned int every = additional_data.residual_interval;
       unsigned int       last  = first + std::min(look_interval, control.max_iterations - first);
       if (every > 0 && (first + 1) % every == 0)
       {
         last = first + 1;
-        iterate(system, result.history.back() > replacement_distance * rounding_limit());
+        iterate(result.history.back() > replacement_distance * rounding_limit());
         first_iteration = false;
       }
       else
@@ -411,13 +434,13 @@ namespace PatchFEM
           last = std::min(last, (first / every + 1) * every - 1);
         launch(last - first);
       }
-      scalars = look(residuals);
+      look();
 
       const bool finished =
           scalars.status == CGStatus::converged || static_cast<unsigned int>(scalars.step) >= control.max_iterations;
       for (unsigned int step = first + 1; step <= static_cast<unsigned int>(scalars.step); ++step)
       {
-        result.history.push_back(residual_of(step) / scale);
+        result.history.push_back(residual_of(step));
         // The last step is reported below, with its true residual.
         if (!finished || step < static_cast<unsigned int>(scalars.step))
           report(step, result.history.back());
@@ -451,17 +474,13 @@ namespace PatchFEM
           restart_residual  = result.history.back();
           restart_energy    = scalars.r_dot_z;
           scalars.tolerance = std::max(result.tolerance, restart_goal * restart_residual) * scale;
-          send(scalars);
+          send();
         }
         verified = scalars.status == CGStatus::converged;
       }
     }
 
-    result.n_iterations           = scalars.step;
-    const auto recompute_residual = [&]() {
-      A.residual(q, x, b);
-      result.residual = q.l2_norm();
-    };
+    result.n_iterations = scalars.step;
     if (verified && !compensated)
       result.residual = result.history.back();
     else
@@ -474,20 +493,6 @@ namespace PatchFEM
       recompute_residual();
       exhausted = true;
     }
-    // Rounding if that explains the residual, and if x then is an answer; else @p otherwise.
-    const auto at_rounding = [&](const Status otherwise) {
-      result.rounding_limit = rounding_limit();
-      if (!(result.residual <= result.rounding_limit))
-        return otherwise;
-      z.equ(static_cast<Number>(scale), x);
-      A.residual(q, x, b);
-      q *= static_cast<Number>(scale);
-      const double of_residual = q.dot(z);
-      q.equ(static_cast<Number>(scale), b);
-      const bool answers =
-          result.residual * scale < q.l2_norm() && std::abs(of_residual) <= largest_work * std::abs(q.dot(z));
-      return answers ? Status::rounding : Status::singular;
-    };
     if (verified)
       result.status = result.residual <= result.tolerance ? Status::converged : Status::rounding;
     else if (exhausted)
@@ -510,7 +515,6 @@ namespace PatchFEM
                       : at_rounding(Status::max_iterations) == Status::singular ? Status::singular
                                                                                 : Status::max_iterations;
     }
-    return result;
   }
 
   template class ConjugateGradients<float>;

@@ -139,30 +139,15 @@ namespace PatchFEM
                           const PreconditionBase<Number> &preconditioner,
                           const IterationControl         &control);
 
-    /** Of the vectors the iteration works with; kept between solutions. */
-    std::size_t memory_consumption() const { return memory_consumption_of(r, z, p, q, shared, partials); }
-
   private:
     AdditionalData additional_data;
-    Vector<Number> r, z, p, q;
-    Array<char>    shared; ///< CGScalars and the history of the steps since the last look
-    Array<double>  partials;
 
+    // What an iteration works with, kept between solutions.
+    Vector<Number>              r, z, p, q;
+    Array<char>                 shared; ///< CGScalars and the history of the steps since the last look
+    Array<double>               partials;
     std::unique_ptr<SideStream> side; ///< with SolutionUpdate::streams
 
-    void      reinit(const Operator<Number> &A, unsigned int look_interval);
-    CGView    view();
-    CGScalars look(std::vector<double> &residuals) const;
-    void      send(const CGScalars &scalars);
-
-    struct System;
-    void   start(const System &system, bool compensated = false);
-    double scale_of_residual(const System &system);
-    double largest_eigenvalue(const Operator<Number> &A);
-    void   iterate(const System &system, bool recompute_residual);
-    void   residual_and_direction(const System       &system,
-                                  kernels::CGResidual mode,
-                                  Number             *x,
-                                  SideStream::Branch *solution = nullptr);
+    struct Solution;
   };
 } // namespace PatchFEM
