@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "check.cuh"
 #include "reduce.cuh"
 #include "tuning.cuh"
+#include "workspace.cuh"
 
 #include <patchfem/kernels/blas1.h>
+
+#include <cub/device/device_reduce.cuh>
+#include <thrust/iterator/transform_iterator.h>
 
 namespace PatchFEM::kernels
 {
@@ -32,41 +35,25 @@ namespace PatchFEM::kernels
       PATCHFEM_CUDA_CHECK_LAUNCH();
     }
 
-    /** body(i) for all i of a part, one block for each. */
-    template <typename Body>
-    __device__ void for_part(const std::int64_t n, const Body &body)
+    template <typename Term>
+    __global__ void __launch_bounds__(block_size) parts_kernel(const std::int64_t n, const Term term, double *partials)
     {
       const std::int64_t size  = reduction::part_size(n);
       const std::int64_t begin = blockIdx.x * size;
       const std::int64_t end   = begin + size < n ? begin + size : n;
+      double             sum   = 0.;
 #pragma unroll 4
       for (std::int64_t i = begin + threadIdx.x; i < end; i += block_size)
-        body(i);
-    }
-
-    template <typename Term>
-    __global__ void __launch_bounds__(block_size) parts_kernel(const std::int64_t n, const Term term, double *partials)
-    {
-      double sum = 0.;
-      for_part(n, [&](const std::int64_t i) { sum += term(i); });
+        sum += term(i);
       sum = reduce::block_sum<block_size>(sum);
       if (threadIdx.x == 0)
         partials[blockIdx.x] = sum;
     }
 
-    template <typename Number>
-    __global__ void __launch_bounds__(block_size) largest_kernel(const std::int64_t n, const Number *x, double *result)
+    struct Magnitude
     {
-      unsigned long long largest = 0;
-      for_part(n, [&](const std::int64_t i) {
-        largest = max(largest, static_cast<unsigned long long>(magnitude_bits(static_cast<double>(x[i]))));
-      });
-#pragma unroll
-      for (int offset = 16; offset > 0; offset /= 2)
-        largest = max(largest, __shfl_down_sync(0xffffffffu, largest, offset));
-      if (threadIdx.x % 32 == 0)
-        atomicMax(reinterpret_cast<unsigned long long *>(result), largest);
-    }
+      __device__ std::uint64_t operator()(const double x) const { return magnitude_bits(x); }
+    };
 
     __global__ void __launch_bounds__(block_size) sum_kernel(const int n, const double *partials, double *result)
     {
@@ -93,11 +80,11 @@ namespace PatchFEM::kernels
   template <typename Number, typename Where>
   void linfty_norm(Where where, const std::int64_t n, const Number *x, double *result)
   {
-    PATCHFEM_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof(double), stream_of(where)));
-    if (n == 0)
-      return;
-    largest_kernel<<<reduction::n_parts(n), block_size, 0, stream_of(where)>>>(n, x, result);
-    PATCHFEM_CUDA_CHECK_LAUNCH();
+    const auto magnitudes = thrust::make_transform_iterator(x, Magnitude());
+    with_workspace(where, [&](void *workspace, std::size_t &bytes) {
+      return cub::DeviceReduce::Max(workspace, bytes, magnitudes, reinterpret_cast<std::uint64_t *>(result), n,
+                                    stream_of(where));
+    });
   }
 } // namespace PatchFEM::kernels
 

@@ -6,20 +6,17 @@
  * Of what number types the functions are that the headers of kernels declare, on the host and on the device alike:
  * PATCHFEM_INSTANTIATE_CG(Host).
  */
-#define PATCHFEM_INSTANTIATE_CG(Where)                   \
-  PATCHFEM_INSTANTIATE_CG_OF(Where, float)               \
-  PATCHFEM_INSTANTIATE_CG_OF(Where, double)              \
-  PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, float, float)  \
-  PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, float, double) \
-  PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, double, double)
-
-#define PATCHFEM_INSTANTIATE_CG_RESIDUAL(Where, Value, Number)                                              \
-  template void cg_residual(Where, CGResidual, const BlockDiagonalView<Value> &, const CGVectors<Number> &, \
+#define PATCHFEM_INSTANTIATE_CG(Where)                                                                      \
+  PATCHFEM_INSTANTIATE_CG_OF(Where, float)                                                                  \
+  PATCHFEM_INSTANTIATE_CG_OF(Where, double)                                                                 \
+  template void cg_residual(Where, CGResidual, const BlockDiagonalView<float> &, const CGVectors<double> &, \
                             const CGView &);
 
-#define PATCHFEM_INSTANTIATE_CG_OF(Where, Number)                                                    \
-  template void cg_step_length(Where, std::int64_t, const Number *, const Number *, const CGView &); \
-  template void cg_preconditioned(Where, CGResidual, const CGVectors<Number> &, const CGView &);     \
+#define PATCHFEM_INSTANTIATE_CG_OF(Where, Number)                                                            \
+  template void cg_step_length(Where, std::int64_t, const Number *, const Number *, const CGView &);         \
+  template void cg_residual(Where, CGResidual, const BlockDiagonalView<Number> &, const CGVectors<Number> &, \
+                            const CGView &);                                                                 \
+  template void cg_preconditioned(Where, CGResidual, const CGVectors<Number> &, const CGView &);             \
   template void cg_direction(Where, std::int64_t, const Number *, Number *, Number *, const CGView &);
 
 #define PATCHFEM_INSTANTIATE_DENSE_VMULT(Where)                                           \
