@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 
 /**
  * @file
@@ -24,84 +25,44 @@ namespace PatchFEM
 
   namespace loads
   {
-    __device__ inline int stream(const int *p)
+    /** The elements from @p p on, with one instruction: it moves 2 to 16 bytes, whatever they mean. */
+    template <typename T, int n>
+    __device__ void stream(Pack<T, n> &v, const T *p)
     {
-      int v;
-      asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
-      return v;
+      constexpr int bytes = sizeof(v);
+      static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16, "no instruction loads so much");
+      if constexpr (bytes == 2)
+      {
+        unsigned short word;
+        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(word) : "l"(p));
+        memcpy(&v, &word, bytes);
+      }
+      else if constexpr (bytes == 4)
+      {
+        unsigned int word;
+        asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(p));
+        memcpy(&v, &word, bytes);
+      }
+      else if constexpr (bytes == 8)
+      {
+        std::uint64_t word;
+        asm volatile("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(word) : "l"(p));
+        memcpy(&v, &word, bytes);
+      }
+      else
+      {
+        std::uint64_t words[2];
+        asm volatile("ld.global.nc.L1::no_allocate.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(p));
+        memcpy(&v, words, bytes);
+      }
     }
 
-    __device__ inline float stream(const float *p)
+    template <typename T>
+    __device__ T stream(const T *p)
     {
-      float v;
-      asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
-      return v;
-    }
-
-    __device__ inline double stream(const double *p)
-    {
-      double v;
-      asm volatile("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
-      return v;
-    }
-
-    __device__ inline void stream(Pack<int, 1> &v, const int *p)
-    {
-      v[0] = stream(p);
-    }
-    __device__ inline void stream(Pack<float, 1> &v, const float *p)
-    {
-      v[0] = stream(p);
-    }
-    __device__ inline void stream(Pack<double, 1> &v, const double *p)
-    {
-      v[0] = stream(p);
-    }
-
-    __device__ inline void stream(Pack<int, 2> &v, const int *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "l"(p));
-    }
-
-    __device__ inline void stream(Pack<float, 2> &v, const float *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "l"(p));
-    }
-
-    __device__ inline void stream(Pack<double, 2> &v, const double *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p));
-    }
-
-    __device__ inline void stream(Pack<std::uint16_t, 1> &v, const std::uint16_t *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v[0]) : "l"(p));
-    }
-
-    __device__ inline void stream(Pack<std::uint16_t, 2> &v, const std::uint16_t *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.v2.u16 {%0, %1}, [%2];" : "=h"(v[0]), "=h"(v[1]) : "l"(p));
-    }
-
-    __device__ inline void stream(Pack<std::uint16_t, 4> &v, const std::uint16_t *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.v4.u16 {%0, %1, %2, %3}, [%4];"
-                   : "=h"(v[0]), "=h"(v[1]), "=h"(v[2]), "=h"(v[3])
-                   : "l"(p));
-    }
-
-    __device__ inline void stream(Pack<int, 4> &v, const int *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
-                   : "l"(p));
-    }
-
-    __device__ inline void stream(Pack<float, 4> &v, const float *p)
-    {
-      asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
-                   : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-                   : "l"(p));
+      Pack<T, 1> v;
+      stream(v, p);
+      return v[0];
     }
 
     /** Asks for @p n_bytes from @p p on, both multiples of 16, to be brought into the second-level cache. */
