@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "integrate_steps.h"
 
-#include "kernels/flux_bodies.h"
 #include <patchfem/assembly/quadrature_field.h>
-
-#include <algorithm>
 
 namespace PatchFEM
 {
@@ -107,55 +104,6 @@ namespace PatchFEM
     return result;
   }
 
-  namespace
-  {
-    template <int dim, typename Number>
-    void integrate_cells(const Space                   &space,
-                         const CoefficientView<Number> &load,
-                         const CoefficientView<Number> &flux,
-                         Vector<Number>                &rhs)
-    {
-      // So many points at a time: enough to fill a device, and few enough to stay in its second-level cache.
-      constexpr std::int64_t most_points = std::int64_t(1) << 17;
-
-      const Backend    &place  = space.backend();
-      const BatchesView view   = space.batches().view();
-      const int         n_comp = space.batches().n_components();
-      std::int64_t      size = 0, chunk_size = 0, first[BatchesView::max_batches];
-      const auto        chunk_cells = [&](const BatchView &batch) {
-        return static_cast<int>(std::min<std::int64_t>(
-            batch.n_cells, std::max<std::int64_t>(most_points / batch.reference.n_quadrature, 1)));
-      };
-      for (int b = 0; b < view.n_batches; ++b)
-      {
-        const BatchView &batch = view.batch[b];
-        first[b]               = size;
-        size += std::int64_t(batch.n_cells) * batch.reference.n_shape * n_comp;
-        chunk_size =
-            std::max(chunk_size, std::int64_t(chunk_cells(batch)) * batch.reference.n_quadrature * n_comp * (dim + 1));
-      }
-      Array<Number> vectors(place, size), points(place, chunk_size);
-      for (int b = 0; b < view.n_batches; ++b)
-      {
-        const ReferenceView &r = view.batch[b].reference;
-        for (int cell = 0; cell < view.batch[b].n_cells; cell += chunk_cells(view.batch[b]))
-        {
-          const std::int64_t n = std::min(chunk_cells(view.batch[b]), view.batch[b].n_cells - cell);
-          run(place, n * r.n_quadrature,
-              kernels::PullBackBody<dim, Number>{view, b, cell, n_comp, load, flux, points.data()});
-          run(place, n * r.n_shape * n_comp,
-              kernels::TestFluxBody<dim, Number>{r, n_comp, points.data(),
-                                                 vectors.data() + first[b] + std::int64_t(cell) * r.n_shape * n_comp});
-        }
-      }
-      const RowCells               &cells = space.node_cells();
-      kernels::SumCellsBody<Number> sum{view, n_comp, cells.offsets().data(), cells.pairs().data(), {}, rhs.data()};
-      for (int b = 0; b < view.n_batches; ++b)
-        sum.vectors[b] = vectors.data() + first[b];
-      run(place, rhs.size(), sum);
-    }
-  } // namespace
-
   template <typename Number>
   void integrate(const Space                   &space,
                  const QuadratureField<Number> &load,
@@ -167,10 +115,12 @@ namespace PatchFEM
     const CoefficientView<Number> F =
         flux.view(space, batches.n_components() * batches.dimension(), "The flux of integrate()");
     rhs.reinit(space.backend(), batches.n_dofs(), true);
-    if (batches.dimension() == 2)
-      integrate_cells<2>(space, f, F, rhs);
-    else
-      integrate_cells<3>(space, f, F, rhs);
+    choose(space.backend(), [&](auto where) {
+      if (batches.dimension() == 2)
+        integrate_cells<2>(where, space, f, F, rhs);
+      else
+        integrate_cells<3>(where, space, f, F, rhs);
+    });
     space.constraints().condense(rhs);
   }
 
