@@ -15,22 +15,7 @@ namespace PatchFEM::kernels
 
   PATCHFEM_INSTANTIATE_BODY(FillBody);
   PATCHFEM_INSTANTIATE_BODY(IotaBody<int>);
-  PATCHFEM_INSTANTIATE_BODY(IotaBody<unsigned int>);
-  PATCHFEM_INSTANTIATE_BODY(NodeCellsBody);
-  PATCHFEM_INSTANTIATE_BODY(NodePointBody<2>);
-  PATCHFEM_INSTANTIATE_BODY(NodePointBody<3>);
-  PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<2>);
-  PATCHFEM_INSTANTIATE_BODY(NodeCurveBody<3>);
-  PATCHFEM_INSTANTIATE_BODY(WindowKeyBody);
-  PATCHFEM_INSTANTIATE_BODY(SampleLengthsBody);
   PATCHFEM_INSTANTIATE_BODY(InvertBody);
-  PATCHFEM_INSTANTIATE_BODY(RenumberBody);
-  PATCHFEM_INSTANTIATE_BODY(CellKeyBody);
-  PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<int>);
-  PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<double>);
-  PATCHFEM_INSTANTIATE_BODY(PermuteRowsBody<unsigned int>);
-  PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<2>);
-  PATCHFEM_INSTANTIATE_BODY(JacobianCheckBody<3>);
 
   PATCHFEM_INSTANTIATE_BODY(PaddingBody);
   PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
@@ -41,9 +26,6 @@ namespace PatchFEM::kernels
   PATCHFEM_INSTANTIATE_BODY(PolynomialStepBody<float>);
   PATCHFEM_INSTANTIATE_BODY(PolynomialStepBody<double>);
 
-  PATCHFEM_INSTANTIATE_BODY(ScatterInhomogeneitiesBody);
-  PATCHFEM_INSTANTIATE_BODY(CountInhomogeneitiesBody);
-  PATCHFEM_INSTANTIATE_BODY(WriteInhomogeneitiesBody);
   PATCHFEM_INSTANTIATE_BODY(DistributeBody<float>);
   PATCHFEM_INSTANTIATE_BODY(DistributeBody<double>);
   PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<float>);

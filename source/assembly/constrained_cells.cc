@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "resolved_cell.h"
 
-#include "kernels/constraint_bodies.h"
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/primitives.h>
@@ -115,25 +114,5 @@ namespace PatchFEM
     for (std::size_t l = 0; l < unknowns.size(); ++l)
       unknowns[l] = node_permutation[lines.constrained[l] / n_comp] * n_comp + lines.constrained[l] % n_comp;
     set_inhomogeneities(Array<int>(place, unknowns), Array<double>(place, lines.inhomogeneity));
-  }
-
-  void ElementBatches::set_inhomogeneities(const Array<int> &lines, const Array<double> &values)
-  {
-    const int n = static_cast<int>(constrained.cells.size());
-    if (n == 0)
-      return;
-    Array<double> dense(place, n_dofs()); // as long as this function takes
-    dense.set_zero();
-    run(place, lines.size(), kernels::ScatterInhomogeneitiesBody{lines.data(), values.data(), dense.data()});
-    const kernels::CellInhomogeneities source{view(), n_comp, constrained.cells.data(), dense.data()};
-    Array<int>                         counts(place, n);
-    Array<std::int64_t>                offsets(place, n + 1);
-    run(place, n, kernels::CountInhomogeneitiesBody{source, counts.data()});
-    dispatch(place, [&](auto where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
-    constrained.inhomogeneity_offset.reinit(place, n);
-    constrained.inhomogeneity.reinit(place, offsets.read(n));
-    run(place, n,
-        kernels::WriteInhomogeneitiesBody{source, offsets.data(), constrained.inhomogeneity_offset.data(),
-                                          constrained.inhomogeneity.data()});
   }
 } // namespace PatchFEM

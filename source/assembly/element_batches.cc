@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "base/parallel_resizer.h"
-#include "kernels/run.h"
-#include "row_lengths.h"
+#include "element_batches_steps.h"
 
-#include "kernels/ordering.h"
-#include <patchfem/assembly/element_batches.h>
 #include <patchfem/assembly/structure_estimate.h>
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
 #include <array>
@@ -84,40 +80,14 @@ namespace PatchFEM
       return spacing;
     }
 
-    /** Runs @p body for each (cell, shape) of each batch. */
-    template <typename Body>
-    void run_on_shapes(const Backend &place, const BatchesView &view, Body body)
-    {
-      for (int b = 0; b < view.n_batches; ++b)
-      {
-        body.batch = view.batch[b];
-        run(place, std::int64_t(body.batch.n_cells) * body.batch.reference.n_shape, body);
-      }
-    }
-
-    /** The first cell of each node and how many cells it has. */
-    void count_cells(const Backend &place, const BatchesView &view, Array<int> &first_cell, Array<int> &n_cells_of)
-    {
-      first_cell.reinit(place, view.n_nodes);
-      n_cells_of.reinit(place, view.n_nodes);
-      run(place, view.n_nodes, kernels::FillBody{first_cell.data(), INT_MAX});
-      n_cells_of.set_zero();
-      run_on_shapes(place, view, kernels::NodeCellsBody{{}, first_cell.data(), n_cells_of.data()});
-    }
-
     template <int dim>
-    void compute_curve(const Backend       &backend,
-                       const BatchesView   &view,
-                       const ElementTables &tables,
-                       const int           *first_cell,
-                       std::uint64_t       *curve)
+    CurveScale curve_scale(const ElementTables &tables)
     {
       const std::vector<double> &points = tables.points;
       const CellTable           &usual =
           *std::max_element(tables.batches.begin(), tables.batches.end(),
                             [](const CellTable &a, const CellTable &b) { return a.n_cells < b.n_cells; });
-      const std::array<double, dim> spacing = node_spacing<dim>(usual, points);
-      kernels::NodeCurveBody<dim>   body;
+      const std::array<double, dim> spacing  = node_spacing<dim>(usual, points);
       const std::int64_t            n_points = points.size() / dim;
       double                        longest  = 1.; // side of the domain in spacings
       double least[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, most[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
@@ -129,27 +99,29 @@ namespace PatchFEM
           most[a]  = std::max(most[a], points[i * dim + a]);
         }
       for (int a = 0; a < dim; ++a)
-      {
-        body.origin[a] = least[a];
-        longest        = std::max(longest, (most[a] - least[a]) / spacing[a] + 1.);
-      }
-      body.unit = std::ldexp(1., kernels::hilbert_bits<dim>() - static_cast<int>(std::ceil(std::log2(longest))));
+        longest = std::max(longest, (most[a] - least[a]) / spacing[a] + 1.);
+      CurveScale result{};
+      result.unit = std::ldexp(1., kernels::hilbert_bits<dim>() - static_cast<int>(std::ceil(std::log2(longest))));
       for (int a = 0; a < dim; ++a)
-        body.scale[a] = body.unit / spacing[a];
-      body.points     = view.points;
-      body.first_cell = first_cell;
-      body.curve      = curve;
-      run_on_shapes(backend, view, body);
+      {
+        result.origin[a] = least[a];
+        result.scale[a]  = result.unit / spacing[a];
+      }
+      return result;
     }
 
-    /** Row i, of @p width entries, becomes row order[i]. */
-    template <typename T>
-    void permute_rows(const Array<int> &order, const int width, Array<T> &rows)
-    {
-      Array<T> result(rows.backend(), rows.size());
-      run(rows.backend(), rows.size(), kernels::PermuteRowsBody<T>{order.data(), width, rows.data(), result.data()});
-      rows.swap(result);
-    }
+    /** The tables of a reference element that kernels read, and where they see them. */
+    constexpr std::pair<std::vector<double> ReferenceElement::*, const double * ReferenceView::*> reference_tables[] = {
+        {&ReferenceElement::weights, &ReferenceView::weights},
+        {&ReferenceElement::shape_values, &ReferenceView::shape_values},
+        {&ReferenceElement::shape_gradients, &ReferenceView::shape_gradients},
+        {&ReferenceElement::geometry_values, &ReferenceView::geometry_values},
+        {&ReferenceElement::geometry_gradients, &ReferenceView::geometry_gradients},
+        {&ReferenceElement::support_geometry_values, &ReferenceView::support_geometry_values},
+        {&ReferenceElement::face_weights, &ReferenceView::face_weights},
+        {&ReferenceElement::face_shape_values, &ReferenceView::face_shape_values},
+        {&ReferenceElement::face_geometry_gradients, &ReferenceView::face_geometry_gradients},
+        {&ReferenceElement::face_tangents, &ReferenceView::face_tangents}};
   } // namespace
 
   void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
@@ -163,8 +135,11 @@ namespace PatchFEM
     require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
     upload(backend, tables);
     check_jacobians(tables);
-    order_nodes(tables, data);
-    order_cells();
+    choose(place, [&](auto where) {
+      using Steps = BatchSteps<decltype(where)>;
+      Steps::order_nodes(*this, tables, data, dim == 2 ? curve_scale<2>(tables) : curve_scale<3>(tables));
+      Steps::order_cells(*this);
+    });
     resolve_constraints(tables, data.keep_constrained_entries);
     sort_faces(tables);
   }
@@ -173,10 +148,14 @@ namespace PatchFEM
   {
     upload(other.place, tables);
     window = other.window;
-    Array<int> new_of_old(place, other.node_permutation), order(place, n_node);
-    run(place, n_node, kernels::InvertBody{new_of_old.data(), order.data()});
-    number_nodes(tables, order, new_of_old);
-    order_cells();
+    std::vector<int> order(n_node);
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < n_node; ++i)
+      order[other.node_permutation[i]] = i;
+    choose(place, [&](auto where) {
+      BatchSteps<decltype(where)>::number_nodes(*this, tables, Array<int>(place, order));
+      BatchSteps<decltype(where)>::order_cells(*this);
+    });
     constrained = Constrained();
     sort_faces(tables);
   }
@@ -224,7 +203,6 @@ namespace PatchFEM
       const CellTable &table = tables.batches[b];
       Batch           &batch = batches[b];
       batch.reference        = table.reference;
-      batch.barycentric      = is_barycentric(table.reference);
       batch.n_cells          = table.n_cells;
       batch.first_cell       = first;
       first += table.n_cells;
@@ -240,135 +218,34 @@ namespace PatchFEM
                                      material_ids.begin());
         batch.material.copy_from(place, slot);
       }
-      batch.source.reinit(place, table.n_cells);
-      run(place, table.n_cells, kernels::IotaBody<int>{batch.source.data()});
 
-      const ReferenceElement &r = table.reference;
-      batch.weights.copy_from(place, r.weights);
-      batch.shape_values.copy_from(place, r.shape_values);
-      batch.shape_gradients.copy_from(place, r.shape_gradients);
-      batch.geometry_values.copy_from(place, r.geometry_values);
-      batch.geometry_gradients.copy_from(place, r.geometry_gradients);
-      batch.support_geometry_values.copy_from(place, r.support_geometry_values);
-      batch.face_weights.copy_from(place, r.face_weights);
-      batch.face_shape_values.copy_from(place, r.face_shape_values);
-      batch.face_geometry_gradients.copy_from(place, r.face_geometry_gradients);
-      batch.face_tangents.copy_from(place, r.face_tangents);
+      const ReferenceElement &r              = table.reference;
+      batch.reference_view.n_shape           = r.n_shape;
+      batch.reference_view.n_geometry        = r.n_geometry;
+      batch.reference_view.n_quadrature      = r.n_quadrature;
+      batch.reference_view.n_face_quadrature = r.n_face_quadrature;
+      batch.reference_view.barycentric       = is_barycentric(r);
+      for (const auto &[values, seen] : reference_tables)
+      {
+        batch.tables.emplace_back(place, r.*values);
+        batch.reference_view.*seen = batch.tables.back().data();
+      }
     }
   }
 
   Array<double> ElementBatches::node_points() const
   {
-    Array<double>     result(place, std::size_t(n_node) * dim);
-    Array<int>        first_cell, n_cells_of;
-    const BatchesView all = view();
-    count_cells(place, all, first_cell, n_cells_of);
-    if (dim == 2)
-      run_on_shapes(place, all, kernels::NodePointBody<2>{{}, all.points, first_cell.data(), result.data()});
-    else
-      run_on_shapes(place, all, kernels::NodePointBody<3>{{}, all.points, first_cell.data(), result.data()});
+    Array<int>    n_cells_of;
+    Array<double> result =
+        choose(place, [&](auto where) { return BatchSteps<decltype(where)>::node_points(*this, n_cells_of); });
     place.synchronize();
     return result;
   }
 
-  int ElementBatches::best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths) const
+  void ElementBatches::set_inhomogeneities(const Array<int> &lines, const Array<double> &values)
   {
-    if (n_node < AdditionalData::least_choice)
-      return AdditionalData().sorting_window;
-    constexpr int size = kernels::SortingWindows::largest, most = 512;
-    const int     n_groups = n_node / size + (n_node % size != 0), stride = (n_groups + most - 1) / most;
-    Array<int>    sample(place, std::size_t((n_groups + stride - 1) / stride) * size);
-    run(place, sample.size(), kernels::SampleLengthsBody{n_node, stride, order.data(), lengths.data(), sample.data()});
-    std::vector<int> found = sample.to_vector();
-    found.erase(std::remove(found.begin(), found.end(), -1), found.end());
-    return cheapest_sorting_window(found, RowLengthScale::of(tables), n_comp);
-  }
-
-  void ElementBatches::order_nodes(const ElementTables &tables, const AdditionalData &data)
-  {
-    window = data.sorting_window;
-    Array<int>           first_cell, n_cells_of, order(place, n_node);
-    Array<std::uint64_t> keys(place, n_node);
-    keys.set_zero();
-    const BatchesView all = view();
-    count_cells(place, all, first_cell, n_cells_of);
-    if (dim == 2)
-      compute_curve<2>(place, all, tables, first_cell.data(), keys.data());
-    else
-      compute_curve<3>(place, all, tables, first_cell.data(), keys.data());
-    first_cell.release();
-
-    run(place, n_node, kernels::IotaBody<int>{order.data()});
-    dispatch(place, [&](auto where) { kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 60); });
-    Array<int> lengths;
-    if (window == 1 || !cells_differ(tables))
-      lengths.swap(n_cells_of);
-    else
-      lengths.copy_from(place, expected_row_lengths(tables, data.keep_constrained_entries));
-    if (window == AdditionalData::best_window)
-      window = best_window(tables, order, lengths);
-    if (window > 1)
-    {
-      run(place, n_node, kernels::WindowKeyBody{order.data(), lengths.data(), window, keys.data()});
-      dispatch(place, [&](auto where) {
-        kernels::stable_sort_by_key(where, n_node, keys.data(), order.data(), 16 + bits_for(n_node / window + 1));
-      });
-    }
-    lengths.release();
-
-    Array<int> new_of_old(place, n_node);
-    run(place, n_node, kernels::InvertBody{order.data(), new_of_old.data()});
-    number_nodes(tables, order, new_of_old);
-  }
-
-  void ElementBatches::number_nodes(const ElementTables &tables, const Array<int> &order, const Array<int> &new_of_old)
-  {
-    for (Batch &batch : batches)
-      run(place, batch.nodes.size(), kernels::RenumberBody{new_of_old.data(), batch.nodes.data()});
-    new_of_old.copy_to(node_permutation.data());
-
-    if (points_are_nodes())
-      permute_rows(order, dim, points);
-    if (tables.dof_indices.empty())
-    {
-      dofs.reinit(place, n_dofs());
-      run(place, n_dofs(), kernels::IotaBody<unsigned int>{dofs.data()});
-    }
-    else
-    {
-      require(std::int64_t(tables.dof_indices.size()) == n_dofs(), "Every unknown needs its index in the source.");
-      dofs.copy_from(place, tables.dof_indices);
-    }
-    permute_rows(order, n_comp, dofs);
-    place.synchronize();
-  }
-
-  bool ElementBatches::points_are_nodes() const
-  {
-    return std::all_of(batches.begin(), batches.end(), [](const Batch &batch) { return batch.geometry.empty(); });
-  }
-
-  void ElementBatches::order_cells()
-  {
-    for (Batch &batch : batches)
-    {
-      const int            n = batch.n_cells;
-      Array<std::uint64_t> keys(place, n);
-      Array<int>           order(place, n), inverse(place, n);
-      run(place, n, kernels::CellKeyBody{batch.nodes.data(), batch.reference.n_shape, keys.data()});
-      run(place, n, kernels::IotaBody<int>{order.data()});
-      dispatch(place,
-               [&](auto where) { kernels::stable_sort_by_key(where, n, keys.data(), order.data(), bits_for(n_node)); });
-      permute_rows(order, batch.reference.n_shape, batch.nodes);
-      permute_rows(order, batch.reference.n_geometry, batch.geometry);
-      permute_rows(order, 1, batch.material);
-      permute_rows(order, 1, batch.source);
-      run(place, n, kernels::InvertBody{order.data(), inverse.data()});
-      inverse.copy_to(cell_permutation.data() + batch.first_cell);
-#pragma omp parallel for schedule(static) if (batch.first_cell > 0)
-      for (int c = batch.first_cell; c < batch.first_cell + n; ++c)
-        cell_permutation[c] += batch.first_cell;
-    }
+    if (!constrained.cells.empty())
+      choose(place, [&](auto where) { BatchSteps<decltype(where)>::set_inhomogeneities(*this, lines, values); });
   }
 
   void ElementBatches::sort_faces(const ElementTables &tables)
@@ -400,18 +277,10 @@ namespace PatchFEM
 
   void ElementBatches::check_jacobians(const ElementTables &tables) const
   {
-    Array<int> bad_cell(place, 1);
-    run(place, 1, kernels::FillBody{bad_cell.data(), INT_MAX});
-    const BatchesView all = view();
-    for (int b = 0; b < all.n_batches; ++b)
-      if (dim == 2)
-        run(place, all.batch[b].n_cells, kernels::JacobianCheckBody<2>{all.batch[b], all.points, bad_cell.data()});
-      else
-        run(place, all.batch[b].n_cells, kernels::JacobianCheckBody<3>{all.batch[b], all.points, bad_cell.data()});
-    const int cell = bad_cell.read(0);
+    const int cell = choose(place, [&](auto where) { return BatchSteps<decltype(where)>::tangled_cell(*this); });
     if (cell == INT_MAX)
       return;
-    const int               b      = all.batch_of(cell);
+    const int               b      = view().batch_of(cell);
     const int               local  = cell - batches[b].first_cell; // cells have not been reordered yet
     const std::vector<int> &active = tables.batches[b].active_index;
     throw Error("Cell " + std::to_string(active.empty() ? local : active[local]) +
@@ -428,16 +297,11 @@ namespace PatchFEM
     for (int b = 0; b < result.n_batches; ++b)
     {
       const Batch &from = batches[b];
-      result.batch[b]   = {{from.reference.n_shape, from.reference.n_geometry, from.reference.n_quadrature,
-                            from.reference.n_face_quadrature, from.barycentric, from.weights.data(),
-                            from.shape_values.data(), from.shape_gradients.data(), from.geometry_values.data(),
-                            from.geometry_gradients.data(), from.support_geometry_values.data(), from.face_weights.data(),
-                            from.face_shape_values.data(), from.face_geometry_gradients.data(),
-                            from.face_tangents.data()},
+      result.batch[b]   = {from.reference_view,
                            from.n_cells,
                            from.first_cell,
                            from.nodes.data(),
-                         from.geometry.empty() ? from.nodes.data() : from.geometry.data(),
+                           (from.geometry.empty() ? from.nodes : from.geometry).data(),
                            from.material.data(),
                            from.source.data()};
     }
@@ -467,18 +331,13 @@ namespace PatchFEM
 
   std::size_t ElementBatches::memory_consumption() const
   {
-    std::size_t bytes = points.memory_consumption() + dofs.memory_consumption();
+    const Constrained &c     = constrained;
+    std::size_t        bytes = memory_consumption_of(
+               points, dofs, c.cells, c.nodes, c.n_free, c.column_local, c.diagonal_local, c.node_offsets, c.column_offsets,
+               c.inhomogeneity_offset, c.column_weight, c.inhomogeneity, face_cells, face_offsets, face_number, face_source);
     for (const Batch &b : batches)
-      bytes += b.nodes.memory_consumption() + b.geometry.memory_consumption() + b.material.memory_consumption() +
-               b.source.memory_consumption();
-    const Constrained &c = constrained;
-    bytes += c.cells.memory_consumption() + c.nodes.memory_consumption() + c.n_free.memory_consumption() +
-             c.column_local.memory_consumption() + c.diagonal_local.memory_consumption() +
-             c.node_offsets.memory_consumption() + c.column_offsets.memory_consumption() +
-             c.inhomogeneity_offset.memory_consumption() + c.column_weight.memory_consumption() +
-             c.inhomogeneity.memory_consumption();
-    return bytes + face_cells.memory_consumption() + face_offsets.memory_consumption() +
-           face_number.memory_consumption() + face_source.memory_consumption();
+      bytes += memory_consumption_of(b.nodes, b.geometry, b.material, b.source);
+    return bytes;
   }
 
   std::size_t StructureEstimate::batches_bytes() const

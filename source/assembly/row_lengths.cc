@@ -3,7 +3,6 @@
 
 #include "resolved_cell.h"
 
-#include "kernels/ordering.h"
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/threads.h>
 
@@ -60,7 +59,7 @@ namespace PatchFEM
 
   int cheapest_sorting_window(const std::vector<int> &lengths, const RowLengthScale &scale, const int n_components)
   {
-    using Windows                       = kernels::SortingWindows;
+    using Windows                       = SortingWindows;
     constexpr int      height           = 32;
     const std::int64_t n                = static_cast<std::int64_t>(lengths.size());
     const std::int64_t n_groups         = (n + Windows::largest - 1) / Windows::largest;

@@ -100,12 +100,11 @@ namespace PatchFEM
   private:
     struct Batch
     {
-      ReferenceElement reference;
-      bool             barycentric = false;
-      int              n_cells = 0, first_cell = 0;
-      Array<int>       nodes, geometry, material, source;
-      Array<double>    weights, shape_values, shape_gradients, geometry_values, geometry_gradients,
-          support_geometry_values, face_weights, face_shape_values, face_geometry_gradients, face_tangents;
+      ReferenceElement           reference;
+      std::vector<Array<double>> tables; ///< what reference_view points to
+      ReferenceView              reference_view;
+      int                        n_cells = 0, first_cell = 0;
+      Array<int>                 nodes, geometry, material, source;
     };
 
     struct Constrained
@@ -115,12 +114,10 @@ namespace PatchFEM
       Array<double>       column_weight, inhomogeneity;
     };
 
+    template <typename Where>
+    friend struct BatchSteps;
+
     void upload(const Backend &backend, const ElementTables &tables);
-    void order_nodes(const ElementTables &tables, const AdditionalData &data);
-    void number_nodes(const ElementTables &tables, const Array<int> &order, const Array<int> &new_of_old);
-    int  best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths) const;
-    bool points_are_nodes() const;
-    void order_cells();
     void resolve_constraints(const ElementTables &tables, bool keep_entries);
     void sort_faces(const ElementTables &tables);
     void check_jacobians(const ElementTables &tables) const;
