@@ -4,7 +4,6 @@
 #include "kernels/constraint_bodies.h"
 #include "kernels/ordering.h"
 #include "kernels/polynomial_bodies.h"
-#include "kernels/structure_bodies.h"
 #include <patchfem/kernels/pattern_statistics.h>
 // The bodies that build structure, extract diagonals and make polynomials, one line each.
 
@@ -33,11 +32,4 @@ namespace PatchFEM::kernels
   PATCHFEM_INSTANTIATE_BODY(CondenseBody<float>);
   PATCHFEM_INSTANTIATE_BODY(CondenseBody<double>);
 
-  PATCHFEM_INSTANTIATE_BODY(MarkBody);
-  PATCHFEM_INSTANTIATE_BODY(CountCellRowsBody);
-  PATCHFEM_INSTANTIATE_BODY(EmitPairsBody);
-  PATCHFEM_INSTANTIATE_BODY(CountCandidatesBody);
-  PATCHFEM_INSTANTIATE_BODY(EmitCandidatesBody);
-  PATCHFEM_INSTANTIATE_BODY(CountUniqueBody);
-  PATCHFEM_INSTANTIATE_BODY(WriteUniqueBody);
 } // namespace PatchFEM::kernels

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
-
-#include "kernels/structure_bodies.h"
-#include <patchfem/assembly/assembly_strategy.h>
+#include "strategies.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,23 +47,6 @@ namespace PatchFEM
                     "trilinear hexahedra in double precision on a GPU.";
   }
 
-  namespace
-  {
-    /** Which cells are resolved in the buffer: those with constraints or boundary terms. */
-    Array<unsigned char> mark_buffered(const ElementBatches &batches)
-    {
-      const Backend             &place       = batches.backend();
-      const ConstrainedCellsView constrained = batches.constrained_cells();
-      const FacesView            faces       = batches.faces_view();
-      constexpr unsigned char    yes         = 1;
-      Array<unsigned char>       buffered(place, batches.n_cells());
-      buffered.set_zero();
-      run(place, constrained.n_cells, kernels::MarkBody{constrained.cells, buffered.data(), yes});
-      run(place, faces.n_cells, kernels::MarkBody{faces.cells, buffered.data(), yes});
-      return buffered;
-    }
-  } // namespace
-
   std::shared_ptr<const Patches> make_plan(const ElementBatches                  &batches,
                                            const RowCells                        &row_cells,
                                            const Sparsity                        &sparsity,
@@ -78,8 +58,9 @@ namespace PatchFEM
     const auto                      asked    = std::find_if(rows.begin(), rows.end(), is_asked);
     require(asked != rows.end() || data.strategy == "automatic",
             [&] { return "There is no Assembly/Strategy " + data.strategy + "."; });
-    const Array<unsigned char> buffered = mark_buffered(batches);
-    const auto                 made     = [&](const StrategyRow &row) {
+    const Array<unsigned char> buffered =
+        choose(batches.backend(), [&](auto where) { return PatchSteps<decltype(where)>::mark_buffered(batches); });
+    const auto made = [&](const StrategyRow &row) {
       const kernels::PatchRoom &room = rooms[&row - rows.data()];
       auto                      plan = row.make(batches.backend());
       const bool                serves =

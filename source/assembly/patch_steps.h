@@ -9,7 +9,20 @@
 /** @file The steps (see run.h) of plans of all strategies: patches, their cells, chunks, buffered cells, and rows fed by them. */
 namespace PatchFEM
 {
-  /** The most blocks of a patch of @p rows rows that has cells. */
+  template <typename Where>
+  Array<unsigned char> PatchSteps<Where>::mark_buffered(const ElementBatches &batches)
+  {
+    const ConstrainedCellsView constrained = batches.constrained_cells();
+    const FacesView            faces       = batches.faces_view();
+    Array<unsigned char>       result(batches.backend(), batches.n_cells());
+    result.set_zero();
+    for (const auto &[cells, n] : {std::pair(constrained.cells, constrained.n_cells), {faces.cells, faces.n_cells}})
+      for_all(batches.backend(), n, [cells = cells, buffered = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        buffered[cells[i]] = 1;
+      });
+    return result;
+  }
+
   template <typename Where>
   int PatchSteps<Where>::most_blocks(const Source &source, const int rows)
   {
@@ -50,16 +63,7 @@ namespace PatchFEM
       write_patch_offsets(place, ranks.pair_offsets, lists, starts);
       for_all(place, keys.size(),
               [=, keys = keys.data()] __device__(const std::int64_t i) { keys[i] = ranks.rank_of(i); });
-      launch(place, [&](const Here where) {
-        kernels::sort_segments(where, static_cast<std::int64_t>(keys.size()), n, starts.data(), keys.data());
-        kernels::parallel_for(where, n, kernels::CountUniqueBody{starts.data(), keys.data(), counts.data()});
-      });
-      lists.cells.reinit(place, scan(counts, lists.cell_offsets));
-      launch(place, [&](const Here where) {
-        kernels::parallel_for(
-            where, n,
-            kernels::WriteUniqueBody{starts.data(), keys.data(), lists.cell_offsets.data(), lists.cells.data()});
-      });
+      lists.cells = unique_of_segments(n, starts.data(), keys, counts.data(), lists.cell_offsets);
     }
 #else
     /** The cells of each patch by their ranks, ascending: what its rows offer goes through a table. */

@@ -39,6 +39,9 @@ namespace PatchFEM
   template <typename Where>
   struct PatchSteps
   {
+    /** Which cells are resolved in the buffer: those with constraints or boundary terms. */
+    static Array<unsigned char> mark_buffered(const ElementBatches &batches);
+
     /** The most blocks of a patch of @p rows rows that has cells. */
     static int most_blocks(const Source &source, int rows);
 
