@@ -78,30 +78,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AssemblerBase<Number>::upload_coefficients(const CoefficientField &field, const int n_coefficients)
-  {
-    coefficients.reinit(domain.batches(), field, n_coefficients, "The weak form");
-  }
-
-  template <typename Number>
-  void AssemblerBase<Number>::set_body_load(const CoefficientField &field)
-  {
-    body_load.reinit(domain.batches(), field, domain.batches().n_components(), "The body load");
-  }
-
-  template <typename Number>
-  void AssemblerBase<Number>::view_coefficients(const QuadratureField<Number> &field, const int n_coefficients)
-  {
-    coefficients.reinit(field.view(domain, n_coefficients, "The weak form"), field.keeper());
-  }
-
-  template <typename Number>
-  void AssemblerBase<Number>::set_body_load(const QuadratureField<Number> &field)
-  {
-    body_load.reinit(field.view(domain, domain.batches().n_components(), "The body load"), field.keeper());
-  }
-
-  template <typename Number>
   void AssemblerBase<Number>::set_face_terms(const FaceTerms &terms)
   {
     const ElementBatches     &elements = domain.batches();
@@ -173,9 +149,8 @@ namespace PatchFEM
   template <typename Number>
   std::size_t AssemblerBase<Number>::memory_consumption() const
   {
-    return coefficients.memory_consumption() + body_load.memory_consumption() + face_load.memory_consumption() +
-           face_robin.memory_consumption() + face_points.memory_consumption() + buffer_matrix.memory_consumption() +
-           buffer_vector.memory_consumption();
+    return memory_consumption_of(coefficients, body_load, face_load, face_robin, face_points, buffer_matrix,
+                                 buffer_vector);
   }
 
   template <typename Number>

@@ -113,9 +113,8 @@ namespace PatchFEM
 
   std::size_t ConstraintLines::memory_consumption() const
   {
-    return constrained.memory_consumption() + offsets.memory_consumption() + masters.memory_consumption() +
-           weights.memory_consumption() + inhomogeneity.memory_consumption() + receivers.memory_consumption() +
-           feeding_offsets.memory_consumption() + feeding.memory_consumption() + feeding_weights.memory_consumption();
+    return memory_consumption_of(constrained, offsets, masters, weights, inhomogeneity, receivers, feeding_offsets,
+                                 feeding, feeding_weights);
   }
 
 #define PATCHFEM_INSTANTIATE(Number)                                 \

@@ -114,9 +114,9 @@ namespace PatchFEM
 
   std::size_t Patches::memory_consumption() const
   {
-    return bytes_of(lists.cell_offsets, lists.level_offsets, lists.cells, lists.staged_cells, lists.places,
-                    lists.diagonal_places, lists.fed_offsets, lists.fed_pair_offsets, lists.fed_pairs,
-                    lists.fed_place_offsets, lists.fed_rows, lists.fed_places, lists.buffered_cells);
+    return memory_consumption_of(lists.cell_offsets, lists.level_offsets, lists.cells, lists.staged_cells, lists.places,
+                                 lists.diagonal_places, lists.fed_offsets, lists.fed_pair_offsets, lists.fed_pairs,
+                                 lists.fed_place_offsets, lists.fed_rows, lists.fed_places, lists.buffered_cells);
   }
 
   /** Cells of all patches, as often as they are in one: with few rows in a patch once for each row. */

@@ -7,12 +7,27 @@
 
 namespace PatchFEM
 {
+  namespace
+  {
+    /** What @p part holds, made of @p arguments when it is first asked for. */
+    template <typename T, typename... Arguments>
+    T &made(std::unique_ptr<T> &part, const Arguments &...arguments)
+    {
+      if (!part)
+      {
+        auto fresh = std::make_unique<T>();
+        fresh->reinit(arguments...);
+        part = std::move(fresh);
+      }
+      return *part;
+    }
+  } // namespace
+
   Space::Space(const Backend &backend, ElementTables tables, const AdditionalData &data)
       : state(std::make_shared<State>())
   {
-    state->tables  = std::make_shared<const ElementTables>(std::move(tables));
-    state->batches = std::make_unique<ElementBatches>();
-    state->batches->reinit(backend, *state->tables, data);
+    state->tables = std::make_shared<const ElementTables>(std::move(tables));
+    made(state->batches, backend, *state->tables, data);
   }
 
   Space::State &Space::get() const
@@ -24,16 +39,7 @@ namespace PatchFEM
   const Sparsity &Space::sparsity() const
   {
     State &s = get();
-    if (!s.sparsity)
-    {
-      auto row_cells = std::make_unique<RowCells>();
-      auto sparsity  = std::make_unique<Sparsity>();
-      row_cells->reinit(*s.batches);
-      sparsity->reinit(*s.batches, *row_cells);
-      s.row_cells = std::move(row_cells);
-      s.sparsity  = std::move(sparsity);
-    }
-    return *s.sparsity;
+    return s.sparsity ? *s.sparsity : made(s.sparsity, *s.batches, made(s.row_cells, *s.batches));
   }
 
   SparsityView Space::pattern() const
@@ -60,14 +66,9 @@ namespace PatchFEM
         if (auto patches = known.patches.lock())
           return patches;
     pattern();
-    if (!s.row_cells || s.row_cells->batch() != b)
-    {
+    if (s.row_cells && s.row_cells->batch() != b)
       s.row_cells.reset(); // its memory first
-      auto row_cells = std::make_unique<RowCells>();
-      row_cells->reinit(*s.batches, true, b);
-      s.row_cells = std::move(row_cells);
-    }
-    const auto patches = make_plan(*s.batches, *s.row_cells, *s.sparsity, rooms, data);
+    const auto patches = make_plan(*s.batches, made(s.row_cells, *s.batches, true, b), *s.sparsity, rooms, data);
     s.row_cells.reset();
     s.plans.erase(std::remove_if(s.plans.begin(), s.plans.end(), [](const Plan &p) { return p.patches.expired(); }),
                   s.plans.end());
@@ -89,27 +90,14 @@ namespace PatchFEM
 
   const RowCells &Space::node_cells() const
   {
-    State &s = get();
-    if (!s.node_cells)
-    {
-      auto cells = std::make_unique<RowCells>();
-      cells->reinit(*s.batches, false);
-      s.node_cells = std::move(cells);
-    }
-    return *s.node_cells;
+    return made(get().node_cells, batches(), false);
   }
 
   const ConstraintLines &Space::constraints() const
   {
-    State &s = get();
-    if (!s.lines)
-    {
-      static const ConstraintTable none;
-      auto                         lines = std::make_unique<ConstraintLines>();
-      lines->reinit(*s.batches, s.is_constrained ? s.tables->constraints : none);
-      s.lines = std::move(lines);
-    }
-    return *s.lines;
+    static const ConstraintTable none;
+    State                       &s = get();
+    return made(s.lines, *s.batches, s.is_constrained ? s.tables->constraints : none);
   }
 
   void Space::update_inhomogeneities(const std::vector<double> &values)
@@ -143,18 +131,10 @@ namespace PatchFEM
   std::size_t Space::memory_consumption() const
   {
     const State &s     = get();
-    std::size_t  bytes = s.batches->memory_consumption();
-    if (s.sparsity)
-      bytes += s.sparsity->memory_consumption();
-    if (s.row_cells)
-      bytes += s.row_cells->memory_consumption();
-    if (s.node_cells)
-      bytes += s.node_cells->memory_consumption();
-    if (s.lines)
-      bytes += s.lines->memory_consumption();
+    const auto   of    = [](const auto &part) { return part ? part->memory_consumption() : 0; };
+    std::size_t  bytes = of(s.batches) + of(s.sparsity) + of(s.row_cells) + of(s.node_cells) + of(s.lines);
     for (const Plan &known : s.plans)
-      if (const auto patches = known.patches.lock())
-        bytes += patches->memory_consumption();
+      bytes += of(known.patches.lock());
     if (s.unconstrained)
       bytes += unconstrained().memory_consumption();
     return bytes;

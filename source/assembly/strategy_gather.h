@@ -25,7 +25,7 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const override
     {
-      return Patches::memory_consumption() + bytes_of(staged_offsets, staged_pairs);
+      return Patches::memory_consumption() + memory_consumption_of(staged_offsets, staged_pairs);
     }
 
     bool cut(const Source &source) override

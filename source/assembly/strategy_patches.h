@@ -34,7 +34,7 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const override
     {
-      return Patches::memory_consumption() + bytes_of(pair_offsets, level_ends, cell_pairs, sums);
+      return Patches::memory_consumption() + memory_consumption_of(pair_offsets, level_ends, cell_pairs, sums);
     }
 
     bool cut(const Source &source) override

@@ -38,11 +38,15 @@ namespace PatchFEM
     /** [active cell], the patch that owns the cell's first node in the plan of its batch. */
     std::vector<unsigned int> patch_of_cells() const;
 
-    /** Body load, n_components values; a field without values is no load. A field that is refused changes nothing. */
-    void set_body_load(const CoefficientField &field);
-
-    /** The same on the back end, without a copy: what is evaluated there later is seen by the next assembly. */
-    void set_body_load(const QuadratureField<Number> &field);
+    /**
+     * Body load, n_components values; a field without values is no load. A field that is refused changes nothing. A
+     * CoefficientField is copied; a QuadratureField is not: what is evaluated there later is seen by the next assembly.
+     */
+    template <typename Field>
+    void set_body_load(const Field &field)
+    {
+      set(body_load, field, domain.batches().n_components(), "The body load");
+    }
 
     /** Boundary loads and Robin coefficients on the faces of the element tables; none change if one is refused. */
     void set_face_terms(const FaceTerms &terms);
@@ -67,8 +71,15 @@ namespace PatchFEM
                    bool                  gradients_only,
                    int                   n_coefficients,
                    const AdditionalData &data);
-    void upload_coefficients(const CoefficientField &field, int n_coefficients);
-    void view_coefficients(const QuadratureField<Number> &field, int n_coefficients);
+
+    void set(DeviceCoefficients<Number> &to, const CoefficientField &field, int n_values, const char *name)
+    {
+      to.reinit(domain.batches(), field, n_values, name);
+    }
+    void set(DeviceCoefficients<Number> &to, const QuadratureField<Number> &field, int n_values, const char *name)
+    {
+      to.reinit(field.view(domain, n_values, name), field.keeper());
+    }
 
     static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix);
     static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix);
@@ -77,6 +88,8 @@ namespace PatchFEM
     void run(const MatrixTarget<Number> &target, Number *rhs);
 
     void check_matrix(const MatrixBase<Number> &matrix, int n_components) const;
+
+    DeviceCoefficients<Number> coefficients, body_load;
 
   private:
     /** The cells of one batch. */
@@ -89,14 +102,13 @@ namespace PatchFEM
     AssemblyArguments<Number>       data_arguments() const;
     kernels::AssemblyKernel<Number> begin_pass(const Pass &pass, AssemblyArguments<Number> &arguments) const;
 
-    Space                      domain;
-    std::vector<Pass>          passes;
-    DeviceCoefficients<Number> coefficients, body_load;
-    Array<Number>              face_load, face_robin, buffer_matrix, buffer_vector;
-    Array<std::int64_t>        face_points;
-    StructureSeconds           seconds;
-    FindKernel                 find_kernel        = nullptr;
-    bool                       needs_coefficients = false;
+    Space               domain;
+    std::vector<Pass>   passes;
+    Array<Number>       face_load, face_robin, buffer_matrix, buffer_vector;
+    Array<std::int64_t> face_points;
+    StructureSeconds    seconds;
+    FindKernel          find_kernel        = nullptr;
+    bool                needs_coefficients = false;
   };
 
   /**
@@ -138,12 +150,11 @@ namespace PatchFEM
       this->make_plan(space, find_kernel, GradientsOnly<Form>::value, Form::n_coefficients, data);
     }
 
-    void set_coefficients(const CoefficientField &field) { this->upload_coefficients(field, Form::n_coefficients); }
-
-    /** The same on the back end, without a copy: what is evaluated there later is seen by the next assembly. */
-    void set_coefficients(const QuadratureField<Number> &field)
+    /** A CoefficientField or a QuadratureField, see set_body_load(). */
+    template <typename Field>
+    void set_coefficients(const Field &field)
     {
-      this->view_coefficients(field, Form::n_coefficients);
+      this->set(this->coefficients, field, Form::n_coefficients, "The weak form");
     }
 
     /** Matrix and right-hand side. The matrix must have been made from the space's sparsity. */

@@ -144,12 +144,6 @@ namespace PatchFEM
     /** The chunk of each patch, where their cells, those that are buffered or @p all, fit @p limit entries. */
     Array<int> cut_chunks(const Source &source, bool all, double limit);
 
-    template <typename... Arrays>
-    static std::size_t bytes_of(const Arrays &...arrays)
-    {
-      return (arrays.memory_consumption() + ...);
-    }
-
     PatchLists lists;
     int        most_levels_of_patch = 0;
     double     integrations         = 0.;

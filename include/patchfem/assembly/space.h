@@ -50,14 +50,9 @@ namespace PatchFEM
     /** Gives back the columns of the pattern and what plans are made of; call it once all matrices and plans are made. */
     void release_sparsity_columns() const;
 
-    /** Zeros on sparsity(), in the blocks of the unknowns of a node. */
-    template <typename Number>
-    void initialize_matrix(SlicedEllpackMatrix<Number> &matrix) const
-    {
-      matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
-    }
-    template <typename Number>
-    void initialize_matrix(CSRMatrix<Number> &matrix) const
+    /** Zeros on sparsity(), in the blocks of the unknowns of a node: a CSRMatrix or a SlicedEllpackMatrix. */
+    template <typename Matrix>
+    void initialize_matrix(Matrix &matrix) const
     {
       matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
     }
