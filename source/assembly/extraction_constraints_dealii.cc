@@ -57,21 +57,17 @@ namespace PatchFEM::internal
       return table;
 
     // Lines come in the order of deal.II's indices; scattered to their unknowns they are read back in ours.
-    ExceptionKeeper keeper;
-    const auto      line_of_unknown = uninitialized_buffer<int>(n_dofs);
-    for_each_share(n_dofs, n_shares, [&](const std::size_t begin, const std::size_t end, const int) {
+    const auto line_of_unknown = uninitialized_buffer<int>(n_dofs);
+    for_shares(n_dofs, [&](const std::int64_t begin, const std::int64_t end) {
       std::fill(line_of_unknown.get() + begin, line_of_unknown.get() + end, -1);
     });
-    for_each_share(n_lines, n_shares, [&](const std::size_t begin, const std::size_t end, const int) {
-      keeper.run([&]() {
-        for (std::size_t i = begin; i < end; ++i)
-        {
-          check_line(lines[i], constraints, n_dofs);
-          line_of_unknown[unknown(lines[i].index)] = static_cast<int>(i);
-        }
-      });
+    for_shares(n_lines, [&](const std::int64_t begin, const std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+      {
+        check_line(lines[i], constraints, n_dofs);
+        line_of_unknown[unknown(lines[i].index)] = static_cast<int>(i);
+      }
     });
-    keeper.rethrow();
 
     // Two sweeps over the unknowns: count lines and entries of each share, then write them in place.
     std::vector<std::size_t> first_line(n_shares + 1, 0), first_entry(n_shares + 1, 0);

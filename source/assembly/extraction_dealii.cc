@@ -2,12 +2,17 @@
 #include "extraction_internal_dealii.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/versions_dealii.h>
 
+#include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_accessor.h>
+#include <deal.II/fe/fe_q.h>
+#include <deal.II/fe/fe_simplex_p.h>
 #include <deal.II/fe/mapping_q.h>
 #include <deal.II/grid/tria.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -18,6 +23,128 @@ namespace PatchFEM
     namespace
     {
       using Index = dealii::types::global_dof_index;
+
+      /** The values [point][shape] and gradients [point][shape][dim] of a scalar element. */
+      template <int dim>
+      void tabulate(const dealii::FiniteElement<dim>      &fe,
+                    const std::vector<dealii::Point<dim>> &points,
+                    std::vector<double>                   &values,
+                    std::vector<double>                   *gradients)
+      {
+        for (const dealii::Point<dim> &point : points)
+          for (unsigned int i = 0; i < fe.n_dofs_per_cell(); ++i)
+          {
+            values.push_back(fe.shape_value(i, point));
+            if (gradients != nullptr)
+            {
+              const dealii::Tensor<1, dim> gradient = fe.shape_grad(i, point);
+              for (unsigned int d = 0; d < dim; ++d)
+                gradients->push_back(gradient[d]);
+            }
+          }
+      }
+
+      /** Refuses a rule that was made for another cell: its weights must add up to the cell's volume. */
+      void check_rule(const std::vector<double> &weights,
+                      const double               volume,
+                      const std::string         &what,
+                      const std::string         &cell,
+                      const std::string         &remedy)
+      {
+        double sum = 0;
+        for (const double weight : weights)
+          sum += weight;
+        if (weights.empty() || !(std::abs(sum - volume) <= 1e-10 * volume))
+          throw Error("The " + what + " with " + std::to_string(weights.size()) + " points has weights of sum " +
+                      std::to_string(sum) + ", but " + cell + " has volume " + std::to_string(volume) + ": use " +
+                      remedy + ".");
+      }
+
+      /**
+       * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
+       * @p mapping_degree as geometry.
+       */
+      template <int dim>
+      ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
+                                              const unsigned int                 mapping_degree,
+                                              const dealii::Quadrature<dim>     &quadrature,
+                                              const dealii::Quadrature<dim - 1> &face_quadrature)
+      {
+        const dealii::ReferenceCell       cell = fe.reference_cell();
+        const dealii::FiniteElement<dim> &base = fe.base_element(0);
+
+        std::unique_ptr<dealii::FiniteElement<dim>> geometry;
+        if (cell.is_simplex())
+          geometry = std::make_unique<dealii::FE_SimplexP<dim>>(mapping_degree);
+        else
+          geometry = std::make_unique<dealii::FE_Q<dim>>(mapping_degree);
+
+        ReferenceElement reference;
+        reference.name              = base.get_name();
+        reference.dim               = dim;
+        reference.degree            = base.degree;
+        reference.simplex           = cell.is_simplex();
+        reference.n_shape           = base.n_dofs_per_cell();
+        reference.n_geometry        = geometry->n_dofs_per_cell();
+        reference.n_quadrature      = quadrature.size();
+        reference.constant_jacobian = cell.is_simplex() && mapping_degree == 1;
+
+        const std::string rule = cell.is_simplex() ? "QGaussSimplex" : "QGauss";
+        check_rule(quadrature.get_weights(), cell.volume(), "quadrature", "the reference cell of " + base.get_name(),
+                   rule + "<" + std::to_string(dim) + ">");
+
+        reference.weights = quadrature.get_weights();
+        tabulate(base, quadrature.get_points(), reference.shape_values, &reference.shape_gradients);
+        tabulate(*geometry, quadrature.get_points(), reference.geometry_values, &reference.geometry_gradients);
+        tabulate<dim>(*geometry, base.get_unit_support_points(), reference.support_geometry_values, nullptr);
+
+        reference.n_faces           = cell.n_faces();
+        reference.n_face_quadrature = face_quadrature.size();
+        reference.face_weights      = face_quadrature.get_weights();
+        check_rule(face_quadrature.get_weights(), cell.is_simplex() && dim == 3 ? 0.5 : 1.0, "face quadrature",
+                   "a face of the reference cell of " + base.get_name(),
+                   (dim == 2 ? "QGauss" : rule) + "<" + std::to_string(dim - 1) + ">");
+
+        // A face is xi(t) = v_0 + sum_k t_k (v_k - v_0) with its first dim vertices v: an edge, a triangle, or, as
+        // v_3 = v_1 + v_2 - v_0 on the reference cube, a square.
+        for (const unsigned int face : cell.face_indices())
+        {
+          const auto face_vertex = [&](const unsigned int v) {
+            return cell.vertex<dim>(cell.face_to_cell_vertices(face, v, standard_orientation));
+          };
+          std::vector<dealii::Point<dim>> points;
+          for (const dealii::Point<dim - 1> &t : face_quadrature.get_points())
+          {
+            dealii::Point<dim> xi = face_vertex(0);
+            for (unsigned int k = 0; k < dim - 1; ++k)
+              xi += t[k] * (face_vertex(k + 1) - face_vertex(0));
+            points.push_back(xi);
+            for (unsigned int d = 0; d < dim; ++d)
+              for (unsigned int k = 0; k < dim - 1; ++k)
+                reference.face_tangents.push_back(face_vertex(k + 1)[d] - face_vertex(0)[d]);
+          }
+          tabulate(base, points, reference.face_shape_values, nullptr);
+          tabulate(*geometry, points, reference.face_geometry_values, &reference.face_geometry_gradients);
+          const dealii::Tensor<1, dim> normal = cell.unit_normal_vectors<dim>(face);
+          for (unsigned int d = 0; d < dim; ++d)
+            reference.face_normals.push_back(normal[d]);
+        }
+        return reference;
+      }
+
+      /** The rule of @p rules for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
+      template <int dim_of_rule, int dim>
+      dealii::Quadrature<dim_of_rule> choose_rule(const dealii::hp::QCollection<dim_of_rule> &rules,
+                                                  const dealii::FiniteElement<dim>           &fe,
+                                                  const unsigned int                          fe_index)
+      {
+        if (rules.size() > 0)
+          return rules[rules.size() == 1 ? 0 : fe_index];
+        if constexpr (dim_of_rule > 1)
+          if (fe.reference_cell().is_simplex())
+            return dealii::QGaussSimplex<dim_of_rule>(fe.degree + 1);
+        return dealii::QGauss<dim_of_rule>(fe.degree + 1);
+      }
 
       /** Cells that one thread reads at a time: a range of one level of the triangulation, used or not. */
       struct Chunk
@@ -120,8 +247,8 @@ namespace PatchFEM
             }
 
           const unsigned int n_elements = dof_handler.get_fe_collection().size();
-          for_each_share(chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-            for (std::size_t c = begin; c < end; ++c)
+          for_shares(chunks.size(), [&](const std::int64_t begin, const std::int64_t end) {
+            for (std::int64_t c = begin; c < end; ++c)
             {
               chunks[c].first_cell.assign(n_elements, 0);
               for (int index = chunks[c].begin; index < chunks[c].end; ++index)
@@ -215,8 +342,8 @@ namespace PatchFEM
               if (used[v])
                 point_of_vertex[v] = n_points++;
           }
-          for_each_share(vertices.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-            for (std::size_t v = begin; v < end; ++v)
+          for_shares(vertices.size(), [&](const std::int64_t begin, const std::int64_t end) {
+            for (std::int64_t v = begin; v < end; ++v)
             {
               const int point = point_of_vertex.empty() ? static_cast<int>(v) : point_of_vertex[v];
               if (point >= 0)
@@ -239,8 +366,8 @@ namespace PatchFEM
         {
           const auto start = [this](auto &values, const std::size_t n, const auto value) {
             values = uninitialized_buffer<typename std::decay_t<decltype(values)>::element_type>(n);
-            for_each_share(n, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-              for (std::size_t i = begin; i < end; ++i)
+            for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
+              for (std::int64_t i = begin; i < end; ++i)
                 values[i].store(value, std::memory_order_relaxed);
             });
           };
@@ -251,26 +378,22 @@ namespace PatchFEM
             start(unknown_of_dof, n_dofs, unseen);
 
           new_nodes.assign(n_threads, {});
-          ExceptionKeeper          keeper;
           std::atomic<std::size_t> n_seen{0};
           std::atomic<bool>        go_on{n_nodes * n_components == n_dofs || !in_blocks};
           for_each_share(
               chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
-                keeper.run([&]() {
-                  std::vector<std::vector<Index>> dofs(batch_of_fe.size());
-                  for (unsigned int i = 0; i < dofs.size(); ++i)
-                    dofs[i].resize(dof_handler.get_fe(i).n_dofs_per_cell());
-                  if (!in_blocks)
-                    new_nodes[share].reserve((n_nodes / n_threads + n_nodes / 8) * (n_components + points_are_nodes));
-                  for (std::size_t c = begin; c < end && go_on; ++c)
-                    if (!read_chunk(chunks[c], in_blocks, dofs, new_nodes[share]))
-                      go_on = false;
-                });
+                std::vector<std::vector<Index>> dofs(batch_of_fe.size());
+                for (unsigned int i = 0; i < dofs.size(); ++i)
+                  dofs[i].resize(dof_handler.get_fe(i).n_dofs_per_cell());
+                if (!in_blocks)
+                  new_nodes[share].reserve((n_nodes / n_threads + n_nodes / 8) * (n_components + points_are_nodes));
+                for (std::size_t c = begin; c < end && go_on; ++c)
+                  if (!read_chunk(chunks[c], in_blocks, dofs, new_nodes[share]))
+                    go_on = false;
               });
-          keeper.rethrow();
           if (!in_blocks || !go_on)
             return go_on;
-          for_each_share(n_nodes, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
+          for_shares(n_nodes, [&](const std::int64_t begin, const std::int64_t end) {
             n_seen += std::count(seen.get() + begin, seen.get() + end, true);
           });
           tables.n_nodes = static_cast<int>(n_nodes);
@@ -439,19 +562,18 @@ namespace PatchFEM
           });
 
           std::atomic<bool> claimed_twice{false};
-          for_each_share(n_threads, n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-            for (std::size_t thread = begin; thread < end; ++thread)
+          for_shares(n_threads, [&](const std::int64_t begin, const std::int64_t end) {
+            for (std::int64_t thread = begin; thread < end; ++thread)
               claim_unknowns(new_nodes[thread], claimed_twice);
           });
           require(!claimed_twice, inconsistent_nodes(n_nodes));
 
           const int divisor = n_components;
           for (CellTable &batch : tables.batches)
-            for_each_share(
-                batch.nodes.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int) {
-                  for (std::size_t i = begin; i < end; ++i)
-                    batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
-                });
+            for_shares(batch.nodes.size(), [&](const std::int64_t begin, const std::int64_t end) {
+              for (std::int64_t i = begin; i < end; ++i)
+                batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
+            });
         }
 
         /** Gives the unknowns of each of the nodes @p noted their numbers; each must be claimed once. */
