@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "parallel_for.cuh"
+#include "unique_segments.cuh"
 
 #include "assembly/strategy_patches.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "strategies.h"
+#include <patchfem/assembly/assembly_strategy.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,13 +58,11 @@ namespace PatchFEM
     const auto                      asked    = std::find_if(rows.begin(), rows.end(), is_asked);
     require(asked != rows.end() || data.strategy == "automatic",
             [&] { return "There is no Assembly/Strategy " + data.strategy + "."; });
-    const Array<unsigned char> buffered =
-        choose(batches.backend(), [&](auto where) { return PatchSteps<decltype(where)>::mark_buffered(batches); });
     const auto made = [&](const StrategyRow &row) {
       const kernels::PatchRoom &room = rooms[&row - rows.data()];
       auto                      plan = row.make(batches.backend());
       const bool                serves =
-          plan->reinit({batches, row_cells, sparsity, data, buffered, row.name, room,
+          plan->reinit({batches, row_cells, sparsity, data, row.name, room,
                         is_asked(row) ? HUGE_VAL : room.most_redundant, is_asked(row) && batches.n_batches() == 1});
       return serves ? plan : nullptr;
     };

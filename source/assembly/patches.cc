@@ -1,97 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "patch_steps.h"
+#include <patchfem/assembly/assembly_strategy.h>
 
 #include <algorithm>
 
 namespace PatchFEM
 {
-  bool Patches::reinit(const Source &source)
-  {
-    const int rows = source.data.rows_per_patch;
-    require(rows >= 0 && rows <= (1 << 20), "Rows per patch must be between 0 and 2^20.");
-    name         = source.strategy;
-    patch_room   = source.room;
-    batch_number = source.row_cells.batch();
-    lists.n_rows = source.row_cells.n_rows();
-    integrations = 0.;
-    if (!cut(source))
-      return false;
-    const int n_shape = source.batch().reference.n_shape, longest = most_in_patch(source, 1);
-    if (n_shape > 4 || longest > 256)
-      lists.pair_bits = 0;
-    else if (lists.pair_bits > 0)
-      lists.pair_bits = longest <= 32 ? 5 : 8;
-    lists.compact_places = lists.pair_bits == 0 && n_shape <= 4 && longest <= 32;
-    lists.place_width    = longest <= 256 ? 1 : (longest <= 65536 ? 2 : 4);
-    lists.diagonal_places.reinit(source.backend(), lists.pair_bits > 0 || lists.compact_places ? lists.n_rows : 0);
-
-    const int          n_comp = source.batches.n_components();
-    const double       share  = source.data.buffer_share > 0. ? source.data.buffer_share : source.room.buffer_share;
-    const std::int64_t budget = static_cast<std::int64_t>(share * source.sparsity.n_blocks() * n_comp * n_comp);
-    const std::int64_t least  = (std::int64_t(16) << 20) / source.room.bytes_per_entry;
-    const Array<int>   chunk_of_patch = plan_chunks(source, std::max(budget, least));
-    choose(source.backend(),
-           [&](auto where) { PatchSteps<decltype(where)>::plan_buffer(source, chunk_of_patch, lists); });
-    integrations += source.per_cell(lists.buffered_cells.size());
-    plan_cells(source);
-    source.backend().synchronize();
-    if (most_levels_of_patch <= expected_levels)
-      return true;
-    expected_levels = most_levels_of_patch;
-    return reinit(source); // smaller patches have no more levels
-  }
-
-  int Patches::most_in_patch(const Source &source, const int rows)
-  {
-    return choose(source.backend(), [&](auto where) { return PatchSteps<decltype(where)>::most_blocks(source, rows); });
-  }
-
-  std::size_t Patches::bytes_of_rows(const Source &source)
-  {
-    const std::size_t         rows = lists.rows_per_patch, n_comp = source.batches.n_components();
-    const kernels::PatchRoom &room = source.room;
-    most_blocks_of_patch           = most_in_patch(source, lists.rows_per_patch);
-    return (most_blocks_of_patch * n_comp * n_comp + rows * n_comp) * room.bytes_per_entry +
-           rows * (sizeof(int) + 1 + room.bytes_per_row) + expected_levels * (sizeof(int) + room.bytes_per_level);
-  }
-
-  bool Patches::find_size(const Source     &source,
-                          const int         most_rows,
-                          const std::size_t worker_bytes,
-                          const std::size_t available)
-  {
-    const int        asked = source.data.rows_per_patch;
-    std::vector<int> sizes{512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1};
-    if (asked > 0)
-      sizes = {asked};
-    return std::any_of(sizes.begin(), sizes.end(), [&](const int rows) {
-      lists.rows_per_patch = rows;
-      return (rows <= most_rows || asked > 0) && bytes_of_rows(source) + worker_bytes <= available;
-    });
-  }
-
-  Array<int> Patches::cut_chunks(const Source &source, const bool all, const double limit)
-  {
-    const std::vector<int> sizes = choose(
-        source.backend(), [&](auto where) { return PatchSteps<decltype(where)>::buffer_sizes(source, all, lists); });
-    std::vector<int> chunk_of;
-    double           used = 0.;
-    lists.chunks.clear();
-    for (const int size : sizes)
-    {
-      const int patch = static_cast<int>(chunk_of.size());
-      if (lists.chunks.empty() || used + size * 1024. > limit)
-      {
-        lists.chunks.push_back({patch, patch});
-        used = 0.;
-      }
-      used += size * 1024.;
-      chunk_of.push_back(static_cast<int>(lists.chunks.size()) - 1);
-      lists.chunks.back().end_patch = patch + 1;
-    }
-    return Array<int>(source.backend(), chunk_of);
-  }
-
   PatchesView Patches::view(const Sparsity &sparsity) const
   {
     PatchesView v{};

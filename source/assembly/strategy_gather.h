@@ -1,118 +1,120 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "strategies.h"
+#include "patch_plan.h"
 
-#include <algorithm>
 #include <climits>
 
 namespace PatchFEM
 {
-  /** Matrices of a chunk's cells are staged in its buffer, each once, and rows add theirs in the order of the cells. */
-  template <typename Where>
-  struct StagedCells : public Patches
+  namespace
   {
-    Array<std::int64_t> staged_offsets; ///< as in PatchesView
-    Array<unsigned int> staged_pairs;
-
-    PatchesView view(const Sparsity &sparsity) const override
+    /** Matrices of a chunk's cells are staged in its buffer, each once, and rows add theirs in the order of the cells. */
+    struct StagedCells : public PatchPlan
     {
-      PatchesView v    = Patches::view(sparsity);
-      v.staged_offsets = staged_offsets.data();
-      v.staged_pairs   = staged_pairs.data();
-      return v;
-    }
+      Array<std::int64_t> staged_offsets; ///< as in PatchesView
+      Array<unsigned int> staged_pairs;
 
-    std::size_t memory_consumption() const override
-    {
-      return Patches::memory_consumption() + memory_consumption_of(staged_offsets, staged_pairs);
-    }
-
-    bool cut(const Source &source) override
-    {
-      require(find_size(source, 128, 0, source.room.available) || bytes_of_rows(source) <= source.room.total, [&] {
-        return source.data.rows_per_patch > 0
-                   ? "The rows of a patch do not fit into fast memory; choose fewer rows per patch."
-                   : "The longest row of the matrix, with " + std::to_string(most_blocks()) +
-                         " blocks, does not fit into fast memory.";
-      });
-      PatchSteps<Where>::find_cells(source, {}, lists);
-      return true;
-    }
-
-    Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
-    {
-      // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
-      // sizes say, as long as what is found in them fits.
-      const int n_block = source.batch().reference.n_shape * source.batches.n_components(), a_cell = n_block * n_block;
-      const double shared = source.per_cell(lists.cells.size());
-      for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
+      PatchesView view(const Sparsity &sparsity) const override
       {
-        Array<int>   chunk_of_patch = cut_chunks(source, true, factor * static_cast<double>(budget));
-        std::int64_t n_staged       = 0;
-        stage(source, chunk_of_patch);
-        for (const Chunk &chunk : lists.chunks)
-          n_staged = std::max(n_staged, chunk.end_staged - chunk.first_staged);
-        if (factor <= 1. || n_staged * a_cell <= budget)
-          return chunk_of_patch;
+        PatchesView v    = Patches::view(sparsity);
+        v.staged_offsets = staged_offsets.data();
+        v.staged_pairs   = staged_pairs.data();
+        return v;
       }
-    }
 
-    /** The patches have no cells of their own. */
-    void plan_cells(const Source &source) override
-    {
-      lists.cells.release();
-      lists.cell_offsets.set_zero();
-      lists.level_offsets.reinit(source.backend(), n_patches() + 1);
-      lists.level_offsets.set_zero();
-      integrations += source.per_cell(lists.staged_cells.size());
-    }
-
-    /** The chunks' staged cells, and for each row its pairs with them and the places of their columns. */
-    void stage(const Source &source, const Array<int> &chunk_of_patch)
-    {
-      const Backend          &place   = source.backend();
-      const BatchView         batch   = source.batch();
-      const int               n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
-      const kernels::RowPairs pairs        = row_pairs(source);
-      ChunkCells              found        = PatchSteps<Where>::chunk_cells(source, false, chunk_of_patch, lists);
-      lists.staged_cells                   = std::move(found.cells);
-      const std::vector<std::int64_t> ends = found.offsets.to_vector();
-      for (std::size_t c = 0; c < lists.chunks.size(); ++c)
+      std::size_t memory_consumption() const override
       {
-        lists.chunks[c].first_staged = ends[c];
-        lists.chunks[c].end_staged   = ends[c + 1];
-        require((ends[c + 1] - ends[c]) * n_shape <= UINT_MAX, "A chunk has too many cells.");
+        return Patches::memory_consumption() + memory_consumption_of(staged_offsets, staged_pairs);
       }
-      Array<int> counts(place, lists.n_rows);
-      for_all(place, lists.n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-        int n = 0;
-        pairs.visit(row, false, [&](int, int) { ++n; });
-        counts[row] = n;
-      });
-      const std::int64_t n_pairs = scan(counts, staged_offsets);
-      staged_pairs.reinit(place, n_pairs);
-      lists.places.reinit(place, n_pairs * lists.place_bytes(n_shape));
-      for_all(place, lists.n_rows,
-              [=, writer = places_writer(source, lists), chunk_of_patch = chunk_of_patch.data(),
-               chunks = found.offsets.data(), cells = lists.staged_cells.data(), offsets = staged_offsets.data(),
-               staged_pairs = staged_pairs.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                const std::int64_t *chunk = chunks + chunk_of_patch[row / rows_per_patch];
-                const int          *first = cells + chunk[0], *end = cells + chunk[1];
-                std::int64_t        pair = offsets[row];
-                pairs.visit(row, false, [&](const int cell, const int i) {
-                  const auto slot    = kernels::lower_bound(first, end, cell) - first;
-                  staged_pairs[pair] = static_cast<unsigned int>(slot * n_shape + i);
-                  writer.write(pair++, batch.nodes + std::int64_t(cell - batch.first_cell) * n_shape, n_shape, i);
+
+      bool cut(const Source &source) override
+      {
+        require(find_size(source, 128, 0, source.room.available) || bytes_of_rows(source) <= source.room.total, [&] {
+          return source.data.rows_per_patch > 0
+                     ? "The rows of a patch do not fit into fast memory; choose fewer rows per patch."
+                     : "The longest row of the matrix, with " + std::to_string(most_blocks()) +
+                           " blocks, does not fit into fast memory.";
+        });
+        find_cells_by(source, {});
+        return true;
+      }
+
+      Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
+      {
+        // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
+        // sizes say, as long as what is found in them fits.
+        const int n_block   = source.batch().reference.n_shape * source.batches.n_components(),
+                  a_cell    = n_block * n_block;
+        const double shared = source.per_cell(lists.cells.size());
+        for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
+        {
+          Array<int>   chunk_of_patch = cut_chunks(source, true, factor * static_cast<double>(budget));
+          std::int64_t n_staged       = 0;
+          stage(source, chunk_of_patch);
+          for (const Chunk &chunk : lists.chunks)
+            n_staged = std::max(n_staged, chunk.end_staged - chunk.first_staged);
+          if (factor <= 1. || n_staged * a_cell <= budget)
+            return chunk_of_patch;
+        }
+      }
+
+      /** The patches have no cells of their own. */
+      void plan_cells(const Source &source) override
+      {
+        lists.cells.release();
+        lists.cell_offsets.set_zero();
+        lists.level_offsets.reinit(source.backend(), n_patches() + 1);
+        lists.level_offsets.set_zero();
+        integrations += source.per_cell(lists.staged_cells.size());
+      }
+
+      /** The chunks' staged cells, and for each row its pairs with them and the places of their columns. */
+      void stage(const Source &source, const Array<int> &chunk_of_patch)
+      {
+        const Backend          &place   = source.backend();
+        const BatchView         batch   = source.batch();
+        const int               n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
+        const kernels::RowPairs pairs        = row_pairs(source);
+        ChunkCells              found        = chunk_cells(source, false, chunk_of_patch);
+        lists.staged_cells                   = std::move(found.cells);
+        const std::vector<std::int64_t> ends = found.offsets.to_vector();
+        for (std::size_t c = 0; c < lists.chunks.size(); ++c)
+        {
+          lists.chunks[c].first_staged = ends[c];
+          lists.chunks[c].end_staged   = ends[c + 1];
+          require((ends[c + 1] - ends[c]) * n_shape <= UINT_MAX, "A chunk has too many cells.");
+        }
+        Array<int> counts(place, lists.n_rows);
+        for_all(place, lists.n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+          int n = 0;
+          pairs.visit(row, false, [&](int, int) { ++n; });
+          counts[row] = n;
+        });
+        const std::int64_t n_pairs = scan(counts, staged_offsets);
+        staged_pairs.reinit(place, n_pairs);
+        lists.places.reinit(place, n_pairs * lists.place_bytes(n_shape));
+        for_all(place, lists.n_rows,
+                [=, writer = places_writer(source), chunk_of_patch = chunk_of_patch.data(),
+                 chunks = found.offsets.data(), cells = lists.staged_cells.data(), offsets = staged_offsets.data(),
+                 staged_pairs = staged_pairs.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                  const std::int64_t *chunk = chunks + chunk_of_patch[row / rows_per_patch];
+                  const int          *first = cells + chunk[0], *end = cells + chunk[1];
+                  std::int64_t        pair = offsets[row];
+                  pairs.visit(row, false, [&](const int cell, const int i) {
+                    const auto slot    = kernels::lower_bound(first, end, cell) - first;
+                    staged_pairs[pair] = static_cast<unsigned int>(slot * n_shape + i);
+                    writer.write(pair++, batch.nodes + std::int64_t(cell - batch.first_cell) * n_shape, n_shape, i);
+                  });
                 });
-              });
-    }
-  };
+      }
+    };
+  } // namespace
 
   std::shared_ptr<Patches> make_gather(Host);
   std::shared_ptr<Patches> make_gather(Cuda);
   std::shared_ptr<Patches> make_gather(Here)
   {
-    return std::make_shared<StagedCells<Here>>();
+    return std::make_shared<StagedCells>();
   }
 } // namespace PatchFEM

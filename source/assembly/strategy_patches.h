@@ -1,295 +1,299 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "strategies.h"
-
-#include "kernels/ordering.h"
+#include "patch_plan.h"
 
 namespace PatchFEM
 {
-  /**
+  namespace
+  {
+    /**
    * A patch integrates every cell that touches one of its rows, in an order that is a property of the mesh and lets cells
    * that share no row follow each other, so that they are added at the same time and sums do not depend on the cut.
    */
-  template <typename Where>
-  struct ComputedCells : public Patches
-  {
-    Array<std::int64_t> pair_offsets; ///< this and what follows as in PatchesView
-    Array<int>          level_ends;
-    Array<char>         cell_pairs, sums;
-    int                 cell_pair_width = 4, word_width = 4, sum_width = 2;
-
-    PatchesView view(const Sparsity &sparsity) const override
+    struct ComputedCells : public PatchPlan
     {
-      PatchesView v      = Patches::view(sparsity);
-      v.cell_pairs       = {cell_pairs.data(), cell_pair_width};
-      v.pair_offsets     = pair_offsets.data();
-      v.places.pair_bits = lists.pair_bits;
-      v.places.sums      = {sums.data(), sum_width};
-      v.level_ends       = level_ends.data();
-      if (lists.pair_bits > 0)
-        v.places.view.width = word_width;
-      return v;
-    }
+      Array<std::int64_t> pair_offsets; ///< this and what follows as in PatchesView
+      Array<int>          level_ends;
+      Array<char>         cell_pairs, sums;
+      int                 cell_pair_width = 4, word_width = 4, sum_width = 2;
 
-    std::size_t memory_consumption() const override
-    {
-      return Patches::memory_consumption() + memory_consumption_of(pair_offsets, level_ends, cell_pairs, sums);
-    }
+      PatchesView view(const Sparsity &sparsity) const override
+      {
+        PatchesView v      = Patches::view(sparsity);
+        v.cell_pairs       = {cell_pairs.data(), cell_pair_width};
+        v.pair_offsets     = pair_offsets.data();
+        v.places.pair_bits = lists.pair_bits;
+        v.places.sums      = {sums.data(), sum_width};
+        v.level_ends       = level_ends.data();
+        if (lists.pair_bits > 0)
+          v.places.view.width = word_width;
+        return v;
+      }
 
-    bool cut(const Source &source) override
-    {
-      if (source.most_redundant <= 1.)
-        return false;
-      const bool fits = find_size(source, 1 << 20, source.room.worker_bytes, source.room.available);
-      require(fits || !source.alone,
-              source.data.rows_per_patch > 0
-                  ? "Patches of so many rows do not fit into fast memory; choose fewer rows per patch."
-                  : "No patch of this problem fits into fast memory; use the gather strategy.");
-      if (!fits)
-        return false;
-      lists.pair_bits = source.room.symmetric;
-      find_cells(source);
-      return source.per_cell(lists.cells.size()) <= source.most_redundant;
-    }
+      std::size_t memory_consumption() const override
+      {
+        return Patches::memory_consumption() + memory_consumption_of(pair_offsets, level_ends, cell_pairs, sums);
+      }
 
-    Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
-    {
-      return cut_chunks(source, false, static_cast<double>(budget));
-    }
+      bool cut(const Source &source) override
+      {
+        if (source.most_redundant <= 1.)
+          return false;
+        const bool fits = find_size(source, 1 << 20, source.room.worker_bytes, source.room.available);
+        require(fits || !source.alone,
+                source.data.rows_per_patch > 0
+                    ? "Patches of so many rows do not fit into fast memory; choose fewer rows per patch."
+                    : "No patch of this problem fits into fast memory; use the gather strategy.");
+        if (!fits)
+          return false;
+        lists.pair_bits = source.room.symmetric;
+        find_cells(source);
+        return source.per_cell(lists.cells.size()) <= source.most_redundant;
+      }
 
-    void plan_cells(const Source &source) override
-    {
-      for (Array<char> *array : {&cell_pairs, &sums})
-        array->release();
-      pair_offsets.release();
-      find_levels(source);
-      if (lists.pair_bits > 0)
-        find_upper_places(source);
-      else
-        find_places(source);
-      integrations += source.per_cell(lists.cells.size());
-    }
+      Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
+      {
+        return cut_chunks(source, false, static_cast<double>(budget));
+      }
 
-    /**
+      void plan_cells(const Source &source) override
+      {
+        for (Array<char> *array : {&cell_pairs, &sums})
+          array->release();
+        pair_offsets.release();
+        find_levels(source);
+        if (lists.pair_bits > 0)
+          find_upper_places(source);
+        else
+          find_places(source);
+        integrations += source.per_cell(lists.cells.size());
+      }
+
+      /**
      * The cells that touch each patch, in the order of the sums: computed cells colour by colour, then buffered ones, each
      * in the order of their numbers. Cells of one colour rarely share a node. They are found greedily, in the order of the
      * cells, looking at earlier cells of the same run of cells alone: runs are independent, and the result is a property of
      * the mesh. Buffered cells get the last colour.
      */
-    void find_cells(const Source &source)
-    {
-      constexpr int           a_run = 1024, n_colours = 64;
-      const Backend          &place   = source.backend();
-      const int               n_cells = static_cast<int>(source.buffered.size());
-      const kernels::RowPairs pairs   = row_pairs(source);
-      Array<std::uint64_t>    colours(place, n_cells);
-      Array<int>              order(place, n_cells), ranks(place, n_cells);
-      for_all(
-          place, (n_cells + a_run - 1) / a_run, [=, colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t run) {
-            const int begin = static_cast<int>(run) * a_run, end = begin + a_run < n_cells ? begin + a_run : n_cells;
-            for (int cell = begin; cell < end; ++cell)
-            {
-              std::uint64_t used  = 0;
-              const int    *nodes = pairs.rows.nodes(cell), n = pairs.rows.n_rows(cell);
-              for (int r = 0; r < n && !pairs.buffered[cell]; ++r)
-                for (std::int64_t p = pairs.offsets[nodes[r]]; p < pairs.offsets[nodes[r] + 1]; ++p)
-                {
-                  const int other = kernels::Pair::cell(pairs.pairs[p]);
-                  if (other >= cell)
-                    break; // pairs of a row are in the order of the cells
-                  if (other >= begin && !pairs.buffered[other])
-                    used |= std::uint64_t(1) << colours[other];
-                }
-              int colour = pairs.buffered[cell] ? n_colours - 1 : 0;
-              while (colour < n_colours - 2 && (used >> colour & 1u))
-                ++colour;
-              colours[cell] = colour;
-            }
-          });
-      launch(place, [&](const Here where) {
-        kernels::parallel_for(where, n_cells, kernels::IotaBody<int>{order.data()});
-        kernels::stable_sort_by_key(where, n_cells, colours.data(), order.data(), bits_for(n_colours));
-        kernels::parallel_for(where, n_cells, kernels::InvertBody{order.data(), ranks.data()});
-      });
-      PatchSteps<Where>::find_cells(source, ranks, lists);
-      for_all(place, lists.cells.size(),
-              [order = order.data(), cells = lists.cells.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                cells[i] = order[cells[i]];
-              });
-    }
+      void find_cells(const Source &source)
+      {
+        constexpr int           a_run = 1024, n_colours = 64;
+        const Backend          &place   = source.backend();
+        const int               n_cells = static_cast<int>(buffered.size());
+        const kernels::RowPairs pairs   = row_pairs(source);
+        Array<std::uint64_t>    colours(place, n_cells);
+        Array<int>              order(place, n_cells), ranks(place, n_cells);
+        for_all(place, (n_cells + a_run - 1) / a_run,
+                [=, colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t run) {
+                  const int begin = static_cast<int>(run) * a_run,
+                            end   = begin + a_run < n_cells ? begin + a_run : n_cells;
+                  for (int cell = begin; cell < end; ++cell)
+                  {
+                    std::uint64_t used  = 0;
+                    const int    *nodes = pairs.rows.nodes(cell), n = pairs.rows.n_rows(cell);
+                    for (int r = 0; r < n && !pairs.buffered[cell]; ++r)
+                      for (std::int64_t p = pairs.offsets[nodes[r]]; p < pairs.offsets[nodes[r] + 1]; ++p)
+                      {
+                        const int other = kernels::Pair::cell(pairs.pairs[p]);
+                        if (other >= cell)
+                          break; // pairs of a row are in the order of the cells
+                        if (other >= begin && !pairs.buffered[other])
+                          used |= std::uint64_t(1) << colours[other];
+                      }
+                    int colour = pairs.buffered[cell] ? n_colours - 1 : 0;
+                    while (colour < n_colours - 2 && (used >> colour & 1u))
+                      ++colour;
+                    colours[cell] = colour;
+                  }
+                });
+        launch(place, [&](const Here where) {
+          kernels::parallel_for(where, n_cells, kernels::IotaBody<int>{order.data()});
+          kernels::stable_sort_by_key(where, n_cells, colours.data(), order.data(), bits_for(n_colours));
+          kernels::parallel_for(where, n_cells, kernels::InvertBody{order.data(), ranks.data()});
+        });
+        find_cells_by(source, ranks);
+        for_all(place, lists.cells.size(),
+                [order = order.data(), cells = lists.cells.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  cells[i] = order[cells[i]];
+                });
+      }
 
-    /**
+      /**
      * Keeps of the patches' cells the computed ones, level after level. The level of a cell is one more than the highest
      * level of the cells before it that share one of the patch's rows with it: within a level any order gives the same sums.
      */
-    void find_levels(const Source &source)
-    {
-      constexpr int             position_bits = 20, most_levels = 2047;
-      const Backend            &place = source.backend();
-      const BatchView           batch = source.batch();
-      const int                 n = lists.n_patches(), n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
-      const int *const          from         = lists.cells.data();
-      const std::int64_t *const from_offsets = lists.cell_offsets.data();
-      Array<int>                counts(place, n), n_levels(place, n), row_levels(place, n_rows);
-      Array<std::int64_t>       computed_offsets;
-      // Computed cells stand before buffered ones.
-      for_all(place, n,
-              [=, buffered = source.buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                std::int64_t low = from_offsets[p], high = from_offsets[p + 1];
-                while (low < high)
-                {
-                  const std::int64_t middle = (low + high) / 2;
-                  if (buffered[from[middle]])
-                    high = middle;
-                  else
-                    low = middle + 1;
-                }
-                counts[p] = static_cast<int>(low - from_offsets[p]);
-              });
-      const std::int64_t n_computed = scan(counts, computed_offsets);
-      require(maximum(counts) < 1 << position_bits, "A patch has too many cells.");
-
-      Array<int>                keys(place, n_computed), sorted(place, n_computed);
-      const std::int64_t *const offsets = computed_offsets.data();
-      row_levels.set_zero();
-      for_all(place, n,
-              [=, row_levels = row_levels.data(), keys = keys.data(),
-               n_levels = n_levels.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                const int first = static_cast<int>(p) * rows_per_patch, n_shape = batch.reference.n_shape;
-                const int end  = first + rows_per_patch < n_rows ? first + rows_per_patch : n_rows;
-                int       most = 0;
-                for (std::int64_t k = 0; k < offsets[p + 1] - offsets[p]; ++k)
-                {
-                  const int *nodes = batch.nodes + std::int64_t(from[from_offsets[p] + k] - batch.first_cell) * n_shape;
-                  int        level = 0;
-                  for (int i = 0; i < n_shape; ++i)
-                    if (nodes[i] >= first && nodes[i] < end)
-                      level = row_levels[nodes[i]] > level ? row_levels[nodes[i]] : level;
-                  keys[offsets[p] + k] =
-                      (level < most_levels ? level : most_levels) << position_bits | static_cast<int>(k);
-                  ++level;
-                  for (int i = 0; i < n_shape; ++i)
-                    if (nodes[i] >= first && nodes[i] < end)
-                      row_levels[nodes[i]] = level;
-                  most = level > most ? level : most;
-                }
-                n_levels[p] = most;
-              });
-      row_levels.release();
-      level_ends.reinit(place, scan(n_levels, lists.level_offsets));
-      most_levels_of_patch = maximum(n_levels);
-      require(most_levels_of_patch <= most_levels,
-              "More than " + std::to_string(most_levels) + " cells share a node; repair the mesh.");
-      launch(place, [&](const Here where) { kernels::sort_segments(where, n_computed, n, offsets, keys.data()); });
-      for_all(place, n,
-              [=, keys = keys.data(), level_offsets = lists.level_offsets.data(), cells = sorted.data(),
-               level_ends = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                for (std::int64_t k = offsets[p]; k < offsets[p + 1]; ++k)
-                {
-                  cells[k] = from[from_offsets[p] + (keys[k] & ((1 << position_bits) - 1))];
-                  level_ends[level_offsets[p] + (keys[k] >> position_bits)] = static_cast<int>(k - offsets[p]) + 1;
-                }
-              });
-      lists.cells.swap(sorted);
-      lists.cell_offsets.swap(computed_offsets);
-    }
-
-    /** The places of a cell's pairs of nodes, in the row that sums both entries, and for each block of a row its sum. */
-    void find_upper_places(const Source &source)
-    {
-      const Backend     &place    = source.backend();
-      const BatchView    batch    = source.batch();
-      const SparsityView sparsity = source.sparsity.view();
-      const int          n = lists.n_patches(), rows_per_patch = lists.rows_per_patch, pair_bits = lists.pair_bits;
-      const int          word_width = this->word_width = PlacesView::word_bytes(batch.reference.n_shape, pair_bits);
-      const int          sum_width = this->sum_width = most_blocks() <= 65536 ? 2 : 4;
-      const std::int64_t *const cell_offsets         = lists.cell_offsets.data();
-      sums.reinit(place, source.sparsity.n_blocks() * sum_width);
-      lists.places.reinit(place, lists.cells.size() * word_width);
-      for_all(place, lists.cells.size(),
-              [=, cells = lists.cells.data(), words = lists.places.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-                const int     patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-                const int    *nodes = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
-                std::uint64_t word  = 0;
-                for (int i = 0; i < n_shape; ++i)
-                  for (int j = i + 1; j < n_shape; ++j)
+      void find_levels(const Source &source)
+      {
+        constexpr int             position_bits = 20, most_levels = 2047;
+        const Backend            &place = source.backend();
+        const BatchView           batch = source.batch();
+        const int                 n = lists.n_patches(), n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
+        const int *const          from         = lists.cells.data();
+        const std::int64_t *const from_offsets = lists.cell_offsets.data();
+        Array<int>                counts(place, n), n_levels(place, n), row_levels(place, n_rows);
+        Array<std::int64_t>       computed_offsets;
+        // Computed cells stand before buffered ones.
+        for_all(place, n,
+                [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  std::int64_t low = from_offsets[p], high = from_offsets[p + 1];
+                  while (low < high)
                   {
-                    const bool own_i = nodes[i] / rows_per_patch == patch, own_j = nodes[j] / rows_per_patch == patch;
-                    if (!own_i && !own_j)
-                      continue;
-                    const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
-                    const auto k    = kernels::place_of(sparsity, nodes[in_i ? i : j], nodes[in_i ? j : i]);
-                    word |= static_cast<std::uint64_t>(k) << (pair_bits * PlacesView::pair_number(n_shape, i, j));
+                    const std::int64_t middle = (low + high) / 2;
+                    if (buffered[from[middle]])
+                      high = middle;
+                    else
+                      low = middle + 1;
                   }
-                if (word_width == 8)
-                  reinterpret_cast<std::uint64_t *>(words)[entry] = word;
-                else
-                  kernels::store_packed(words, word_width, entry, static_cast<unsigned int>(word));
-              });
-      for_all(place, lists.n_rows,
-              [=, sums = sums.data(), diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                const std::int64_t *offsets = sparsity.row_offsets;
-                const int          *columns = sparsity.columns;
-                const std::int64_t  first   = row / rows_per_patch * rows_per_patch;
-                for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
-                {
-                  std::int64_t sum = e;
-                  if (columns[e] == row)
-                    diagonal[row] = static_cast<std::uint8_t>(e - offsets[row]);
-                  else if (columns[e] >= first && columns[e] < row)
-                    sum = offsets[columns[e]] + kernels::place_of(sparsity, columns[e], static_cast<int>(row));
-                  kernels::store_packed(sums, sum_width, e, static_cast<unsigned int>(sum - offsets[first]));
-                }
-              });
-    }
+                  counts[p] = static_cast<int>(low - from_offsets[p]);
+                });
+        const std::int64_t n_computed = scan(counts, computed_offsets);
+        require(maximum(counts) < 1 << position_bits, "A patch has too many cells.");
 
-    /** The places of a cell's columns in the patch's rows. */
-    void find_places(const Source &source)
-    {
-      const Backend            &place = source.backend();
-      const BatchView           batch = source.batch();
-      const int                 n = lists.n_patches(), rows_per_patch = lists.rows_per_patch;
-      const int *const          cells        = lists.cells.data();
-      const std::int64_t *const cell_offsets = lists.cell_offsets.data();
-      Array<int>                counts(place, lists.cells.size()), of_patches(place, n); // of pairs
-      Array<std::int64_t>       positions;
-      for_all(place, lists.cells.size(), [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-        const int  patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-        const int *nodes  = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
-        int        n_rows = 0;
-        for (int i = 0; i < n_shape; ++i)
-          n_rows += nodes[i] / rows_per_patch == patch;
-        counts[entry] = n_rows;
-      });
-      lists.places.reinit(place, scan(counts, positions) * lists.place_bytes(batch.reference.n_shape));
-      for_all(place, n,
-              [=, positions = positions.data(), of_patches = of_patches.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                of_patches[p] = static_cast<int>(positions[cell_offsets[p + 1]] - positions[cell_offsets[p]]);
-              });
-      scan(of_patches, pair_offsets);
-      const int width = maximum(of_patches) <= 65536 ? 2 : 4;
-      cell_pair_width = width;
-      cell_pairs.reinit(place, lists.cells.size() * width);
-      for_all(place, lists.cells.size(),
-              [=, writer = places_writer(source, lists), positions = positions.data(),
-               pair_offsets = pair_offsets.data(),
-               cell_pairs   = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-                const int    patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-                const int   *nodes = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
-                std::int64_t pair  = positions[entry];
-                kernels::store_packed(cell_pairs, width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
-                for (int i = 0; i < n_shape; ++i)
-                  if (nodes[i] / rows_per_patch == patch)
-                    writer.write(pair++, nodes, n_shape, i);
-              });
-    }
-  };
+        Array<int>                keys(place, n_computed), sorted(place, n_computed);
+        const std::int64_t *const offsets = computed_offsets.data();
+        row_levels.set_zero();
+        for_all(place, n,
+                [=, row_levels = row_levels.data(), keys = keys.data(),
+                 n_levels = n_levels.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  const int first = static_cast<int>(p) * rows_per_patch, n_shape = batch.reference.n_shape;
+                  const int end  = first + rows_per_patch < n_rows ? first + rows_per_patch : n_rows;
+                  int       most = 0;
+                  for (std::int64_t k = 0; k < offsets[p + 1] - offsets[p]; ++k)
+                  {
+                    const int *nodes =
+                        batch.nodes + std::int64_t(from[from_offsets[p] + k] - batch.first_cell) * n_shape;
+                    int level = 0;
+                    for (int i = 0; i < n_shape; ++i)
+                      if (nodes[i] >= first && nodes[i] < end)
+                        level = row_levels[nodes[i]] > level ? row_levels[nodes[i]] : level;
+                    keys[offsets[p] + k] =
+                        (level < most_levels ? level : most_levels) << position_bits | static_cast<int>(k);
+                    ++level;
+                    for (int i = 0; i < n_shape; ++i)
+                      if (nodes[i] >= first && nodes[i] < end)
+                        row_levels[nodes[i]] = level;
+                    most = level > most ? level : most;
+                  }
+                  n_levels[p] = most;
+                });
+        row_levels.release();
+        level_ends.reinit(place, scan(n_levels, lists.level_offsets));
+        most_levels_of_patch = maximum(n_levels);
+        require(most_levels_of_patch <= most_levels,
+                "More than " + std::to_string(most_levels) + " cells share a node; repair the mesh.");
+        launch(place, [&](const Here where) { kernels::sort_segments(where, n_computed, n, offsets, keys.data()); });
+        for_all(place, n,
+                [=, keys = keys.data(), level_offsets = lists.level_offsets.data(), cells = sorted.data(),
+                 level_ends = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  for (std::int64_t k = offsets[p]; k < offsets[p + 1]; ++k)
+                  {
+                    cells[k] = from[from_offsets[p] + (keys[k] & ((1 << position_bits) - 1))];
+                    level_ends[level_offsets[p] + (keys[k] >> position_bits)] = static_cast<int>(k - offsets[p]) + 1;
+                  }
+                });
+        lists.cells.swap(sorted);
+        lists.cell_offsets.swap(computed_offsets);
+      }
+
+      /** The places of a cell's pairs of nodes, in the row that sums both entries, and for each block of a row its sum. */
+      void find_upper_places(const Source &source)
+      {
+        const Backend     &place    = source.backend();
+        const BatchView    batch    = source.batch();
+        const SparsityView sparsity = source.sparsity.view();
+        const int          n = lists.n_patches(), rows_per_patch = lists.rows_per_patch, pair_bits = lists.pair_bits;
+        const int          word_width = this->word_width = PlacesView::word_bytes(batch.reference.n_shape, pair_bits);
+        const int          sum_width = this->sum_width = most_blocks() <= 65536 ? 2 : 4;
+        const std::int64_t *const cell_offsets         = lists.cell_offsets.data();
+        sums.reinit(place, source.sparsity.n_blocks() * sum_width);
+        lists.places.reinit(place, lists.cells.size() * word_width);
+        for_all(place, lists.cells.size(),
+                [=, cells = lists.cells.data(), words = lists.places.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
+                  const int     patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+                  const int    *nodes = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
+                  std::uint64_t word  = 0;
+                  for (int i = 0; i < n_shape; ++i)
+                    for (int j = i + 1; j < n_shape; ++j)
+                    {
+                      const bool own_i = nodes[i] / rows_per_patch == patch, own_j = nodes[j] / rows_per_patch == patch;
+                      if (!own_i && !own_j)
+                        continue;
+                      const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
+                      const auto k    = kernels::place_of(sparsity, nodes[in_i ? i : j], nodes[in_i ? j : i]);
+                      word |= static_cast<std::uint64_t>(k) << (pair_bits * PlacesView::pair_number(n_shape, i, j));
+                    }
+                  if (word_width == 8)
+                    reinterpret_cast<std::uint64_t *>(words)[entry] = word;
+                  else
+                    kernels::store_packed(words, word_width, entry, static_cast<unsigned int>(word));
+                });
+        for_all(
+            place, lists.n_rows,
+            [=, sums = sums.data(), diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+              const std::int64_t *offsets = sparsity.row_offsets;
+              const int          *columns = sparsity.columns;
+              const std::int64_t  first   = row / rows_per_patch * rows_per_patch;
+              for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
+              {
+                std::int64_t sum = e;
+                if (columns[e] == row)
+                  diagonal[row] = static_cast<std::uint8_t>(e - offsets[row]);
+                else if (columns[e] >= first && columns[e] < row)
+                  sum = offsets[columns[e]] + kernels::place_of(sparsity, columns[e], static_cast<int>(row));
+                kernels::store_packed(sums, sum_width, e, static_cast<unsigned int>(sum - offsets[first]));
+              }
+            });
+      }
+
+      /** The places of a cell's columns in the patch's rows. */
+      void find_places(const Source &source)
+      {
+        const Backend            &place = source.backend();
+        const BatchView           batch = source.batch();
+        const int                 n = lists.n_patches(), rows_per_patch = lists.rows_per_patch;
+        const int *const          cells        = lists.cells.data();
+        const std::int64_t *const cell_offsets = lists.cell_offsets.data();
+        Array<int>                counts(place, lists.cells.size()), of_patches(place, n); // of pairs
+        Array<std::int64_t>       positions;
+        for_all(place, lists.cells.size(), [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
+          const int  patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+          const int *nodes  = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
+          int        n_rows = 0;
+          for (int i = 0; i < n_shape; ++i)
+            n_rows += nodes[i] / rows_per_patch == patch;
+          counts[entry] = n_rows;
+        });
+        lists.places.reinit(place, scan(counts, positions) * lists.place_bytes(batch.reference.n_shape));
+        for_all(
+            place, n,
+            [=, positions = positions.data(), of_patches = of_patches.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+              of_patches[p] = static_cast<int>(positions[cell_offsets[p + 1]] - positions[cell_offsets[p]]);
+            });
+        scan(of_patches, pair_offsets);
+        const int width = maximum(of_patches) <= 65536 ? 2 : 4;
+        cell_pair_width = width;
+        cell_pairs.reinit(place, lists.cells.size() * width);
+        for_all(place, lists.cells.size(),
+                [=, writer = places_writer(source), positions = positions.data(), pair_offsets = pair_offsets.data(),
+                 cell_pairs = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
+                  const int    patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+                  const int   *nodes = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
+                  std::int64_t pair  = positions[entry];
+                  kernels::store_packed(cell_pairs, width, entry,
+                                        static_cast<unsigned int>(pair - pair_offsets[patch]));
+                  for (int i = 0; i < n_shape; ++i)
+                    if (nodes[i] / rows_per_patch == patch)
+                      writer.write(pair++, nodes, n_shape, i);
+                });
+      }
+    };
+  } // namespace
 
   std::shared_ptr<Patches> make_patches(Host);
   std::shared_ptr<Patches> make_patches(Cuda);
   std::shared_ptr<Patches> make_patches(Here)
   {
-    return std::make_shared<ComputedCells<Here>>();
+    return std::make_shared<ComputedCells>();
   }
 } // namespace PatchFEM

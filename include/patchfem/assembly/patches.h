@@ -83,15 +83,14 @@ namespace PatchFEM
     /** What a plan is made of, for the batch of @p row_cells. */
     struct Source
     {
-      const ElementBatches       &batches;
-      const RowCells             &row_cells;
-      const Sparsity             &sparsity;
-      const AdditionalData       &data;
-      const Array<unsigned char> &buffered; ///< [cell], whether it is resolved in the buffer
-      std::string                 strategy;
-      kernels::PatchRoom          room;
-      double                      most_redundant; ///< integrations of a cell above which the strategy does not serve
-      bool                        alone; ///< no other strategy may take the cells: what does not fit is an Error
+      const ElementBatches &batches;
+      const RowCells       &row_cells;
+      const Sparsity       &sparsity;
+      const AdditionalData &data;
+      std::string           strategy;
+      kernels::PatchRoom    room;
+      double                most_redundant; ///< integrations of a cell above which the strategy does not serve
+      bool                  alone;          ///< no other strategy may take the cells: what does not fit is an Error
 
       const Backend &backend() const { return batches.backend(); }
       BatchView      batch() const { return batches.view().batch[row_cells.batch()]; }
@@ -106,7 +105,7 @@ namespace PatchFEM
     virtual ~Patches() = default;
 
     /** Makes the plan; false if the strategy does not serve. */
-    bool reinit(const Source &source);
+    virtual bool reinit(const Source &source) = 0;
 
     using Chunk = PatchLists::Chunk;
     const std::vector<Chunk>  &chunks() const { return lists.chunks; }
@@ -127,31 +126,10 @@ namespace PatchFEM
     virtual std::size_t memory_consumption() const;
 
   protected:
-    /** Chooses rows_per_patch() and finds the cells of each patch; false if the strategy does not serve. */
-    virtual bool cut(const Source &source) = 0;
-
-    /** Cuts the patches into chunks: matrices of buffered, and of staged, cells have at most @p budget entries. */
-    virtual Array<int> plan_chunks(const Source &source, std::int64_t budget) = 0;
-
-    /** Makes the lists of the cells that are not buffered. */
-    virtual void plan_cells(const Source &source) = 0;
-
-    /** Takes the largest size whose rows and @p worker_bytes fit into @p available, or the smallest, and false. */
-    bool        find_size(const Source &source, int most_rows, std::size_t worker_bytes, std::size_t available);
-    std::size_t bytes_of_rows(const Source &source);
-    int         most_in_patch(const Source &source, int rows);
-
-    /** The chunk of each patch, where their cells, those that are buffered or @p all, fit @p limit entries. */
-    Array<int> cut_chunks(const Source &source, bool all, double limit);
-
-    PatchLists lists;
-    int        most_levels_of_patch = 0;
-    double     integrations         = 0.;
-
-  private:
+    PatchLists         lists;
     std::string        name;
     kernels::PatchRoom patch_room{};
-    int                batch_number = 0, most_blocks_of_patch = 0;
-    int expected_levels = 128; ///< that room is kept for: mostly there are a few more than cells at a node
+    int                batch_number = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
+    double             integrations = 0.;
   };
 } // namespace PatchFEM

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
-#include "unique_segments.cuh"
-
-#include "assembly/patch_steps.h"

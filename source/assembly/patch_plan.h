@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "distinct_values.h"
+#include "kernels/run.h"
+#include "lac/graph/graph_tools.h"
+
+#include "kernels/ordering.h"
+#include "kernels/patch_plan_bodies.h"
+#include <patchfem/assembly/assembly_strategy.h>
+
+#include <algorithm>
+
+/**
+ * @file
+ * What plans of all strategies share: patches, their cells, chunks, buffered cells, and rows fed by them. A strategy is a
+ * class whose loops (see run.h) the host compiler and nvcc make, each for its side, in the source and the .cu file of its
+ * name.
+ */
+namespace PatchFEM
+{
+  namespace
+  {
+    using graph_tools::maximum;
+    using graph_tools::scan;
+    using Source = Patches::Source;
+
+    /** Different cells of each chunk, ascending. */
+    struct ChunkCells
+    {
+      Array<int>          cells;
+      Array<std::int64_t> offsets; ///< [chunk + 1]
+    };
+
+    /** Owner computes, see Patches, but for how cells that are not buffered come to the rows. */
+    struct PatchPlan : public Patches
+    {
+      int expected_levels = 128;     ///< that room is kept for: mostly there are a few more than cells at a node
+      Array<unsigned char> buffered; ///< [cell], whether it is resolved in the buffer, while the plan is made
+
+      /** Chooses rows_per_patch() and finds the cells of each patch; false if the strategy does not serve. */
+      virtual bool cut(const Source &source) = 0;
+
+      /** Cuts the patches into chunks: matrices of buffered, and of staged, cells have at most @p budget entries. */
+      virtual Array<int> plan_chunks(const Source &source, std::int64_t budget) = 0;
+
+      /** Makes the lists of the cells that are not buffered. */
+      virtual void plan_cells(const Source &source) = 0;
+
+      bool reinit(const Source &source) override
+      {
+        const int rows = source.data.rows_per_patch;
+        require(rows >= 0 && rows <= (1 << 20), "Rows per patch must be between 0 and 2^20.");
+        name         = source.strategy;
+        patch_room   = source.room;
+        batch_number = source.row_cells.batch();
+        lists.n_rows = source.row_cells.n_rows();
+        integrations = 0.;
+        buffered     = mark_buffered(source.batches);
+        if (!cut(source))
+          return false;
+        const int n_shape = source.batch().reference.n_shape, longest = most_in_patch(source, 1);
+        if (n_shape > 4 || longest > 256)
+          lists.pair_bits = 0;
+        else if (lists.pair_bits > 0)
+          lists.pair_bits = longest <= 32 ? 5 : 8;
+        lists.compact_places = lists.pair_bits == 0 && n_shape <= 4 && longest <= 32;
+        lists.place_width    = longest <= 256 ? 1 : (longest <= 65536 ? 2 : 4);
+        lists.diagonal_places.reinit(source.backend(), lists.pair_bits > 0 || lists.compact_places ? lists.n_rows : 0);
+
+        const int          n_comp = source.batches.n_components();
+        const double       share  = source.data.buffer_share > 0. ? source.data.buffer_share : source.room.buffer_share;
+        const std::int64_t budget = static_cast<std::int64_t>(share * source.sparsity.n_blocks() * n_comp * n_comp);
+        const std::int64_t least  = (std::int64_t(16) << 20) / source.room.bytes_per_entry;
+        const Array<int>   chunk_of_patch = plan_chunks(source, std::max(budget, least));
+        plan_buffer(source, chunk_of_patch);
+        integrations += source.per_cell(lists.buffered_cells.size());
+        plan_cells(source);
+        buffered.release();
+        source.backend().synchronize();
+        if (most_levels_of_patch <= expected_levels)
+          return true;
+        expected_levels = most_levels_of_patch;
+        return reinit(source); // smaller patches have no more levels
+      }
+
+      /** Which cells are resolved in the buffer: those with constraints or boundary terms. */
+      static Array<unsigned char> mark_buffered(const ElementBatches &batches)
+      {
+        const ConstrainedCellsView constrained = batches.constrained_cells();
+        const FacesView            faces       = batches.faces_view();
+        Array<unsigned char>       result(batches.backend(), batches.n_cells());
+        result.set_zero();
+        for (const auto &[cells, n] : {std::pair(constrained.cells, constrained.n_cells), {faces.cells, faces.n_cells}})
+          for_all(batches.backend(), n,
+                  [cells = cells, buffered = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                    buffered[cells[i]] = 1;
+                  });
+        return result;
+      }
+
+      /** The most blocks of a patch of @p rows rows that has cells. */
+      static int most_in_patch(const Source &source, const int rows)
+      {
+        const int  n_rows = source.row_cells.n_rows();
+        Array<int> counts(source.backend(), (n_rows + rows - 1) / rows);
+        for_all(source.backend(), counts.size(),
+                [=, offsets = source.sparsity.row_offsets().data(), pairs = source.row_cells.offsets().data(),
+                 counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  const std::int64_t first = p * rows, end = first + rows < n_rows ? first + rows : n_rows;
+                  counts[p] = pairs[end] > pairs[first] ? static_cast<int>(offsets[end] - offsets[first]) : 0;
+                });
+        return maximum(counts);
+      }
+
+      std::size_t bytes_of_rows(const Source &source)
+      {
+        const std::size_t         rows = lists.rows_per_patch, n_comp = source.batches.n_components();
+        const kernels::PatchRoom &room = source.room;
+        most_blocks_of_patch           = most_in_patch(source, lists.rows_per_patch);
+        return (most_blocks_of_patch * n_comp * n_comp + rows * n_comp) * room.bytes_per_entry +
+               rows * (sizeof(int) + 1 + room.bytes_per_row) + expected_levels * (sizeof(int) + room.bytes_per_level);
+      }
+
+      /** Takes the largest size whose rows and @p worker_bytes fit into @p available, or the smallest, and false. */
+      bool
+      find_size(const Source &source, const int most_rows, const std::size_t worker_bytes, const std::size_t available)
+      {
+        const int        asked = source.data.rows_per_patch;
+        std::vector<int> sizes{512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1};
+        if (asked > 0)
+          sizes = {asked};
+        return std::any_of(sizes.begin(), sizes.end(), [&](const int rows) {
+          lists.rows_per_patch = rows;
+          return (rows <= most_rows || asked > 0) && bytes_of_rows(source) + worker_bytes <= available;
+        });
+      }
+
+      /** of[first row of each patch], and of[n_rows] at the end. */
+      void write_patch_offsets(const Backend &place, const std::int64_t *of, Array<std::int64_t> &offsets) const
+      {
+        const int n_rows = lists.n_rows, rows = lists.rows_per_patch;
+        offsets.reinit(place, (n_rows + rows - 1) / rows + 1);
+        for_all(place, offsets.size(), [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+          offsets[p] = of[p * rows < n_rows ? p * rows : n_rows];
+        });
+      }
+
+      /** The cells that touch each patch, by their @p cell_ranks, ascending, or by their numbers if there are none. */
+      void find_cells_by(const Source &source, const Array<int> &cell_ranks)
+      {
+        const Backend                 &place = source.backend();
+        const int                      n     = lists.n_patches();
+        const kernels::PatchRanksLists ranks{source.row_cells.offsets().data(), source.row_cells.pairs().data(),
+                                             cell_ranks.data(), lists.rows_per_patch, lists.n_rows};
+        Array<int>                     counts(place, n);
+#if defined(__CUDACC__)
+        // What the rows of a patch offer is sorted.
+        Array<std::int64_t> starts;
+        Array<int>          keys(place, source.row_cells.n_pairs());
+        write_patch_offsets(place, ranks.pair_offsets, starts);
+        for_all(place, keys.size(),
+                [=, keys = keys.data()] __device__(const std::int64_t i) { keys[i] = ranks.rank_of(i); });
+        lists.cells = unique_of_segments(n, starts.data(), keys, counts.data(), lists.cell_offsets);
+#else
+        // What the rows of a patch offer goes through a table.
+        launch(place, [&](const Here where) { count_distinct(where, n, ranks, counts.data()); });
+        lists.cells.reinit(place, scan(counts, lists.cell_offsets));
+        launch(place, [&](const Here where) {
+          write_distinct(where, n, ranks, lists.cell_offsets.data(), lists.cells.data());
+        });
+#endif
+      }
+
+      /** Matrix entries that the buffered, or @p all, cells of a patch need, in units of 1024, rounded up. */
+      std::vector<int> buffer_sizes(const Source &source, const bool all) const
+      {
+        Array<int> sizes(source.backend(), lists.n_patches());
+        const int  n_comp = source.batches.n_components();
+        for_all(source.backend(), sizes.size(),
+                [=, rows = source.row_cells.cell_rows(), offsets = lists.cell_offsets.data(),
+                 cells = lists.cells.data(), buffered = buffered.data(),
+                 sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  std::int64_t n = 0;
+                  for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
+                    if (all || buffered[cells[i]])
+                      n += kernels::buffered_matrix_size(rows, cells[i], n_comp);
+                  sizes[p] = static_cast<int>((n + 1023) / 1024);
+                });
+        return sizes.to_vector();
+      }
+
+      /** The chunk of each patch, where their cells, those that are buffered or @p all, fit @p limit entries. */
+      Array<int> cut_chunks(const Source &source, const bool all, const double limit)
+      {
+        const std::vector<int> sizes = buffer_sizes(source, all);
+        std::vector<int>       chunk_of;
+        double                 used = 0.;
+        lists.chunks.clear();
+        for (const int size : sizes)
+        {
+          const int patch = static_cast<int>(chunk_of.size());
+          if (lists.chunks.empty() || used + size * 1024. > limit)
+          {
+            lists.chunks.push_back({patch, patch});
+            used = 0.;
+          }
+          used += size * 1024.;
+          chunk_of.push_back(static_cast<int>(lists.chunks.size()) - 1);
+          lists.chunks.back().end_patch = patch + 1;
+        }
+        return Array<int>(source.backend(), chunk_of);
+      }
+
+      /** The cells of each chunk that are buffered, or not. */
+      ChunkCells chunk_cells(const Source &source, const bool wanted, const Array<int> &chunk_of_patch) const
+      {
+        const Backend      &place     = source.backend();
+        const std::int64_t  n_entries = static_cast<std::int64_t>(lists.cells.size());
+        const int           n_patches = lists.n_patches(), n_chunks = static_cast<int>(lists.chunks.size());
+        const int *const    cells = lists.cells.data();
+        Array<int>          flags(place, n_entries), first, sizes(place, n_chunks);
+        Array<std::int64_t> positions;
+        for_all(place, n_entries,
+                [=, buffered = buffered.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  flags[i] = buffered[cells[i]] == wanted;
+                });
+        const std::int64_t   n = scan(flags, positions);
+        Array<std::uint64_t> keys(place, n); // chunk << 32 | cell
+        first.reinit(place, n);
+        for_all(place, n_entries,
+                [=, offsets = lists.cell_offsets.data(), chunks = chunk_of_patch.data(), flags = flags.data(),
+                 positions = positions.data(), keys = keys.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  if (flags[i])
+                    keys[positions[i]] = std::uint64_t(chunks[kernels::patch_of(offsets, n_patches, i)]) << 32 |
+                                         static_cast<unsigned int>(cells[i]);
+                });
+        first.set_zero(); // goes through the sort as a value nobody reads
+        if (n > 0)
+          launch(place, [&](const Here where) {
+            kernels::stable_sort_by_key(where, n, keys.data(), first.data(), 32 + bits_for(n_chunks));
+          });
+        for_all(place, n, [keys = keys.data(), first = first.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          first[i] = i == 0 || keys[i] != keys[i - 1];
+        });
+        ChunkCells result;
+        result.cells.reinit(place, scan(first, positions));
+        sizes.set_zero();
+        for_all(place, n,
+                [keys = keys.data(), first = first.data(), positions = positions.data(), cells = result.cells.data(),
+                 sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  if (!first[i])
+                    return;
+                  cells[positions[i]] = static_cast<int>(keys[i] & 0xffffffffu);
+                  kernels::atomic_increment(sizes + static_cast<int>(keys[i] >> 32));
+                });
+        scan(sizes, result.offsets);
+        return result;
+      }
+
+      kernels::RowPairs row_pairs(const Source &source) const
+      {
+        const RowCells &cells = source.row_cells;
+        return {cells.cell_rows(), cells.offsets().data(), cells.pairs().data(), buffered.data()};
+      }
+
+      kernels::PlacesWriter places_writer(const Source &source)
+      {
+        return {source.sparsity.view(), lists.places_view(), lists.places.data(), lists.diagonal_places.data()};
+      }
+
+      /** The lists of buffered cells, and of the rows that they feed. */
+      void plan_buffer(const Source &source, const Array<int> &chunk_of_patch)
+      {
+        const Backend            &place  = source.backend();
+        const int                 n_comp = source.batches.n_components();
+        const kernels::CellRows   rows   = source.row_cells.cell_rows();
+        const ChunkCells          found  = chunk_cells(source, true, chunk_of_patch);
+        const std::int64_t        n = static_cast<std::int64_t>(found.cells.size()), n_chunks = lists.chunks.size();
+        const std::int64_t *const chunk_offsets = found.offsets.data();
+        lists.buffered_cells.reinit(place, n);
+        for (Array<std::int64_t> *array :
+             {&lists.fed_offsets, &lists.fed_pair_offsets, &lists.fed_pairs, &lists.fed_place_offsets})
+          array->release();
+        lists.fed_rows.release();
+        lists.fed_places.release();
+        if (n == 0)
+          return;
+
+        BufferedCell *const list = lists.buffered_cells.data();
+        Array<int>          matrix_sizes(place, n), vector_sizes(place, n);
+        Array<std::int64_t> matrix_offsets, vector_offsets;
+        for_all(place, n,
+                [=, faces = source.batches.faces_view(), cells = found.cells.data(), matrix_sizes = matrix_sizes.data(),
+                 vector_sizes = vector_sizes.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+                  const int     cell = cells[k];
+                  const int    *face = kernels::lower_bound(faces.cells, faces.cells + faces.n_cells, cell);
+                  BufferedCell &out  = list[k];
+                  out.cell           = cell;
+                  out.batch          = rows.batches.batch_of(cell);
+                  out.constrained    = rows.index(cell);
+                  out.faces =
+                      face != faces.cells + faces.n_cells && *face == cell ? static_cast<int>(face - faces.cells) : -1;
+                  out.n_free      = rows.n_free(cell);
+                  out.n_rows      = rows.n_rows(cell);
+                  matrix_sizes[k] = kernels::buffered_matrix_size(rows, cell, n_comp);
+                  vector_sizes[k] = kernels::buffered_vector_size(rows, cell, n_comp);
+                });
+        scan(matrix_sizes, matrix_offsets);
+        scan(vector_sizes, vector_offsets);
+        // Offsets into the buffer, relative to the chunk.
+        for_all(
+            place, n,
+            [=, matrix = matrix_offsets.data(), vector = vector_offsets.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+              const std::int64_t *chunk = kernels::lower_bound(chunk_offsets, chunk_offsets + n_chunks + 1, k + 1) - 1;
+              BufferedCell       &cell  = list[k];
+              cell.matrix_offset        = matrix[k] - matrix[*chunk];
+              cell.raw_offset           = cell.matrix_offset +
+                                (std::int64_t(cell.n_free) * cell.n_free + cell.n_rows - cell.n_free) * n_comp * n_comp;
+              cell.vector_offset     = vector[k] - vector[*chunk];
+              cell.raw_vector_offset = cell.vector_offset + std::int64_t(cell.n_rows) * n_comp;
+            });
+        const std::vector<std::int64_t> ends = found.offsets.to_vector();
+        for (int c = 0; c < n_chunks; ++c)
+        {
+          Chunk &chunk         = lists.chunks[c];
+          chunk.first_buffered = ends[c];
+          chunk.end_buffered   = ends[c + 1];
+          // Staged cells follow, from a multiple of 16 bytes on.
+          chunk.n_matrix_entries = (matrix_offsets.read(ends[c + 1]) - matrix_offsets.read(ends[c]) + 3) / 4 * 4;
+          chunk.n_vector_entries = vector_offsets.read(ends[c + 1]) - vector_offsets.read(ends[c]);
+        }
+
+        // The rows that buffered cells feed, with their pairs and the places of the cells' columns.
+        const int               n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
+        const kernels::RowPairs pairs = row_pairs(source);
+        Array<int>              flags(place, n_rows), n_pairs(place, n_rows), n_places(place, n_rows);
+        Array<std::int64_t>     positions, pair_starts, place_starts;
+        for_all(place, n_rows,
+                [=, flags = flags.data(), n_pairs = n_pairs.data(),
+                 n_places = n_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                  int pair_count = 0, place_count = 0;
+                  pairs.visit(row, true, [&](const int cell, const int r) {
+                    const int n_free = rows.n_free(cell);
+                    ++pair_count;
+                    place_count += r < n_free ? n_free : 1;
+                  });
+                  flags[row]    = pair_count > 0;
+                  n_pairs[row]  = pair_count;
+                  n_places[row] = place_count;
+                });
+        const std::int64_t n_fed = scan(flags, positions);
+        lists.fed_pairs.reinit(place, scan(n_pairs, pair_starts));
+        lists.fed_places.reinit(place, scan(n_places, place_starts) * lists.place_width);
+        write_patch_offsets(place, positions.data(), lists.fed_offsets);
+        lists.fed_rows.reinit(place, n_fed);
+        for (Array<std::int64_t> *offsets : {&lists.fed_pair_offsets, &lists.fed_place_offsets})
+        {
+          offsets->reinit(place, n_fed + 1);
+          offsets->set_zero();
+        }
+        for_all(place, n_rows,
+                [=, sparsity = source.sparsity.view(), chunk_of_patch = chunk_of_patch.data(), flags = flags.data(),
+                 positions = positions.data(), pair_starts = pair_starts.data(), place_starts = place_starts.data(),
+                 fed_rows = lists.fed_rows.data(), fed_pair_offsets = lists.fed_pair_offsets.data(),
+                 fed_place_offsets = lists.fed_place_offsets.data(), fed_pairs = lists.fed_pairs.data(),
+                 fed_places  = lists.fed_places.data(),
+                 place_width = lists.place_width] PATCHFEM_DEVICE(const std::int64_t row) {
+                  if (!flags[row])
+                    return;
+                  const std::int64_t  k     = positions[row];
+                  const std::int64_t *chunk = chunk_offsets + chunk_of_patch[row / rows_per_patch];
+                  std::int64_t        pair = pair_starts[row], place = place_starts[row];
+                  pairs.visit(row, true, [&](const int cell, const int r) {
+                    std::int64_t low = chunk[0], high = chunk[1];
+                    while (low < high)
+                    {
+                      const std::int64_t middle = (low + high) / 2;
+                      if (list[middle].cell < cell)
+                        low = middle + 1;
+                      else
+                        high = middle;
+                    }
+                    fed_pairs[pair++] = kernels::Pair::make(static_cast<int>(low - chunk[0]), r);
+                    const int n_free = rows.n_free(cell), own = static_cast<int>(row);
+                    for (int s = 0; s < (r < n_free ? n_free : 1); ++s)
+                      kernels::store_packed(fed_places, place_width, place++,
+                                            kernels::place_of(sparsity, own, r < n_free ? rows.nodes(cell)[s] : own));
+                  });
+                  fed_rows[k]              = static_cast<int>(row);
+                  fed_pair_offsets[k + 1]  = pair;
+                  fed_place_offsets[k + 1] = place;
+                });
+      }
+    };
+  } // namespace
+} // namespace PatchFEM
