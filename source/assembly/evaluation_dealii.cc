@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "extraction_internal_dealii.h"
-
 #include <patchfem/assembly/evaluation_dealii.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/threads.h>

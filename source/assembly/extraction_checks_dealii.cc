@@ -17,190 +17,188 @@
 #include <typeinfo>
 #include <unordered_map>
 
-namespace PatchFEM
+namespace PatchFEM::internal
 {
-  namespace internal
+  namespace
   {
-    namespace
-    {
-      constexpr unsigned int max_cube_degree    = 4;
-      constexpr unsigned int max_simplex_degree = 2;
-      constexpr unsigned int max_mapping_degree = 3;
-      constexpr unsigned int max_n_components   = 6;
-
-      template <int dim>
-      std::string dim_string()
-      {
-        return "<" + std::to_string(dim) + ">";
-      }
-
-      template <int dim>
-      void check_mesh(const dealii::Triangulation<dim> &triangulation)
-      {
-        require(triangulation.n_active_cells() > 0, "The triangulation has no cells: create or read a mesh first.");
-        // A program that never starts MPI is one process.
-        const unsigned int n_processes = dealii::Utilities::MPI::job_supports_mpi()
-                                             ? dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator())
-                                             : 1;
-        require(n_processes == 1, "The triangulation is shared by " + std::to_string(n_processes) +
-                                      " MPI processes, so each sees artificial and ghost cells: run with one process.");
-
-        const std::vector<dealii::ReferenceCell> kinds = triangulation.get_reference_cells();
-        std::string                              names;
-        for (const dealii::ReferenceCell &kind : kinds)
-          names += (names.empty() ? "" : ", ") + kind.to_string();
-        require(kinds.size() == 1, "The mesh mixes cells of different kinds (" + names +
-                                       "): use a mesh of one kind, or cut all cells into simplices.");
-        require(kinds[0].is_hyper_cube() || kinds[0].is_simplex(),
-                "The mesh consists of cells of kind " + names +
-                    ", which are not supported: use quadrilaterals, hexahedra, triangles or tetrahedra.");
-
-        if (kinds[0].is_simplex())
-          for (unsigned int level = 0; level + 1 < triangulation.n_levels(); ++level)
-            require(triangulation.n_active_cells(level) == 0,
-                    "The simplex mesh is refined adaptively: " + std::to_string(triangulation.n_active_cells(level)) +
-                        " active cells are on level " + std::to_string(level) + ", the finest is " +
-                        std::to_string(triangulation.n_levels() - 1) +
-                        "; refine simplices globally, or use quadrilaterals or hexahedra.");
-      }
-
-      template <int dim>
-      void check_element(const dealii::FiniteElement<dim> &fe, const std::string &place)
-      {
-        const bool         simplex    = fe.reference_cell().is_simplex();
-        const unsigned int max_degree = simplex ? max_simplex_degree : max_cube_degree;
-        const std::string  family     = (simplex ? "FE_SimplexP" : "FE_Q") + dim_string<dim>();
-        const std::string  remedy     = ": use " + family + "(1) to " + family + "(" + std::to_string(max_degree) +
-                                   "), or an FESystem of one of them.";
-
-        const std::string subject = "The element " + fe.get_name() + place;
-        require(fe.n_base_elements() == 1,
-                subject + " combines different base elements, which is not supported" + remedy);
-
-        const dealii::FiniteElement<dim> &base = fe.base_element(0);
-        const std::type_info             &type = typeid(base);
-        require(simplex ? type == typeid(dealii::FE_SimplexP<dim>) : type == typeid(dealii::FE_Q<dim>),
-                subject + " is not supported" + remedy);
-        require(base.degree >= 1 && base.degree <= max_degree,
-                subject + " has degree " + std::to_string(base.degree) + ", which is not supported" + remedy);
-        require(fe.n_components() <= max_n_components, subject + " has " + std::to_string(fe.n_components()) +
-                                                           " components, at most " + std::to_string(max_n_components) +
-                                                           " are supported: solve for fewer fields at once.");
-      }
-
-      template <int dim>
-      void check_elements(const dealii::DoFHandler<dim> &dof_handler)
-      {
-        const auto                 &elements = dof_handler.get_fe_collection();
-        const dealii::ReferenceCell cell     = dof_handler.get_triangulation().get_reference_cells()[0];
-        require(elements.size() > 0 && dof_handler.has_active_dofs(),
-                "The DoFHandler has no degrees of freedom: call distribute_dofs() before the extraction, with another "
-                "element than FE_Nothing on some cells.");
-        unsigned int n_supported = 0;
-        for (unsigned int i = 0; i < elements.size(); ++i)
-        {
-          const std::string place =
-              elements.size() > 1 ? " (number " + std::to_string(i) + " of the collection)" : std::string();
-          require(elements[i].reference_cell() == cell, "The element " + elements[i].get_name() + place +
-                                                            " does not fit the mesh, whose cells are of kind " +
-                                                            cell.to_string() + ": choose an element of that kind.");
-          if (elements[i].n_dofs_per_cell() > 0) // not FE_Nothing, or a system of it
-          {
-            check_element(elements[i], place);
-            ++n_supported;
-          }
-        }
-        require(!cell.is_simplex() || n_supported <= 1,
-                "The DoFHandler has a collection of " + std::to_string(n_supported) +
-                    " elements on a simplex mesh, where only one is supported: use one FE_SimplexP" +
-                    dim_string<dim>() + " on all cells.");
-        require(dof_handler.n_dofs() < static_cast<unsigned long long>(std::numeric_limits<int>::max()),
-                "The DoFHandler has " + std::to_string(dof_handler.n_dofs()) +
-                    " degrees of freedom, more than 32-bit indices can count: use a coarser mesh.");
-      }
-
-      template <int dim>
-      void check_mapping(const dealii::Mapping<dim> &mapping, const bool simplex)
-      {
-        if (simplex)
-        {
-          const auto *mapping_fe = dynamic_cast<const dealii::MappingFE<dim> *>(&mapping);
-          require(mapping_fe != nullptr && typeid(mapping) == typeid(dealii::MappingFE<dim>) &&
-                      mapping.is_compatible_with(dim == 2 ? dealii::ReferenceCells::Triangle
-                                                          : dealii::ReferenceCells::Tetrahedron),
-                  "The mapping of a simplex mesh is not a MappingFE of simplices: use MappingFE" + dim_string<dim>() +
-                      "(FE_SimplexP" + dim_string<dim>() + "(1)).");
-          require(mapping_fe->get_degree() == 1, "The mapping of a simplex mesh has degree " +
-                                                     std::to_string(mapping_fe->get_degree()) +
-                                                     ", but simplices must be straight: use MappingFE" +
-                                                     dim_string<dim>() + "(FE_SimplexP" + dim_string<dim>() + "(1)).");
-        }
-        else
-        {
-          const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping);
-          require(mapping_q != nullptr,
-                  "The mapping of a mesh of quadrilaterals or hexahedra is neither MappingQ nor made of one, as "
-                  "MappingQEulerian and MappingQCache are: use MappingQ" +
-                      dim_string<dim>() + " of degree 1 to " + std::to_string(max_mapping_degree) + ".");
-          require(mapping_q->get_degree() <= max_mapping_degree,
-                  "The mapping MappingQ" + dim_string<dim>() + "(" + std::to_string(mapping_q->get_degree()) +
-                      ") is not supported: use degree 1 to " + std::to_string(max_mapping_degree) + ".");
-          const auto *cache = dynamic_cast<const dealii::MappingQCache<dim> *>(&mapping);
-          require(
-              cache == nullptr || cache->memory_consumption() > sizeof(*cache),
-              "The MappingQCache holds no points of this mesh: call its initialize() after each change of the mesh.");
-        }
-      }
-
-      template <int dim>
-      void check_data(const dealii::DoFHandler<dim> &dof_handler, const ExtractionData<dim> &data)
-      {
-        const unsigned int n_elements = dof_handler.get_fe_collection().size();
-        const auto         check_size = [&](const unsigned int n_rules, const std::string &what) {
-          require(n_rules <= 1 || n_rules == n_elements, "There are " + std::to_string(n_rules) + " " + what +
-                                                                     " rules for " + std::to_string(n_elements) +
-                                                                     " elements: give one for all or one for each.");
-        };
-        check_size(data.quadrature.size(), "quadrature");
-        check_size(data.face_quadrature.size(), "face quadrature");
-      }
-    } // namespace
+    constexpr unsigned int max_cube_degree    = 4;
+    constexpr unsigned int max_simplex_degree = 2;
+    constexpr unsigned int max_mapping_degree = 3;
+    constexpr unsigned int max_n_components   = 6;
 
     template <int dim>
-    void check_extraction(const dealii::Mapping<dim>              &mapping,
-                          const dealii::DoFHandler<dim>           &dof_handler,
-                          const dealii::AffineConstraints<double> &constraints,
-                          const ExtractionData<dim>               &data)
+    std::string dim_string()
     {
-      const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
-      check_mesh(triangulation);
-      check_elements(dof_handler);
-      const bool simplex = triangulation.get_reference_cells()[0].is_simplex();
-      check_mapping(mapping, simplex);
-      check_data(dof_handler, data);
-
-      require(constraints.n_constraints() == 0 || constraints.is_closed(),
-              "The constraints (" + std::to_string(constraints.n_constraints()) +
-                  " lines) are not closed: call AffineConstraints::close() before the extraction.");
-      if (simplex)
-        for (const auto &line : constraints.get_lines())
-          if (!line.entries.empty())
-            throw Error("Degree of freedom " + std::to_string(line.index) + " of the simplex mesh is constrained to " +
-                        std::to_string(line.entries.size()) +
-                        " others, as periodicity or hanging nodes do, but only prescribed values are supported there: "
-                        "use quadrilaterals or hexahedra.");
+      return "<" + std::to_string(dim) + ">";
     }
 
-    template void check_extraction<2>(const dealii::Mapping<2> &,
-                                      const dealii::DoFHandler<2> &,
-                                      const dealii::AffineConstraints<double> &,
-                                      const ExtractionData<2> &);
-    template void check_extraction<3>(const dealii::Mapping<3> &,
-                                      const dealii::DoFHandler<3> &,
-                                      const dealii::AffineConstraints<double> &,
-                                      const ExtractionData<3> &);
-  } // namespace internal
+    template <int dim>
+    void check_mesh(const dealii::Triangulation<dim> &triangulation)
+    {
+      require(triangulation.n_active_cells() > 0, "The triangulation has no cells: create or read a mesh first.");
+      // A program that never starts MPI is one process.
+      const unsigned int n_processes = dealii::Utilities::MPI::job_supports_mpi()
+                                           ? dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator())
+                                           : 1;
+      require(n_processes == 1, "The triangulation is shared by " + std::to_string(n_processes) +
+                                    " MPI processes, so each sees artificial and ghost cells: run with one process.");
 
+      const std::vector<dealii::ReferenceCell> kinds = triangulation.get_reference_cells();
+      std::string                              names;
+      for (const dealii::ReferenceCell &kind : kinds)
+        names += (names.empty() ? "" : ", ") + kind.to_string();
+      require(kinds.size() == 1, "The mesh mixes cells of different kinds (" + names +
+                                     "): use a mesh of one kind, or cut all cells into simplices.");
+      require(kinds[0].is_hyper_cube() || kinds[0].is_simplex(),
+              "The mesh consists of cells of kind " + names +
+                  ", which are not supported: use quadrilaterals, hexahedra, triangles or tetrahedra.");
+
+      if (kinds[0].is_simplex())
+        for (unsigned int level = 0; level + 1 < triangulation.n_levels(); ++level)
+          require(triangulation.n_active_cells(level) == 0,
+                  "The simplex mesh is refined adaptively: " + std::to_string(triangulation.n_active_cells(level)) +
+                      " active cells are on level " + std::to_string(level) + ", the finest is " +
+                      std::to_string(triangulation.n_levels() - 1) +
+                      "; refine simplices globally, or use quadrilaterals or hexahedra.");
+    }
+
+    template <int dim>
+    void check_element(const dealii::FiniteElement<dim> &fe, const std::string &place)
+    {
+      const bool         simplex    = fe.reference_cell().is_simplex();
+      const unsigned int max_degree = simplex ? max_simplex_degree : max_cube_degree;
+      const std::string  family     = (simplex ? "FE_SimplexP" : "FE_Q") + dim_string<dim>();
+      const std::string  remedy     = ": use " + family + "(1) to " + family + "(" + std::to_string(max_degree) +
+                                 "), or an FESystem of one of them.";
+
+      const std::string subject = "The element " + fe.get_name() + place;
+      require(fe.n_base_elements() == 1,
+              subject + " combines different base elements, which is not supported" + remedy);
+
+      const dealii::FiniteElement<dim> &base = fe.base_element(0);
+      const std::type_info             &type = typeid(base);
+      require(simplex ? type == typeid(dealii::FE_SimplexP<dim>) : type == typeid(dealii::FE_Q<dim>),
+              subject + " is not supported" + remedy);
+      require(base.degree >= 1 && base.degree <= max_degree,
+              subject + " has degree " + std::to_string(base.degree) + ", which is not supported" + remedy);
+      require(fe.n_components() <= max_n_components, subject + " has " + std::to_string(fe.n_components()) +
+                                                         " components, at most " + std::to_string(max_n_components) +
+                                                         " are supported: solve for fewer fields at once.");
+    }
+
+    template <int dim>
+    void check_elements(const dealii::DoFHandler<dim> &dof_handler)
+    {
+      const auto                 &elements = dof_handler.get_fe_collection();
+      const dealii::ReferenceCell cell     = dof_handler.get_triangulation().get_reference_cells()[0];
+      require(elements.size() > 0 && dof_handler.has_active_dofs(),
+              "The DoFHandler has no degrees of freedom: call distribute_dofs() before the extraction, with another "
+              "element than FE_Nothing on some cells.");
+      unsigned int n_supported = 0;
+      for (unsigned int i = 0; i < elements.size(); ++i)
+      {
+        const std::string place =
+            elements.size() > 1 ? " (number " + std::to_string(i) + " of the collection)" : std::string();
+        require(elements[i].reference_cell() == cell, "The element " + elements[i].get_name() + place +
+                                                          " does not fit the mesh, whose cells are of kind " +
+                                                          cell.to_string() + ": choose an element of that kind.");
+        if (elements[i].n_dofs_per_cell() > 0) // not FE_Nothing, or a system of it
+        {
+          check_element(elements[i], place);
+          ++n_supported;
+        }
+      }
+      require(!cell.is_simplex() || n_supported <= 1,
+              "The DoFHandler has a collection of " + std::to_string(n_supported) +
+                  " elements on a simplex mesh, where only one is supported: use one FE_SimplexP" + dim_string<dim>() +
+                  " on all cells.");
+      require(dof_handler.n_dofs() < static_cast<unsigned long long>(std::numeric_limits<int>::max()),
+              "The DoFHandler has " + std::to_string(dof_handler.n_dofs()) +
+                  " degrees of freedom, more than 32-bit indices can count: use a coarser mesh.");
+    }
+
+    template <int dim>
+    void check_mapping(const dealii::Mapping<dim> &mapping, const bool simplex)
+    {
+      if (simplex)
+      {
+        const std::string remedy = ": use MappingFE" + dim_string<dim>() + "(FE_SimplexP" + dim_string<dim>() + "(1)).";
+        const auto       *mapping_fe = dynamic_cast<const dealii::MappingFE<dim> *>(&mapping);
+        require(mapping_fe != nullptr && typeid(mapping) == typeid(dealii::MappingFE<dim>) &&
+                    mapping.is_compatible_with(dim == 2 ? dealii::ReferenceCells::Triangle
+                                                        : dealii::ReferenceCells::Tetrahedron),
+                "The mapping of a simplex mesh is not a MappingFE of simplices" + remedy);
+        require(mapping_fe->get_degree() == 1, "The mapping of a simplex mesh has degree " +
+                                                   std::to_string(mapping_fe->get_degree()) +
+                                                   ", but simplices must be straight" + remedy);
+      }
+      else
+      {
+        const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping);
+        require(mapping_q != nullptr,
+                "The mapping of a mesh of quadrilaterals or hexahedra is neither MappingQ nor made of one, as "
+                "MappingQEulerian and MappingQCache are: use MappingQ" +
+                    dim_string<dim>() + " of degree 1 to " + std::to_string(max_mapping_degree) + ".");
+        require(mapping_q->get_degree() <= max_mapping_degree,
+                "The mapping MappingQ" + dim_string<dim>() + "(" + std::to_string(mapping_q->get_degree()) +
+                    ") is not supported: use degree 1 to " + std::to_string(max_mapping_degree) + ".");
+        const auto *cache = dynamic_cast<const dealii::MappingQCache<dim> *>(&mapping);
+        require(cache == nullptr || cache->memory_consumption() > sizeof(*cache),
+                "The MappingQCache holds no points of this mesh: call its initialize() after each change of the mesh.");
+      }
+    }
+
+    template <int dim>
+    void check_data(const dealii::DoFHandler<dim> &dof_handler, const ExtractionData<dim> &data)
+    {
+      const unsigned int n_elements = dof_handler.get_fe_collection().size();
+      const auto         check_size = [&](const unsigned int n_rules, const std::string &what) {
+        require(n_rules <= 1 || n_rules == n_elements, "There are " + std::to_string(n_rules) + " " + what +
+                                                                   " rules for " + std::to_string(n_elements) +
+                                                                   " elements: give one for all or one for each.");
+      };
+      check_size(data.quadrature.size(), "quadrature");
+      check_size(data.face_quadrature.size(), "face quadrature");
+    }
+  } // namespace
+
+  template <int dim>
+  void check_extraction(const dealii::Mapping<dim>              &mapping,
+                        const dealii::DoFHandler<dim>           &dof_handler,
+                        const dealii::AffineConstraints<double> &constraints,
+                        const ExtractionData<dim>               &data)
+  {
+    const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
+    check_mesh(triangulation);
+    check_elements(dof_handler);
+    const bool simplex = triangulation.get_reference_cells()[0].is_simplex();
+    check_mapping(mapping, simplex);
+    check_data(dof_handler, data);
+
+    require(constraints.n_constraints() == 0 || constraints.is_closed(),
+            "The constraints (" + std::to_string(constraints.n_constraints()) +
+                " lines) are not closed: call AffineConstraints::close() before the extraction.");
+    if (simplex)
+      for (const auto &line : constraints.get_lines())
+        if (!line.entries.empty())
+          throw Error("Degree of freedom " + std::to_string(line.index) + " of the simplex mesh is constrained to " +
+                      std::to_string(line.entries.size()) +
+                      " others, as periodicity or hanging nodes do, but only prescribed values are supported there: "
+                      "use quadrilaterals or hexahedra.");
+  }
+
+  template void check_extraction<2>(const dealii::Mapping<2> &,
+                                    const dealii::DoFHandler<2> &,
+                                    const dealii::AffineConstraints<double> &,
+                                    const ExtractionData<2> &);
+  template void check_extraction<3>(const dealii::Mapping<3> &,
+                                    const dealii::DoFHandler<3> &,
+                                    const dealii::AffineConstraints<double> &,
+                                    const ExtractionData<3> &);
+} // namespace PatchFEM::internal
+
+namespace PatchFEM
+{
   void check_for_cycles(const dealii::AffineConstraints<double> &constraints)
   {
     using Index = dealii::types::global_dof_index;

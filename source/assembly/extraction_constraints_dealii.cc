@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "base/parallel_resizer.h"
 #include "extraction_internal_dealii.h"
 
-#include <patchfem/base/exceptions.h>
+#include <patchfem/base/array.h>
+#include <patchfem/base/threads.h>
+#include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,75 +46,52 @@ namespace PatchFEM::internal
                                         const std::atomic<int>                  *unknown_of_dof,
                                         const unsigned int                       n_dofs)
   {
-    const auto        lines    = constraints.get_lines();
-    const std::size_t n_lines  = lines.size();
-    const int         n_shares = omp_get_max_threads();
-
-    const auto unknown = [unknown_of_dof](const dealii::types::global_dof_index dof) {
+    const auto         lines   = constraints.get_lines();
+    const std::int64_t n_lines = static_cast<std::int64_t>(lines.size());
+    const auto         unknown = [unknown_of_dof](const dealii::types::global_dof_index dof) {
       return unknown_of_dof == nullptr ? static_cast<int>(dof) : unknown_of_dof[dof].load(std::memory_order_relaxed);
     };
-
     ConstraintTable table;
-    table.offsets.assign(1, 0);
-    if (n_lines == 0)
-      return table;
+    ParallelResizer resizer;
+    resizer.add(table.constrained, n_lines);
+    resizer.add(table.offsets, n_lines + 1);
+    resizer.add(table.inhomogeneity, n_lines);
+    resizer.run();
 
-    // Lines come in the order of deal.II's indices; scattered to their unknowns they are read back in ours.
-    const auto line_of_unknown = uninitialized_buffer<int>(n_dofs);
-    for_shares(n_dofs, [&](const std::int64_t begin, const std::int64_t end) {
-      std::fill(line_of_unknown.get() + begin, line_of_unknown.get() + end, -1);
-    });
+    // deal.II has lines in the order of its indices.
+    const Backend        host;
+    Array<std::uint64_t> unknowns(host, n_lines);
+    Array<int>           order(host, n_lines), n_entries(host, n_lines);
     for_shares(n_lines, [&](const std::int64_t begin, const std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
       {
         check_line(lines[i], constraints, n_dofs);
-        line_of_unknown[unknown(lines[i].index)] = static_cast<int>(i);
+        unknowns.data()[i] = static_cast<std::uint64_t>(unknown(lines[i].index));
+        order.data()[i]    = static_cast<int>(i);
       }
     });
-
-    // Two sweeps over the unknowns: count lines and entries of each share, then write them in place.
-    std::vector<std::size_t> first_line(n_shares + 1, 0), first_entry(n_shares + 1, 0);
-    for_each_share(n_dofs, n_shares, [&](const std::size_t begin, const std::size_t end, const int share) {
-      std::size_t n = 0, n_entries = 0;
-      for (std::size_t i = begin; i < end; ++i)
-        if (line_of_unknown[i] >= 0)
-        {
-          ++n;
-          n_entries += lines[line_of_unknown[i]].entries.size();
-        }
-      first_line[share + 1]  = n;
-      first_entry[share + 1] = n_entries;
+    if (!std::is_sorted(unknowns.data(), unknowns.data() + n_lines))
+      kernels::stable_sort_by_key(Host(), n_lines, unknowns.data(), order.data(), 31);
+    for_shares(n_lines, [&](const std::int64_t begin, const std::int64_t end) {
+      for (std::int64_t l = begin; l < end; ++l)
+        n_entries.data()[l] = static_cast<int>(lines[order.data()[l]].entries.size());
     });
-    for (int share = 0; share < n_shares; ++share)
-    {
-      first_line[share + 1] += first_line[share];
-      first_entry[share + 1] += first_entry[share];
-    }
-    ParallelResizer resizer;
-    table.offsets.clear();
-    resizer.add(table.constrained, n_lines);
-    resizer.add(table.offsets, n_lines + 1);
-    resizer.add(table.inhomogeneity, n_lines);
-    resizer.add(table.masters, first_entry[n_shares]);
-    resizer.add(table.weights, first_entry[n_shares]);
+    kernels::exclusive_scan(Host(), n_lines, n_entries.data(), table.offsets.data());
+    resizer.add(table.masters, table.offsets[n_lines]);
+    resizer.add(table.weights, table.offsets[n_lines]);
     resizer.run();
-    for_each_share(n_dofs, n_shares, [&](const std::size_t begin, const std::size_t end, const int share) {
-      std::size_t n = first_line[share], n_entries = first_entry[share];
-      for (std::size_t i = begin; i < end; ++i)
-        if (line_of_unknown[i] >= 0)
+    for_shares(n_lines, [&](const std::int64_t begin, const std::int64_t end) {
+      for (std::int64_t l = begin; l < end; ++l)
+      {
+        const Line &line       = lines[order.data()[l]];
+        table.constrained[l]   = static_cast<int>(unknowns.data()[l]);
+        table.inhomogeneity[l] = line.inhomogeneity;
+        for (std::size_t e = 0; e < line.entries.size(); ++e)
         {
-          const Line &line       = lines[line_of_unknown[i]];
-          table.constrained[n]   = static_cast<int>(i);
-          table.inhomogeneity[n] = line.inhomogeneity;
-          for (const auto &entry : line.entries)
-          {
-            table.masters[n_entries] = unknown(entry.first);
-            table.weights[n_entries] = entry.second;
-            ++n_entries;
-          }
-          ++n;
-          table.offsets[n] = static_cast<std::int64_t>(n_entries);
+          table.masters[table.offsets[l] + e] = unknown(line.entries[e].first);
+          table.weights[table.offsets[l] + e] = line.entries[e].second;
         }
+      }
     });
     return table;
   }

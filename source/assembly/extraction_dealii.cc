@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "base/parallel_resizer.h"
 #include "extraction_internal_dealii.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/threads.h>
 #include <patchfem/base/versions_dealii.h>
 
 #include <deal.II/base/quadrature_lib.h>
@@ -14,596 +16,615 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
-namespace PatchFEM
+namespace PatchFEM::internal
 {
-  namespace internal
+  namespace
   {
-    namespace
+    using Index = dealii::types::global_dof_index;
+
+    /** Memory that is not initialised, so that the threads that fill it also touch it first. */
+    template <typename T>
+    std::unique_ptr<T[]> uninitialized_buffer(const std::size_t n)
     {
-      using Index = dealii::types::global_dof_index;
+      return std::unique_ptr<T[]>(new T[n]);
+    }
 
-      /** The values [point][shape] and gradients [point][shape][dim] of a scalar element. */
-      template <int dim>
-      void tabulate(const dealii::FiniteElement<dim>      &fe,
-                    const std::vector<dealii::Point<dim>> &points,
-                    std::vector<double>                   &values,
-                    std::vector<double>                   *gradients)
-      {
-        for (const dealii::Point<dim> &point : points)
-          for (unsigned int i = 0; i < fe.n_dofs_per_cell(); ++i)
+    /** Calls @p function(begin, end, share) for equal shares of [0, n), one per thread; it may throw. */
+    template <typename Function>
+    void for_each_share(const std::size_t n, const int n_shares, Function &&function)
+    {
+      ExceptionKeeper keeper;
+#pragma omp parallel for schedule(static, 1) num_threads(n_shares)
+      for (int share = 0; share < n_shares; ++share)
+        keeper.run([&] { function(n * share / n_shares, n * (share + 1) / n_shares, share); });
+      keeper.rethrow();
+    }
+
+    /** The values [point][shape] and gradients [point][shape][dim] of a scalar element. */
+    template <int dim>
+    void tabulate(const dealii::FiniteElement<dim>      &fe,
+                  const std::vector<dealii::Point<dim>> &points,
+                  std::vector<double>                   &values,
+                  std::vector<double>                   *gradients)
+    {
+      for (const dealii::Point<dim> &point : points)
+        for (unsigned int i = 0; i < fe.n_dofs_per_cell(); ++i)
+        {
+          values.push_back(fe.shape_value(i, point));
+          if (gradients != nullptr)
           {
-            values.push_back(fe.shape_value(i, point));
-            if (gradients != nullptr)
-            {
-              const dealii::Tensor<1, dim> gradient = fe.shape_grad(i, point);
-              for (unsigned int d = 0; d < dim; ++d)
-                gradients->push_back(gradient[d]);
-            }
+            const dealii::Tensor<1, dim> gradient = fe.shape_grad(i, point);
+            for (unsigned int d = 0; d < dim; ++d)
+              gradients->push_back(gradient[d]);
           }
-      }
+        }
+    }
 
-      /** Refuses a rule that was made for another cell: its weights must add up to the cell's volume. */
-      void check_rule(const std::vector<double> &weights,
-                      const double               volume,
-                      const std::string         &what,
-                      const std::string         &cell,
-                      const std::string         &remedy)
-      {
-        double sum = 0;
-        for (const double weight : weights)
-          sum += weight;
-        if (weights.empty() || !(std::abs(sum - volume) <= 1e-10 * volume))
-          throw Error("The " + what + " with " + std::to_string(weights.size()) + " points has weights of sum " +
-                      std::to_string(sum) + ", but " + cell + " has volume " + std::to_string(volume) + ": use " +
-                      remedy + ".");
-      }
+    /** Refuses a rule that was made for another cell: its weights must add up to the cell's volume. */
+    void check_rule(const std::vector<double> &weights,
+                    const double               volume,
+                    const std::string         &what,
+                    const std::string         &cell,
+                    const std::string         &remedy)
+    {
+      double sum = 0;
+      for (const double weight : weights)
+        sum += weight;
+      if (weights.empty() || !(std::abs(sum - volume) <= 1e-10 * volume))
+        throw Error("The " + what + " with " + std::to_string(weights.size()) + " points has weights of sum " +
+                    std::to_string(sum) + ", but " + cell + " has volume " + std::to_string(volume) + ": use " +
+                    remedy + ".");
+    }
 
-      /**
+    /**
        * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
        * @p mapping_degree as geometry.
        */
-      template <int dim>
-      ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
-                                              const unsigned int                 mapping_degree,
-                                              const dealii::Quadrature<dim>     &quadrature,
-                                              const dealii::Quadrature<dim - 1> &face_quadrature)
+    template <int dim>
+    ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
+                                            const unsigned int                 mapping_degree,
+                                            const dealii::Quadrature<dim>     &quadrature,
+                                            const dealii::Quadrature<dim - 1> &face_quadrature)
+    {
+      const dealii::ReferenceCell       cell = fe.reference_cell();
+      const dealii::FiniteElement<dim> &base = fe.base_element(0);
+
+      std::unique_ptr<dealii::FiniteElement<dim>> geometry;
+      if (cell.is_simplex())
+        geometry = std::make_unique<dealii::FE_SimplexP<dim>>(mapping_degree);
+      else
+        geometry = std::make_unique<dealii::FE_Q<dim>>(mapping_degree);
+
+      ReferenceElement reference;
+      reference.name              = base.get_name();
+      reference.dim               = dim;
+      reference.degree            = base.degree;
+      reference.simplex           = cell.is_simplex();
+      reference.n_shape           = base.n_dofs_per_cell();
+      reference.n_geometry        = geometry->n_dofs_per_cell();
+      reference.n_quadrature      = quadrature.size();
+      reference.constant_jacobian = cell.is_simplex() && mapping_degree == 1;
+
+      const std::string rule = cell.is_simplex() ? "QGaussSimplex" : "QGauss";
+      check_rule(quadrature.get_weights(), cell.volume(), "quadrature", "the reference cell of " + base.get_name(),
+                 rule + "<" + std::to_string(dim) + ">");
+
+      reference.weights = quadrature.get_weights();
+      tabulate(base, quadrature.get_points(), reference.shape_values, &reference.shape_gradients);
+      tabulate(*geometry, quadrature.get_points(), reference.geometry_values, &reference.geometry_gradients);
+      tabulate<dim>(*geometry, base.get_unit_support_points(), reference.support_geometry_values, nullptr);
+
+      reference.n_faces           = cell.n_faces();
+      reference.n_face_quadrature = face_quadrature.size();
+      reference.face_weights      = face_quadrature.get_weights();
+      check_rule(face_quadrature.get_weights(), cell.is_simplex() && dim == 3 ? 0.5 : 1.0, "face quadrature",
+                 "a face of the reference cell of " + base.get_name(),
+                 (dim == 2 ? "QGauss" : rule) + "<" + std::to_string(dim - 1) + ">");
+
+      // A face is xi(t) = v_0 + sum_k t_k (v_k - v_0) with its first dim vertices v: an edge, a triangle, or, as
+      // v_3 = v_1 + v_2 - v_0 on the reference cube, a square.
+      for (const unsigned int face : cell.face_indices())
       {
-        const dealii::ReferenceCell       cell = fe.reference_cell();
-        const dealii::FiniteElement<dim> &base = fe.base_element(0);
-
-        std::unique_ptr<dealii::FiniteElement<dim>> geometry;
-        if (cell.is_simplex())
-          geometry = std::make_unique<dealii::FE_SimplexP<dim>>(mapping_degree);
-        else
-          geometry = std::make_unique<dealii::FE_Q<dim>>(mapping_degree);
-
-        ReferenceElement reference;
-        reference.name              = base.get_name();
-        reference.dim               = dim;
-        reference.degree            = base.degree;
-        reference.simplex           = cell.is_simplex();
-        reference.n_shape           = base.n_dofs_per_cell();
-        reference.n_geometry        = geometry->n_dofs_per_cell();
-        reference.n_quadrature      = quadrature.size();
-        reference.constant_jacobian = cell.is_simplex() && mapping_degree == 1;
-
-        const std::string rule = cell.is_simplex() ? "QGaussSimplex" : "QGauss";
-        check_rule(quadrature.get_weights(), cell.volume(), "quadrature", "the reference cell of " + base.get_name(),
-                   rule + "<" + std::to_string(dim) + ">");
-
-        reference.weights = quadrature.get_weights();
-        tabulate(base, quadrature.get_points(), reference.shape_values, &reference.shape_gradients);
-        tabulate(*geometry, quadrature.get_points(), reference.geometry_values, &reference.geometry_gradients);
-        tabulate<dim>(*geometry, base.get_unit_support_points(), reference.support_geometry_values, nullptr);
-
-        reference.n_faces           = cell.n_faces();
-        reference.n_face_quadrature = face_quadrature.size();
-        reference.face_weights      = face_quadrature.get_weights();
-        check_rule(face_quadrature.get_weights(), cell.is_simplex() && dim == 3 ? 0.5 : 1.0, "face quadrature",
-                   "a face of the reference cell of " + base.get_name(),
-                   (dim == 2 ? "QGauss" : rule) + "<" + std::to_string(dim - 1) + ">");
-
-        // A face is xi(t) = v_0 + sum_k t_k (v_k - v_0) with its first dim vertices v: an edge, a triangle, or, as
-        // v_3 = v_1 + v_2 - v_0 on the reference cube, a square.
-        for (const unsigned int face : cell.face_indices())
+        const auto face_vertex = [&](const unsigned int v) {
+          return cell.vertex<dim>(cell.face_to_cell_vertices(face, v, standard_orientation));
+        };
+        std::vector<dealii::Point<dim>> points;
+        for (const dealii::Point<dim - 1> &t : face_quadrature.get_points())
         {
-          const auto face_vertex = [&](const unsigned int v) {
-            return cell.vertex<dim>(cell.face_to_cell_vertices(face, v, standard_orientation));
-          };
-          std::vector<dealii::Point<dim>> points;
-          for (const dealii::Point<dim - 1> &t : face_quadrature.get_points())
-          {
-            dealii::Point<dim> xi = face_vertex(0);
-            for (unsigned int k = 0; k < dim - 1; ++k)
-              xi += t[k] * (face_vertex(k + 1) - face_vertex(0));
-            points.push_back(xi);
-            for (unsigned int d = 0; d < dim; ++d)
-              for (unsigned int k = 0; k < dim - 1; ++k)
-                reference.face_tangents.push_back(face_vertex(k + 1)[d] - face_vertex(0)[d]);
-          }
-          tabulate(base, points, reference.face_shape_values, nullptr);
-          tabulate(*geometry, points, reference.face_geometry_values, &reference.face_geometry_gradients);
-          const dealii::Tensor<1, dim> normal = cell.unit_normal_vectors<dim>(face);
+          dealii::Point<dim> xi = face_vertex(0);
+          for (unsigned int k = 0; k < dim - 1; ++k)
+            xi += t[k] * (face_vertex(k + 1) - face_vertex(0));
+          points.push_back(xi);
           for (unsigned int d = 0; d < dim; ++d)
-            reference.face_normals.push_back(normal[d]);
+            for (unsigned int k = 0; k < dim - 1; ++k)
+              reference.face_tangents.push_back(face_vertex(k + 1)[d] - face_vertex(0)[d]);
         }
-        return reference;
+        tabulate(base, points, reference.face_shape_values, nullptr);
+        tabulate(*geometry, points, reference.face_geometry_values, &reference.face_geometry_gradients);
+        const dealii::Tensor<1, dim> normal = cell.unit_normal_vectors<dim>(face);
+        for (unsigned int d = 0; d < dim; ++d)
+          reference.face_normals.push_back(normal[d]);
       }
+      return reference;
+    }
 
-      /** The rule of @p rules for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
-      template <int dim_of_rule, int dim>
-      dealii::Quadrature<dim_of_rule> choose_rule(const dealii::hp::QCollection<dim_of_rule> &rules,
-                                                  const dealii::FiniteElement<dim>           &fe,
-                                                  const unsigned int                          fe_index)
+    /** The rule of @p rules for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
+    template <int dim_of_rule, int dim>
+    dealii::Quadrature<dim_of_rule> choose_rule(const dealii::hp::QCollection<dim_of_rule> &rules,
+                                                const dealii::FiniteElement<dim>           &fe,
+                                                const unsigned int                          fe_index)
+    {
+      if (rules.size() > 0)
+        return rules[rules.size() == 1 ? 0 : fe_index];
+      if constexpr (dim_of_rule > 1)
+        if (fe.reference_cell().is_simplex())
+          return dealii::QGaussSimplex<dim_of_rule>(fe.degree + 1);
+      return dealii::QGauss<dim_of_rule>(fe.degree + 1);
+    }
+
+    /** Cells that one thread reads at a time: a range of one level of the triangulation, used or not. */
+    struct Chunk
+    {
+      static constexpr int max_cells = 2048;
+
+      int                    level, begin, end;
+      std::vector<int>       first_cell; ///< per active FE index: position of its first cell in the batch
+      std::vector<FaceEntry> faces;
+    };
+
+    /** Opens the protected member that gives a cell's geometry nodes, hierarchically numbered as in FE_Q. */
+    template <int dim>
+    struct SupportPoints : public dealii::MappingQ<dim>
+    {
+      static std::vector<dealii::Point<dim>> compute(const dealii::MappingQ<dim>                              &mapping,
+                                                     const typename dealii::Triangulation<dim>::cell_iterator &cell)
       {
-        if (rules.size() > 0)
-          return rules[rules.size() == 1 ? 0 : fe_index];
-        if constexpr (dim_of_rule > 1)
-          if (fe.reference_cell().is_simplex())
-            return dealii::QGaussSimplex<dim_of_rule>(fe.degree + 1);
-        return dealii::QGauss<dim_of_rule>(fe.degree + 1);
+        return (mapping.*(&SupportPoints::compute_mapping_support_points))(cell);
       }
+    };
 
-      /** Cells that one thread reads at a time: a range of one level of the triangulation, used or not. */
-      struct Chunk
-      {
-        static constexpr int max_cells = 2048;
-
-        int                    level, begin, end;
-        std::vector<int>       first_cell; ///< per active FE index: position of its first cell in the batch
-        std::vector<FaceEntry> faces;
-      };
-
-      /** Opens the protected member that gives a cell's geometry nodes, hierarchically numbered as in FE_Q. */
-      template <int dim>
-      struct SupportPoints : public dealii::MappingQ<dim>
-      {
-        static std::vector<dealii::Point<dim>> compute(const dealii::MappingQ<dim> &mapping,
-                                                       const typename dealii::Triangulation<dim>::cell_iterator &cell)
-        {
-          return (mapping.*(&SupportPoints::compute_mapping_support_points))(cell);
-        }
-      };
-
-      /**
+    /**
        * The work of extract_element_tables(). Memory traffic per hexahedron and trilinear element with n_c components:
        * reads of deal.II 32 n_c (indices) + 28 bytes, writes of 40 bytes, and once for each node 24 bytes of its position.
        * Where unknowns do not come in blocks, 4 bytes are read and written per node of a cell when provisional node
        * numbers are replaced by the final ones.
        */
-      template <int dim>
-      class Extraction
+    template <int dim>
+    class Extraction
+    {
+    public:
+      Extraction(const dealii::Mapping<dim>              &mapping,
+                 const dealii::DoFHandler<dim>           &dof_handler,
+                 const dealii::AffineConstraints<double> &constraints,
+                 const ExtractionData<dim>               &data)
+          : mapping(mapping), dof_handler(dof_handler), triangulation(dof_handler.get_triangulation()),
+            constraints(constraints), data(data), n_components(dof_handler.get_fe_collection().n_components()),
+            n_dofs(dof_handler.n_dofs()), n_threads(omp_get_max_threads())
+      {}
+
+      ElementTables run()
       {
-      public:
-        Extraction(const dealii::Mapping<dim>              &mapping,
-                   const dealii::DoFHandler<dim>           &dof_handler,
-                   const dealii::AffineConstraints<double> &constraints,
-                   const ExtractionData<dim>               &data)
-            : mapping(mapping), dof_handler(dof_handler), triangulation(dof_handler.get_triangulation()),
-              constraints(constraints), data(data), n_components(dof_handler.get_fe_collection().n_components()),
-              n_dofs(dof_handler.n_dofs()), n_threads(omp_get_max_threads())
-        {}
-
-        ElementTables run()
+        make_chunks();
+        make_batches();
+        make_points();
+        if (!read_cells(true))
         {
-          make_chunks();
-          make_batches();
-          make_points();
-          if (!read_cells(true))
-          {
-            read_cells(false);
-            number_nodes();
-          }
-          collect_faces();
-          tables.constraints = make_constraint_table(constraints, unknown_of_dof.get(), n_dofs);
-          return std::move(tables);
+          read_cells(false);
+          number_nodes();
         }
+        collect_faces();
+        tables.constraints = make_constraint_table(constraints, unknown_of_dof.get(), n_dofs);
+        return std::move(tables);
+      }
 
-      private:
-        using Accessor = dealii::DoFCellAccessor<dim, dim, false>;
+    private:
+      using Accessor = dealii::DoFCellAccessor<dim, dim, false>;
 
-        const dealii::Mapping<dim>              &mapping;
-        const dealii::DoFHandler<dim>           &dof_handler;
-        const dealii::Triangulation<dim>        &triangulation;
-        const dealii::AffineConstraints<double> &constraints;
-        const ExtractionData<dim>               &data;
-        const unsigned int                       n_components;
-        const unsigned int                       n_dofs;
-        const int                                n_threads;
+      const dealii::Mapping<dim>              &mapping;
+      const dealii::DoFHandler<dim>           &dof_handler;
+      const dealii::Triangulation<dim>        &triangulation;
+      const dealii::AffineConstraints<double> &constraints;
+      const ExtractionData<dim>               &data;
+      const unsigned int                       n_components;
+      const unsigned int                       n_dofs;
+      const int                                n_threads;
 
-        ElementTables      tables;
-        std::vector<Chunk> chunks;
+      ElementTables      tables;
+      std::vector<Chunk> chunks;
 
-        /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local index of [shape][component].
-        std::vector<int>                       batch_of_fe;
-        std::vector<std::vector<unsigned int>> local_dofs;
+      /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local index of [shape][component].
+      std::vector<int>                       batch_of_fe;
+      std::vector<std::vector<unsigned int>> local_dofs;
 
-        /// Non-null if geometry nodes belong to cells, curved or moved; null if they are the vertices of the mesh.
-        const dealii::MappingQ<dim> *mapping_of_cells = nullptr;
-        std::vector<std::size_t>     first_point_of_batch;
-        std::vector<int>             point_of_vertex;          ///< empty: the same
-        bool                         points_are_nodes = false; ///< vertices with the numbers of their nodes
+      /// Non-null if geometry nodes belong to cells, curved or moved; null if they are the vertices of the mesh.
+      const dealii::MappingQ<dim> *mapping_of_cells = nullptr;
+      std::vector<std::size_t>     first_point_of_batch;
+      std::vector<int>             point_of_vertex;          ///< empty: the same
+      bool                         points_are_nodes = false; ///< vertices with the numbers of their nodes
 
-        /// unseen, or first_unknown: the first unknown of a node without a number yet, or the unknown.
-        std::unique_ptr<std::atomic<int>[]> unknown_of_dof;
-        static constexpr int                unseen = -1, first_unknown = -2;
-        std::vector<std::vector<Index>>
-            new_nodes; ///< [thread]: of each the unknowns and, if points_are_nodes, the vertex
+      /// unseen, or first_unknown: the first unknown of a node without a number yet, or the unknown.
+      std::unique_ptr<std::atomic<int>[]> unknown_of_dof;
+      static constexpr int                unseen = -1, first_unknown = -2;
+      std::vector<std::vector<Index>>
+          new_nodes; ///< [thread]: of each the unknowns and, if points_are_nodes, the vertex
 
-        /// [node]: whether a cell had it, if unknowns come in blocks.
-        std::unique_ptr<std::atomic<bool>[]> seen;
+      /// [node]: whether a cell had it, if unknowns come in blocks.
+      std::unique_ptr<std::atomic<bool>[]> seen;
 
-        /** Active cells come level by level, in the order of their indices; positions follow from counts. */
-        void make_chunks()
-        {
-          for (unsigned int level = 0; level < triangulation.n_levels(); ++level)
-            if (triangulation.n_active_cells(level) > 0)
+      /** Active cells come level by level, in the order of their indices; positions follow from counts. */
+      void make_chunks()
+      {
+        for (unsigned int level = 0; level < triangulation.n_levels(); ++level)
+          if (triangulation.n_active_cells(level) > 0)
+          {
+            const int n_raw = triangulation.n_raw_cells(level);
+            for (int begin = 0; begin < n_raw; begin += Chunk::max_cells)
+              chunks.push_back({static_cast<int>(level), begin, std::min(n_raw, begin + Chunk::max_cells), {}, {}});
+          }
+
+        const unsigned int n_elements = dof_handler.get_fe_collection().size();
+        for_shares(chunks.size(), [&](const std::int64_t begin, const std::int64_t end) {
+          for (std::int64_t c = begin; c < end; ++c)
+          {
+            chunks[c].first_cell.assign(n_elements, 0);
+            for (int index = chunks[c].begin; index < chunks[c].end; ++index)
             {
-              const int n_raw = triangulation.n_raw_cells(level);
-              for (int begin = 0; begin < n_raw; begin += Chunk::max_cells)
-                chunks.push_back({static_cast<int>(level), begin, std::min(n_raw, begin + Chunk::max_cells), {}, {}});
+              const Accessor cell(&triangulation, chunks[c].level, index, &dof_handler);
+              if (cell.used() && !cell.has_children())
+                ++chunks[c].first_cell[cell.active_fe_index()];
             }
-
-          const unsigned int n_elements = dof_handler.get_fe_collection().size();
-          for_shares(chunks.size(), [&](const std::int64_t begin, const std::int64_t end) {
-            for (std::int64_t c = begin; c < end; ++c)
-            {
-              chunks[c].first_cell.assign(n_elements, 0);
-              for (int index = chunks[c].begin; index < chunks[c].end; ++index)
-              {
-                const Accessor cell(&triangulation, chunks[c].level, index, &dof_handler);
-                if (cell.used() && !cell.has_children())
-                  ++chunks[c].first_cell[cell.active_fe_index()];
-              }
-            }
-          });
-          std::vector<int> n_cells(n_elements, 0);
-          for (Chunk &chunk : chunks)
-            for (unsigned int i = 0; i < n_elements; ++i)
-            {
-              const int n         = chunk.first_cell[i];
-              chunk.first_cell[i] = n_cells[i];
-              n_cells[i] += n;
-            }
-
-          batch_of_fe.assign(n_elements, -1);
+          }
+        });
+        std::vector<int> n_cells(n_elements, 0);
+        for (Chunk &chunk : chunks)
           for (unsigned int i = 0; i < n_elements; ++i)
-            if (n_cells[i] > 0 && dof_handler.get_fe(i).n_dofs_per_cell() > 0)
-            {
-              batch_of_fe[i] = tables.batches.size();
-              tables.batches.emplace_back();
-              tables.batches.back().n_cells = n_cells[i];
-            }
-        }
-
-        /** Reference tables, and room for everything that is counted in cells or nodes. */
-        void make_batches()
-        {
-          tables.dim          = dim;
-          tables.n_components = n_components;
-
-          unsigned int mapping_degree = 1;
-          if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
           {
-            mapping_degree = mapping_q->get_degree();
-            if (mapping_degree > 1 || !mapping.preserves_vertex_locations())
-              mapping_of_cells = mapping_q;
+            const int n         = chunk.first_cell[i];
+            chunk.first_cell[i] = n_cells[i];
+            n_cells[i] += n;
           }
 
-          points_are_nodes = mapping_of_cells == nullptr;
-          for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
-            points_are_nodes = points_are_nodes && (batch_of_fe[i] < 0 || dof_handler.get_fe(i).degree == 1);
-
-          local_dofs.resize(batch_of_fe.size());
-          ParallelResizer resizer;
-          std::size_t     n_points = 0;
-          for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
-            if (batch_of_fe[i] >= 0)
-            {
-              const dealii::FiniteElement<dim> &fe    = dof_handler.get_fe(i);
-              CellTable                        &batch = tables.batches[batch_of_fe[i]];
-
-              batch.reference     = make_reference_element<dim>(fe, mapping_degree, choose_rule(data.quadrature, fe, i),
-                                                            choose_rule(data.face_quadrature, fe, i));
-              const std::size_t n = batch.n_cells;
-              resizer.add(batch.nodes, n * batch.reference.n_shape);
-              resizer.add(batch.geometry, points_are_nodes ? 0 : n * batch.reference.n_geometry);
-              resizer.add(batch.material_ids, n);
-              resizer.add(batch.active_index, n);
-              for (int shape = 0; shape < batch.reference.n_shape; ++shape)
-                for (unsigned int component = 0; component < n_components; ++component)
-                  local_dofs[i].push_back(fe.component_to_system_index(component, shape));
-              first_point_of_batch.push_back(n_points);
-              n_points += n * batch.reference.n_geometry;
-            }
-          if (mapping_of_cells == nullptr)
-            n_points = points_are_nodes ? n_dofs / n_components : triangulation.n_used_vertices();
-          require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()),
-                  "The mesh has " + std::to_string(n_points) +
-                      " geometry nodes, more than 32-bit indices can count: use a mapping of degree 1 or fewer cells.");
-          resizer.add(tables.points, n_points * dim);
-          resizer.run();
-        }
-
-        /** The vertices, if these are the geometry nodes in their own order. */
-        void make_points()
-        {
-          if (mapping_of_cells != nullptr || points_are_nodes)
-            return;
-          const std::vector<dealii::Point<dim>> &vertices = triangulation.get_vertices();
-          if (tables.points.size() != vertices.size() * dim)
+        batch_of_fe.assign(n_elements, -1);
+        for (unsigned int i = 0; i < n_elements; ++i)
+          if (n_cells[i] > 0 && dof_handler.get_fe(i).n_dofs_per_cell() > 0)
           {
-            const std::vector<bool> &used = triangulation.get_used_vertices();
-            point_of_vertex.assign(vertices.size(), -1);
-            int n_points = 0;
-            for (std::size_t v = 0; v < vertices.size(); ++v)
-              if (used[v])
-                point_of_vertex[v] = n_points++;
+            batch_of_fe[i] = tables.batches.size();
+            tables.batches.emplace_back();
+            tables.batches.back().n_cells = n_cells[i];
           }
-          for_shares(vertices.size(), [&](const std::int64_t begin, const std::int64_t end) {
-            for (std::int64_t v = begin; v < end; ++v)
-            {
-              const int point = point_of_vertex.empty() ? static_cast<int>(v) : point_of_vertex[v];
-              if (point >= 0)
-                write_point(point, vertices[v]);
-            }
-          });
-        }
+      }
 
-        void write_point(const std::size_t i, const dealii::Point<dim> &point)
+      /** Reference tables, and room for everything that is counted in cells or nodes. */
+      void make_batches()
+      {
+        tables.dim          = dim;
+        tables.n_components = n_components;
+
+        unsigned int mapping_degree = 1;
+        if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
         {
-          for (unsigned int d = 0; d < dim; ++d)
-            tables.points[i * dim + d] = point[d];
+          mapping_degree = mapping_q->get_degree();
+          if (mapping_degree > 1 || !mapping.preserves_vertex_locations())
+            mapping_of_cells = mapping_q;
         }
 
-        /**
+        points_are_nodes = mapping_of_cells == nullptr;
+        for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
+          points_are_nodes = points_are_nodes && (batch_of_fe[i] < 0 || dof_handler.get_fe(i).degree == 1);
+
+        local_dofs.resize(batch_of_fe.size());
+        ParallelResizer resizer;
+        std::size_t     n_points = 0;
+        for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
+          if (batch_of_fe[i] >= 0)
+          {
+            const dealii::FiniteElement<dim> &fe    = dof_handler.get_fe(i);
+            CellTable                        &batch = tables.batches[batch_of_fe[i]];
+
+            batch.reference     = make_reference_element<dim>(fe, mapping_degree, choose_rule(data.quadrature, fe, i),
+                                                          choose_rule(data.face_quadrature, fe, i));
+            const std::size_t n = batch.n_cells;
+            resizer.add(batch.nodes, n * batch.reference.n_shape);
+            resizer.add(batch.geometry, points_are_nodes ? 0 : n * batch.reference.n_geometry);
+            resizer.add(batch.material_ids, n);
+            resizer.add(batch.active_index, n);
+            for (int shape = 0; shape < batch.reference.n_shape; ++shape)
+              for (unsigned int component = 0; component < n_components; ++component)
+                local_dofs[i].push_back(fe.component_to_system_index(component, shape));
+            first_point_of_batch.push_back(n_points);
+            n_points += n * batch.reference.n_geometry;
+          }
+        if (mapping_of_cells == nullptr)
+          n_points = points_are_nodes ? n_dofs / n_components : triangulation.n_used_vertices();
+        require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()),
+                "The mesh has " + std::to_string(n_points) +
+                    " geometry nodes, more than 32-bit indices can count: use a mapping of degree 1 or fewer cells.");
+        resizer.add(tables.points, n_points * dim);
+        resizer.run();
+      }
+
+      /** The vertices, if these are the geometry nodes in their own order. */
+      void make_points()
+      {
+        if (mapping_of_cells != nullptr || points_are_nodes)
+          return;
+        const std::vector<dealii::Point<dim>> &vertices = triangulation.get_vertices();
+        if (tables.points.size() != vertices.size() * dim)
+        {
+          const std::vector<bool> &used = triangulation.get_used_vertices();
+          point_of_vertex.assign(vertices.size(), -1);
+          int n_points = 0;
+          for (std::size_t v = 0; v < vertices.size(); ++v)
+            if (used[v])
+              point_of_vertex[v] = n_points++;
+        }
+        for_shares(vertices.size(), [&](const std::int64_t begin, const std::int64_t end) {
+          for (std::int64_t v = begin; v < end; ++v)
+          {
+            const int point = point_of_vertex.empty() ? static_cast<int>(v) : point_of_vertex[v];
+            if (point >= 0)
+              write_point(point, vertices[v]);
+          }
+        });
+      }
+
+      void write_point(const std::size_t i, const dealii::Point<dim> &point)
+      {
+        for (unsigned int d = 0; d < dim; ++d)
+          tables.points[i * dim + d] = point[d];
+      }
+
+      /**
          * With @p in_blocks nodes are taken to have unknowns that follow each other from a multiple of n_components on, as
          * deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if they have not.
          */
-        bool read_cells(const bool in_blocks)
-        {
-          const auto start = [this](auto &values, const std::size_t n, const auto value) {
-            values = uninitialized_buffer<typename std::decay_t<decltype(values)>::element_type>(n);
-            for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
-              for (std::int64_t i = begin; i < end; ++i)
-                values[i].store(value, std::memory_order_relaxed);
-            });
-          };
-          const std::size_t n_nodes = n_dofs / n_components;
-          if (in_blocks)
-            start(seen, n_nodes, false);
-          else
-            start(unknown_of_dof, n_dofs, unseen);
-
-          new_nodes.assign(n_threads, {});
-          std::atomic<std::size_t> n_seen{0};
-          std::atomic<bool>        go_on{n_nodes * n_components == n_dofs || !in_blocks};
-          for_each_share(
-              chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
-                std::vector<std::vector<Index>> dofs(batch_of_fe.size());
-                for (unsigned int i = 0; i < dofs.size(); ++i)
-                  dofs[i].resize(dof_handler.get_fe(i).n_dofs_per_cell());
-                if (!in_blocks)
-                  new_nodes[share].reserve((n_nodes / n_threads + n_nodes / 8) * (n_components + points_are_nodes));
-                for (std::size_t c = begin; c < end && go_on; ++c)
-                  if (!read_chunk(chunks[c], in_blocks, dofs, new_nodes[share]))
-                    go_on = false;
-              });
-          if (!in_blocks || !go_on)
-            return go_on;
-          for_shares(n_nodes, [&](const std::int64_t begin, const std::int64_t end) {
-            n_seen += std::count(seen.get() + begin, seen.get() + end, true);
+      bool read_cells(const bool in_blocks)
+      {
+        const auto start = [this](auto &values, const std::size_t n, const auto value) {
+          values = uninitialized_buffer<typename std::decay_t<decltype(values)>::element_type>(n);
+          for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i)
+              values[i].store(value, std::memory_order_relaxed);
           });
-          tables.n_nodes = static_cast<int>(n_nodes);
-          return n_seen == n_nodes;
-        }
+        };
+        const std::size_t n_nodes = n_dofs / n_components;
+        if (in_blocks)
+          start(seen, n_nodes, false);
+        else
+          start(unknown_of_dof, n_dofs, unseen);
 
-        /**
+        new_nodes.assign(n_threads, {});
+        std::atomic<std::size_t> n_seen{0};
+        std::atomic<bool>        go_on{n_nodes * n_components == n_dofs || !in_blocks};
+        for_each_share(chunks.size(), n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
+          std::vector<std::vector<Index>> dofs(batch_of_fe.size());
+          for (unsigned int i = 0; i < dofs.size(); ++i)
+            dofs[i].resize(dof_handler.get_fe(i).n_dofs_per_cell());
+          if (!in_blocks)
+            new_nodes[share].reserve((n_nodes / n_threads + n_nodes / 8) * (n_components + points_are_nodes));
+          for (std::size_t c = begin; c < end && go_on; ++c)
+            if (!read_chunk(chunks[c], in_blocks, dofs, new_nodes[share]))
+              go_on = false;
+        });
+        if (!in_blocks || !go_on)
+          return go_on;
+        for_shares(n_nodes, [&](const std::int64_t begin, const std::int64_t end) {
+          n_seen += std::count(seen.get() + begin, seen.get() + end, true);
+        });
+        tables.n_nodes = static_cast<int>(n_nodes);
+        return n_seen == n_nodes;
+      }
+
+      /**
          * Writes the rows of the cells of @p chunk. Unless unknowns come @p in_blocks, the indices of the nodes' first
          * unknowns go in place of node numbers, and the first thread to meet a node notes all its unknowns. @p dofs is room
          * for the indices of one cell, per element. False if @p in_blocks turns out to be wrong.
          */
-        bool
-        read_chunk(Chunk &chunk, const bool in_blocks, std::vector<std::vector<Index>> &dofs, std::vector<Index> &noted)
+      bool
+      read_chunk(Chunk &chunk, const bool in_blocks, std::vector<std::vector<Index>> &dofs, std::vector<Index> &noted)
+      {
+        const bool       with_faces = data.all_boundary_faces || !data.boundary_ids.empty();
+        std::vector<int> next       = chunk.first_cell;
+        chunk.faces.clear();
+        for (int index = chunk.begin; index < chunk.end; ++index)
         {
-          const bool       with_faces = data.all_boundary_faces || !data.boundary_ids.empty();
-          std::vector<int> next       = chunk.first_cell;
-          chunk.faces.clear();
-          for (int index = chunk.begin; index < chunk.end; ++index)
-          {
-            const Accessor cell(&triangulation, chunk.level, index, &dof_handler);
-            if (!cell.used() || cell.has_children())
-              continue;
-            const unsigned int fe_index = cell.active_fe_index();
-            const int          b        = batch_of_fe[fe_index];
-            if (b < 0)
-              continue;
-            const int  position = next[fe_index]++;
-            CellTable &batch    = tables.batches[b];
-            const int  n_shape  = batch.reference.n_shape;
+          const Accessor cell(&triangulation, chunk.level, index, &dof_handler);
+          if (!cell.used() || cell.has_children())
+            continue;
+          const unsigned int fe_index = cell.active_fe_index();
+          const int          b        = batch_of_fe[fe_index];
+          if (b < 0)
+            continue;
+          const int  position = next[fe_index]++;
+          CellTable &batch    = tables.batches[b];
+          const int  n_shape  = batch.reference.n_shape;
 
-            cell.get_dof_indices(dofs[fe_index]);
-            const Index        *cell_dofs = dofs[fe_index].data();
-            const unsigned int *local     = local_dofs[fe_index].data();
-            int                *nodes     = &batch.nodes[std::size_t(position) * n_shape];
-            for (int shape = 0; shape < n_shape; ++shape, local += n_components)
-            {
-              const Index first = cell_dofs[local[0]];
-              if (in_blocks)
-              {
-                const Index node = first / n_components;
-                bool        fits = node * n_components == first;
-                for (unsigned int component = 1; component < n_components; ++component)
-                  fits = fits && cell_dofs[local[component]] == first + component;
-                if (!fits)
-                  return false;
-                nodes[shape] = static_cast<int>(node);
-                if (!seen[node].load(std::memory_order_relaxed) &&
-                    !seen[node].exchange(true, std::memory_order_relaxed) && points_are_nodes)
-                  noted.insert(noted.end(), {node, cell.vertex_index(shape)});
-                continue;
-              }
-              std::atomic<int> &mark     = unknown_of_dof[first];
-              int               expected = unseen;
-              nodes[shape]               = static_cast<int>(first);
-              if (mark.load(std::memory_order_relaxed) == unseen &&
-                  mark.compare_exchange_strong(expected, first_unknown, std::memory_order_relaxed))
-              {
-                for (unsigned int component = 0; component < n_components; ++component)
-                  noted.push_back(cell_dofs[local[component]]);
-                if (points_are_nodes)
-                  noted.push_back(cell.vertex_index(shape));
-              }
-            }
-            batch.material_ids[position] = static_cast<int>(cell.material_id());
-            batch.active_index[position] = static_cast<int>(cell.active_cell_index());
-            if (!points_are_nodes)
-              read_geometry(cell, b, position);
-            if (with_faces)
-              read_faces(cell, b, position, chunk.faces);
-          }
-          if (in_blocks) // vertices lie here and there: in a loop of their own many are fetched at a time
+          cell.get_dof_indices(dofs[fe_index]);
+          const Index        *cell_dofs = dofs[fe_index].data();
+          const unsigned int *local     = local_dofs[fe_index].data();
+          int                *nodes     = &batch.nodes[std::size_t(position) * n_shape];
+          for (int shape = 0; shape < n_shape; ++shape, local += n_components)
           {
-            for (std::size_t i = 0; i < noted.size(); i += 2)
-              write_point(noted[i], triangulation.get_vertices()[noted[i + 1]]);
-            noted.clear();
+            const Index first = cell_dofs[local[0]];
+            if (in_blocks)
+            {
+              const Index node = first / n_components;
+              bool        fits = node * n_components == first;
+              for (unsigned int component = 1; component < n_components; ++component)
+                fits = fits && cell_dofs[local[component]] == first + component;
+              if (!fits)
+                return false;
+              nodes[shape] = static_cast<int>(node);
+              if (!seen[node].load(std::memory_order_relaxed) &&
+                  !seen[node].exchange(true, std::memory_order_relaxed) && points_are_nodes)
+                noted.insert(noted.end(), {node, cell.vertex_index(shape)});
+              continue;
+            }
+            std::atomic<int> &mark     = unknown_of_dof[first];
+            int               expected = unseen;
+            nodes[shape]               = static_cast<int>(first);
+            if (mark.load(std::memory_order_relaxed) == unseen &&
+                mark.compare_exchange_strong(expected, first_unknown, std::memory_order_relaxed))
+            {
+              for (unsigned int component = 0; component < n_components; ++component)
+                noted.push_back(cell_dofs[local[component]]);
+              if (points_are_nodes)
+                noted.push_back(cell.vertex_index(shape));
+            }
           }
-          return true;
+          batch.material_ids[position] = static_cast<int>(cell.material_id());
+          batch.active_index[position] = static_cast<int>(cell.active_cell_index());
+          if (!points_are_nodes)
+            read_geometry(cell, b, position);
+          if (with_faces)
+            read_faces(cell, b, position, chunk.faces);
         }
-
-        void read_geometry(const Accessor &cell, const int b, const int position)
+        if (in_blocks) // vertices lie here and there: in a loop of their own many are fetched at a time
         {
-          CellTable        &batch = tables.batches[b];
-          const int         n     = batch.reference.n_geometry;
-          const std::size_t begin = std::size_t(position) * n;
-          if (mapping_of_cells == nullptr)
-          {
-            for (int g = 0; g < n; ++g)
-            {
-              const int vertex          = static_cast<int>(cell.vertex_index(g));
-              batch.geometry[begin + g] = point_of_vertex.empty() ? vertex : point_of_vertex[vertex];
-            }
-            return;
-          }
+          for (std::size_t i = 0; i < noted.size(); i += 2)
+            write_point(noted[i], triangulation.get_vertices()[noted[i + 1]]);
+          noted.clear();
+        }
+        return true;
+      }
 
-          using CellIterator = typename dealii::Triangulation<dim>::cell_iterator;
-          const std::vector<dealii::Point<dim>> points =
-              SupportPoints<dim>::compute(*mapping_of_cells, CellIterator(&triangulation, cell.level(), cell.index()));
+      void read_geometry(const Accessor &cell, const int b, const int position)
+      {
+        CellTable        &batch = tables.batches[b];
+        const int         n     = batch.reference.n_geometry;
+        const std::size_t begin = std::size_t(position) * n;
+        if (mapping_of_cells == nullptr)
+        {
           for (int g = 0; g < n; ++g)
           {
-            const std::size_t point   = first_point_of_batch[b] + begin + g;
-            batch.geometry[begin + g] = static_cast<int>(point);
-            write_point(point, points[g]);
+            const int vertex          = static_cast<int>(cell.vertex_index(g));
+            batch.geometry[begin + g] = point_of_vertex.empty() ? vertex : point_of_vertex[vertex];
           }
+          return;
         }
 
-        void read_faces(const Accessor &cell, const int batch, const int position, std::vector<FaceEntry> &faces) const
+        using CellIterator = typename dealii::Triangulation<dim>::cell_iterator;
+        const std::vector<dealii::Point<dim>> points =
+            SupportPoints<dim>::compute(*mapping_of_cells, CellIterator(&triangulation, cell.level(), cell.index()));
+        for (int g = 0; g < n; ++g)
         {
-          for (int face = 0; face < tables.batches[batch].reference.n_faces; ++face)
-            if (cell.at_boundary(face))
-            {
-              const dealii::types::boundary_id id = cell.face(face)->boundary_id();
-              if (data.all_boundary_faces || data.boundary_ids.count(id) > 0)
-                faces.push_back({batch, position, face, static_cast<int>(id)});
-            }
+          const std::size_t point   = first_point_of_batch[b] + begin + g;
+          batch.geometry[begin + g] = static_cast<int>(point);
+          write_point(point, points[g]);
         }
+      }
 
-        /** Joins the faces of all chunks; each id asked for must be there. */
-        void collect_faces()
-        {
-          std::set<dealii::types::boundary_id> missing = data.boundary_ids;
-          for (const Chunk &chunk : chunks)
-            for (const FaceEntry &face : chunk.faces)
-            {
-              tables.faces.push_back(face);
-              if (!missing.empty())
-                missing.erase(face.boundary_id);
-            }
-          if (missing.empty())
-            return;
-          std::string present;
-          for (const dealii::types::boundary_id id : triangulation.get_boundary_ids())
-            present += (present.empty() ? "" : ", ") + std::to_string(id);
-          throw Error("No boundary face of a cell with unknowns has the boundary id " +
-                      std::to_string(*missing.begin()) + ": the mesh has the ids " + present + ".");
-        }
-
-        /** Numbers nodes by their first unknowns and completes unknown_of_dof, dof_indices and the nodes of cells. */
-        void number_nodes()
-        {
-          const auto is_first = [&](const std::size_t dof) {
-            return unknown_of_dof[dof].load(std::memory_order_relaxed) == first_unknown;
-          };
-          std::vector<std::size_t> first_node(n_threads + 1, 0);
-          for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
-            std::size_t n = 0;
-            for (std::size_t dof = begin; dof < end; ++dof)
-              n += is_first(dof);
-            first_node[share + 1] = n;
-          });
-          for (int share = 0; share < n_threads; ++share)
-            first_node[share + 1] += first_node[share];
-          const std::size_t n_nodes = first_node[n_threads];
-          require(n_nodes * n_components == n_dofs, inconsistent_nodes(n_nodes));
-          tables.n_nodes = static_cast<int>(n_nodes);
-          ParallelResizer resizer;
-          resizer.add(tables.dof_indices, n_dofs);
-          resizer.run();
-          for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
-            int unknown = static_cast<int>(first_node[share] * n_components);
-            for (std::size_t dof = begin; dof < end; ++dof)
-              if (is_first(dof))
-              {
-                unknown_of_dof[dof].store(unknown, std::memory_order_relaxed);
-                unknown += n_components;
-              }
-          });
-
-          std::atomic<bool> claimed_twice{false};
-          for_shares(n_threads, [&](const std::int64_t begin, const std::int64_t end) {
-            for (std::int64_t thread = begin; thread < end; ++thread)
-              claim_unknowns(new_nodes[thread], claimed_twice);
-          });
-          require(!claimed_twice, inconsistent_nodes(n_nodes));
-
-          const int divisor = n_components;
-          for (CellTable &batch : tables.batches)
-            for_shares(batch.nodes.size(), [&](const std::int64_t begin, const std::int64_t end) {
-              for (std::int64_t i = begin; i < end; ++i)
-                batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
-            });
-        }
-
-        /** Gives the unknowns of each of the nodes @p noted their numbers; each must be claimed once. */
-        void claim_unknowns(const std::vector<Index> &noted, std::atomic<bool> &claimed_twice)
-        {
-          for (std::size_t i = 0; i < noted.size(); i += n_components + points_are_nodes)
+      void read_faces(const Accessor &cell, const int batch, const int position, std::vector<FaceEntry> &faces) const
+      {
+        for (int face = 0; face < tables.batches[batch].reference.n_faces; ++face)
+          if (cell.at_boundary(face))
           {
-            const int unknown           = unknown_of_dof[noted[i]].load(std::memory_order_relaxed);
-            tables.dof_indices[unknown] = noted[i];
-            for (unsigned int c = 1; c < n_components; ++c)
-            {
-              tables.dof_indices[unknown + c] = noted[i + c];
-              if (unknown_of_dof[noted[i + c]].exchange(unknown + c, std::memory_order_relaxed) != unseen)
-                claimed_twice = true;
-            }
-            if (points_are_nodes)
-              write_point(unknown / n_components, triangulation.get_vertices()[noted[i + n_components]]);
+            const dealii::types::boundary_id id = cell.face(face)->boundary_id();
+            if (data.all_boundary_faces || data.boundary_ids.count(id) > 0)
+              faces.push_back({batch, position, face, static_cast<int>(id)});
           }
-        }
+      }
 
-        std::string inconsistent_nodes(const std::size_t n_nodes) const
+      /** Joins the faces of all chunks; each id asked for must be there. */
+      void collect_faces()
+      {
+        std::set<dealii::types::boundary_id> missing = data.boundary_ids;
+        for (const Chunk &chunk : chunks)
+          for (const FaceEntry &face : chunk.faces)
+          {
+            tables.faces.push_back(face);
+            if (!missing.empty())
+              missing.erase(face.boundary_id);
+          }
+        if (missing.empty())
+          return;
+        std::string present;
+        for (const dealii::types::boundary_id id : triangulation.get_boundary_ids())
+          present += (present.empty() ? "" : ", ") + std::to_string(id);
+        throw Error("No boundary face of a cell with unknowns has the boundary id " + std::to_string(*missing.begin()) +
+                    ": the mesh has the ids " + present + ".");
+      }
+
+      /** Numbers nodes by their first unknowns and completes unknown_of_dof, dof_indices and the nodes of cells. */
+      void number_nodes()
+      {
+        const auto is_first = [&](const std::size_t dof) {
+          return unknown_of_dof[dof].load(std::memory_order_relaxed) == first_unknown;
+        };
+        std::vector<std::size_t> first_node(n_threads + 1, 0);
+        for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
+          std::size_t n = 0;
+          for (std::size_t dof = begin; dof < end; ++dof)
+            n += is_first(dof);
+          first_node[share + 1] = n;
+        });
+        for (int share = 0; share < n_threads; ++share)
+          first_node[share + 1] += first_node[share];
+        const std::size_t n_nodes = first_node[n_threads];
+        require(n_nodes * n_components == n_dofs, inconsistent_nodes(n_nodes));
+        tables.n_nodes = static_cast<int>(n_nodes);
+        ParallelResizer resizer;
+        resizer.add(tables.dof_indices, n_dofs);
+        resizer.run();
+        for_each_share(n_dofs, n_threads, [&](const std::size_t begin, const std::size_t end, const int share) {
+          int unknown = static_cast<int>(first_node[share] * n_components);
+          for (std::size_t dof = begin; dof < end; ++dof)
+            if (is_first(dof))
+            {
+              unknown_of_dof[dof].store(unknown, std::memory_order_relaxed);
+              unknown += n_components;
+            }
+        });
+
+        std::atomic<bool> claimed_twice{false};
+        for_shares(n_threads, [&](const std::int64_t begin, const std::int64_t end) {
+          for (std::int64_t thread = begin; thread < end; ++thread)
+            claim_unknowns(new_nodes[thread], claimed_twice);
+        });
+        require(!claimed_twice, inconsistent_nodes(n_nodes));
+
+        const int divisor = n_components;
+        for (CellTable &batch : tables.batches)
+          for_shares(batch.nodes.size(), [&](const std::int64_t begin, const std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i)
+              batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
+          });
+      }
+
+      /** Gives the unknowns of each of the nodes @p noted their numbers; each must be claimed once. */
+      void claim_unknowns(const std::vector<Index> &noted, std::atomic<bool> &claimed_twice)
+      {
+        for (std::size_t i = 0; i < noted.size(); i += n_components + points_are_nodes)
         {
-          return "The " + std::to_string(n_dofs) + " degrees of freedom of the DoFHandler do not form " +
-                 std::to_string(n_nodes) + " nodes of " + std::to_string(n_components) +
-                 " unknowns: use one numbering without gaps for all components.";
+          const int unknown           = unknown_of_dof[noted[i]].load(std::memory_order_relaxed);
+          tables.dof_indices[unknown] = noted[i];
+          for (unsigned int c = 1; c < n_components; ++c)
+          {
+            tables.dof_indices[unknown + c] = noted[i + c];
+            if (unknown_of_dof[noted[i + c]].exchange(unknown + c, std::memory_order_relaxed) != unseen)
+              claimed_twice = true;
+          }
+          if (points_are_nodes)
+            write_point(unknown / n_components, triangulation.get_vertices()[noted[i + n_components]]);
         }
-      };
-    } // namespace
-  }   // namespace internal
+      }
 
+      std::string inconsistent_nodes(const std::size_t n_nodes) const
+      {
+        return "The " + std::to_string(n_dofs) + " degrees of freedom of the DoFHandler do not form " +
+               std::to_string(n_nodes) + " nodes of " + std::to_string(n_components) +
+               " unknowns: use one numbering without gaps for all components.";
+      }
+    };
+  } // namespace
+} // namespace PatchFEM::internal
+
+namespace PatchFEM
+{
   template <int dim>
   ElementTables extract_element_tables(const dealii::Mapping<dim>              &mapping,
                                        const dealii::DoFHandler<dim>           &dof_handler,
