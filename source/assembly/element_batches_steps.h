@@ -101,8 +101,7 @@ namespace PatchFEM
     /** The global number of local unknown @p i of cell @p cell. */
     PATCHFEM_INLINE std::int64_t unknown_of(const BatchView &batch, const int cell, const int i, const int n_comp)
     {
-      const std::int64_t first = std::int64_t(cell - batch.first_cell) * batch.reference.n_shape;
-      return std::int64_t(batch.nodes[first + i / n_comp]) * n_comp + i % n_comp;
+      return std::int64_t(batch.nodes_of(cell)[i / n_comp]) * n_comp + i % n_comp;
     }
 
     /** Row i, of @p width entries, becomes row order[i]. */

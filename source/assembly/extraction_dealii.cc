@@ -81,9 +81,9 @@ namespace PatchFEM::internal
     }
 
     /**
-       * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
-       * @p mapping_degree as geometry.
-       */
+     * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
+     * @p mapping_degree as geometry.
+     */
     template <int dim>
     ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
                                             const unsigned int                 mapping_degree,
@@ -188,11 +188,11 @@ namespace PatchFEM::internal
     };
 
     /**
-       * The work of extract_element_tables(). Memory traffic per hexahedron and trilinear element with n_c components:
-       * reads of deal.II 32 n_c (indices) + 28 bytes, writes of 40 bytes, and once for each node 24 bytes of its position.
-       * Where unknowns do not come in blocks, 4 bytes are read and written per node of a cell when provisional node
-       * numbers are replaced by the final ones.
-       */
+     * The work of extract_element_tables(). Memory traffic per hexahedron and trilinear element with n_c components:
+     * reads of deal.II 32 n_c (indices) + 28 bytes, writes of 40 bytes, and once for each node 24 bytes of its position.
+     * Where unknowns do not come in blocks, 4 bytes are read and written per node of a cell when provisional node
+     * numbers are replaced by the final ones.
+     */
     template <int dim>
     class Extraction
     {
@@ -236,7 +236,8 @@ namespace PatchFEM::internal
       ElementTables      tables;
       std::vector<Chunk> chunks;
 
-      /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local index of [shape][component].
+      /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local index of
+      /// [shape][component].
       std::vector<int>                       batch_of_fe;
       std::vector<std::vector<unsigned int>> local_dofs;
 
@@ -379,9 +380,9 @@ namespace PatchFEM::internal
       }
 
       /**
-         * With @p in_blocks nodes are taken to have unknowns that follow each other from a multiple of n_components on, as
-         * deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if they have not.
-         */
+       * With @p in_blocks nodes are taken to have unknowns that follow each other from a multiple of n_components on, as
+       * deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if they have not.
+       */
       bool read_cells(const bool in_blocks)
       {
         const auto start = [this](auto &values, const std::size_t n, const auto value) {
@@ -420,10 +421,10 @@ namespace PatchFEM::internal
       }
 
       /**
-         * Writes the rows of the cells of @p chunk. Unless unknowns come @p in_blocks, the indices of the nodes' first
-         * unknowns go in place of node numbers, and the first thread to meet a node notes all its unknowns. @p dofs is room
-         * for the indices of one cell, per element. False if @p in_blocks turns out to be wrong.
-         */
+       * Writes the rows of the cells of @p chunk. Unless unknowns come @p in_blocks, the indices of the nodes' first
+       * unknowns go in place of node numbers, and the first thread to meet a node notes all its unknowns. @p dofs is
+       * room for the indices of one cell, per element. False if @p in_blocks turns out to be wrong.
+       */
       bool
       read_chunk(Chunk &chunk, const bool in_blocks, std::vector<std::vector<Index>> &dofs, std::vector<Index> &noted)
       {

@@ -5,9 +5,10 @@
 #include "kernels/run.h"
 #include "lac/graph/graph_tools.h"
 
-#include "kernels/ordering.h"
-#include "kernels/patch_plan_bodies.h"
+#include "kernels/structure_bodies.h"
 #include <patchfem/assembly/assembly_strategy.h>
+#include <patchfem/kernels/matrix_views.h>
+#include <patchfem/kernels/patch_views.h>
 
 #include <algorithm>
 
@@ -30,6 +31,122 @@ namespace PatchFEM
     {
       Array<int>          cells;
       Array<std::int64_t> offsets; ///< [chunk + 1]
+    };
+
+    /** Stores @p value as number @p i of width bytes. */
+    PATCHFEM_INLINE void store_packed(void *data, const int width, const std::int64_t i, const unsigned int value)
+    {
+      if (width == 1)
+        static_cast<std::uint8_t *>(data)[i] = static_cast<std::uint8_t>(value);
+      else if (width == 2)
+        static_cast<std::uint16_t *>(data)[i] = static_cast<std::uint16_t>(value);
+      else
+        static_cast<std::uint32_t *>(data)[i] = value;
+    }
+
+    /** The last patch that starts at or before @p entry and is not empty; entries of patches start at @p offsets. */
+    PATCHFEM_INLINE int patch_of(const std::int64_t *offsets, const int n_patches, const std::int64_t entry)
+    {
+      return static_cast<int>(kernels::lower_bound(offsets, offsets + n_patches + 1, entry + 1) - offsets) - 1;
+    }
+
+    /** The lists (see unique_rows.h) of the cells of patches' rows, by their places in the order of the sums. */
+    struct PatchRanksLists
+    {
+      const std::int64_t *pair_offsets; ///< [row]
+      const std::int64_t *pairs;
+      const int          *ranks; ///< [cell]; nullptr: cells follow their numbers
+      int                 rows_per_patch, n_rows;
+
+      int n_patches() const { return (n_rows + rows_per_patch - 1) / rows_per_patch; }
+
+      PATCHFEM_INLINE int rank_of(const std::int64_t pair) const
+      {
+        const int cell = kernels::Pair::cell(pairs[pair]);
+        return ranks != nullptr ? ranks[cell] : cell;
+      }
+
+      template <typename Emit>
+      PATCHFEM_INLINE void visit(const int patch, const int rank, const int size, const Emit &emit) const
+      {
+        const int begin = patch * rows_per_patch;
+        const int end   = begin + rows_per_patch < n_rows ? begin + rows_per_patch : n_rows;
+        for (std::int64_t pair = pair_offsets[begin] + rank; pair < pair_offsets[end]; pair += size)
+          emit(rank_of(pair));
+      }
+    };
+
+    /** The pairs of rows with cells, and which cells are buffered. */
+    struct RowPairs
+    {
+      kernels::CellRows    rows;
+      const std::int64_t  *offsets; ///< [row]
+      const std::int64_t  *pairs;
+      const unsigned char *buffered; ///< [cell]
+
+      /** Calls @p function(cell, row of the cell) for the cells of @p row that are @p wanted, buffered or not. */
+      template <typename Function>
+      PATCHFEM_INLINE void visit(const std::int64_t row, const bool wanted, const Function &function) const
+      {
+        for (std::int64_t p = offsets[row]; p < offsets[row + 1]; ++p)
+          if (buffered[kernels::Pair::cell(pairs[p])] == wanted)
+            function(kernels::Pair::cell(pairs[p]), kernels::Pair::row(pairs[p]));
+      }
+    };
+
+    /** Which block of @p row stands in @p column. */
+    PATCHFEM_INLINE int place_of(const SparsityView &sparsity, const int row, const int column)
+    {
+      const int *columns = sparsity.columns + sparsity.row_offsets[row];
+      return static_cast<int>(kernels::lower_bound(columns, sparsity.columns + sparsity.row_offsets[row + 1], column) -
+                              columns);
+    }
+
+    /** Finds and stores the places of a pair's columns. */
+    struct PlacesWriter
+    {
+      SparsityView  sparsity;
+      PlacesView    places;
+      void         *packed_places;
+      std::uint8_t *diagonal;
+
+      /** Of pair number @p pair: the row of node @p i of a cell with @p n_shape nodes. */
+      PATCHFEM_INLINE void write(const std::int64_t pair, const int *nodes, const int n_shape, const int i) const
+      {
+        const int   *begin = sparsity.columns + sparsity.row_offsets[nodes[i]];
+        const int   *end   = sparsity.columns + sparsity.row_offsets[nodes[i] + 1];
+        unsigned int word = 0, shift = 0;
+        for (int j = 0; j < n_shape; ++j)
+        {
+          const auto k = static_cast<unsigned int>(kernels::lower_bound(begin, end, nodes[j]) - begin);
+          if (!places.compact())
+            store_packed(packed_places, places.view.width, pair * n_shape + j, k);
+          else if (j == i)
+            diagonal[nodes[i]] = static_cast<std::uint8_t>(k); // the same from every cell
+          else
+          {
+            word |= k << shift;
+            shift += 5;
+          }
+        }
+        if (places.compact())
+          store_packed(packed_places, 2, pair, word);
+      }
+    };
+
+    /** Numbers of the buffer that a cell needs. */
+    struct BufferSizes
+    {
+      int matrix, vector;
+
+      PATCHFEM_INLINE BufferSizes(const kernels::CellRows &rows, const int cell, const int n_comp)
+      {
+        const int n_free = rows.n_free(cell), n_rows = rows.n_rows(cell);
+        const int n_raw =
+            rows.index(cell) < 0 ? 0 : rows.batches.batch[rows.batches.batch_of(cell)].reference.n_shape * n_comp;
+        matrix = (n_free * n_free + n_rows - n_free) * n_comp * n_comp + n_raw * n_raw;
+        vector = n_rows * n_comp + n_raw;
+      }
     };
 
     /** Owner computes, see Patches, but for how cells that are not buffered come to the rows. */
@@ -149,11 +266,11 @@ namespace PatchFEM
       /** The cells that touch each patch, by their @p cell_ranks, ascending, or by their numbers if there are none. */
       void find_cells_by(const Source &source, const Array<int> &cell_ranks)
       {
-        const Backend                 &place = source.backend();
-        const int                      n     = lists.n_patches();
-        const kernels::PatchRanksLists ranks{source.row_cells.offsets().data(), source.row_cells.pairs().data(),
-                                             cell_ranks.data(), lists.rows_per_patch, lists.n_rows};
-        Array<int>                     counts(place, n);
+        const Backend        &place = source.backend();
+        const int             n     = lists.n_patches();
+        const PatchRanksLists ranks{source.row_cells.offsets().data(), source.row_cells.pairs().data(),
+                                    cell_ranks.data(), lists.rows_per_patch, lists.n_rows};
+        Array<int>            counts(place, n);
 #if defined(__CUDACC__)
         // What the rows of a patch offer is sorted.
         Array<std::int64_t> starts;
@@ -184,7 +301,7 @@ namespace PatchFEM
                   std::int64_t n = 0;
                   for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
                     if (all || buffered[cells[i]])
-                      n += kernels::buffered_matrix_size(rows, cells[i], n_comp);
+                      n += BufferSizes(rows, cells[i], n_comp).matrix;
                   sizes[p] = static_cast<int>((n + 1023) / 1024);
                 });
         return sizes.to_vector();
@@ -232,7 +349,7 @@ namespace PatchFEM
                 [=, offsets = lists.cell_offsets.data(), chunks = chunk_of_patch.data(), flags = flags.data(),
                  positions = positions.data(), keys = keys.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                   if (flags[i])
-                    keys[positions[i]] = std::uint64_t(chunks[kernels::patch_of(offsets, n_patches, i)]) << 32 |
+                    keys[positions[i]] = std::uint64_t(chunks[patch_of(offsets, n_patches, i)]) << 32 |
                                          static_cast<unsigned int>(cells[i]);
                 });
         first.set_zero(); // goes through the sort as a value nobody reads
@@ -258,13 +375,13 @@ namespace PatchFEM
         return result;
       }
 
-      kernels::RowPairs row_pairs(const Source &source) const
+      RowPairs row_pairs(const Source &source) const
       {
         const RowCells &cells = source.row_cells;
         return {cells.cell_rows(), cells.offsets().data(), cells.pairs().data(), buffered.data()};
       }
 
-      kernels::PlacesWriter places_writer(const Source &source)
+      PlacesWriter places_writer(const Source &source)
       {
         return {source.sparsity.view(), lists.places_view(), lists.places.data(), lists.diagonal_places.data()};
       }
@@ -301,10 +418,11 @@ namespace PatchFEM
                   out.constrained    = rows.index(cell);
                   out.faces =
                       face != faces.cells + faces.n_cells && *face == cell ? static_cast<int>(face - faces.cells) : -1;
-                  out.n_free      = rows.n_free(cell);
-                  out.n_rows      = rows.n_rows(cell);
-                  matrix_sizes[k] = kernels::buffered_matrix_size(rows, cell, n_comp);
-                  vector_sizes[k] = kernels::buffered_vector_size(rows, cell, n_comp);
+                  out.n_free = rows.n_free(cell);
+                  out.n_rows = rows.n_rows(cell);
+                  const BufferSizes sizes(rows, cell, n_comp);
+                  matrix_sizes[k] = sizes.matrix;
+                  vector_sizes[k] = sizes.vector;
                 });
         scan(matrix_sizes, matrix_offsets);
         scan(vector_sizes, vector_offsets);
@@ -332,10 +450,10 @@ namespace PatchFEM
         }
 
         // The rows that buffered cells feed, with their pairs and the places of the cells' columns.
-        const int               n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
-        const kernels::RowPairs pairs = row_pairs(source);
-        Array<int>              flags(place, n_rows), n_pairs(place, n_rows), n_places(place, n_rows);
-        Array<std::int64_t>     positions, pair_starts, place_starts;
+        const int           n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
+        const RowPairs      pairs = row_pairs(source);
+        Array<int>          flags(place, n_rows), n_pairs(place, n_rows), n_places(place, n_rows);
+        Array<std::int64_t> positions, pair_starts, place_starts;
         for_all(place, n_rows,
                 [=, flags = flags.data(), n_pairs = n_pairs.data(),
                  n_places = n_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
@@ -360,11 +478,11 @@ namespace PatchFEM
           offsets->set_zero();
         }
         for_all(place, n_rows,
-                [=, sparsity = source.sparsity.view(), chunk_of_patch = chunk_of_patch.data(), flags = flags.data(),
-                 positions = positions.data(), pair_starts = pair_starts.data(), place_starts = place_starts.data(),
-                 fed_rows = lists.fed_rows.data(), fed_pair_offsets = lists.fed_pair_offsets.data(),
-                 fed_place_offsets = lists.fed_place_offsets.data(), fed_pairs = lists.fed_pairs.data(),
-                 fed_places  = lists.fed_places.data(),
+                [=, sparsity = source.sparsity.view(), cells = found.cells.data(),
+                 chunk_of_patch = chunk_of_patch.data(), flags = flags.data(), positions = positions.data(),
+                 pair_starts = pair_starts.data(), place_starts = place_starts.data(), fed_rows = lists.fed_rows.data(),
+                 fed_pair_offsets = lists.fed_pair_offsets.data(), fed_place_offsets = lists.fed_place_offsets.data(),
+                 fed_pairs = lists.fed_pairs.data(), fed_places = lists.fed_places.data(),
                  place_width = lists.place_width] PATCHFEM_DEVICE(const std::int64_t row) {
                   if (!flags[row])
                     return;
@@ -372,20 +490,12 @@ namespace PatchFEM
                   const std::int64_t *chunk = chunk_offsets + chunk_of_patch[row / rows_per_patch];
                   std::int64_t        pair = pair_starts[row], place = place_starts[row];
                   pairs.visit(row, true, [&](const int cell, const int r) {
-                    std::int64_t low = chunk[0], high = chunk[1];
-                    while (low < high)
-                    {
-                      const std::int64_t middle = (low + high) / 2;
-                      if (list[middle].cell < cell)
-                        low = middle + 1;
-                      else
-                        high = middle;
-                    }
-                    fed_pairs[pair++] = kernels::Pair::make(static_cast<int>(low - chunk[0]), r);
+                    const int *place_of_cell = kernels::lower_bound(cells + chunk[0], cells + chunk[1], cell);
+                    fed_pairs[pair++] = kernels::Pair::make(static_cast<int>(place_of_cell - cells - chunk[0]), r);
                     const int n_free = rows.n_free(cell), own = static_cast<int>(row);
                     for (int s = 0; s < (r < n_free ? n_free : 1); ++s)
-                      kernels::store_packed(fed_places, place_width, place++,
-                                            kernels::place_of(sparsity, own, r < n_free ? rows.nodes(cell)[s] : own));
+                      store_packed(fed_places, place_width, place++,
+                                   place_of(sparsity, own, r < n_free ? rows.nodes(cell)[s] : own));
                   });
                   fed_rows[k]              = static_cast<int>(row);
                   fed_pair_offsets[k + 1]  = pair;

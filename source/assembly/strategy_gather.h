@@ -72,11 +72,11 @@ namespace PatchFEM
       /** The chunks' staged cells, and for each row its pairs with them and the places of their columns. */
       void stage(const Source &source, const Array<int> &chunk_of_patch)
       {
-        const Backend          &place   = source.backend();
-        const BatchView         batch   = source.batch();
-        const int               n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
-        const kernels::RowPairs pairs        = row_pairs(source);
-        ChunkCells              found        = chunk_cells(source, false, chunk_of_patch);
+        const Backend  &place   = source.backend();
+        const BatchView batch   = source.batch();
+        const int       n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
+        const RowPairs  pairs                = row_pairs(source);
+        ChunkCells      found                = chunk_cells(source, false, chunk_of_patch);
         lists.staged_cells                   = std::move(found.cells);
         const std::vector<std::int64_t> ends = found.offsets.to_vector();
         for (std::size_t c = 0; c < lists.chunks.size(); ++c)
@@ -104,7 +104,7 @@ namespace PatchFEM
                   pairs.visit(row, false, [&](const int cell, const int i) {
                     const auto slot    = kernels::lower_bound(first, end, cell) - first;
                     staged_pairs[pair] = static_cast<unsigned int>(slot * n_shape + i);
-                    writer.write(pair++, batch.nodes + std::int64_t(cell - batch.first_cell) * n_shape, n_shape, i);
+                    writer.write(pair++, batch.nodes_of(cell), n_shape, i);
                   });
                 });
       }

@@ -8,9 +8,10 @@ namespace PatchFEM
   namespace
   {
     /**
-   * A patch integrates every cell that touches one of its rows, in an order that is a property of the mesh and lets cells
-   * that share no row follow each other, so that they are added at the same time and sums do not depend on the cut.
-   */
+     * A patch integrates every cell that touches one of its rows, in an order that is a property of the mesh and lets
+     * cells that share no row follow each other, so that they are added at the same time and sums do not depend on the
+     * cut.
+     */
     struct ComputedCells : public PatchPlan
     {
       Array<std::int64_t> pair_offsets; ///< this and what follows as in PatchesView
@@ -71,21 +72,21 @@ namespace PatchFEM
       }
 
       /**
-     * The cells that touch each patch, in the order of the sums: computed cells colour by colour, then buffered ones, each
-     * in the order of their numbers. Cells of one colour rarely share a node. They are found greedily, in the order of the
-     * cells, looking at earlier cells of the same run of cells alone: runs are independent, and the result is a property of
-     * the mesh. Buffered cells get the last colour.
-     */
+       * The cells that touch each patch, in the order of the sums: computed cells colour by colour, then buffered ones,
+       * each in the order of their numbers. Cells of one colour rarely share a node. They are found greedily, in the
+       * order of the cells, looking at earlier cells of the same run of cells alone: runs are independent, and the
+       * result is a property of the mesh. Buffered cells get the last colour.
+       */
       void find_cells(const Source &source)
       {
-        constexpr int           a_run = 1024, n_colours = 64;
-        const Backend          &place   = source.backend();
-        const int               n_cells = static_cast<int>(buffered.size());
-        const kernels::RowPairs pairs   = row_pairs(source);
-        Array<std::uint64_t>    colours(place, n_cells);
-        Array<int>              order(place, n_cells), ranks(place, n_cells);
+        constexpr int        a_run = 1024, n_colours = 64;
+        const Backend       &place   = source.backend();
+        const int            n_cells = static_cast<int>(buffered.size());
+        const RowPairs       pairs   = row_pairs(source);
+        Array<std::uint64_t> colours(place, n_cells);
+        Array<int>           order(place, n_cells), ranks(place, n_cells);
         for_all(place, (n_cells + a_run - 1) / a_run,
-                [=, colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t run) {
+                [=, colours = colours.data(), order = order.data()] PATCHFEM_DEVICE(const std::int64_t run) {
                   const int begin = static_cast<int>(run) * a_run,
                             end   = begin + a_run < n_cells ? begin + a_run : n_cells;
                   for (int cell = begin; cell < end; ++cell)
@@ -105,12 +106,14 @@ namespace PatchFEM
                     while (colour < n_colours - 2 && (used >> colour & 1u))
                       ++colour;
                     colours[cell] = colour;
+                    order[cell]   = cell;
                   }
                 });
         launch(place, [&](const Here where) {
-          kernels::parallel_for(where, n_cells, kernels::IotaBody<int>{order.data()});
           kernels::stable_sort_by_key(where, n_cells, colours.data(), order.data(), bits_for(n_colours));
-          kernels::parallel_for(where, n_cells, kernels::InvertBody{order.data(), ranks.data()});
+        });
+        for_all(place, n_cells, [order = order.data(), ranks = ranks.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          ranks[order[i]] = static_cast<int>(i);
         });
         find_cells_by(source, ranks);
         for_all(place, lists.cells.size(),
@@ -120,9 +123,10 @@ namespace PatchFEM
       }
 
       /**
-     * Keeps of the patches' cells the computed ones, level after level. The level of a cell is one more than the highest
-     * level of the cells before it that share one of the patch's rows with it: within a level any order gives the same sums.
-     */
+       * Keeps of the patches' cells the computed ones, level after level. The level of a cell is one more than the
+       * highest level of the cells before it that share one of the patch's rows with it: within a level any order gives
+       * the same sums.
+       */
       void find_levels(const Source &source)
       {
         constexpr int             position_bits = 20, most_levels = 2047;
@@ -136,16 +140,9 @@ namespace PatchFEM
         // Computed cells stand before buffered ones.
         for_all(place, n,
                 [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  std::int64_t low = from_offsets[p], high = from_offsets[p + 1];
-                  while (low < high)
-                  {
-                    const std::int64_t middle = (low + high) / 2;
-                    if (buffered[from[middle]])
-                      high = middle;
-                    else
-                      low = middle + 1;
-                  }
-                  counts[p] = static_cast<int>(low - from_offsets[p]);
+                  counts[p] = 0;
+                  for (std::int64_t i = from_offsets[p]; i < from_offsets[p + 1]; ++i)
+                    counts[p] += !buffered[from[i]];
                 });
         const std::int64_t n_computed = scan(counts, computed_offsets);
         require(maximum(counts) < 1 << position_bits, "A patch has too many cells.");
@@ -161,9 +158,8 @@ namespace PatchFEM
                   int       most = 0;
                   for (std::int64_t k = 0; k < offsets[p + 1] - offsets[p]; ++k)
                   {
-                    const int *nodes =
-                        batch.nodes + std::int64_t(from[from_offsets[p] + k] - batch.first_cell) * n_shape;
-                    int level = 0;
+                    const int *nodes = batch.nodes_of(from[from_offsets[p] + k]);
+                    int        level = 0;
                     for (int i = 0; i < n_shape; ++i)
                       if (nodes[i] >= first && nodes[i] < end)
                         level = row_levels[nodes[i]] > level ? row_levels[nodes[i]] : level;
@@ -210,8 +206,8 @@ namespace PatchFEM
         lists.places.reinit(place, lists.cells.size() * word_width);
         for_all(place, lists.cells.size(),
                 [=, cells = lists.cells.data(), words = lists.places.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-                  const int     patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-                  const int    *nodes = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
+                  const int     patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+                  const int    *nodes = batch.nodes_of(cells[entry]);
                   std::uint64_t word  = 0;
                   for (int i = 0; i < n_shape; ++i)
                     for (int j = i + 1; j < n_shape; ++j)
@@ -220,13 +216,13 @@ namespace PatchFEM
                       if (!own_i && !own_j)
                         continue;
                       const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
-                      const auto k    = kernels::place_of(sparsity, nodes[in_i ? i : j], nodes[in_i ? j : i]);
+                      const auto k    = place_of(sparsity, nodes[in_i ? i : j], nodes[in_i ? j : i]);
                       word |= static_cast<std::uint64_t>(k) << (pair_bits * PlacesView::pair_number(n_shape, i, j));
                     }
                   if (word_width == 8)
                     reinterpret_cast<std::uint64_t *>(words)[entry] = word;
                   else
-                    kernels::store_packed(words, word_width, entry, static_cast<unsigned int>(word));
+                    store_packed(words, word_width, entry, static_cast<unsigned int>(word));
                 });
         for_all(
             place, lists.n_rows,
@@ -240,8 +236,8 @@ namespace PatchFEM
                 if (columns[e] == row)
                   diagonal[row] = static_cast<std::uint8_t>(e - offsets[row]);
                 else if (columns[e] >= first && columns[e] < row)
-                  sum = offsets[columns[e]] + kernels::place_of(sparsity, columns[e], static_cast<int>(row));
-                kernels::store_packed(sums, sum_width, e, static_cast<unsigned int>(sum - offsets[first]));
+                  sum = offsets[columns[e]] + place_of(sparsity, columns[e], static_cast<int>(row));
+                store_packed(sums, sum_width, e, static_cast<unsigned int>(sum - offsets[first]));
               }
             });
       }
@@ -257,8 +253,8 @@ namespace PatchFEM
         Array<int>                counts(place, lists.cells.size()), of_patches(place, n); // of pairs
         Array<std::int64_t>       positions;
         for_all(place, lists.cells.size(), [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-          const int  patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-          const int *nodes  = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
+          const int  patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+          const int *nodes  = batch.nodes_of(cells[entry]);
           int        n_rows = 0;
           for (int i = 0; i < n_shape; ++i)
             n_rows += nodes[i] / rows_per_patch == patch;
@@ -277,11 +273,10 @@ namespace PatchFEM
         for_all(place, lists.cells.size(),
                 [=, writer = places_writer(source), positions = positions.data(), pair_offsets = pair_offsets.data(),
                  cell_pairs = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-                  const int    patch = kernels::patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-                  const int   *nodes = batch.nodes + std::int64_t(cells[entry] - batch.first_cell) * n_shape;
+                  const int    patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+                  const int   *nodes = batch.nodes_of(cells[entry]);
                   std::int64_t pair  = positions[entry];
-                  kernels::store_packed(cell_pairs, width, entry,
-                                        static_cast<unsigned int>(pair - pair_offsets[patch]));
+                  store_packed(cell_pairs, width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
                   for (int i = 0; i < n_shape; ++i)
                     if (nodes[i] / rows_per_patch == patch)
                       writer.write(pair++, nodes, n_shape, i);

@@ -41,6 +41,12 @@ namespace PatchFEM
     const int    *geometry;   ///< [cell][geometry], rows of points
     const int    *material;   ///< [cell], 0 <= . < number of materials; nullptr if there is one material
     const int    *source;     ///< [cell], position in the CellTable the cell came from
+
+    /** Of the cell with global number @p cell. */
+    PATCHFEM_INLINE const int *nodes_of(const int cell) const
+    {
+      return nodes + std::int64_t(cell - first_cell) * reference.n_shape;
+    }
   };
 
   /** All cells of a problem. At most one batch for each polynomial degree. */
@@ -188,10 +194,8 @@ namespace PatchFEM
       PATCHFEM_INLINE const int *nodes(const int cell) const
       {
         const int k = index(cell);
-        if (k >= 0)
-          return constrained.nodes + constrained.node_offsets[k];
-        const BatchView &batch = batches.batch[batches.batch_of(cell)];
-        return batch.nodes + std::int64_t(cell - batch.first_cell) * batch.reference.n_shape;
+        return k >= 0 ? constrained.nodes + constrained.node_offsets[k]
+                      : batches.batch[batches.batch_of(cell)].nodes_of(cell);
       }
     };
 
