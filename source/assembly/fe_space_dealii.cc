@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/assembly/evaluation_dealii.h>
+#include <patchfem/assembly/face_quadrature.h>
 #include <patchfem/assembly/fe_space_dealii.h>
+#include <patchfem/base/threads.h>
+
+#include <deal.II/lac/vector.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +11,53 @@
 
 namespace PatchFEM
 {
+  template <int dim>
+  std::vector<std::vector<double>> evaluate_at_quadrature_points(const dealii::Function<dim> &function,
+                                                                 const ElementTables         &tables)
+  {
+    const unsigned int               n_components = function.n_components;
+    std::vector<std::vector<double>> all;
+    for (const CellTable &batch : tables.batches)
+    {
+      const unsigned int n = batch.reference.n_quadrature;
+      all.emplace_back(std::size_t(batch.n_cells) * n * n_components);
+      double *const values_of_batch = all.back().data();
+      for_shares(batch.n_cells, [&](const std::int64_t begin, const std::int64_t end) {
+        std::vector<double>                 coordinates(std::size_t(n) * dim), scalars(n);
+        std::vector<dealii::Point<dim>>     points(n);
+        std::vector<dealii::Vector<double>> vectors(n, dealii::Vector<double>(n_components));
+        for (std::int64_t cell = begin; cell < end; ++cell)
+        {
+          double *const values = values_of_batch + cell * n * n_components;
+          cell_quadrature_points(tables, batch, static_cast<int>(cell), coordinates.data());
+          for (unsigned int i = 0; i < n * dim; ++i)
+            points[i / dim][i % dim] = coordinates[i];
+          if (n_components == 1)
+          {
+            function.value_list(points, scalars);
+            std::copy(scalars.begin(), scalars.end(), values);
+          }
+          else
+          {
+            function.vector_value_list(points, vectors);
+            for (unsigned int q = 0; q < n; ++q)
+              std::copy(vectors[q].begin(), vectors[q].end(), values + q * n_components);
+          }
+          for (unsigned int i = 0; i < n * n_components; ++i)
+            if (!std::isfinite(values[i]))
+            {
+              std::string place;
+              for (unsigned int d = 0; d < dim; ++d)
+                place += (d > 0 ? ", " : "") + std::to_string(points[i / n_components][d]);
+              throw Error("Component " + std::to_string(i % n_components) + " of a function is not finite at (" +
+                          place + "): correct its expression there.");
+            }
+        }
+      });
+    }
+    return all;
+  }
+
   /** What ties a space to its DoFHandler. */
   template <int dim>
   struct FESpace<dim>::Source
@@ -110,6 +160,10 @@ namespace PatchFEM
     Space::update_inhomogeneities(values);
   }
 
+  template std::vector<std::vector<double>> evaluate_at_quadrature_points(const dealii::Function<2> &,
+                                                                          const ElementTables &);
+  template std::vector<std::vector<double>> evaluate_at_quadrature_points(const dealii::Function<3> &,
+                                                                          const ElementTables &);
   template class FESpace<2>;
   template class FESpace<3>;
 } // namespace PatchFEM

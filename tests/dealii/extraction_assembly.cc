@@ -4,7 +4,6 @@
 #include "extraction_cases.h"
 #include "reference_assembly.h"
 
-#include <patchfem/assembly/evaluation_dealii.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/assembly/face_quadrature.h>
 

@@ -67,7 +67,6 @@ namespace PatchFEM
     int            n_nodes() const { return n_node; }
     int            n_cells() const { return n_cell; }
     int            n_batches() const { return static_cast<int>(batches.size()); }
-    int            n_materials() const { return static_cast<int>(material_ids.size()); }
     int            sorting_window() const { return window; } ///< the one that was taken
     std::int64_t   n_dofs() const { return std::int64_t(n_node) * n_comp; }
 

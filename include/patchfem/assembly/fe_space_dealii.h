@@ -11,6 +11,15 @@
 namespace PatchFEM
 {
   /**
+   * @p function at the quadrature points of all cells: for each batch, [cell][q][component of the function]. It is called on
+   * all threads: as in deal.II's own threaded loops, its value functions must be safe to call at the same time, as those of
+   * FunctionParser are. A value that is not finite is an Error that names the point.
+   */
+  template <int dim>
+  std::vector<std::vector<double>> evaluate_at_quadrature_points(const dealii::Function<dim> &function,
+                                                                 const ElementTables         &tables);
+
+  /**
    * A Space made of deal.II's objects, which knows the way back to them: a vector of the space becomes one of the
    * DoFHandler and the other way round, whatever the numbering and the back end. A handle, as Space is.
    *
@@ -90,10 +99,7 @@ namespace PatchFEM
       dst.reinit(this->backend(), matrix, this->batches().n_components());
     }
 
-    /**
-     * @p function at the quadrature points, for Assembler: a coefficient for each of its components. It is called by several
-     * threads at once, as deal.II's own loops do.
-     */
+    /** evaluate_at_quadrature_points() for Assembler: a coefficient for each component of @p function. */
     CoefficientField evaluate(const dealii::Function<dim> &function) const;
 
     /**

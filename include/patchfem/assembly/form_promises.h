@@ -55,8 +55,7 @@ namespace PatchFEM
     }
     if constexpr (HasMoments<Form>::value)
     {
-      typename Form::template Moments<double> sum;
-      sum.clear();
+      typename Form::template Moments<double> sum{};
       Form::add(sum, 1., test, trial);
       require(!differ(block, Form::finish(coefficients, sum), false),
               "The moments of the weak form make another block than its matrix() does; correct add() or finish().");
