@@ -454,7 +454,7 @@ namespace PatchFEM::kernels
         {
           one.columns = 0; // those of the record are not there
           for (int t = 0; t < 2; ++t)
-            one.value[t].clear();
+            one.value[t] = {};
         }
       for (int cell = 0; cell < cells_a_warp; ++cell)
         formed[cell].load = body.loaded() && mine + cell < n ? static_cast<Number>(sum_load(record[cell])) : Number(0);

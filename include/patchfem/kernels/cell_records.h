@@ -105,8 +105,7 @@ namespace PatchFEM::kernels
                                        SmallMatrix<dim, dim, Number> &inverse_jacobian) const
     {
       const double                 *gradients = batch().reference.geometry_gradients + q * Extents::n_geometry * dim;
-      SmallMatrix<dim, dim, Number> J;
-      J.clear();
+      SmallMatrix<dim, dim, Number> J{};
       PATCHFEM_UNROLL
       for (int g = 1; g < Extents::n_geometry; ++g) // the first corner is the origin
         add_to_jacobian<dim, Number>(J, gradients + g * dim, x + g * dim);
@@ -180,15 +179,13 @@ namespace PatchFEM::kernels
       if constexpr (HasMoments<Form>::value)
         if (!a.coefficients.varies_inside_cells())
         {
-          typename Form::template Moments<Number> moments;
-          moments.clear();
+          typename Form::template Moments<Number> moments{};
           PATCHFEM_UNROLL
           for (int q = 0; q < n_quadrature(); ++q)
             Form::add(moments, record[q * stride], shape(record + q * stride, q, i), shape(record + q * stride, q, j));
           return Form::finish(a.coefficients.at(a.batches, a.computed_batch, local, 0), moments);
         }
-      SmallMatrix<n_comp, n_comp, Number> sum;
-      sum.clear();
+      SmallMatrix<n_comp, n_comp, Number> sum{};
       for (int q = 0; q < n_quadrature(); ++q)
       {
         const auto entry = Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q),

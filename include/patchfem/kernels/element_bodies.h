@@ -138,14 +138,12 @@ namespace PatchFEM::kernels
       if constexpr (HasMoments<Form>::value)
         if (!a.coefficients.varies_inside_cells())
         {
-          typename Form::template Moments<Number> moments;
-          moments.clear();
+          typename Form::template Moments<Number> moments{};
           for (int q = 0; q < r.n_quadrature; ++q)
             Form::add(moments, scratch[q * point + dim * dim], shape(r, scratch, q, i), shape(r, scratch, q, j));
           return Form::finish(a.coefficients.at(a.batches, b, local, 0), moments);
         }
-      SmallMatrix<n_comp, n_comp, Number> sum;
-      sum.clear();
+      SmallMatrix<n_comp, n_comp, Number> sum{};
       for (int q = 0; q < r.n_quadrature; ++q)
       {
         const auto block =

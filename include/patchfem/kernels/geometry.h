@@ -25,9 +25,8 @@ namespace PatchFEM
   PATCHFEM_INLINE SmallMatrix<dim, dim, Number>
                   jacobian(const double *points, const int *geometry, const int n_geometry, const double *gradients)
   {
-    SmallMatrix<dim, dim, Number> J;
-    J.clear();
-    const double *origin = points + std::int64_t(geometry[0]) * dim;
+    SmallMatrix<dim, dim, Number> J{};
+    const double                 *origin = points + std::int64_t(geometry[0]) * dim;
     for (int g = 0; g < n_geometry; ++g)
     {
       const double *point = points + std::int64_t(geometry[g]) * dim;

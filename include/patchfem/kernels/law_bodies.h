@@ -19,11 +19,10 @@ namespace PatchFEM::kernels
 
     PATCHFEM_INLINE void operator()(const std::int64_t i) const
     {
-      const BatchView                &batch = a.batches.batch[b];
-      const int                       n_q   = batch.reference.n_quadrature;
-      const int                       local = static_cast<int>(i / n_q), q = static_cast<int>(i % n_q);
-      FieldPoint<dim, n_comp, Number> u;
-      interpolate(batch, local, q, u);
+      const BatchView &batch = a.batches.batch[b];
+      const int        n_q   = batch.reference.n_quadrature;
+      const int        local = static_cast<int>(i / n_q), q = static_cast<int>(i % n_q);
+      const auto       u = interpolate(batch, local, q);
       // Parameters may lie where the values go.
       Number values[Law::n_values];
       Law::evaluate(
@@ -36,17 +35,15 @@ namespace PatchFEM::kernels
     }
 
     /** u = sum_i u_i phi_i, grad u = J^-T sum_i u_i grad_hat phi_i, x = sum_g X_g psi_g. */
-    PATCHFEM_INLINE void
-    interpolate(const BatchView &batch, const int local, const int q, FieldPoint<dim, n_comp, Number> &u) const
+    PATCHFEM_INLINE FieldPoint<dim, n_comp, Number>
+                    interpolate(const BatchView &batch, const int local, const int q) const
     {
+      FieldPoint<dim, n_comp, Number>  u{};
       const ReferenceView             &r         = batch.reference;
       const int                       *nodes     = batch.nodes + std::int64_t(local) * r.n_shape;
       const double                    *shape     = r.shape_values + q * r.n_shape;
       const double                    *gradients = r.shape_gradients + q * r.n_shape * dim;
-      SmallMatrix<n_comp, dim, Number> reference;
-      reference.clear();
-      for (int c = 0; c < n_comp; ++c)
-        u.value[c] = 0;
+      SmallMatrix<n_comp, dim, Number> reference{};
       for (int s = 0; s < r.n_shape; ++s)
         PATCHFEM_UNROLL
       for (int c = 0; c < n_comp; ++c)
@@ -70,6 +67,7 @@ namespace PatchFEM::kernels
       PATCHFEM_UNROLL
       for (int d = 0; d < dim; ++d)
         u.position[d] = static_cast<Number>(x[d]);
+      return u;
     }
   };
 

@@ -15,7 +15,7 @@ namespace PatchFEM
     PATCHFEM_INLINE const Number &operator[](const int i) const { return entries[i]; }
   };
 
-  /** An @p m x @p n matrix in registers. */
+  /** An @p m x @p n matrix in registers; {} is zero. */
   template <int m, int n, typename Number>
   struct SmallMatrix
   {
@@ -23,15 +23,6 @@ namespace PatchFEM
 
     PATCHFEM_INLINE Number       &operator()(const int i, const int j) { return entries[i][j]; }
     PATCHFEM_INLINE const Number &operator()(const int i, const int j) const { return entries[i][j]; }
-
-    PATCHFEM_INLINE void clear()
-    {
-      PATCHFEM_UNROLL
-      for (int i = 0; i < m; ++i)
-        PATCHFEM_UNROLL
-      for (int j = 0; j < n; ++j)
-        entries[i][j] = Number(0);
-    }
   };
 
   template <int m, int n, typename Number>

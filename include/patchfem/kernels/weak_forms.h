@@ -25,7 +25,7 @@
  * @endcode
  *
  * A form whose coefficients are constant on a cell may add a faster path: a `Moments<Number>` type that is
- * summed over the quadrature points without coefficients, and `finish()`, which turns the sum into the block:
+ * summed from Moments{} over the quadrature points without coefficients, and `finish()`, which turns the sum into the block:
  * @code
  *     template <typename Number> using Moments = SmallMatrix<3, 3, Number>;
  *     template <typename Number>
@@ -184,8 +184,7 @@ namespace PatchFEM
     static PATCHFEM_INLINE SmallMatrix<dim, dim, Number>
     matrix(const Number *coefficients, const ShapeFunction<dim, Number> &test, const ShapeFunction<dim, Number> &trial)
     {
-      SmallMatrix<dim, dim, Number> g;
-      g.clear();
+      SmallMatrix<dim, dim, Number> g{};
       add(g, Number(1), test, trial);
       return finish(coefficients, g);
     }
