@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 namespace PatchFEM
 {
+  /** @p parts, one behind the other, as a stream writes them. */
+  template <typename... Parts>
+  std::string text_of(const Parts &...parts)
+  {
+    std::ostringstream text;
+    (text << ... << parts);
+    return text.str();
+  }
+
   /**
    * What every part of the library throws for bad input and for failures that a user can act on: one
-   * sentence that names the thing, its place and the remedy. Programming errors are asserted instead.
+   * sentence, text_of() its parts, that names the thing, its place and the remedy. Programming errors are asserted instead.
    */
   class Error : public std::runtime_error
   {
   public:
-    using std::runtime_error::runtime_error;
+    template <typename... Parts>
+    explicit Error(const Parts &...parts) : std::runtime_error(text_of(parts...))
+    {}
   };
 
   /** Thrown where a matrix is not positive definite, or not finite, in the numbers that it is stored in. */
@@ -24,17 +36,12 @@ namespace PatchFEM
     using Error::Error;
   };
 
-  /** Throws Error(@p message) unless @p condition holds. Checked in every build type. */
-  inline void require(const bool condition, const char *message)
+  /** Throws Error(@p parts) unless @p condition holds. Checked in every build type. */
+  template <typename... Parts>
+  void require(const bool condition, const Parts &...parts)
   {
     if (!condition)
-      throw Error(message);
-  }
-
-  inline void require(const bool condition, const std::string &message)
-  {
-    if (!condition)
-      throw Error(message);
+      throw Error(parts...);
   }
 
   /** The same with a function that makes the message only if it is needed: for loops and what is called often. */
