@@ -2,8 +2,6 @@
 #include "mesh_collector.h"
 
 #include <patchfem/app/input_file.h>
-#include <patchfem/base/exceptions.h>
-#include <patchfem/base/quote.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,15 +16,6 @@ namespace PatchFEM
     {
       return c == ' ' || c == '\t' || c == '\r' || c == '\n';
     }
-
-    template <typename T>
-    bool convert(std::string_view text, T &value)
-    {
-      if (!text.empty() && text.front() == '+')
-        text.remove_prefix(1);
-      const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-      return result.ec == std::errc() && result.ptr == text.data() + text.size();
-    }
   } // namespace
 
   MeshScanner::MeshScanner(const std::string &file_name)
@@ -35,12 +24,6 @@ namespace PatchFEM
     // A byte order mark says that the text is what it is taken for.
     if (text.compare(0, 3, "\xef\xbb\xbf") == 0)
       position = 3;
-  }
-
-  void MeshScanner::fail(const std::string &message, const std::uint32_t line) const
-  {
-    throw Error("Mesh file " + quote_file(name) + ", line " + std::to_string(line) + ": " + printable(message, 400) +
-                ".");
   }
 
   void MeshScanner::skip_blanks()
@@ -69,8 +52,7 @@ namespace PatchFEM
   {
     const std::string_view result = peek();
     last                          = number;
-    if (result.empty())
-      fail(std::string("the file ends where ") + what + " should be");
+    require(!result.empty(), "the file ends where ", what, " should be");
     position += result.size();
     return result;
   }
@@ -86,38 +68,24 @@ namespace PatchFEM
     return result.empty() || result.back() != '\r' ? result : result.substr(0, result.size() - 1);
   }
 
-  double MeshScanner::to_real(const std::string_view text, const char *what) const
+  template <typename Number>
+  Number MeshScanner::to_number(const std::string_view text, const char *what) const
   {
-    double value = 0;
-    if (!convert(text, value) || !std::isfinite(value))
-      fail(quote(text) + " stands where " + what + " should be");
+    Number                 value  = 0;
+    const std::string_view digits = text.substr(!text.empty() && text.front() == '+');
+    const auto             result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (result.ec != std::errc() || result.ptr != digits.data() + digits.size() || !std::isfinite(value))
+      fail(quote(text), " stands where ", what, " should be");
     return value;
   }
-
-  std::int64_t MeshScanner::to_integer(const std::string_view text, const char *what) const
-  {
-    std::int64_t value = 0;
-    if (!convert(text, value))
-      fail(quote(text) + " stands where " + what + " should be");
-    return value;
-  }
-
-  double MeshScanner::real(const char *what)
-  {
-    return to_real(word(what), what);
-  }
-
-  std::int64_t MeshScanner::integer(const char *what)
-  {
-    return to_integer(word(what), what);
-  }
+  template double       MeshScanner::to_number(std::string_view, const char *) const;
+  template std::int64_t MeshScanner::to_number(std::string_view, const char *) const;
 
   std::uint64_t MeshScanner::count(const char *what)
   {
     const std::int64_t value = integer(what);
     // Each thing that is counted takes a byte at least: a larger number is a mistake, not a reason to allocate.
-    if (value < 0 || std::uint64_t(value) > text.size())
-      fail(std::to_string(value) + " cannot be " + what);
+    require(value >= 0 && std::uint64_t(value) <= text.size(), value, " cannot be ", what);
     return value;
   }
 
@@ -126,103 +94,94 @@ namespace PatchFEM
     mesh.source = scanner.file_name();
   }
 
-  void MeshCollector::add_vertex(const std::int64_t label, const double x, const double y, const double z)
+  void MeshCollector::add_vertex(const std::int64_t label, const std::array<double, 3> &x)
   {
-    if (!numbers.emplace(label, mesh.vertices.size()).second)
-      scanner.fail("vertex " + std::to_string(label) + " is there for the second time");
-    mesh.vertices.push_back({{x, y, z}});
+    scanner.require(numbers.emplace(label, mesh.vertices.size()).second, "vertex ", label,
+                    " is there for the second time");
+    mesh.vertices.push_back(x);
   }
 
   void MeshCollector::read_vertex(const std::int64_t label)
   {
-    double x[3];
+    std::array<double, 3> x;
     for (double &coordinate : x)
       coordinate = scanner.real("a coordinate");
-    add_vertex(label, x[0], x[1], x[2]);
+    add_vertex(label, x);
   }
 
-  void MeshCollector::read_element(const ElementShape shape, const std::int64_t id, const std::uint32_t line)
+  void MeshCollector::read_element(const ElementShape &shape, const std::int64_t id)
   {
-    std::int64_t vertices[8];
-    for (unsigned int i = 0; i < row_of(shape).n_vertices; ++i)
+    const std::uint32_t line = scanner.line_number();
+    std::int64_t        vertices[8];
+    for (unsigned int i = 0; i < shape.n_vertices; ++i)
       vertices[i] = scanner.integer("a vertex of an element");
     add_element(shape, vertices, id, line);
   }
 
-  void MeshCollector::add_element(const ElementShape  shape,
+  void MeshCollector::add_element(const ElementShape &shape,
                                   const std::int64_t *labels,
                                   const std::int64_t  id,
                                   const std::uint32_t line)
   {
-    const ShapeRow    &row         = row_of(shape);
-    const auto         fail        = [&](const std::string &message) { scanner.fail(message, line); };
-    const unsigned int n           = row.n_vertices;
-    const bool         is_cell     = row.dimension == dim;
+    const auto require = [&](const bool condition, const auto &...parts) {
+      if (!condition)
+        scanner.fail_at(line, parts...);
+    };
+    const unsigned int n           = shape.n_vertices;
+    const bool         is_cell     = shape.dimension == dim;
     std::uint32_t      vertices[8] = {};
     for (unsigned int i = 0; i < n; ++i)
     {
       const auto found = numbers.find(labels[i]);
-      if (found == numbers.end())
-        fail("an element uses vertex " + std::to_string(labels[i]) + ", which the file does not define");
+      require(found != numbers.end(), "an element uses vertex ", labels[i], ", which the file does not define");
       vertices[i] = found->second;
     }
-    if (row.dimension > dim)
-      fail(std::string("the file contains ") + row.plural + ", but the dimension asked for is " + std::to_string(dim) +
-           "; set Dimension = 3");
-    if (shape == ElementShape::prism || shape == ElementShape::pyramid)
-      fail(std::string("the file contains ") + row.plural +
-           "; mesh the domain with tetrahedra or with hexahedra alone");
-    if (row.dimension + 1 < dim)
+    require(shape.dimension <= dim, "the file contains ", shape.plural, ", but the dimension asked for is ", dim,
+            "; set Dimension = 3");
+    require(shape.dimension < 3 || shape.kind, "the file contains ", shape.plural,
+            "; mesh the domain with tetrahedra or with hexahedra alone");
+    if (shape.dimension + 1 < dim)
       return;
-    if (id < (is_cell ? 0 : -1) || id > std::numeric_limits<std::int32_t>::max())
-      fail(std::to_string(id) + " cannot be a " + (is_cell ? "material" : "boundary") + " id");
+    require(id >= (is_cell ? 0 : -1) && id <= std::numeric_limits<std::int32_t>::max(), id, " cannot be a ",
+            is_cell ? "material" : "boundary", " id");
 
     // From loops to lexicographic order.
-    if (shape == ElementShape::quadrilateral || shape == ElementShape::hexahedron)
+    if (shape.kind && !is_simplex(*shape.kind))
       for (unsigned int i = 0; i < n; i += 4)
         std::swap(vertices[i + 2], vertices[i + 3]);
 
     if (is_cell)
     {
-      const CellKind kind = shape == ElementShape::triangle        ? CellKind::triangle
-                            : shape == ElementShape::quadrilateral ? CellKind::quadrilateral
-                            : shape == ElementShape::tetrahedron   ? CellKind::tetrahedron
-                                                                   : CellKind::hexahedron;
-      if (has_kind && kind != mesh.kind)
-        fail(std::string("the file mixes ") + plural_name(mesh.kind) + " and " + plural_name(kind) +
-             "; mesh the domain with one kind of cell");
-      mesh.kind = kind;
-      has_kind  = true;
+      require(mesh.cells.empty() || *shape.kind == mesh.kind, "the file mixes ", plural_name(mesh.kind), " and ",
+              shape.plural, "; mesh the domain with one kind of cell");
+      mesh.kind = *shape.kind;
       mesh.cells.insert(mesh.cells.end(), vertices, vertices + n);
       mesh.material_ids.push_back(id);
       mesh.cell_lines.push_back(line);
+      return;
     }
-    else
+    if (face_shape == nullptr)
     {
-      if (has_faces && shape != face_shape)
-        fail(std::string("the file mixes boundary faces that are ") + row_of(face_shape).plural + " and " + row.plural +
-             "; mesh the domain with one kind of cell");
-      face_shape      = shape;
-      first_face_line = has_faces ? first_face_line : line;
-      has_faces       = true;
-      if (id > 0)
-      {
-        mesh.faces.insert(mesh.faces.end(), vertices, vertices + n);
-        mesh.face_ids.push_back(id);
-      }
+      face_shape      = &shape;
+      first_face_line = line;
+    }
+    require(&shape == face_shape, "the file mixes boundary faces that are ", face_shape->plural, " and ", shape.plural,
+            "; mesh the domain with one kind of cell");
+    if (id > 0)
+    {
+      mesh.faces.insert(mesh.faces.end(), vertices, vertices + n);
+      mesh.face_ids.push_back(id);
     }
   }
 
   MeshLists MeshCollector::finish()
   {
     const std::string file = "The mesh file " + quote_file(scanner.file_name()) + " ";
-    if (!has_kind)
-      throw Error(file + "contains no cells of dimension " + std::to_string(dim) +
-                  (mesh.vertices.empty() ? "" : "; check Dimension, and that the cells have been saved") + ".");
-    if (has_faces && row_of(face_shape).n_vertices != n_vertices_per_face(mesh.kind))
-      scanner.fail(std::string(row_of(face_shape).plural) + " cannot be faces of the file's " + plural_name(mesh.kind) +
-                       "; mesh the domain with one kind of cell",
-                   first_face_line);
+    require(!mesh.cells.empty(), file, "contains no cells of dimension ", dim,
+            mesh.vertices.empty() ? "" : "; check Dimension, and that the cells have been saved", ".");
+    if (face_shape != nullptr && face_shape->n_vertices != n_vertices_per_face(mesh.kind))
+      scanner.fail_at(first_face_line, face_shape->plural, " cannot be faces of the file's ", plural_name(mesh.kind),
+                      "; mesh the domain with one kind of cell");
     delete_unused_vertices(mesh);
     if (dim == 2)
     {
@@ -230,9 +189,9 @@ namespace PatchFEM
       for (const auto &x : mesh.vertices)
         extent = std::max({extent, std::abs(x[0] - mesh.vertices[0][0]), std::abs(x[1] - mesh.vertices[0][1])});
       for (const auto &x : mesh.vertices)
-        if (std::abs(x[2] - mesh.vertices[0][2]) > 1e-8 * extent)
-          throw Error(file + "describes a surface in space, but a two-dimensional domain must lie in a plane "
-                             "z = constant.");
+        require(std::abs(x[2] - mesh.vertices[0][2]) <= 1e-8 * extent, file,
+                "describes a surface in space, but a two-dimensional domain must lie in a plane "
+                "z = constant.");
       for (auto &x : mesh.vertices)
         x[2] = 0;
     }

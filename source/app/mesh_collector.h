@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/base/exceptions.h>
 #include <patchfem/base/mesh_lists.h>
+#include <patchfem/base/quote.h>
 
 #include <boost/algorithm/string/case_conv.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,21 +32,39 @@ namespace PatchFEM
     std::string_view line();
     bool             at_end();
 
-    double        real(const char *what);
-    std::int64_t  integer(const char *what);
+    double        real(const char *what) { return to_number<double>(word(what), what); }
+    std::int64_t  integer(const char *what) { return to_number<std::int64_t>(word(what), what); }
     std::uint64_t count(const char *what);
 
-    /** The numbers that line readers cut out themselves. */
-    double       to_real(std::string_view text, const char *what) const;
-    std::int64_t to_integer(std::string_view text, const char *what) const;
+    /** The numbers, double or std::int64_t, that line readers cut out themselves. */
+    template <typename Number>
+    Number to_number(std::string_view text, const char *what) const;
 
     /** The line of what was read last. */
     std::uint32_t      line_number() const { return last; }
     const std::string &file_name() const { return name; }
 
-    /** Throws Error: `Mesh file 'NAME', line N: MESSAGE.`, N being line_number() or @p line. */
-    [[noreturn]] void fail(const std::string &message) const { fail(message, last); }
-    [[noreturn]] void fail(const std::string &message, std::uint32_t line) const;
+    /** Throws Error: `Mesh file 'NAME', line N: MESSAGE.`, the message being text_of() @p parts. */
+    template <typename... Parts>
+    [[noreturn]] void fail_at(const std::uint32_t line, const Parts &...parts) const
+    {
+      throw Error("Mesh file ", quote_file(name), ", line ", line, ": ", printable(text_of(parts...), 400), ".");
+    }
+
+    /** The same at line_number(). */
+    template <typename... Parts>
+    [[noreturn]] void fail(const Parts &...parts) const
+    {
+      fail_at(last, parts...);
+    }
+
+    /** The same unless @p condition holds. */
+    template <typename... Parts>
+    void require(const bool condition, const Parts &...parts) const
+    {
+      if (!condition)
+        fail(parts...);
+    }
 
   private:
     std::string name;
@@ -62,46 +83,33 @@ namespace PatchFEM
     return boost::algorithm::to_upper_copy(std::string(text));
   }
 
-  /** The number of a row of shapes. */
-  enum class ElementShape
+  /** A shape of elements, and what formats call it. */
+  struct ElementShape
   {
-    point,
-    line,
-    triangle,
-    quadrilateral,
-    tetrahedron,
-    hexahedron,
-    prism,
-    pyramid
+    const char             *plural; ///< for messages
+    unsigned int            dimension, n_vertices;
+    std::int64_t            gmsh, vtk;
+    std::string_view        ucd;
+    std::optional<CellKind> kind; ///< of a mesh of such cells, if there can be one
   };
 
-  /** A shape, and what formats call it. */
-  struct ShapeRow
-  {
-    const char      *plural; ///< for messages
-    unsigned int     dimension, n_vertices;
-    std::int64_t     gmsh, vtk;
-    std::string_view ucd;
-  };
+  constexpr ElementShape shapes[] = {{"points", 0, 1, 15, 1, "pt", {}},
+                                     {"lines", 1, 2, 1, 3, "line", {}},
+                                     {"triangles", 2, 3, 2, 5, "tri", CellKind::triangle},
+                                     {"quadrilaterals", 2, 4, 3, 9, "quad", CellKind::quadrilateral},
+                                     {"tetrahedra", 3, 4, 4, 10, "tet", CellKind::tetrahedron},
+                                     {"hexahedra", 3, 8, 5, 12, "hex", CellKind::hexahedron},
+                                     {"prisms", 3, 6, 6, 13, "prism", {}},
+                                     {"pyramids", 3, 5, 7, 14, "pyr", {}}};
 
-  constexpr ShapeRow shapes[] = {{"points", 0, 1, 15, 1, "pt"},      {"lines", 1, 2, 1, 3, "line"},
-                                 {"triangles", 2, 3, 2, 5, "tri"},   {"quadrilaterals", 2, 4, 3, 9, "quad"},
-                                 {"tetrahedra", 3, 4, 4, 10, "tet"}, {"hexahedra", 3, 8, 5, 12, "hex"},
-                                 {"prisms", 3, 6, 6, 13, "prism"},   {"pyramids", 3, 5, 7, 14, "pyr"}};
-
-  constexpr const ShapeRow &row_of(const ElementShape shape)
-  {
-    return shapes[static_cast<int>(shape)];
-  }
-
-  /** The shape that a format calls @p name; none if the format has no such. */
+  /** The shape that a format calls @p name; null if the format has no such. */
   template <typename Name>
-  std::optional<ElementShape> find_shape(const Name ShapeRow::*column, const Name &name)
+  const ElementShape *find_shape(const Name ElementShape::*column, const Name &name)
   {
-    for (const ShapeRow &row : shapes)
-      if (row.*column == name)
-        return static_cast<ElementShape>(&row - shapes);
-    return {};
+    for (const ElementShape &shape : shapes)
+      if (shape.*column == name)
+        return &shape;
+    return nullptr;
   }
 
   /** Gathers what a file says, by the labels of the file, and makes lists of it. */
@@ -110,7 +118,7 @@ namespace PatchFEM
   public:
     MeshCollector(MeshScanner &scanner, unsigned int dim);
 
-    void add_vertex(std::int64_t label, double x, double y, double z);
+    void add_vertex(std::int64_t label, const std::array<double, 3> &x);
 
     /** One whose three coordinates are the scanner's next words. */
     void read_vertex(std::int64_t label);
@@ -119,10 +127,10 @@ namespace PatchFEM
      * An element whose vertices have the labels @p vertices, quadrilaterals and hexahedra in loops: 0 1 2 3 around one
      * face, 4 5 6 7 above them. @p id is what becomes the material or boundary id; -1 is none, for faces only.
      */
-    void add_element(ElementShape shape, const std::int64_t *vertices, std::int64_t id, std::uint32_t line);
+    void add_element(const ElementShape &shape, const std::int64_t *vertices, std::int64_t id, std::uint32_t line);
 
     /** One whose vertices are the scanner's next words. */
-    void read_element(ElementShape shape, std::int64_t id, std::uint32_t line);
+    void read_element(const ElementShape &shape, std::int64_t id);
 
     /** The mesh, cleaned and checked. */
     MeshLists finish();
@@ -133,12 +141,10 @@ namespace PatchFEM
     MeshScanner                                    &scanner;
     const unsigned int                              dim;
     MeshLists                                       mesh;
-    bool                                            has_kind = false;
     std::unordered_map<std::int64_t, std::uint32_t> numbers;
     /// Faces arrive before the kind of cell is known; the shape decides whether they fit.
-    ElementShape  face_shape      = ElementShape::point;
-    std::uint32_t first_face_line = 0;
-    bool          has_faces       = false;
+    const ElementShape *face_shape      = nullptr;
+    std::uint32_t       first_face_line = 0;
   };
 
   /** One reader per format; the scanner stands at the start of the file. */

@@ -1,273 +1,276 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
-#include <patchfem/base/quote.h>
-
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <utility>
 
 namespace PatchFEM
 {
   namespace
   {
     /** The words between commas, without blanks around them; empty ones at the end are dropped. */
-    std::vector<std::string_view> split(std::string_view line)
+    std::vector<std::string_view> split(const std::string_view line)
     {
       std::vector<std::string_view> words;
-      while (true)
+      for (std::size_t from = 0, comma; from <= line.size(); from = comma + 1)
       {
-        const std::size_t comma = std::min(line.find(','), line.size());
-        std::string_view  word  = line.substr(0, comma);
-        const std::size_t first = word.find_first_not_of(" \t");
-        word = first == std::string_view::npos ? "" : word.substr(first, word.find_last_not_of(" \t") - first + 1);
-        words.push_back(word);
-        if (comma == line.size())
-          break;
-        line.remove_prefix(comma + 1);
+        comma                        = std::min(line.find(',', from), line.size());
+        const std::string_view word  = line.substr(from, comma - from);
+        const std::size_t      first = word.find_first_not_of(" \t"), last = word.find_last_not_of(" \t");
+        words.push_back(first == std::string_view::npos ? "" : word.substr(first, last - first + 1));
       }
       while (!words.empty() && words.back().empty())
         words.pop_back();
       return words;
     }
 
-    struct Element
-    {
-      ElementShape              shape;
-      std::vector<std::int64_t> vertices;
-      std::int64_t              material;
-      std::uint32_t             line;
-      bool                      has_section = false;
-    };
-
-    class Reader
+    class AbaqusReader
     {
     public:
-      Reader(MeshScanner &scanner, MeshCollector &mesh) : scanner(scanner), mesh(mesh) {}
+      AbaqusReader(MeshScanner &scanner, MeshCollector &mesh) : scanner(scanner), mesh(mesh) {}
 
       void read()
       {
-        std::string_view line;
-        bool             more = next_line(line);
-        while (more)
+        next_line();
+        while (!line.empty())
         {
-          if (line.front() != '*')
-            scanner.fail("a line of data stands where a keyword should start with *");
-          read_keyword(line);
-          // The data of the keyword, up to the next one.
-          while ((more = next_line(line)) && line.front() != '*')
-            read_data(line);
+          scanner.require(line.front() == '*', "a line of data stands where a keyword should start with *");
+          read_keyword();
         }
-        if (!unfinished.empty())
-          scanner.fail("the file ends in the middle of an element");
         finish();
       }
 
     private:
-      MeshScanner   &scanner;
-      MeshCollector &mesh;
-
-      /// Of the keyword whose data are read now; other keywords' data are passed over.
-      std::string  keyword, set, shape_name;
-      ElementShape shape      = ElementShape::point;
-      bool         generate   = false;
-      std::int64_t surface_id = 0;
-      /// The numbers of an element that goes on in the next line.
-      std::vector<std::int64_t> unfinished;
-      unsigned int              n_instances = 0;
-      /// Of the vertices so far: a number and coordinates.
-      std::size_t n_node_words = 0;
-
-      std::map<std::int64_t, Element>                  elements;
-      std::map<std::string, std::vector<std::int64_t>> sets;
+      struct Element
+      {
+        const ElementShape       *shape;
+        std::vector<std::int64_t> vertices;
+        std::int64_t              material;
+        std::uint32_t             line;
+        bool                      has_section = false;
+      };
       struct Surface
       {
         std::string   target, face;
         std::int64_t  id;
         std::uint32_t line;
       };
-      std::vector<Surface> surfaces;
       struct Section
       {
         std::string   set;
         std::int64_t  material;
         std::uint32_t line;
       };
-      std::vector<Section> sections;
 
-      bool next_line(std::string_view &line)
+      MeshScanner   &scanner;
+      MeshCollector &mesh;
+
+      std::string_view              line;  ///< the current one, empty at the end of the file
+      std::vector<std::string_view> words; ///< of a line of data
+      unsigned int                  n_instances = 0;
+      /// Of the vertices so far: a number and coordinates.
+      std::size_t n_node_words = 0;
+
+      std::map<std::int64_t, Element>                  elements;
+      std::map<std::string, std::vector<std::int64_t>> sets;
+      std::vector<Surface>                             surfaces;
+      std::vector<Section>                             sections;
+
+      void next_line()
       {
-        while (!scanner.at_end())
+        for (line = ""; line.empty() && !scanner.at_end();)
         {
-          line                    = scanner.line();
-          const std::size_t first = line.find_first_not_of(" \t");
-          line.remove_prefix(std::min(first, line.size()));
-          if (!line.empty() && line.substr(0, 2) != "**")
-            return true;
+          line = scanner.line();
+          line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+          if (line.substr(0, 2) == "**")
+            line = "";
         }
-        return false;
+      }
+
+      /** The next line if it is one of data, in words; else it is the next keyword, or the end. */
+      bool next_data()
+      {
+        next_line();
+        if (line.empty() || line.front() == '*')
+          return false;
+        words = split(line);
+        return true;
+      }
+
+      std::int64_t integer(const std::string_view word, const char *what) const
+      {
+        return scanner.to_number<std::int64_t>(word, what);
       }
 
       /** The number that ends a name, or -1. */
       std::int64_t trailing_number(const std::string &name) const
       {
-        const std::size_t last = name.find_last_not_of("0123456789");
-        const std::size_t from = last == std::string::npos ? 0 : last + 1;
-        return from == name.size() ? -1 : scanner.to_integer(std::string_view(name).substr(from), "an id");
+        const std::size_t from = name.find_last_not_of("0123456789") + 1; // npos + 1 = 0
+        return from == name.size() ? -1 : integer(std::string_view(name).substr(from), "an id");
       }
 
-      ElementShape shape_of(const std::string &type) const
+      const ElementShape &shape_of(const std::string &type) const
       {
-        const auto starts = [&](const char *prefix) { return type.rfind(prefix, 0) == 0; };
-        // A second digit would be the rest of a larger number of vertices, as in C3D10 or CPS8.
-        const auto with_vertices = [&](const std::string &family, const char *n) {
-          return starts((family + n).c_str()) && (type.size() == family.size() + 1 ||
-                                                  !std::isdigit(static_cast<unsigned char>(type[family.size() + 1])));
+        const auto is_digit = [&](const std::size_t i) {
+          return std::isdigit(static_cast<unsigned char>(type[i])) != 0;
         };
-        for (const char *family : {"C3D", "DC3D"})
+        const std::pair<std::string, unsigned int> families[] = {{"C3D", 3}, {"DC3D", 3}, {"CPS", 2},
+                                                                 {"CPE", 2}, {"S", 2},    {"DC2D", 2},
+                                                                 {"R3D", 2}, {"M3D", 2},  {"SFM3D", 2}};
+        for (const auto &[family, dimension] : families)
         {
-          if (with_vertices(family, "8"))
-            return ElementShape::hexahedron;
-          if (with_vertices(family, "4"))
-            return ElementShape::tetrahedron;
-          if (with_vertices(family, "6"))
-            return ElementShape::prism;
+          // Behind it the number of vertices. A second digit would be the rest of a larger one, as in C3D10 or CPS8.
+          const std::size_t n = family.size();
+          if (type.compare(0, n, family) == 0 && type.size() > n && (type.size() == n + 1 || !is_digit(n + 1)))
+            for (const ElementShape &shape : shapes)
+              if (shape.dimension == dimension && std::to_string(shape.n_vertices)[0] == type[n])
+                return shape;
         }
-        for (const char *family : {"CPS", "CPE", "S", "DC2D", "R3D", "M3D", "SFM3D"})
-        {
-          if (with_vertices(family, "4"))
-            return ElementShape::quadrilateral;
-          if (with_vertices(family, "3"))
-            return ElementShape::triangle;
-        }
-        if (type == "T2D2" || type == "T3D2" || type == "B21" || type == "B31" || type == "R2D2")
-          return ElementShape::line;
-        scanner.fail("element type " + printable(type) +
+        for (const char *of_lines : {"T2D2", "T3D2", "B21", "B31", "R2D2"})
+          if (type == of_lines)
+            return shapes[1];
+        scanner.fail("element type ", printable(type),
                      " is not supported; use linear ones such as C3D8, C3D4, CPS4 or CPS3");
       }
 
-      void read_keyword(const std::string_view line)
+      /** Reads a keyword and its data, up to the next one; those of other keywords are passed over. */
+      void read_keyword()
       {
-        if (!unfinished.empty())
-          scanner.fail("a keyword stands in the middle of an element");
-        const std::vector<std::string_view> words = split(line);
-        std::map<std::string, std::string>  options;
-        for (const std::string_view word : words)
+        std::map<std::string, std::string> options;
+        for (const std::string_view word : split(line))
         {
-          const std::size_t equal = word.find('=');
-          const auto        key   = split(word.substr(0, equal));
-          const auto        value = split(equal == std::string_view::npos ? "" : word.substr(equal + 1));
+          const std::size_t equal = std::min(word.find('='), word.size());
+          const auto key = split(word.substr(0, equal)), value = split(word.substr(std::min(equal + 1, word.size())));
           if (!key.empty())
             options[upper(key[0])] = value.empty() ? "" : upper(value[0]);
         }
-        keyword  = upper(words[0]);
-        set      = options["ELSET"];
-        generate = options.count("GENERATE") > 0;
-        if (keyword == "*INCLUDE" || ((keyword == "*NODE" || keyword == "*ELEMENT") && options.count("INPUT") > 0))
-          scanner.fail("*INCLUDE and INPUT are not supported; put all in one file");
+        const std::string keyword = upper(split(line)[0]), set = options["ELSET"];
+        scanner.require(keyword != "*INCLUDE" &&
+                            ((keyword != "*NODE" && keyword != "*ELEMENT") || options.count("INPUT") == 0),
+                        "*INCLUDE and INPUT are not supported; put all in one file");
         // What would make or move vertices and elements.
         for (const char *generator : {"*NGEN", "*NFILL", "*NCOPY", "*NMAP", "*ELGEN", "*ELCOPY", "*SYSTEM"})
-          if (keyword == generator)
-            scanner.fail(keyword +
-                         " is not supported; write all vertices and elements with their coordinates in space");
-        if (keyword == "*NODE" && options.count("SYSTEM") > 0 && options["SYSTEM"] != "R")
-          scanner.fail("SYSTEM=" + printable(options["SYSTEM"]) + " is not supported; write Cartesian coordinates");
-        if (keyword == "*INSTANCE" && ++n_instances > 1)
-          scanner.fail("several instances of parts are not supported; write all vertices and elements in space");
-        if (keyword == "*ELSET" && set.empty())
-          scanner.fail("*ELSET does not say which set it stands for; give it ELSET=NAME");
-        if (keyword == "*ELEMENT")
-          shape = shape_of(options["TYPE"]);
-        if (keyword == "*SURFACE")
-        {
-          if (options.count("TYPE") > 0 && options["TYPE"] != "ELEMENT")
-            scanner.fail("only surfaces of TYPE=ELEMENT are supported");
-          surface_id = trailing_number(options["NAME"]);
-          if (surface_id < 0)
-            scanner.fail("the surface " + quote(options["NAME"]) +
-                         " does not say which boundary id it stands for; end its name with a number");
-        }
-        // A material without a number leaves ids to the names of element sets.
-        if (keyword == "*SOLID SECTION" && trailing_number(options["MATERIAL"]) >= 0)
-          sections.push_back({set, trailing_number(options["MATERIAL"]), scanner.line_number()});
-      }
-
-      void read_data(const std::string_view line)
-      {
-        const std::vector<std::string_view> words = split(line);
-        if (keyword == "*INSTANCE")
-          scanner.fail("an instance that is moved is not supported; write all vertices in space");
+          scanner.require(keyword != generator, keyword,
+                          " is not supported; write all vertices and elements with their coordinates in space");
         if (keyword == "*NODE")
         {
-          if (words.size() < 3 || words.size() > 4)
-            scanner.fail("a vertex should be a number and two or three coordinates");
-          if (n_node_words != 0 && words.size() != n_node_words)
-            scanner.fail("a vertex has " + std::to_string(words.size() - 1) +
-                         " coordinates where those before it have " + std::to_string(n_node_words - 1));
-          n_node_words = words.size();
-          mesh.add_vertex(scanner.to_integer(words[0], "the number of a vertex"),
-                          scanner.to_real(words[1], "a coordinate"), scanner.to_real(words[2], "a coordinate"),
-                          words.size() == 4 ? scanner.to_real(words[3], "a coordinate") : 0.);
+          scanner.require(options.count("SYSTEM") == 0 || options["SYSTEM"] == "R",
+                          "SYSTEM=", printable(options["SYSTEM"]), " is not supported; write Cartesian coordinates");
+          read_vertices();
+        }
+        else if (keyword == "*INSTANCE")
+        {
+          scanner.require(++n_instances == 1,
+                          "several instances of parts are not supported; write all vertices and elements in space");
+          if (next_data())
+            scanner.fail("an instance that is moved is not supported; write all vertices in space");
         }
         else if (keyword == "*ELEMENT")
-        {
-          for (const std::string_view word : words)
-            unfinished.push_back(scanner.to_integer(word, "the number of an element or a vertex"));
-          const std::size_t n = 1 + row_of(shape).n_vertices;
-          if (unfinished.size() > n)
-            scanner.fail("an element has " + std::to_string(unfinished.size() - 1) + " vertices where its type has " +
-                         std::to_string(n - 1));
-          if (unfinished.size() < n)
-            return;
-          const std::int64_t material = trailing_number(set);
-          const Element      element  = {shape,
-                                         {unfinished.begin() + 1, unfinished.end()},
-                                         std::max<std::int64_t>(material, 0),
-                                         scanner.line_number()};
-          if (!elements.emplace(unfinished[0], element).second)
-            scanner.fail("element " + std::to_string(unfinished[0]) + " is there for the second time");
-          if (!set.empty())
-            sets[set].push_back(unfinished[0]);
-          unfinished.clear();
-        }
+          read_elements(shape_of(options["TYPE"]), set);
         else if (keyword == "*ELSET")
         {
-          if (generate)
-          {
-            if (words.size() < 2)
-              scanner.fail("a generated set should be a first and a last element, and a step");
-            const std::int64_t first = scanner.to_integer(words[0], "an element"),
-                               last  = scanner.to_integer(words[1], "an element"),
-                               step  = words.size() > 2 ? scanner.to_integer(words[2], "a step") : 1;
-            if (step < 1)
-              scanner.fail("a step should be positive");
-            for (const std::int64_t end : {first, last})
-              if (elements.count(end) == 0 || first > last || (last - first) % step != 0)
-                scanner.fail(
-                    "a generated set should go in its steps from one element to another, both of them in front of "
-                    "it in the file");
-            // Between them only elements that exist can be meant, and there are not many.
-            for (auto e = elements.lower_bound(first); e != elements.end() && e->first <= last; ++e)
-              if ((e->first - first) % step == 0)
-                sets[set].push_back(e->first);
-          }
-          else
-            for (const std::string_view word : words)
-            {
-              const auto other = sets.find(upper(word));
-              if (other != sets.end())
-              {
-                const std::vector<std::int64_t> members = other->second;
-                sets[set].insert(sets[set].end(), members.begin(), members.end());
-              }
-              else
-                sets[set].push_back(scanner.to_integer(word, "an element or a set"));
-            }
+          scanner.require(!set.empty(), "*ELSET does not say which set it stands for; give it ELSET=NAME");
+          while (next_data())
+            if (options.count("GENERATE") > 0)
+              generate_set(set);
+            else
+              extend_set(set);
         }
         else if (keyword == "*SURFACE")
         {
-          if (words.size() != 2)
-            scanner.fail("a part of a surface should be an element or a set and one of its faces, such as S1");
-          surfaces.push_back({upper(words[0]), upper(words[1]), surface_id, scanner.line_number()});
+          scanner.require(options.count("TYPE") == 0 || options["TYPE"] == "ELEMENT",
+                          "only surfaces of TYPE=ELEMENT are supported");
+          const std::int64_t id = trailing_number(options["NAME"]);
+          scanner.require(id >= 0, "the surface ", quote(options["NAME"]),
+                          " does not say which boundary id it stands for; end its name with a number");
+          while (next_data())
+          {
+            scanner.require(words.size() == 2,
+                            "a part of a surface should be an element or a set and one of its faces, such as S1");
+            surfaces.push_back({upper(words[0]), upper(words[1]), id, scanner.line_number()});
+          }
+        }
+        else
+        {
+          // A material without a number leaves ids to the names of element sets.
+          if (keyword == "*SOLID SECTION" && trailing_number(options["MATERIAL"]) >= 0)
+            sections.push_back({set, trailing_number(options["MATERIAL"]), scanner.line_number()});
+          while (next_data())
+          {}
+        }
+      }
+
+      void read_vertices()
+      {
+        while (next_data())
+        {
+          scanner.require(words.size() == 3 || words.size() == 4,
+                          "a vertex should be a number and two or three coordinates");
+          scanner.require(n_node_words == 0 || words.size() == n_node_words, "a vertex has ", words.size() - 1,
+                          " coordinates where those before it have ", n_node_words - 1);
+          n_node_words                = words.size();
+          std::array<double, 3> x     = {};
+          const std::int64_t    label = integer(words[0], "the number of a vertex");
+          for (std::size_t d = 1; d < words.size(); ++d)
+            x[d - 1] = scanner.to_number<double>(words[d], "a coordinate");
+          mesh.add_vertex(label, x);
+        }
+      }
+
+      void read_elements(const ElementShape &shape, const std::string &set)
+      {
+        const std::int64_t material = std::max<std::int64_t>(trailing_number(set), 0);
+        // One that goes on in the next line: its own number and those of its vertices.
+        std::vector<std::int64_t> numbers;
+        while (next_data())
+        {
+          for (const std::string_view word : words)
+            numbers.push_back(integer(word, "the number of an element or a vertex"));
+          scanner.require(numbers.size() <= 1 + shape.n_vertices, "an element has ", numbers.size() - 1,
+                          " vertices where its type has ", shape.n_vertices);
+          if (numbers.size() <= shape.n_vertices)
+            continue;
+          const Element element = {&shape, {numbers.begin() + 1, numbers.end()}, material, scanner.line_number()};
+          scanner.require(elements.emplace(numbers[0], element).second, "element ", numbers[0],
+                          " is there for the second time");
+          if (!set.empty())
+            sets[set].push_back(numbers[0]);
+          numbers.clear();
+        }
+        scanner.require(numbers.empty(), line.empty() ? "the file ends" : "a keyword stands",
+                        " in the middle of an element");
+      }
+
+      void generate_set(const std::string &set)
+      {
+        scanner.require(words.size() >= 2, "a generated set should be a first and a last element, and a step");
+        const std::int64_t first = integer(words[0], "an element"), last = integer(words[1], "an element"),
+                           step = words.size() > 2 ? integer(words[2], "a step") : 1;
+        scanner.require(step >= 1, "a step should be positive");
+        scanner.require(elements.count(first) > 0 && elements.count(last) > 0 && first <= last &&
+                            (last - first) % step == 0,
+                        "a generated set should go in its steps from one element to another, both of them in front of "
+                        "it in the file");
+        // Between them only elements that exist can be meant, and there are not many.
+        for (auto e = elements.lower_bound(first); e != elements.end() && e->first <= last; ++e)
+          if ((e->first - first) % step == 0)
+            sets[set].push_back(e->first);
+      }
+
+      void extend_set(const std::string &set)
+      {
+        for (const std::string_view word : words)
+        {
+          const auto other = sets.find(upper(word));
+          if (other == sets.end())
+            sets[set].push_back(integer(word, "an element or a set"));
+          else
+          {
+            const std::vector<std::int64_t> members = other->second;
+            sets[set].insert(sets[set].end(), members.begin(), members.end());
+          }
         }
       }
 
@@ -277,24 +280,17 @@ namespace PatchFEM
                                                   {1, 5, 6, 2}, {2, 6, 7, 3}, {3, 7, 4, 0}};
         static constexpr int tetrahedron[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
 
-        const bool solid  = element.shape == ElementShape::hexahedron || element.shape == ElementShape::tetrahedron;
-        const int  n      = element.vertices.size();
-        const int  n_face = element.shape == ElementShape::hexahedron ? 6 : solid ? 4 : n;
-        const int  face   = surface.face.size() == 2 && surface.face[0] == 'S' ? surface.face[1] - '1' : -1;
-        if (face < 0 || face >= n_face)
-          scanner.fail(quote(surface.face) + " is not a face of the elements named", surface.line);
+        const int n     = element.vertices.size();
+        const int n_own = element.shape->dimension < 3 ? 2 : n == 8 ? 4 : 3; // vertices of a face
+        const int face  = surface.face.size() == 2 && surface.face[0] == 'S' ? surface.face[1] - '1' : -1;
+        if (face < 0 || face >= (n == 8 ? 6 : n))
+          scanner.fail_at(surface.line, quote(surface.face), " is not a face of the elements named");
         std::int64_t vertices[4];
-        for (int v = 0; v < 4; ++v)
-          if (element.shape == ElementShape::hexahedron)
-            vertices[v] = element.vertices[hexahedron[face][v]];
-          else if (solid)
-            vertices[v] = element.vertices[tetrahedron[face][std::min(v, 2)]];
-          else
-            vertices[v] = element.vertices[(face + std::min(v, 1)) % n];
-        mesh.add_element(element.shape == ElementShape::hexahedron ? ElementShape::quadrilateral
-                         : solid                                   ? ElementShape::triangle
-                                                                   : ElementShape::line,
-                         vertices, surface.id, surface.line);
+        for (int v = 0; v < n_own; ++v)
+          vertices[v] = element.vertices[n_own == 4   ? hexahedron[face][v]
+                                         : n_own == 3 ? tetrahedron[face][v]
+                                                      : (face + v) % n];
+        mesh.add_element(shapes[n_own - 1], vertices, surface.id, surface.line);
       }
 
       void finish()
@@ -302,27 +298,25 @@ namespace PatchFEM
         const auto find = [&](const std::int64_t label, const std::uint32_t line) -> Element & {
           const auto found = elements.find(label);
           if (found == elements.end())
-            scanner.fail("element " + std::to_string(label) + " does not exist", line);
+            scanner.fail_at(line, "element ", label, " does not exist");
           return found->second;
         };
         for (const Section &section : sections)
         {
           if (sets.count(section.set) == 0)
-            scanner.fail("there is no element set " + quote(section.set), section.line);
+            scanner.fail_at(section.line, "there is no element set ", quote(section.set));
           for (const std::int64_t label : sets[section.set])
           {
             Element &element = find(label, section.line);
             if (element.has_section && element.material != section.material)
-              scanner.fail("element " + std::to_string(label) + " has material " + std::to_string(element.material) +
-                               " from another section already; leave it in one of their sets",
-                           section.line);
+              scanner.fail_at(section.line, "element ", label, " has material ", element.material,
+                              " from another section already; leave it in one of their sets");
             element.material    = section.material;
             element.has_section = true;
           }
         }
-        for (const auto &element : elements)
-          mesh.add_element(element.second.shape, element.second.vertices.data(), element.second.material,
-                           element.second.line);
+        for (const auto &[label, element] : elements)
+          mesh.add_element(*element.shape, element.vertices.data(), element.material, element.line);
         for (const Surface &surface : surfaces)
         {
           const auto named = sets.find(surface.target);
@@ -330,7 +324,7 @@ namespace PatchFEM
             for (const std::int64_t label : named->second)
               add_face(find(label, surface.line), surface);
           else
-            add_face(find(scanner.to_integer(surface.target, "an element or a set"), surface.line), surface);
+            add_face(find(integer(surface.target, "an element or a set"), surface.line), surface);
         }
       }
     };
@@ -338,6 +332,6 @@ namespace PatchFEM
 
   void read_abaqus(MeshScanner &scanner, MeshCollector &mesh)
   {
-    Reader(scanner, mesh).read();
+    AbaqusReader(scanner, mesh).read();
   }
 } // namespace PatchFEM

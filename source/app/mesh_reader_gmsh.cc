@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
-#include <patchfem/base/quote.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -13,31 +12,36 @@ namespace PatchFEM
 {
   namespace
   {
-    ElementShape gmsh_shape(const MeshScanner &scanner, const std::int64_t type)
+    const ElementShape &read_shape(MeshScanner &scanner)
     {
-      const auto shape = find_shape(&ShapeRow::gmsh, type);
-      if (!shape)
-        scanner.fail("element type " + std::to_string(type) +
-                     " is not a linear element; save the mesh with Mesh.ElementOrder = 1");
+      const std::int64_t  type  = scanner.integer("the type of an element");
+      const ElementShape *shape = find_shape(&ElementShape::gmsh, type);
+      scanner.require(shape != nullptr, "element type ", type,
+                      " is not a linear element; save the mesh with Mesh.ElementOrder = 1");
       return *shape;
+    }
+
+    /** A list of physical groups, or of tags that start with them: the first one, 0 if it is empty. */
+    std::int64_t read_first_group(MeshScanner &scanner, const char *number, const char *item)
+    {
+      std::int64_t group = 0;
+      for (std::uint64_t n = scanner.count(number), i = 0; i < n; ++i)
+      {
+        // A negative one says that the group takes the entity with the opposite orientation.
+        const std::int64_t tag = std::abs(scanner.integer(item));
+        group                  = i == 0 ? tag : group;
+      }
+      return group;
     }
 
     /** 2.2: number, type, number of tags, tags (the first: the physical group), vertices. */
     void read_elements_2(MeshScanner &scanner, MeshCollector &mesh)
     {
-      const std::uint64_t n = scanner.count("the number of elements");
-      for (std::uint64_t e = 0; e < n; ++e)
+      for (std::uint64_t n = scanner.count("the number of elements"); n > 0; --n)
       {
         scanner.integer("the number of an element");
-        const ElementShape  shape  = gmsh_shape(scanner, scanner.integer("the type of an element"));
-        const std::uint64_t n_tags = scanner.count("the number of tags");
-        std::int64_t        id     = 0;
-        for (std::uint64_t t = 0; t < n_tags; ++t)
-        {
-          const std::int64_t tag = scanner.integer("a tag of an element");
-          id                     = t == 0 ? std::abs(tag) : id;
-        }
-        mesh.read_element(shape, id, scanner.line_number());
+        const ElementShape &shape = read_shape(scanner);
+        mesh.read_element(shape, read_first_group(scanner, "the number of tags", "a tag of an element"));
       }
     }
 
@@ -57,23 +61,19 @@ namespace PatchFEM
 
       void add(const std::int64_t label)
       {
-        smallest = n_found == 0 ? label : std::min(smallest, label);
-        largest  = n_found == 0 ? label : std::max(largest, label);
+        smallest = std::min(smallest, label);
+        largest  = std::max(largest, label);
         ++n_found;
       }
 
       /** Throws Error at the end of the section. */
       void check() const
       {
-        const auto labels = [](const std::int64_t from, const std::int64_t to) {
-          return std::to_string(from) + " to " + std::to_string(to);
-        };
-        if (n_found != n)
-          scanner.fail("the blocks of the section have together " + std::to_string(n_found) + " where " + what +
-                       " is declared as " + std::to_string(n) + "; save the mesh again");
-        if (n > 0 && (smallest != first || largest != last))
-          scanner.fail("the labels in the section go from " + labels(smallest, largest) + ", its head declares " +
-                       labels(first, last) + "; save the mesh again");
+        scanner.require(n_found == n, "the blocks of the section have together ", n_found, " where ", what,
+                        " is declared as ", n, "; save the mesh again");
+        scanner.require(n == 0 || (smallest == first && largest == last), "the labels in the section go from ",
+                        smallest, " to ", largest, ", its head declares ", first, " to ", last,
+                        "; save the mesh again");
       }
 
     private:
@@ -82,26 +82,25 @@ namespace PatchFEM
       const std::uint64_t n_blocks, n;
       const std::int64_t  first, last;
       std::uint64_t       n_found  = 0;
-      std::int64_t        smallest = 0, largest = 0;
+      std::int64_t        smallest = std::numeric_limits<std::int64_t>::max(),
+                   largest         = std::numeric_limits<std::int64_t>::min();
     };
 
     std::int64_t read_dimension(MeshScanner &scanner)
     {
       const std::int64_t dimension = scanner.integer("the dimension of an entity");
-      if (dimension < 0 || dimension > 3)
-        scanner.fail(std::to_string(dimension) + " cannot be the dimension of an entity");
+      scanner.require(dimension >= 0 && dimension <= 3, dimension, " cannot be the dimension of an entity");
       return dimension;
     }
 
     void read_names(MeshScanner &scanner)
     {
-      const std::uint64_t n = scanner.count("the number of physical groups");
-      for (std::uint64_t g = 0; g < n; ++g)
+      for (std::uint64_t n = scanner.count("the number of physical groups"); n > 0; --n)
       {
         read_dimension(scanner);
         scanner.integer("a physical group");
-        if (scanner.line().find('"') == std::string_view::npos)
-          scanner.fail("a physical group should have its name in quotation marks");
+        scanner.require(scanner.line().find('"') != std::string_view::npos,
+                        "a physical group should have its name in quotation marks");
       }
     }
 
@@ -111,28 +110,17 @@ namespace PatchFEM
       for (std::uint64_t &n_entities : n)
         n_entities = scanner.count("the number of entities");
       for (unsigned int d = 0; d < 4; ++d)
-        for (std::uint64_t i = 0; i < n[d]; ++i)
+        for (; n[d] > 0; --n[d])
         {
           const std::int64_t tag = scanner.integer("the tag of an entity");
           for (unsigned int x = 0; x < (d == 0 ? 3 : 6); ++x)
             scanner.real("a bound of an entity");
-          if (!groups[d].emplace(tag, 0).second)
-            scanner.fail("entity " + std::to_string(tag) + " of dimension " + std::to_string(d) +
-                         " is there for the second time");
-          const std::uint64_t n_groups = scanner.count("the number of physical groups");
-          for (std::uint64_t g = 0; g < n_groups; ++g)
-          {
-            // A negative tag says that the group takes the entity with the opposite orientation.
-            const std::int64_t group = std::abs(scanner.integer("a physical group"));
-            if (g == 0)
-              groups[d][tag] = group;
-          }
+          scanner.require(groups[d].count(tag) == 0, "entity ", tag, " of dimension ", d,
+                          " is there for the second time");
+          groups[d][tag] = read_first_group(scanner, "the number of physical groups", "a physical group");
           if (d > 0)
-          {
-            const std::uint64_t n_bounding = scanner.count("the number of bounding entities");
-            for (std::uint64_t b = 0; b < n_bounding; ++b)
+            for (std::uint64_t b = scanner.count("the number of bounding entities"); b > 0; --b)
               scanner.integer("a bounding entity");
-          }
         }
     }
 
@@ -141,13 +129,12 @@ namespace PatchFEM
     {
       Totals                    totals(scanner, "the number of vertices");
       std::vector<std::int64_t> labels;
-      for (std::uint64_t b = 0; b < totals.blocks(); ++b)
+      for (std::uint64_t b = totals.blocks(); b > 0; --b)
       {
         const std::int64_t dimension = read_dimension(scanner);
         scanner.integer("the tag of an entity");
         const std::int64_t parametric = scanner.integer("0 or 1");
-        if (parametric != 0 && parametric != 1)
-          scanner.fail(std::to_string(parametric) + " stands where 0 or 1 should be");
+        scanner.require(parametric == 0 || parametric == 1, parametric, " stands where 0 or 1 should be");
         labels.resize(scanner.count("the number of vertices"));
         for (std::int64_t &label : labels)
         {
@@ -168,7 +155,7 @@ namespace PatchFEM
     void read_elements_4(MeshScanner &scanner, MeshCollector &mesh, const Groups *groups)
     {
       Totals totals(scanner, "the number of elements");
-      for (std::uint64_t b = 0; b < totals.blocks(); ++b)
+      for (std::uint64_t b = totals.blocks(); b > 0; --b)
       {
         const std::int64_t dimension = read_dimension(scanner);
         const std::int64_t tag       = scanner.integer("the tag of an entity");
@@ -176,20 +163,17 @@ namespace PatchFEM
         if (groups != nullptr)
         {
           const auto found = (*groups)[dimension].find(tag);
-          if (found == (*groups)[dimension].end())
-            scanner.fail("entity " + std::to_string(tag) + " of dimension " + std::to_string(dimension) +
-                         " is not in $Entities");
+          scanner.require(found != (*groups)[dimension].end(), "entity ", tag, " of dimension ", dimension,
+                          " is not in $Entities");
           group = found->second;
         }
-        const ElementShape shape = gmsh_shape(scanner, scanner.integer("the type of an element"));
-        if (row_of(shape).dimension != dimension)
-          scanner.fail(std::string("an entity of dimension ") + std::to_string(dimension) + " cannot have " +
-                       row_of(shape).plural);
-        const std::uint64_t n = scanner.count("the number of elements");
-        for (std::uint64_t e = 0; e < n; ++e)
+        const ElementShape &shape = read_shape(scanner);
+        scanner.require(shape.dimension == dimension, "an entity of dimension ", dimension, " cannot have ",
+                        shape.plural);
+        for (std::uint64_t n = scanner.count("the number of elements"); n > 0; --n)
         {
           totals.add(scanner.integer("the number of an element"));
-          mesh.read_element(shape, group, scanner.line_number());
+          mesh.read_element(shape, group);
         }
       }
       totals.check();
@@ -198,21 +182,18 @@ namespace PatchFEM
     void expect_end(MeshScanner &scanner, const std::string &section)
     {
       const std::string_view word = scanner.word("the end of a section");
-      if (word != "$End" + section)
-        scanner.fail(quote(word) + " stands where $End" + section + " should be");
+      scanner.require(word == "$End" + section, quote(word), " stands where $End", section, " should be");
     }
   } // namespace
 
   void read_gmsh(MeshScanner &scanner, MeshCollector &mesh)
   {
-    if (scanner.word("$MeshFormat") != "$MeshFormat")
-      scanner.fail("a Gmsh file starts with $MeshFormat; save the mesh as version 2.2 or 4.1, ASCII");
-    const std::string version(scanner.word("the version"));
-    if (version != "2.2" && version != "4.1")
-      scanner.fail("version " + printable(version) +
-                   " of the format is not supported; save the mesh as version 2.2 or 4.1");
-    if (scanner.integer("the type of the file") != 0)
-      scanner.fail("the file is binary; save the mesh as ASCII");
+    scanner.require(scanner.word("$MeshFormat") == "$MeshFormat",
+                    "a Gmsh file starts with $MeshFormat; save the mesh as version 2.2 or 4.1, ASCII");
+    const std::string_view version = scanner.word("the version");
+    scanner.require(version == "2.2" || version == "4.1", "version ", printable(version),
+                    " of the format is not supported; save the mesh as version 2.2 or 4.1");
+    scanner.require(scanner.integer("the type of the file") == 0, "the file is binary; save the mesh as ASCII");
     scanner.count("the size of a number");
     expect_end(scanner, "MeshFormat");
 
@@ -221,21 +202,18 @@ namespace PatchFEM
     while (!scanner.at_end())
     {
       const std::string start(scanner.word("a section"));
-      if (start.size() < 2 || start[0] != '$')
-        scanner.fail(quote(start) + " stands where a section should start");
+      scanner.require(start.size() >= 2 && start[0] == '$', quote(start), " stands where a section should start");
       const std::string section = start.substr(1);
       // Data of views may come in several sections of the same name.
       const bool of_mesh = section == "MeshFormat" || section == "PhysicalNames" || section == "Entities" ||
                            section == "Nodes" || section == "Elements";
-      if (!seen.insert(section).second && of_mesh)
-        scanner.fail(start + " is there for the second time; a file holds one mesh, with one section of each kind");
-      if ((section == "Elements" && seen.count("Nodes") == 0) || (section == "Entities" && seen.count("Elements") > 0))
-        scanner.fail(
-            "$" +
-            std::string(section == "Elements" ? "Elements stands before $Nodes" : "Entities stands after $Elements") +
-            "; put the sections into the order $Entities, $Nodes, $Elements");
-      if (section == "PartitionedEntities")
-        scanner.fail("the mesh is partitioned; save it without its partition");
+      scanner.require(seen.insert(section).second || !of_mesh, start,
+                      " is there for the second time; a file holds one mesh, with one section of each kind");
+      const bool too_early = section == "Elements" && seen.count("Nodes") == 0,
+                 too_late  = section == "Entities" && seen.count("Elements") > 0;
+      scanner.require(!too_early && !too_late, start, " stands ", too_early ? "before $Nodes" : "after $Elements",
+                      "; put the sections into the order $Entities, $Nodes, $Elements");
+      scanner.require(section != "PartitionedEntities", "the mesh is partitioned; save it without its partition");
       if (section == "PhysicalNames")
         read_names(scanner);
       else if (section == "Entities" && version == "4.1")
@@ -243,25 +221,18 @@ namespace PatchFEM
       else if (section == "Nodes" && version == "4.1")
         read_vertices_4(scanner, mesh);
       else if (section == "Nodes")
-      {
-        const std::uint64_t n = scanner.count("the number of vertices");
-        for (std::uint64_t v = 0; v < n; ++v)
+        for (std::uint64_t n = scanner.count("the number of vertices"); n > 0; --n)
           mesh.read_vertex(scanner.integer("the number of a vertex"));
-      }
       else if (section == "Elements" && version == "4.1")
         read_elements_4(scanner, mesh, seen.count("Entities") > 0 ? &groups : nullptr);
       else if (section == "Elements")
         read_elements_2(scanner, mesh);
-      else
-      {
-        // Periodicity, data of views: nothing that a mesh needs.
+      else // periodicity, data of views: nothing that a mesh needs
         while (scanner.peek() != "$End" + section)
           scanner.word("the end of a section");
-      }
       expect_end(scanner, section);
     }
     for (const char *section : {"Nodes", "Elements"})
-      if (seen.count(section) == 0)
-        scanner.fail(std::string("the file ends without a section $") + section);
+      scanner.require(seen.count(section) > 0, "the file ends without a section $", section);
   }
 } // namespace PatchFEM

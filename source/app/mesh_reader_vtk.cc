@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_collector.h"
 
-#include <patchfem/base/quote.h>
-
 #include <set>
 
 namespace PatchFEM
@@ -12,40 +10,26 @@ namespace PatchFEM
     void expect(MeshScanner &scanner, const char *keyword)
     {
       const std::string word(scanner.word(keyword));
-      if (upper(word) != keyword)
-        scanner.fail(quote(word) + " stands where " + keyword + " should be");
+      scanner.require(upper(word) == keyword, quote(word), " stands where ", keyword, " should be");
     }
 
-    ElementShape vtk_shape(const MeshScanner &scanner, const std::int64_t type)
-    {
-      const auto shape = find_shape(&ShapeRow::vtk, type);
-      if (!shape)
-        scanner.fail("cell type " + std::to_string(type) +
-                     " is not supported; use linear triangles (5), quadrilaterals (9), tetrahedra (10) or "
-                     "hexahedra (12)");
-      return *shape;
-    }
-
-    class Reader
+    class VTKReader
     {
     public:
-      Reader(MeshScanner &scanner, MeshCollector &mesh) : scanner(scanner), mesh(mesh) {}
+      VTKReader(MeshScanner &scanner, MeshCollector &mesh) : scanner(scanner), mesh(mesh) {}
 
       void read()
       {
-        const std::string_view title = scanner.line();
-        if (title.substr(0, 5) != "# vtk")
-          scanner.fail("a legacy VTK file starts with '# vtk DataFile'; save the mesh in the legacy format, ASCII");
+        scanner.require(scanner.line().substr(0, 5) == "# vtk",
+                        "a legacy VTK file starts with '# vtk DataFile'; save the mesh in the legacy format, ASCII");
         scanner.line();
         const std::string encoding = upper(scanner.word("ASCII"));
-        if (encoding == "BINARY")
-          scanner.fail("the file is binary; save the mesh as ASCII");
-        if (encoding != "ASCII")
-          scanner.fail(quote(encoding) + " stands where ASCII should be");
+        scanner.require(encoding != "BINARY", "the file is binary; save the mesh as ASCII");
+        scanner.require(encoding == "ASCII", quote(encoding), " stands where ASCII should be");
         expect(scanner, "DATASET");
         const std::string type = upper(scanner.word("the type of the data set"));
-        if (type != "UNSTRUCTURED_GRID")
-          scanner.fail("the data set " + printable(type) + " is not supported; save it as UNSTRUCTURED_GRID");
+        scanner.require(type == "UNSTRUCTURED_GRID", "the data set ", printable(type),
+                        " is not supported; save it as UNSTRUCTURED_GRID");
         while (!scanner.at_end())
           read_block(upper(scanner.word("a keyword")));
         finish();
@@ -55,18 +39,19 @@ namespace PatchFEM
       MeshScanner   &scanner;
       MeshCollector &mesh;
 
-      std::vector<std::int64_t>  offsets, connectivity, types, ids;
-      std::vector<std::uint32_t> lines;
-      std::set<std::string>      seen;
-      /// Values per attribute, and whether it is one of cells.
-      std::uint64_t n_tuples  = 0;
-      bool          cell_data = false;
+      std::vector<std::int64_t>         offsets, connectivity, ids;
+      std::vector<std::uint32_t>        lines;
+      std::vector<const ElementShape *> cell_shapes;
+      std::set<std::string>             seen;
+      /// Values per attribute, whether attributes are of cells or points, and whether of cells.
+      std::uint64_t n_tuples = 0;
+      bool          has_data = false, cell_data = false;
 
       void read_block(const std::string &keyword)
       {
         for (const char *once : {"POINTS", "CELLS", "CELL_TYPES", "POINT_DATA", "CELL_DATA"})
-          if (keyword == once && !seen.insert(keyword).second)
-            scanner.fail(keyword + " is there for the second time; a file holds one mesh");
+          scanner.require(keyword != once || seen.insert(keyword).second, keyword,
+                          " is there for the second time; a file holds one mesh");
         if (keyword == "POINTS")
         {
           const std::uint64_t n = scanner.count("the number of points");
@@ -78,19 +63,23 @@ namespace PatchFEM
           read_cells();
         else if (keyword == "CELL_TYPES")
         {
-          types.resize(scanner.count("the number of cells"));
-          for (std::int64_t &type : types)
+          cell_shapes.resize(scanner.count("the number of cells"));
+          for (const ElementShape *&shape : cell_shapes)
           {
-            type = scanner.integer("the type of a cell");
-            vtk_shape(scanner, type); // here the line is known
+            const std::int64_t type = scanner.integer("the type of a cell");
+            shape                   = find_shape(&ElementShape::vtk, type);
+            scanner.require(shape != nullptr, "cell type ", type,
+                            " is not supported; use linear triangles (5), quadrilaterals (9), tetrahedra (10) or "
+                            "hexahedra (12)");
           }
         }
         else if (keyword == "CELL_DATA" || keyword == "POINT_DATA")
         {
+          has_data  = true;
           cell_data = keyword == "CELL_DATA";
           n_tuples  = scanner.count("the number of values");
-          if (n_tuples != (cell_data ? types.size() : mesh.n_vertices()))
-            scanner.fail("the number of values is not that of the " + std::string(cell_data ? "cells" : "points"));
+          scanner.require(n_tuples == (cell_data ? cell_shapes.size() : mesh.n_vertices()),
+                          "the number of values is not that of the ", cell_data ? "cells" : "points");
         }
         else if (keyword == "SCALARS")
         {
@@ -112,8 +101,7 @@ namespace PatchFEM
         else if (keyword == "FIELD")
         {
           scanner.word("a name");
-          const std::uint64_t n_arrays = scanner.count("the number of arrays");
-          for (std::uint64_t a = 0; a < n_arrays; ++a)
+          for (std::uint64_t n_arrays = scanner.count("the number of arrays"); n_arrays > 0; --n_arrays)
           {
             if (upper(scanner.peek()) == "METADATA")
               skip_metadata();
@@ -121,9 +109,8 @@ namespace PatchFEM
             const std::uint64_t n_components = scanner.count("the number of components");
             const std::uint64_t n            = scanner.count("the number of tuples");
             // Before all points and cells there may be fields of the whole, of any size.
-            if ((seen.count("POINT_DATA") > 0 || seen.count("CELL_DATA") > 0) && n != n_tuples)
-              scanner.fail("the array " + printable(name) + " has " + std::to_string(n) + " tuples where " +
-                           std::to_string(n_tuples) + " should be");
+            scanner.require(!has_data || n == n_tuples, "the array ", printable(name), " has ", n, " tuples where ",
+                            n_tuples, " should be");
             scanner.word("a type");
             read_values(name, n_components, n);
           }
@@ -131,7 +118,7 @@ namespace PatchFEM
         else if (keyword == "METADATA")
           skip_metadata();
         else
-          scanner.fail(quote(keyword) + " is no keyword of an unstructured grid that is known here");
+          scanner.fail(quote(keyword), " is no keyword of an unstructured grid that is known here");
       }
 
       /** Before 5.1: for each cell the number of vertices and they; from 5.1 on: two arrays. */
@@ -147,16 +134,16 @@ namespace PatchFEM
           for (std::int64_t &offset : offsets)
           {
             offset = scanner.integer("an offset");
-            if (offset < previous || std::uint64_t(offset) > size)
-              scanner.fail("offsets of cells must ascend to the number of their vertices");
+            scanner.require(offset >= previous && std::uint64_t(offset) <= size,
+                            "offsets of cells must ascend to the number of their vertices");
             previous = offset;
           }
-          if (n == 0 || offsets.front() != 0 || std::uint64_t(offsets.back()) != size)
-            scanner.fail("offsets of cells must go from 0 to the number of their vertices, " + std::to_string(size));
+          scanner.require(n > 0 && offsets.front() == 0 && std::uint64_t(offsets.back()) == size,
+                          "offsets of cells must go from 0 to the number of their vertices, ", size);
           expect(scanner, "CONNECTIVITY");
           scanner.word("a type");
           connectivity.resize(size);
-          lines.resize(n == 0 ? 0 : n - 1);
+          lines.resize(n - 1);
           std::size_t cell = 0;
           for (std::size_t i = 0; i < size; ++i)
           {
@@ -170,25 +157,23 @@ namespace PatchFEM
           offsets.assign(1, 0);
           for (std::uint64_t c = 0; c < n; ++c)
           {
-            const std::uint64_t n_vertices = scanner.count("the number of a cell's vertices");
+            std::uint64_t n_vertices = scanner.count("the number of a cell's vertices");
             lines.push_back(scanner.line_number());
-            for (std::uint64_t v = 0; v < n_vertices; ++v)
+            for (; n_vertices > 0; --n_vertices)
               connectivity.push_back(scanner.integer("a vertex of a cell"));
             offsets.push_back(connectivity.size());
           }
-          if (connectivity.size() + n != size)
-            scanner.fail("the " + std::to_string(n) + " cells consist of " + std::to_string(connectivity.size() + n) +
-                         " numbers where CELLS declares " + std::to_string(size));
+          scanner.require(connectivity.size() + n == size, "the ", n, " cells consist of ", connectivity.size() + n,
+                          " numbers where CELLS declares ", size);
         }
       }
 
       void read_values(const std::string &name, const std::uint64_t n_components, const std::uint64_t n)
       {
         const bool wanted = cell_data && name == "MaterialID";
-        if (wanted && (n_components != 1 || !ids.empty()))
-          scanner.fail("MaterialID should be there once, with one number for each cell");
-        if (name == "MaterialID" && seen.count("POINT_DATA") == 0 && seen.count("CELL_DATA") == 0)
-          scanner.fail("MaterialID stands before CELL_DATA and so is of no cells");
+        scanner.require(!wanted || (n_components == 1 && ids.empty()),
+                        "MaterialID should be there once, with one number for each cell");
+        scanner.require(has_data || name != "MaterialID", "MaterialID stands before CELL_DATA and so is of no cells");
         if (wanted)
           ids.resize(n);
         for (std::uint64_t i = 0; i < n * n_components; ++i)
@@ -205,25 +190,21 @@ namespace PatchFEM
         for (std::string line; !(line = scanner.line()).empty();)
           for (const char *keyword :
                {"POINTS ", "CELLS ", "CELL_TYPES ", "CELL_DATA ", "POINT_DATA ", "FIELD ", "SCALARS "})
-            if (line.rfind(keyword, 0) == 0)
-              scanner.fail("METADATA should end with an empty line");
+            scanner.require(line.rfind(keyword, 0) != 0, "METADATA should end with an empty line");
       }
 
       void finish()
       {
-        if (offsets.empty() || types.empty())
-          scanner.fail(std::string("the file ends without ") + (offsets.empty() ? "CELLS" : "CELL_TYPES"));
-        if (offsets.size() != types.size() + 1)
-          scanner.fail("there are " + std::to_string(offsets.size() - 1) + " cells but " +
-                       std::to_string(types.size()) + " types of cells");
-        for (std::size_t c = 0; c < types.size(); ++c)
+        scanner.require(!offsets.empty() && !cell_shapes.empty(), "the file ends without ",
+                        offsets.empty() ? "CELLS" : "CELL_TYPES");
+        scanner.require(offsets.size() == cell_shapes.size() + 1, "there are ", offsets.size() - 1, " cells but ",
+                        cell_shapes.size(), " types of cells");
+        for (std::size_t c = 0; c < cell_shapes.size(); ++c)
         {
-          const ElementShape shape = vtk_shape(scanner, types[c]);
-          const unsigned int n     = row_of(shape).n_vertices;
-          if (std::uint64_t(offsets[c + 1] - offsets[c]) != n)
-            scanner.fail("cell " + std::to_string(c) + " has " + std::to_string(offsets[c + 1] - offsets[c]) +
-                             " vertices where its type has " + std::to_string(n),
-                         lines[c]);
+          const ElementShape &shape = *cell_shapes[c];
+          if (offsets[c + 1] - offsets[c] != shape.n_vertices)
+            scanner.fail_at(lines[c], "cell ", c, " has ", offsets[c + 1] - offsets[c], " vertices where its type has ",
+                            shape.n_vertices);
           mesh.add_element(shape, connectivity.data() + offsets[c], ids.empty() ? 0 : ids[c], lines[c]);
         }
       }
@@ -232,6 +213,6 @@ namespace PatchFEM
 
   void read_vtk(MeshScanner &scanner, MeshCollector &mesh)
   {
-    Reader(scanner, mesh).read();
+    VTKReader(scanner, mesh).read();
   }
 } // namespace PatchFEM
