@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
 #include <patchfem/app/expression.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -61,31 +63,6 @@ namespace PatchFEM
         return word == "x" || word == "y" || word == "z" || word == "rand" || word == "rand_seed";
       });
     }
-
-    /** Keeps what deal.II's parser writes to standard error, so that the error can say it in one sentence. */
-    class CapturedStandardError
-    {
-    public:
-      CapturedStandardError() : original(std::cerr.rdbuf(text.rdbuf())) {}
-      ~CapturedStandardError() { std::cerr.rdbuf(original); }
-
-      /** What stands between the brackets of "Message: <...>", as a clause. */
-      std::string message() const
-      {
-        const std::string all   = text.str();
-        const std::size_t begin = all.find('<'), end = all.find('>');
-        if (begin == std::string::npos || end == std::string::npos || end < begin)
-          return "";
-        std::string result = all.substr(begin + 1, end - begin - 1);
-        while (!result.empty() && result.back() == '.')
-          result.pop_back();
-        return result.empty() ? "" : " (" + printable(result, 100) + ")";
-      }
-
-    private:
-      std::ostringstream text;
-      std::streambuf    *original;
-    };
 
     template <int dim>
     const char *coordinate_names()

@@ -16,9 +16,8 @@
 #include <deal.II/grid/manifold_lib.h>
 #include <deal.II/grid/tria_description.h>
 
+#include <algorithm>
 #include <cmath>
-#include <iostream>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -95,11 +94,14 @@ namespace PatchFEM
       triangulation.create_triangulation(vertices, cells, faces);
     }
 
-    /** After @p n_levels refinements, each of which makes 2^dim of one. */
+    /** Throws Error if there is no memory for @p n_cells that are refined @p n_levels times, each into 2^dim. */
     template <int dim>
-    double refined_cells(const std::size_t n_cells, const unsigned int n_levels)
+    void require_memory(const std::size_t  n_cells,
+                        const unsigned int n_levels,
+                        const bool         simplices,
+                        const unsigned int n_parts = 1)
     {
-      return std::ldexp(static_cast<double>(n_cells), dim * n_levels);
+      require_memory_of_mesh<dim>(std::ldexp(static_cast<double>(n_cells), dim * n_levels), simplices, n_parts);
     }
 
     /** Processes that the cells of @p triangulation are spread over; of others each has them all. */
@@ -126,11 +128,10 @@ namespace PatchFEM
       }
       catch (const ExceptionBase &exception)
       {
-        throw Error(generator_call(parameters) + " gives no mesh in dimension " + std::to_string(dim) + ": " +
-                    exception_text(exception) + ".");
+        throw Error(generator_call(parameters), " gives no mesh in dimension ", dim, ": ", exception_text(exception),
+                    ".");
       }
-      if (triangulation.n_active_cells() == 0)
-        throw Error(generator_call(parameters) + " gives a mesh without cells.");
+      require(triangulation.n_active_cells() > 0, generator_call(parameters), " gives a mesh without cells.");
     }
 
     /** The cells of @p refined as coarse cells of @p coarse, with all ids and manifolds. */
@@ -156,10 +157,10 @@ namespace PatchFEM
     template <int dim>
     bool is_curved(const Triangulation<dim> &triangulation)
     {
-      for (const types::manifold_id id : triangulation.get_manifold_ids())
-        if (dynamic_cast<const FlatManifold<dim> *>(&triangulation.get_manifold(id)) == nullptr)
-          return true;
-      return false;
+      const std::vector<types::manifold_id> ids = triangulation.get_manifold_ids();
+      return std::any_of(ids.begin(), ids.end(), [&](const types::manifold_id id) {
+        return dynamic_cast<const FlatManifold<dim> *>(&triangulation.get_manifold(id)) == nullptr;
+      });
     }
 
     bool moves(const MeshParameters &parameters)
@@ -179,127 +180,57 @@ namespace PatchFEM
       return result;
     }
 
-    void move(MeshLists &lists, const MeshParameters &parameters)
-    {
-      if (moves(parameters))
-        for (std::array<double, 3> &x : lists.vertices)
-          x = move(parameters, x);
-    }
-
-    /** While one lives, std::cerr is silent: FunctionParser writes there what its exception says as well. */
-    class SilentErrors
-    {
-    public:
-      SilentErrors() : old(std::cerr.rdbuf(nullptr)) {}
-      ~SilentErrors()
-      {
-        std::cerr.clear();
-        std::cerr.rdbuf(old);
-      }
-      SilentErrors(const SilentErrors &)            = delete;
-      SilentErrors &operator=(const SilentErrors &) = delete;
-
-    private:
-      std::streambuf *const old;
-    };
-
-    /** Gives @p ids to the faces with @p centres: the id of the first rule that holds, else what it was. */
-    template <int dim>
-    void apply_rules(const MeshParameters          &parameters,
-                     const std::vector<Point<dim>> &centres,
-                     std::vector<std::uint32_t>    &ids)
-    {
-      std::vector<bool> taken(ids.size(), false);
-      for (const auto &rule : parameters.boundary_rules)
-      {
-        const std::string name =
-            "The rule " + quote(std::to_string(rule.first) + ": " + rule.second) + " of Boundary ids/Rules";
-        std::size_t n_matches = 0, n_taken = 0;
-        try
-        {
-          const SilentErrors  silent;
-          FunctionParser<dim> predicate;
-          predicate.initialize(FunctionParser<dim>::default_variable_names(), rule.second, {{"pi", numbers::PI}});
-          for (std::size_t f = 0; f < ids.size(); ++f)
-          {
-            const double value = predicate.value(centres[f]);
-            if (!std::isfinite(value))
-            {
-              std::ostringstream centre;
-              centre << centres[f];
-              throw Error(name + " has no value at (" + centre.str() + ").");
-            }
-            if (value == 0.)
-              continue;
-            ++n_taken;
-            if (taken[f])
-              continue;
-            ids[f]   = rule.first;
-            taken[f] = true;
-            ++n_matches;
-          }
-        }
-        catch (const ExceptionBase &exception)
-        {
-          throw Error(name + " is no expression of " + FunctionParser<dim>::default_variable_names() + ": " +
-                      exception_text(exception) + ".");
-        }
-        if (n_taken == 0)
-          throw Error(name + " matches none of the " + std::to_string(ids.size()) +
-                      " boundary faces of the coarse mesh; check it, and Coarse refinements if faces are large.");
-        if (n_matches == 0)
-          throw Error(name + " matches only faces that an earlier rule has taken; move it before that one.");
-      }
-    }
-
-    /** Rules on lists that hold all boundary faces. */
+    /** Gives its id to each face: that of the first rule that holds at its centre, else what it was. */
     template <int dim>
     void apply_rules(MeshLists &lists, const MeshParameters &parameters)
     {
       const unsigned int      n = n_vertices_per_face(lists.kind);
       std::vector<Point<dim>> centres(lists.n_faces());
-      for (std::size_t f = 0; f < lists.n_faces(); ++f)
-        for (unsigned int v = 0; v < n; ++v)
-          for (unsigned int d = 0; d < dim; ++d)
-            centres[f][d] += lists.vertices[lists.faces[f * n + v]][d] / n;
-      apply_rules(parameters, centres, lists.face_ids);
-    }
-
-    template <int dim>
-    void apply_rules(Triangulation<dim> &triangulation, const MeshParameters &parameters)
-    {
-      std::vector<Point<dim>>                                 centres;
-      std::vector<std::uint32_t>                              ids;
-      std::vector<typename Triangulation<dim>::face_iterator> faces;
-      for (const auto &cell : triangulation.active_cell_iterators())
-        for (const auto &face : cell->face_iterators())
-          if (face->at_boundary())
+      for (std::size_t i = 0; i < lists.faces.size(); ++i)
+        for (unsigned int d = 0; d < dim; ++d)
+          centres[i / n][d] += lists.vertices[lists.faces[i]][d] / n;
+      std::vector<bool> taken(lists.n_faces(), false);
+      for (const auto &[id, formula] : parameters.boundary_rules)
+      {
+        const std::string name  = "The rule " + quote(std::to_string(id) + ": " + formula) + " of Boundary ids/Rules";
+        const std::string names = FunctionParser<dim>::default_variable_names();
+        std::size_t       n_matches = 0, n_taken = 0;
+        try
+        {
+          const CapturedStandardError silence;
+          FunctionParser<dim>         predicate;
+          predicate.initialize(names, formula, {{"pi", numbers::PI}});
+          for (std::size_t f = 0; f < lists.n_faces(); ++f)
           {
-            faces.push_back(face);
-            centres.push_back(face->center());
-            ids.push_back(face->boundary_id());
+            const double value = predicate.value(centres[f]);
+            require(std::isfinite(value), name, " has no value at (", centres[f], ").");
+            if (value == 0.)
+              continue;
+            ++n_taken;
+            if (taken[f])
+              continue;
+            lists.face_ids[f] = id;
+            taken[f]          = true;
+            ++n_matches;
           }
-      apply_rules(parameters, centres, ids);
-      for (std::size_t f = 0; f < faces.size(); ++f)
-        faces[f]->set_boundary_id(ids[f]);
-    }
-
-    void summarize(const MeshLists &lists, MeshSummary &summary)
-    {
-      summary.cell_kind      = plural_name(lists.kind);
-      summary.simplices      = is_simplex(lists.kind);
-      summary.n_coarse_cells = lists.n_cells();
-      summary.boundary_ids.insert(lists.face_ids.begin(), lists.face_ids.end());
-      summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
+        }
+        catch (const ExceptionBase &exception)
+        {
+          throw Error(name, " is no expression of ", names, ": ", exception_text(exception), ".");
+        }
+        require(n_taken > 0, name, " matches none of the ", lists.n_faces(),
+                " boundary faces of the coarse mesh; check it, and Coarse refinements if faces are large.");
+        require(n_matches > 0, name, " matches only faces that an earlier rule has taken; move it before that one.");
+      }
     }
 
     /**
      * The coarse mesh of quads or hexes in @p triangulation, before it is moved. Made there and not copied, because
-     * manifolds may know the triangulation that they were made for.
+     * manifolds may know the triangulation that they were made for. Its @p lists follow, positive cells or an error about
+     * the generator's arguments.
      */
     template <int dim>
-    void
-    make_coarse_hypercubes(Triangulation<dim> &triangulation, const MeshLists &lists, const MeshParameters &parameters)
+    void make_coarse_hypercubes(Triangulation<dim> &triangulation, MeshLists &lists, const MeshParameters &parameters)
     {
       const auto make = [&](Triangulation<dim> &coarse) {
         if (parameters.file.empty())
@@ -314,38 +245,31 @@ namespace PatchFEM
       {
         Triangulation<dim> refined(triangulation.get_mesh_smoothing());
         make(refined);
-        require_memory_of_mesh<dim>(refined_cells<dim>(refined.n_active_cells(), parameters.coarse_refinements), false,
-                                    1);
+        require_memory<dim>(refined.n_active_cells(), parameters.coarse_refinements, false);
         refined.refine_global(parameters.coarse_refinements);
         flatten(refined, triangulation);
       }
+      lists = to_lists(triangulation);
+      require(orient_cells(lists) == 0, generator_call(parameters),
+              " gives inverted cells; check the order of its arguments.");
     }
 
-    /** Positive hexes or quads, or an error about the generator's arguments. */
-    template <int dim>
-    MeshLists checked_lists(const Triangulation<dim> &coarse, const MeshParameters &parameters)
-    {
-      MeshLists lists = to_lists(coarse);
-      if (orient_cells(lists) != 0)
-        throw Error(generator_call(parameters) + " gives inverted cells; check the order of its arguments.");
-      return lists;
-    }
-
-    /** Moves quads and hexes, gives them boundary ids and refines them. */
+    /** Moves the coarse quads or hexes in @p triangulation, gives their faces the ids of @p lists and refines them. */
     template <int dim>
     void finish_hypercubes(Triangulation<dim>   &triangulation,
                            const MeshParameters &parameters,
-                           const unsigned int    n_refinements,
-                           MeshSummary          &summary)
+                           const MeshLists      &lists,
+                           const unsigned int    n_refinements)
     {
-      if (parameters.dealii_refines_simplices)
-        throw Error("Mesh/Simplex refinement = dealii is for simplices, and the mesh has none; remove it, or set "
-                    "Mesh/Simplices.");
+      require(!parameters.dealii_refines_simplices,
+              "Mesh/Simplex refinement = dealii is for simplices, and the mesh has none; remove it, or set "
+              "Mesh/Simplices.");
       if (moves(parameters))
       {
-        if (is_curved(triangulation))
-          throw Error("Mesh/Scale and Mesh/Rotation cannot move the curved manifolds of Mesh/Generator = " +
-                      parameters.generator + "; give its arguments their final size, or set Mesh/Simplices.");
+        require(!is_curved(triangulation),
+                "Mesh/Scale and Mesh/Rotation cannot move the curved manifolds of "
+                "Mesh/Generator = ",
+                parameters.generator, "; give its arguments their final size, or set Mesh/Simplices.");
         GridTools::transform(
             [&](const Point<dim> &p) {
               const auto x = move(parameters, {{p[0], p[1], dim == 3 ? p[dim - 1] : 0.}});
@@ -356,33 +280,28 @@ namespace PatchFEM
             },
             triangulation);
       }
-      apply_rules(triangulation, parameters);
-      summarize(checked_lists(triangulation, parameters), summary);
-      require_memory_of_mesh<dim>(refined_cells<dim>(triangulation.n_active_cells(), n_refinements), false,
-                                  n_parts(triangulation));
+      std::size_t f = 0;
+      for (const auto &cell : triangulation.active_cell_iterators())
+        for (const auto &face : cell->face_iterators())
+          if (face->at_boundary())
+            face->set_boundary_id(lists.face_ids[f++]);
+      require_memory<dim>(lists.n_cells(), n_refinements, false, n_parts(triangulation));
       triangulation.refine_global(n_refinements);
     }
 
+    /** Refines @p lists, and the triangulation made of them if deal.II is to do it. */
     template <int dim>
-    void finish_simplices(MeshLists            &lists,
-                          Triangulation<dim>   &triangulation,
+    void finish_simplices(Triangulation<dim>   &triangulation,
                           const MeshParameters &parameters,
-                          const unsigned int    n_refinements,
-                          MeshSummary          &summary)
+                          MeshLists            &lists,
+                          const unsigned int    n_refinements)
     {
-      if (dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation) != nullptr)
-        throw Error("A parallel::distributed::Triangulation holds quadrilaterals and hexahedra alone; use a "
-                    "parallel::shared::Triangulation for simplices.");
-      move(lists, parameters);
-      apply_rules<dim>(lists, parameters);
-      summarize(lists, summary);
-      require_memory_of_mesh<dim>(refined_cells<dim>(lists.n_cells(), n_refinements), true, 1);
+      require_memory<dim>(lists.n_cells(), n_refinements, true);
       if (!parameters.dealii_refines_simplices)
         for (unsigned int level = 0; level < n_refinements; ++level)
           red_refine(lists);
       triangulation.clear();
       create(triangulation, lists);
-      lists = MeshLists();
       if (parameters.dealii_refines_simplices)
         triangulation.refine_global(n_refinements);
     }
@@ -409,40 +328,38 @@ namespace PatchFEM
                                  const MeshParameters &parameters,
                                  const unsigned int    additional_refinements)
   {
-    if (dim == 2 && parameters.rotation_angle != 0. && parameters.rotation_axis != 'z')
-      throw Error(std::string("Mesh/Rotation about ") + parameters.rotation_axis +
-                  " leaves the plane; in two dimensions only z is possible.");
+    require(dim == 3 || parameters.rotation_angle == 0. || parameters.rotation_axis == 'z', "Mesh/Rotation about ",
+            parameters.rotation_axis, " leaves the plane; in two dimensions only z is possible.");
+    using Simplices                  = MeshParameters::Simplices;
     const unsigned int n_refinements = parameters.global_refinements + additional_refinements;
     MeshSummary        summary;
     MeshLists          lists;
     try
     {
       if (!parameters.file.empty())
-      {
         lists = read_mesh(absolute_file(parameters), dim);
-        if (is_simplex(lists.kind) && parameters.simplices != MeshParameters::Simplices::none)
-          throw Error("The mesh file " + quote_file(lists.source) + " consists of " + plural_name(lists.kind) +
-                      " already; set Mesh/Simplices = none.");
-      }
-      if (is_simplex(lists.kind) && !parameters.file.empty())
+      const bool simplices_in_file = !parameters.file.empty() && is_simplex(lists.kind);
+      require(!simplices_in_file || parameters.simplices == Simplices::none, "The mesh file ", quote_file(lists.source),
+              " consists of ", plural_name(lists.kind), " already; set Mesh/Simplices = none.");
+      summary.simplices = simplices_in_file || parameters.simplices != Simplices::none;
+      require(!summary.simplices ||
+                  dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation) == nullptr,
+              "A parallel::distributed::Triangulation holds quadrilaterals and hexahedra alone; use a "
+              "parallel::shared::Triangulation for simplices.");
+      if (simplices_in_file)
       {
         choose_shortest_diagonals(lists);
-        require_memory_of_mesh<dim>(refined_cells<dim>(lists.n_cells(), parameters.coarse_refinements), true, 1);
+        require_memory<dim>(lists.n_cells(), parameters.coarse_refinements, true);
         for (unsigned int level = 0; level < parameters.coarse_refinements; ++level)
           red_refine(lists);
-        finish_simplices(lists, triangulation, parameters, n_refinements, summary);
       }
-      else if (parameters.simplices == MeshParameters::Simplices::none)
-      {
+      else if (!summary.simplices)
         make_coarse_hypercubes(triangulation, lists, parameters);
-        finish_hypercubes(triangulation, parameters, n_refinements, summary);
-      }
       else
       {
         Triangulation<dim> coarse, cut;
         make_coarse_hypercubes(coarse, lists, parameters);
-        lists = checked_lists(coarse, parameters);
-        if (parameters.simplices == MeshParameters::Simplices::dealii)
+        if (parameters.simplices == Simplices::dealii)
         {
           GridGenerator::convert_hypercube_to_simplex_mesh(coarse, cut);
           lists = to_lists(cut);
@@ -452,15 +369,26 @@ namespace PatchFEM
         else
           cut_into_simplices(lists, parameters.dealii_refines_simplices ? MirroredPaths::exchange_last
                                                                         : MirroredPaths::exchange_first_and_third);
-        finish_simplices(lists, triangulation, parameters, n_refinements, summary);
       }
+      if (moves(parameters))
+        for (std::array<double, 3> &x : lists.vertices)
+          x = move(parameters, x);
+      apply_rules<dim>(lists, parameters);
+      summary.cell_kind      = plural_name(lists.kind);
+      summary.n_coarse_cells = lists.n_cells();
+      summary.boundary_ids.insert(lists.face_ids.begin(), lists.face_ids.end());
+      summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
+      if (summary.simplices)
+        finish_simplices(triangulation, parameters, lists, n_refinements);
+      else
+        finish_hypercubes(triangulation, parameters, lists, n_refinements);
     }
     catch (const ExceptionBase &exception)
     {
-      throw Error("The mesh of " +
-                  (parameters.file.empty() ? "Mesh/Generator = " + printable(parameters.generator)
-                                           : quote_file(absolute_file(parameters))) +
-                  " is none that deal.II can use: " + exception_text(exception) + ".");
+      throw Error("The mesh of ",
+                  parameters.file.empty() ? "Mesh/Generator = " + printable(parameters.generator)
+                                          : quote_file(absolute_file(parameters)),
+                  " is none that deal.II can use: ", exception_text(exception), ".");
     }
     summary.n_cells = triangulation.n_global_active_cells();
     return summary;
