@@ -13,9 +13,8 @@
 #include <cctype>
 #include <climits>
 #include <cmath>
-#include <iostream>
 #include <iterator>
-#include <sstream>
+#include <set>
 
 namespace PatchFEM
 {
@@ -39,9 +38,8 @@ namespace PatchFEM
       return parts;
     }
 
-    /** Whether @p test is true of one of the identifiers in @p formula. */
-    template <typename Test>
-    bool any_identifier(const std::string &formula, const Test &test)
+    /** Whether one of @p names is an identifier in @p formula. */
+    bool mentions(const std::string &formula, const std::set<std::string> &names)
     {
       for (std::size_t i = 0, end; i < formula.size(); i = std::max(end, i + 1))
       {
@@ -50,24 +48,10 @@ namespace PatchFEM
         for (end = i; end < formula.size() && (std::isalnum(static_cast<unsigned char>(formula[end])) ||
                                                formula[end] == (is_number ? '.' : '_'));)
           ++end;
-        if (end > i && !is_number && test(formula.substr(i, end - i)))
+        if (!is_number && names.count(formula.substr(i, end - i)) > 0)
           return true;
       }
       return false;
-    }
-
-    /** Whether one of the identifiers in @p formula changes from point to point. */
-    bool depends_on_coordinates(const std::string &formula)
-    {
-      return any_identifier(formula, [](const std::string &word) {
-        return word == "x" || word == "y" || word == "z" || word == "rand" || word == "rand_seed";
-      });
-    }
-
-    template <int dim>
-    const char *coordinate_names()
-    {
-      return dim == 1 ? "x" : (dim == 2 ? "x,y" : "x,y,z");
     }
   } // namespace
 
@@ -79,24 +63,30 @@ namespace PatchFEM
     for (const std::string &item : split_outside_parentheses(text, ','))
     {
       const std::size_t equals = item.find('=');
-      require(equals != std::string::npos,
-              "The entry Constants wants items such as 'a = 1.5', but has " + quote(item) + ".");
+      require(equals != std::string::npos, "The entry Constants wants items such as 'a = 1.5', but has ", quote(item),
+              ".");
       const std::string name = dealii::Utilities::trim(item.substr(0, equals));
-      require(!name.empty() && name != "x" && name != "y" && name != "z",
-              "The entry Constants cannot define " + quote(name) + "; choose a name that is not a coordinate.");
-      require(constants.count(name) == 0,
-              name == "pi" ? "The entry Constants defines 'pi', which is there already; choose another name."
-                           : "The entry Constants defines " + quote(name) + " twice.");
+      require(!name.empty() && name != "x" && name != "y" && name != "z", "The entry Constants cannot define ",
+              quote(name), "; choose a name that is not a coordinate.");
+      require(constants.count(name) == 0, "The entry Constants defines ", quote(name),
+              name == "pi" ? ", which is there already; choose another name." : " twice.");
       const bool is_word =
           std::all_of(name.begin(), name.end(), [](const unsigned char c) { return std::isalnum(c) || c == '_'; });
-      require(is_word && !std::isdigit(static_cast<unsigned char>(name[0])),
-              "The entry Constants cannot define " + quote(name) + "; choose a name of letters, digits and _.");
+      require(is_word && !std::isdigit(static_cast<unsigned char>(name[0])), "The entry Constants cannot define ",
+              quote(name), "; choose a name of letters, digits and _.");
       const Expression<3> expression(dealii::Utilities::trim(item.substr(equals + 1)), constants, "Constants");
-      require(expression.is_constant(),
-              "The constant " + quote(name) + " depends on a coordinate; write the formula where it is used.");
+      require(expression.is_constant(), "The constant ", quote(name),
+              " depends on a coordinate; write the formula where it is used.");
       constants[name] = expression.value(dealii::Point<3>());
     }
     return constants;
+  }
+
+  double constant_value(const std::string &formula, const Constants &constants, const std::string &entry)
+  {
+    const Expression<3> expression(formula, constants, entry);
+    require(expression.is_constant(), "The entry ", entry, " depends on a coordinate: ", quote(formula), ".");
+    return expression.value(dealii::Point<3>());
   }
 
   /**
@@ -127,7 +117,10 @@ namespace PatchFEM
       return found->second.value(point);
     }
 
-    std::string names() const { return std::string(coordinate_names<dim>()) + (with_time ? ",t" : ""); }
+    std::string names() const
+    {
+      return dealii::FunctionParser<dim>::default_variable_names() + (with_time ? ",t" : "");
+    }
   };
 
   template <int dim>
@@ -141,9 +134,9 @@ namespace PatchFEM
                               const bool         with_time)
       : formula(formula), entry(entry)
   {
-    require(!formula.empty(), "The entry " + entry + " has an empty formula; write 0 for nothing.");
+    require(!formula.empty(), "The entry ", entry, " has an empty formula; write 0 for nothing.");
     function = std::make_shared<Function>(Function{formula, constants, with_time});
-    timed    = with_time && any_identifier(formula, [](const std::string &word) { return word == "t"; });
+    timed    = with_time && mentions(formula, {"t"});
     const CapturedStandardError parser_output;
     try
     {
@@ -156,12 +149,12 @@ namespace PatchFEM
     }
     catch (const dealii::ExceptionBase &)
     {
-      throw Error("The entry " + entry + " has a formula that cannot be read: " + quote(formula) +
-                  parser_output.message() + "; it may use " + function->names() + ", pi and the names in Constants.");
+      throw Error("The entry ", entry, " has a formula that cannot be read: ", quote(formula), parser_output.message(),
+                  "; it may use ", function->names(), ", pi and the names in Constants.");
     }
-    if (!depends_on_coordinates(formula) && !timed)
+    if (!timed && !mentions(formula, {"x", "y", "z", "rand", "rand_seed"}))
     {
-      require(std::isfinite(constant), "The entry " + entry + " is not finite: " + quote(formula) + ".");
+      require(std::isfinite(constant), "The entry ", entry, " is not finite: ", quote(formula), ".");
       function.reset();
     }
   }
@@ -180,11 +173,7 @@ namespace PatchFEM
       return constant;
     const double result = Function::value(function, point);
     if (!std::isfinite(result))
-    {
-      std::ostringstream place;
-      place << point;
-      throw Error("The entry " + entry + " is not finite at the point (" + place.str() + "): " + quote(formula) + ".");
-    }
+      throw Error("The entry ", entry, " is not finite at the point (", point, "): ", quote(formula), ".");
     return result;
   }
 
@@ -197,8 +186,8 @@ namespace PatchFEM
   {
     const bool          is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
     const unsigned long id        = is_number && text.size() < 15 ? std::stoul(text) : ULONG_MAX;
-    require(id <= INT_MAX, "The entry " + entry + " names the id " + quote(text) + ", but ids are integers from 0 to " +
-                               std::to_string(INT_MAX) + ".");
+    require(id <= INT_MAX, "The entry ", entry, " names the id ", quote(text), ", but ids are integers from 0 to ",
+            INT_MAX, ".");
     return static_cast<unsigned int>(id);
   }
 
@@ -210,34 +199,20 @@ namespace PatchFEM
       return result;
     for (const std::string &item : split_outside_parentheses(text, ','))
     {
-      KeyedFormulas     keyed;
-      std::string       formulas = item;
-      const std::size_t colon    = item.find(':');
-      bool              has_key  = false;
-      if (colon != std::string::npos)
-      {
-        // A colon also separates the branches of "condition ? a : b", so the key must look like one.
-        const std::string key = dealii::Utilities::trim(item.substr(0, colon));
-        if (key == "all" || key == "default")
-          keyed.all = has_key = true;
-        else if (!key.empty() && key.find_first_not_of("0123456789 ") == std::string::npos)
-        {
-          has_key = true;
-          for (const std::string &id : dealii::Utilities::split_string_list(key, ' '))
-            if (!id.empty())
-              keyed.ids.insert(parse_id(id, entry));
-        }
-        if (has_key)
-          formulas = dealii::Utilities::trim(item.substr(colon + 1));
-      }
-      if (!has_key)
-      {
-        require(allow_no_key, "The entry " + entry +
-                                  " wants ids in front of each formula, such as '0: 1, 2 3: x', but has " +
-                                  quote(item) + ".");
-        keyed.all = true;
-      }
-      keyed.formulas = split_components(formulas);
+      KeyedFormulas keyed;
+      // A colon also separates the branches of "condition ? a : b", so what stands in front must look like a key.
+      const std::size_t colon   = item.find(':');
+      const std::string key     = colon == std::string::npos ? "" : dealii::Utilities::trim(item.substr(0, colon));
+      const bool        is_word = key == "all" || key == "default";
+      const bool has_key = is_word || (!key.empty() && key.find_first_not_of("0123456789 ") == std::string::npos);
+      require(has_key || allow_no_key, "The entry ", entry,
+              " wants ids in front of each formula, such as '0: 1, 2 3: x', but has ", quote(item), ".");
+      keyed.all = is_word || !has_key;
+      if (!keyed.all)
+        for (const std::string &id : dealii::Utilities::split_string_list(key, ' '))
+          if (!id.empty())
+            keyed.ids.insert(parse_id(id, entry));
+      keyed.formulas = split_components(has_key ? item.substr(colon + 1) : item);
       keyed.text     = item;
       result.push_back(keyed);
     }

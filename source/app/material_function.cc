@@ -3,8 +3,10 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 
+#include <deal.II/base/patterns.h>
+
 #include <algorithm>
-#include <sstream>
+#include <cmath>
 
 namespace PatchFEM
 {
@@ -17,31 +19,35 @@ namespace PatchFEM
       : entry(entry), range(range)
   {
     const std::vector<KeyedFormulas> items = split_keyed_formulas(text, true, entry);
-    require(!items.empty(), "The entry " + entry + " is empty; give a formula, or one per material id.");
+    require(!items.empty(), "The entry ", entry, " is empty; give a formula, or one per material id.");
     n = items.front().formulas.size();
     if (std::find(n_components.begin(), n_components.end(), n) == n_components.end())
     {
       std::string legal;
       for (const unsigned int k : n_components)
         legal += (legal.empty() ? "" : " or ") + std::to_string(k);
-      throw Error("The entry " + entry + " has " + std::to_string(n) + " components (separated by ';') where " + legal +
-                  " are wanted: " + quote(items.front().text) + ".");
+      throw Error("The entry ", entry, " has ", n, " components (separated by ';') where ", legal,
+                  " are wanted: ", quote(items.front().text), ".");
     }
     for (const KeyedFormulas &item : items)
     {
-      require(item.formulas.size() == n, "The entry " + entry + " has items with different numbers of components, " +
-                                             quote(items.front().text) + " and " + quote(item.text) + ".");
+      require(item.formulas.size() == n, "The entry ", entry, " has items with different numbers of components, ",
+              quote(items.front().text), " and ", quote(item.text), ".");
       std::vector<Expression<dim>> parsed;
       for (const std::string &formula : item.formulas)
-        parsed.emplace_back(formula, constants, entry);
+      {
+        const Expression<dim> &expression = parsed.emplace_back(formula, constants, entry);
+        piecewise_constant                = piecewise_constant && expression.is_constant();
+        zero = zero && expression.is_constant() && expression.value(dealii::Point<dim>()) == 0.;
+      }
       if (item.all)
       {
-        require(default_formulas.empty(), "The entry " + entry + " has more than one default.");
+        require(default_formulas.empty(), "The entry ", entry, " has more than one default.");
         default_formulas = parsed;
       }
       for (const unsigned int id : item.ids)
-        require(material_formulas.emplace(id, parsed).second,
-                "The entry " + entry + " names material id " + std::to_string(id) + " twice.");
+        require(material_formulas.emplace(id, parsed).second, "The entry ", entry, " names material id ", id,
+                " twice.");
     }
   }
 
@@ -51,9 +57,8 @@ namespace PatchFEM
     const auto found = material_formulas.find(material);
     if (found != material_formulas.end())
       return found->second;
-    if (default_formulas.empty()) // not require(): called at each point, it would make up its message there
-      throw Error("The entry " + entry + " says nothing about material id " + std::to_string(material) +
-                  ", which the mesh has; add it or 'default: ...'.");
+    require(!default_formulas.empty(), "The entry ", entry, " says nothing about material id ", material,
+            ", which the mesh has; add it or 'default: ...'.");
     return default_formulas;
   }
 
@@ -64,39 +69,11 @@ namespace PatchFEM
   {
     const Expression<dim> &expression = formulas(material)[component];
     const double           result     = expression.value(point);
-    if (result > range.above && result < range.below)
+    if ((result > range.above && result < range.below) || (range.closed_below && result == range.above))
       return result;
-    if (range.closed_below && result == range.above)
-      return result;
-    std::ostringstream message;
-    message << "The entry " << entry << " is " << result << " at the point (" << point << "), material id " << material
-            << "; it must be " << (range.closed_below ? "at least " : "greater than ") << range.above;
-    if (range.below < std::numeric_limits<double>::infinity())
-      message << " and less than " << range.below;
-    throw Error(message.str() + ".");
-  }
-
-  template <int dim>
-  bool MaterialFunction<dim>::is_piecewise_constant() const
-  {
-    const auto constant = [](const std::vector<Expression<dim>> &list) {
-      return std::all_of(list.begin(), list.end(), [](const Expression<dim> &e) { return e.is_constant(); });
-    };
-    return constant(default_formulas) && std::all_of(material_formulas.begin(), material_formulas.end(),
-                                                     [&](const auto &p) { return constant(p.second); });
-  }
-
-  template <int dim>
-  bool MaterialFunction<dim>::is_zero() const
-  {
-    if (!is_piecewise_constant())
-      return false;
-    const auto zero = [](const std::vector<Expression<dim>> &list) {
-      return std::all_of(list.begin(), list.end(),
-                         [](const Expression<dim> &e) { return e.value(dealii::Point<dim>()) == 0.; });
-    };
-    return zero(default_formulas) && std::all_of(material_formulas.begin(), material_formulas.end(),
-                                                 [&](const auto &p) { return zero(p.second); });
+    throw Error("The entry ", entry, " is ", result, " at the point (", point, "), material id ", material,
+                "; it must be ", range.closed_below ? "at least " : "greater than ", range.above,
+                std::isfinite(range.below) ? text_of(" and less than ", range.below) : "", ".");
   }
 
   template <int dim>
@@ -104,13 +81,8 @@ namespace PatchFEM
   {
     for (const auto &item : material_formulas)
       if (present.count(item.first) == 0)
-      {
-        std::string list;
-        for (const dealii::types::material_id id : present)
-          list += (list.empty() ? "" : ", ") + std::to_string(id);
-        throw Error("The entry " + entry + " names material id " + std::to_string(item.first) +
-                    ", but no cell has it; the mesh has " + list + ".");
-      }
+        throw Error("The entry ", entry, " names material id ", item.first, ", but no cell has it; the mesh has ",
+                    dealii::Patterns::Tools::to_string(present), ".");
     for (const dealii::types::material_id id : present)
       formulas(id);
   }

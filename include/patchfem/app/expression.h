@@ -49,8 +49,6 @@ namespace PatchFEM
     /** Whether the formula mentions neither a coordinate nor the time. */
     bool is_constant() const { return function == nullptr; }
 
-    const std::string &text() const { return formula; }
-
   private:
     struct Function;
 
@@ -60,6 +58,9 @@ namespace PatchFEM
     double                    constant = 0.0;
     std::shared_ptr<Function> function; // empty if constant
   };
+
+  /** The value of a formula of constants; throws Error naming @p entry if it depends on a coordinate. */
+  double constant_value(const std::string &formula, const Constants &constants, const std::string &entry);
 
   /**
    * One item of a parameter that gives formulas per boundary id or material id. The grammar:

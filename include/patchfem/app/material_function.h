@@ -42,10 +42,10 @@ namespace PatchFEM
     value(const dealii::Point<dim> &point, dealii::types::material_id material, unsigned int component = 0) const;
 
     /** True if the value is the constant 0 everywhere. */
-    bool is_zero() const;
+    bool is_zero() const { return zero; }
 
     /** True if the value is the same on all of a material. */
-    bool is_piecewise_constant() const;
+    bool is_piecewise_constant() const { return piecewise_constant; }
 
     /**
      * Throws Error if a formula is for a material that is not @p present, or if a present material has
@@ -59,6 +59,7 @@ namespace PatchFEM
     std::string                                          entry;
     unsigned int                                         n = 1;
     Range                                                range;
+    bool                                                 zero = true, piecewise_constant = true;
     std::vector<Expression<dim>>                         default_formulas;
     std::map<unsigned int, std::vector<Expression<dim>>> material_formulas;
   };
