@@ -15,26 +15,16 @@ namespace PatchFEM
 
   namespace
   {
-    std::string list_of(const std::set<boundary_id> &ids)
-    {
-      std::string list;
-      for (const boundary_id id : ids)
-        list += (list.empty() ? "" : ", ") + std::to_string(id);
-      return list;
-    }
-
     void check_present(const boundary_id id, const std::set<boundary_id> &present, const std::string &entry)
     {
-      require(present.count(id) != 0, "The entry " + entry + " names boundary id " + std::to_string(id) +
-                                          ", but no face has it; the mesh has " + list_of(present) + ".");
+      require(present.count(id) != 0, "The entry ", entry, " names boundary id ", id,
+              ", but no face has it; the mesh has ", dealii::Patterns::Tools::to_string(present), ".");
     }
 
     void check_free(const boundary_id id, const std::set<boundary_id> &held, const std::string &entry)
     {
-      require(held.count(id) == 0, "The entry " + entry + " would be without effect on boundary id " +
-                                       std::to_string(id) +
-                                       ", where Boundary conditions/Dirichlet gives the whole "
-                                       "solution; take the id out of one of them.");
+      require(held.count(id) == 0, "The entry ", entry, " would be without effect on boundary id ", id,
+              ", where Boundary conditions/Dirichlet gives the whole solution; take the id out of one of them.");
     }
   } // namespace
 
@@ -52,24 +42,23 @@ namespace PatchFEM
       std::vector<std::string> texts = item.formulas;
       if (texts.size() == 1 && texts[0] == "exact" && n_formulas > 1)
         texts.assign(n_formulas, "exact");
-      require(texts.size() == n_formulas, "The entry " + entry + " has an item with " + std::to_string(texts.size()) +
-                                              " formulas (separated by ';') where " + std::to_string(n_formulas) +
-                                              " are wanted: " + quote(item.text) + ".");
+      require(texts.size() == n_formulas, "The entry ", entry, " has an item with ", texts.size(),
+              " formulas (separated by ';') where ", n_formulas, " are wanted: ", quote(item.text), ".");
       Formulas formulas(n_formulas);
       for (unsigned int c = 0; c < n_formulas; ++c)
       {
         if (texts[c] == "free" && allow_free)
           continue;
         const bool is_exact = texts[c] == "exact";
-        require(!is_exact || c < exact.size(), "The entry " + entry +
-                                                   " says 'exact', but there is no exact solution for it; fill Exact "
-                                                   "solution/Formula, which is for Dirichlet alone.");
+        require(!is_exact || c < exact.size(), "The entry ", entry,
+                " says 'exact', but there is no exact solution for it; fill Exact solution/Formula, which is for "
+                "Dirichlet alone.");
         formulas[c] = is_exact ? Expression<dim>(exact[c], constants, "Exact solution/Formula")
                                : Expression<dim>(texts[c], constants, entry);
       }
       if (item.all)
       {
-        require(!on_all, "The entry " + entry + " says 'all' twice.");
+        require(!on_all, "The entry ", entry, " says 'all' twice.");
         on_all = formulas;
       }
       for (const unsigned int id : item.ids)
@@ -80,18 +69,17 @@ namespace PatchFEM
   template <int dim>
   void BoundaryFormulas<dim>::add(const boundary_id id, const Formulas &formulas)
   {
-    require(by_id.emplace(id, formulas).second,
-            "The entry " + name + " names boundary id " + std::to_string(id) + " twice.");
+    require(by_id.emplace(id, formulas).second, "The entry ", name, " names boundary id ", id, " twice.");
     id_set.insert(id);
   }
 
   template <int dim>
   void BoundaryFormulas<dim>::resolve(const std::set<boundary_id> &present, const std::set<boundary_id> &held)
   {
-    for (const auto &item : by_id)
+    for (const boundary_id id : id_set)
     {
-      check_present(item.first, present, name);
-      check_free(item.first, held, name);
+      check_present(id, present, name);
+      check_free(id, held, name);
     }
     if (on_all)
       for (const boundary_id id : present)
@@ -104,9 +92,7 @@ namespace PatchFEM
   const Expression<dim> *BoundaryFormulas<dim>::formula(const boundary_id id, const unsigned int c) const
   {
     const auto found = by_id.find(id);
-    if (found == by_id.end() || !found->second[c])
-      return nullptr;
-    return &*found->second[c];
+    return found != by_id.end() && found->second[c] ? &*found->second[c] : nullptr;
   }
 
   void EssentialConditionParameters::declare_parameters(dealii::ParameterHandler &prm, const bool vector_valued)
@@ -149,13 +135,12 @@ namespace PatchFEM
       std::string        first, second, axis, rest;
       require((stream >> first >> second >> axis) && !(stream >> rest) && axis.size() == 1 && axis[0] >= 'x' &&
                   axis[0] < 'x' + dim,
-              "The entry " + name + " wants pairs of boundary ids and the axis between them, x" +
-                  (dim == 3 ? ", y or z" : " or y") + ", such as '0 1 x', but has " + quote(item) + ".");
+              "The entry ", name, " wants pairs of boundary ids and the axis between them, x",
+              dim == 3 ? ", y or z" : " or y", ", such as '0 1 x', but has ", quote(item), ".");
       periodic_pairs.push_back(
           {parse_id(first, name), parse_id(second, name), static_cast<unsigned int>(axis[0] - 'x')});
-      require(periodic_pairs.back().first != periodic_pairs.back().second,
-              "The entry " + name + " joins boundary id " + first +
-                  " to itself; each part of the boundary needs an id.");
+      require(periodic_pairs.back().first != periodic_pairs.back().second, "The entry ", name, " joins boundary id ",
+              first, " to itself; each part of the boundary needs an id.");
     }
   }
 
@@ -183,8 +168,8 @@ namespace PatchFEM
       for (const boundary_id id : {pair.first, pair.second})
       {
         check_present(id, present, "Boundary conditions/Periodic");
-        require(!dirichlet.contains(id),
-                "Boundary id " + std::to_string(id) + " has both a periodic and a Dirichlet condition; choose one.");
+        require(!dirichlet.contains(id), "Boundary id ", id,
+                " has both a periodic and a Dirichlet condition; choose one.");
       }
   }
 
@@ -193,18 +178,15 @@ namespace PatchFEM
   {
     std::vector<dealii::GridTools::PeriodicFacePair<typename dealii::Triangulation<dim>::cell_iterator>> faces;
     for (const PeriodicPair &pair : periodic_pairs)
-    {
       try
       {
         dealii::GridTools::collect_periodic_faces(triangulation, pair.first, pair.second, pair.direction, faces);
       }
       catch (const dealii::ExceptionBase &)
       {
-        throw Error("The faces of boundary ids " + std::to_string(pair.first) + " and " + std::to_string(pair.second) +
-                    " do not match along " + std::string(1, 'x' + pair.direction) +
-                    "; periodic parts of the boundary must be copies of each other.");
+        throw Error("The faces of boundary ids ", pair.first, " and ", pair.second, " do not match along ",
+                    char('x' + pair.direction), "; periodic parts of the boundary must be copies of each other.");
       }
-    }
     if (!faces.empty())
       triangulation.add_periodicity(faces);
   }
@@ -241,10 +223,7 @@ namespace PatchFEM
     std::set<boundary_id> result = dirichlet.ids();
     result.insert(no_normal_flux_ids.begin(), no_normal_flux_ids.end());
     for (const PeriodicPair &pair : periodic_pairs)
-    {
-      result.insert(pair.first);
-      result.insert(pair.second);
-    }
+      result.insert({pair.first, pair.second});
     return result;
   }
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -42,15 +41,11 @@ namespace PatchFEM
         const double value = degree.value(cell->center(), cell->material_id());
         const auto   found =
             std::find_if(degrees.begin(), degrees.end(), [&](const double p) { return std::abs(value - p) < 1e-6; });
-        if (found == degrees.end())
-        {
-          std::ostringstream message;
-          message << "The degree " << value << " that " << entry << " gives to the cell around (" << cell->center()
-                  << "), material id " << cell->material_id() << ", is not in the list Finite element/Degrees =";
-          for (const unsigned int p : degrees)
-            message << (p == degrees.front() ? " " : ", ") << p;
-          throw Error(message.str() + "; correct one of them.");
-        }
+        if (found == degrees.end()) // the centre is computed only then
+          throw Error("The degree ", value, " that ", entry, " gives to the cell around (", cell->center(),
+                      "), material id ", cell->material_id(),
+                      ", is not in the list Finite element/Degrees = ", dealii::Patterns::Tools::to_string(degrees),
+                      "; correct one of them.");
         cell->set_active_fe_index(found - degrees.begin());
       }
   }
@@ -113,12 +108,9 @@ namespace PatchFEM
           const auto neighbor = cell->periodic_neighbor(f);
           if (!neighbor->is_active() || neighbor->active_fe_index() == cell->active_fe_index())
             continue;
-          std::ostringstream message;
-          message << "The cells around (" << cell->center() << ") and (" << neighbor->center()
-                  << "), which Boundary conditions/Periodic joins, have the degrees " << cell->get_fe().degree
-                  << " and " << neighbor->get_fe().degree
-                  << "; let Finite element/Cell degree give equal degrees to both.";
-          throw Error(message.str());
+          throw Error("The cells around (", cell->center(), ") and (", neighbor->center(),
+                      "), which Boundary conditions/Periodic joins, have the degrees ", cell->get_fe().degree, " and ",
+                      neighbor->get_fe().degree, "; let Finite element/Cell degree give equal degrees to both.");
         }
   }
 

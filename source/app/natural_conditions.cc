@@ -52,9 +52,8 @@ namespace PatchFEM
   {
     const Expression<dim> *alpha = robin.formula(id, 0);
     const double           value = alpha != nullptr ? alpha->value(point) : 0.;
-    if (value < 0.)
-      throw Error("The coefficient alpha of Boundary conditions/Robin is negative on boundary id " +
-                  std::to_string(id) + "; it must be at least 0.");
+    require(value >= 0., "The coefficient alpha of Boundary conditions/Robin is negative on boundary id ", id,
+            "; it must be at least 0.");
     return value;
   }
 

@@ -69,15 +69,10 @@ namespace PatchFEM
   template <typename Number>
   void check_range(const std::string &what, const double largest)
   {
-    require(std::isfinite(largest), what + " are not finite; correct the formulas, or choose other units.");
+    require(std::isfinite(largest), what, " are not finite; correct the formulas, or choose other units.");
     using Limits = std::numeric_limits<Number>;
-    if (largest != 0. && (largest < double(Limits::min()) || largest > double(Limits::max())))
-    {
-      std::ostringstream message;
-      message << what << " are at most " << largest << " in magnitude, out of the range of "
-              << limits_and_remedy<Number>();
-      throw Error(message.str());
-    }
+    require(largest == 0. || (largest >= double(Limits::min()) && largest <= double(Limits::max())), what,
+            " are at most ", largest, " in magnitude, out of the range of ", limits_and_remedy<Number>());
   }
 
   template <typename Number>
@@ -101,13 +96,10 @@ namespace PatchFEM
   template <typename Number>
   void check_rhs(const double norm, const double estimate)
   {
-    require(std::isfinite(norm),
-            "The right-hand side, loads and what Dirichlet values lead to, is out of the range of " +
-                limits_and_remedy<Number>());
     const double smallest = std::numeric_limits<Number>::min();
-    require(norm >= smallest || estimate == 0. || estimate > 1e3 * smallest,
-            "The right-hand side, loads and what Dirichlet values lead to, rounds to 0 in " +
-                limits_and_remedy<Number>());
+    const bool   rounded  = norm < smallest && estimate != 0. && estimate <= 1e3 * smallest;
+    require(std::isfinite(norm) && !rounded, "The right-hand side, loads and what Dirichlet values lead to, ",
+            rounded ? "rounds to 0 in " : "is out of the range of ", limits_and_remedy<Number>());
   }
 
 #define INSTANTIATE(Number)                                                          \
