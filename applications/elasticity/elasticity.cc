@@ -58,27 +58,19 @@ namespace PatchFEM
     return std::make_unique<ElasticityPhysics<3>>(*this, constants);
   }
 
-  namespace
-  {
-    template <int dim>
-    std::string vector_or_zero(const std::string &text)
-    {
-      return text.empty() ? (dim == 2 ? "0; 0" : "0; 0; 0") : text;
-    }
-  } // namespace
-
   template <int dim>
   ElasticityPhysics<dim>::ElasticityPhysics(const ElasticityParameters &parameters, const Constants &constants)
       : Physics<dim>(NaturalConditions<dim>(parameters.natural, dim, constants)),
-        youngs_modulus(parameters.youngs_modulus,
-                       {1},
-                       {0., std::numeric_limits<double>::infinity(), false},
-                       constants,
-                       "Material/Young's modulus"),
+        youngs_modulus(parameters.youngs_modulus, {1}, {0.}, constants, "Material/Young's modulus"),
         poissons_ratio(parameters.poissons_ratio, {1}, {-1., 0.5, false}, constants, "Material/Poisson's ratio"),
-        body_force(vector_or_zero<dim>(parameters.body_force), {dim}, {}, constants, "Loads/Body force"),
+        body_force(parameters.body_force.empty() ? std::string("0; 0; 0").substr(0, 3 * dim - 2)
+                                                 : parameters.body_force,
+                   {dim},
+                   {},
+                   constants,
+                   "Loads/Body force"),
         constant_moduli(youngs_modulus.is_piecewise_constant() && poissons_ratio.is_piecewise_constant()),
-        constant_force(body_force.is_piecewise_constant()), is_plane_stress(dim == 2 && parameters.plane_stress),
+        is_plane_stress(dim == 2 && parameters.plane_stress),
         stresses(std::make_unique<StressPostprocessor<dim>>(*this))
   {}
 
@@ -116,7 +108,7 @@ namespace PatchFEM
       const double      dx    = values.JxW(q);
       if (q == 0 || !constant_moduli)
         m = moduli(point, material);
-      if (q == 0 || !constant_force)
+      if (q == 0 || !body_force.is_piecewise_constant())
         for (unsigned int d = 0; d < dim; ++d)
           f[d] = body_force.value(point, material, d);
       for (unsigned int i = 0; i < n; ++i)
@@ -153,13 +145,8 @@ namespace PatchFEM
                                             values[0]          = m.lambda;
                                             values[1]          = m.mu;
                                           });
-    if (!body_force.is_zero())
-      fields.body_load = make_field<dim>(tables, dim, constant_force,
-                                         [&](const Point<dim> &point, const material_id material, double *values) {
-                                           for (unsigned int d = 0; d < dim; ++d)
-                                             values[d] = body_force.value(point, material, d);
-                                         });
-    fields.face_terms = make_face_terms(tables, this->natural);
+    fields.body_load    = make_field(tables, body_force);
+    fields.face_terms   = make_face_terms(tables, this->natural);
     return fields;
   }
 

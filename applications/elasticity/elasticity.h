@@ -78,8 +78,7 @@ namespace PatchFEM
     MaterialFunction<dim> poissons_ratio;
     MaterialFunction<dim> body_force;
     const bool            constant_moduli; ///< inside of each cell
-    const bool            constant_force;
-    bool                  is_plane_stress;
+    const bool            is_plane_stress;
 
     std::unique_ptr<dealii::DataPostprocessor<dim>> stresses;
   };

@@ -5,7 +5,6 @@
 #include <patchfem/base/exceptions.h>
 
 #include <algorithm>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -72,8 +71,7 @@ namespace PatchFEM
                  constants,
                  "Material/" + parameters.words.reaction),
         source(parameters.source, {1}, {}, constants, "Loads/Source"),
-        constant_coefficients(coefficient.is_piecewise_constant() && reaction.is_piecewise_constant()),
-        constant_source(source.is_piecewise_constant())
+        constant_coefficients(coefficient.is_piecewise_constant() && reaction.is_piecewise_constant())
   {}
 
   template <int dim>
@@ -81,11 +79,7 @@ namespace PatchFEM
   {
     SymmetricTensor<2, dim> k;
     if (coefficient.n_components() == 1)
-    {
-      const double value = coefficient.value(point, material);
-      for (unsigned int d = 0; d < dim; ++d)
-        k[d][d] = value;
-    }
+      k = coefficient.value(point, material) * dealii::unit_symmetric_tensor<dim>();
     else
       for (unsigned int i = 0, c = 0; i < dim; ++i)
         for (unsigned int j = i; j < dim; ++j, ++c)
@@ -97,16 +91,10 @@ namespace PatchFEM
     for (unsigned int c = 0; c < k.n_independent_components; ++c)
       largest = std::max(largest, std::abs(k.access_raw_entry(c)));
     multiply_by_power_of_two(s, -binary_exponent(largest));
-    bool positive = s[0][0] > 0 && dealii::determinant(s) > 0;
-    if (dim == 3)
-      positive = positive && s[0][0] * s[1][1] - s[0][1] * s[0][1] > 0;
-    if (!positive)
-    {
-      std::ostringstream place;
-      place << point;
-      throw Error("The entry " + coefficient_name + " is not positive definite at the point (" + place.str() +
-                  "), material id " + std::to_string(material) + ".");
-    }
+    const bool positive =
+        s[0][0] > 0 && dealii::determinant(s) > 0 && (dim == 2 || s[0][0] * s[1][1] - s[0][1] * s[0][1] > 0);
+    require(positive, "The entry ", coefficient_name, " is not positive definite at the point (", point,
+            "), material id ", material, ".");
     return k;
   }
 
@@ -129,7 +117,7 @@ namespace PatchFEM
         k = conductivity(point, material);
         r = reaction.value(point, material);
       }
-      if (q == 0 || !constant_source)
+      if (q == 0 || !source.is_piecewise_constant())
         f = source.value(point, material);
       for (unsigned int i = 0; i < n; ++i)
       {
@@ -158,26 +146,22 @@ namespace PatchFEM
   SystemFields DiffusionPhysics<dim>::evaluate_fields(const ElementTables &tables) const
   {
     SystemFields fields;
-    if (is_plain())
-      fields.coefficients = make_field<dim>(tables, 1, constant_coefficients,
-                                            [&](const Point<dim> &point, const material_id material, double *values) {
-                                              values[0] = conductivity(point, material)[0][0];
-                                            });
-    else
-      fields.coefficients = make_field<dim>(tables, Diffusion<dim>::n_coefficients, constant_coefficients,
-                                            [&](const Point<dim> &point, const material_id material, double *values) {
-                                              const SymmetricTensor<2, dim> k = conductivity(point, material);
-                                              for (unsigned int i = 0; i < dim; ++i)
-                                                for (unsigned int j = i; j < dim; ++j)
-                                                  *values++ = k[i][j];
-                                              *values = reaction.value(point, material);
-                                            });
-    if (!source.is_zero())
-      fields.body_load = make_field<dim>(tables, 1, constant_source,
-                                         [&](const Point<dim> &point, const material_id material, double *values) {
-                                           values[0] = source.value(point, material);
-                                         });
-    fields.face_terms = make_face_terms(tables, this->natural);
+    const bool   plain  = is_plain();
+    fields.coefficients = make_field<dim>(tables, plain ? 1 : Diffusion<dim>::n_coefficients, constant_coefficients,
+                                          [&](const Point<dim> &point, const material_id material, double *values) {
+                                            const SymmetricTensor<2, dim> k = conductivity(point, material);
+                                            if (plain)
+                                            {
+                                              *values = k[0][0];
+                                              return;
+                                            }
+                                            for (unsigned int i = 0; i < dim; ++i)
+                                              for (unsigned int j = i; j < dim; ++j)
+                                                *values++ = k[i][j];
+                                            *values = reaction.value(point, material);
+                                          });
+    fields.body_load    = make_field(tables, source);
+    fields.face_terms   = make_face_terms(tables, this->natural);
     return fields;
   }
 

@@ -103,6 +103,18 @@ namespace PatchFEM
   }
 
   template <int dim>
+  CoefficientField make_field(const ElementTables &tables, const MaterialFunction<dim> &function)
+  {
+    if (function.is_zero())
+      return {};
+    return make_field<dim>(tables, function.n_components(), function.is_piecewise_constant(),
+                           [&](const Point<dim> &point, const dealii::types::material_id material, double *values) {
+                             for (unsigned int c = 0; c < function.n_components(); ++c)
+                               values[c] = function.value(point, material, c);
+                           });
+  }
+
+  template <int dim>
   FaceTerms make_face_terms(const ElementTables &tables, const NaturalConditions<dim> &conditions)
   {
     FaceTerms terms;
@@ -135,7 +147,8 @@ namespace PatchFEM
   template CoefficientField make_field<dim>(                                                  \
       const ElementTables &, int, bool,                                                       \
       const std::function<void(const Point<dim> &, dealii::types::material_id, double *)> &); \
-  template FaceTerms make_face_terms(const ElementTables &, const NaturalConditions<dim> &);
+  template CoefficientField make_field(const ElementTables &, const MaterialFunction<dim> &); \
+  template FaceTerms        make_face_terms(const ElementTables &, const NaturalConditions<dim> &);
   PATCHFEM_INSTANTIATE(2)
   PATCHFEM_INSTANTIATE(3)
 #undef PATCHFEM_INSTANTIATE

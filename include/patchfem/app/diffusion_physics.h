@@ -88,6 +88,5 @@ namespace PatchFEM
     MaterialFunction<dim> reaction;
     MaterialFunction<dim> source;
     const bool            constant_coefficients; ///< inside of each cell
-    const bool            constant_source;
   };
 } // namespace PatchFEM

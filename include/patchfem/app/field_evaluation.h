@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/app/material_function.h>
 #include <patchfem/app/natural_conditions.h>
 #include <patchfem/app/system_assembler.h>
 
@@ -20,6 +21,10 @@ namespace PatchFEM
              int                  n_values,
              bool                 piecewise_constant,
              const std::function<void(const dealii::Point<dim> &, dealii::types::material_id, double *)> &evaluate);
+
+  /** All components of @p function; nothing if it is zero. */
+  template <int dim>
+  CoefficientField make_field(const ElementTables &tables, const MaterialFunction<dim> &function);
 
   /** Loads and Robin coefficients at the quadrature points of the faces in @p tables. */
   template <int dim>
