@@ -9,8 +9,8 @@
 
 #include <boost/pending/disjoint_sets.hpp>
 
+#include <algorithm>
 #include <numeric>
-#include <sstream>
 #include <unordered_map>
 
 namespace PatchFEM
@@ -66,16 +66,11 @@ namespace PatchFEM
     template <int dim>
     Sets connect_coarse_cells(const dealii::Triangulation<dim> &triangulation)
     {
-      Sets                                           sets(triangulation.n_cells(0));
-      std::unordered_map<unsigned int, unsigned int> cell_of_vertex;
+      Sets                                  sets(triangulation.n_cells(0));
+      std::unordered_map<unsigned int, int> cell_of_vertex;
       for (const auto &cell : triangulation.cell_iterators_on_level(0))
         for (const unsigned int v : cell->vertex_indices())
-        {
-          const unsigned int index    = cell->index();
-          const auto         inserted = cell_of_vertex.emplace(cell->vertex_index(v), index);
-          if (!inserted.second)
-            sets.union_set(index, inserted.first->second);
-        }
+          sets.union_set(cell->index(), cell_of_vertex.emplace(cell->vertex_index(v), cell->index()).first->second);
       return sets;
     }
 
@@ -88,20 +83,11 @@ namespace PatchFEM
       return ancestor->index();
     }
 
-    /** Where an unknown is. */
-    template <int dim>
-    struct UnknownPlace
-    {
-      Point<dim>   point;
-      unsigned int component;
-      unsigned int coarse_cell;
-    };
-
-    /** One condition on the modes of one connected part. */
+    /** The modes at an unknown, or one condition on them, and where it is in the mesh. */
     struct ModeRow
     {
       unsigned int        coarse_cell;
-      std::vector<double> values; // empty: the part is definite anyway
+      std::vector<double> values;
     };
 
     /** A mode that no row holds, and the combination of all modes with a 1 there that satisfies every row. */
@@ -116,15 +102,14 @@ namespace PatchFEM
      * after the modes before it are eliminated is its distance from them. Translations come first, so that a hinge is
      * called a rotation.
      */
-    std::vector<FreeCombination> free_combinations(std::vector<double> g, const unsigned int n)
+    std::vector<FreeCombination> free_combinations(dealii::FullMatrix<double> g)
     {
-      double trace = 0.;
-      for (unsigned int m = 0; m < n; ++m)
-        trace += g[m * n + m];
+      const unsigned int        n     = g.m();
+      const double              trace = g.trace();
       std::vector<unsigned int> held, free;
       for (unsigned int m = 0; m < n; ++m)
       {
-        const double pivot = g[m * n + m];
+        const double pivot = g(m, m);
         if (!(pivot > 1e-12 * trace))
         {
           free.push_back(m);
@@ -132,14 +117,10 @@ namespace PatchFEM
         }
         held.push_back(m);
         for (unsigned int j = 0; j < n; ++j)
-          g[m * n + j] /= pivot;
+          g(m, j) /= pivot;
         for (unsigned int i = 0; i < n; ++i)
           if (i != m)
-          {
-            const double factor = g[i * n + m];
-            for (unsigned int j = 0; j < n; ++j)
-              g[i * n + j] -= factor * g[m * n + j];
-          }
+            g.add_row(i, -g(i, m), m);
       }
       std::vector<FreeCombination> result;
       for (const unsigned int f : free)
@@ -147,7 +128,7 @@ namespace PatchFEM
         FreeCombination combination{f, std::vector<double>(n, 0.)};
         combination.coefficients[f] = 1.;
         for (const unsigned int m : held)
-          combination.coefficients[m] = -g[m * n + f];
+          combination.coefficients[m] = -g(m, f);
         result.push_back(combination);
       }
       return result;
@@ -210,21 +191,18 @@ namespace PatchFEM
       return values;
     };
 
-    Sets                                                                   parts = connect_coarse_cells(triangulation);
-    std::unordered_map<dealii::types::global_dof_index, UnknownPlace<dim>> places;
-    std::vector<ModeRow>                                                   rows;
-    CellUnknowns<dim>                                                      unknowns(discretisation);
-    std::vector<char> part_is_definite(triangulation.n_cells(0), 0);
+    Sets                                                         parts = connect_coarse_cells(triangulation);
+    std::unordered_map<dealii::types::global_dof_index, ModeRow> places; // the modes at unknowns of the boundary
+    std::vector<ModeRow>                                         rows;
+    CellUnknowns<dim>                                            unknowns(discretisation);
+    std::vector<char>                                            is_definite(triangulation.n_cells(0), 0);
 
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (cell->is_locally_owned())
       {
         const unsigned int coarse = coarse_index<dim>(cell);
-        if (!part_is_definite[coarse] && physics.is_definite_inside(cell->center(), cell->material_id()))
-        {
-          part_is_definite[coarse] = 1;
-          rows.push_back({coarse, {}});
-        }
+        if (!is_definite[coarse])
+          is_definite[coarse] = physics.is_definite_inside(cell->center(), cell->material_id());
 
         bool has_essential_face = false;
         for (const auto &face : cell->face_iterators())
@@ -238,14 +216,14 @@ namespace PatchFEM
           }
         if (has_essential_face)
           unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
-            places.emplace(index, UnknownPlace<dim>{point, component, coarse});
+            places.emplace(index, ModeRow{coarse, modes_at(point, component)});
           });
       }
 
     for (const auto &place : places)
       if (essential_lines.is_constrained(place.first))
       {
-        ModeRow row{place.second.coarse_cell, modes_at(place.second.point, place.second.component)};
+        ModeRow row      = place.second;
         bool    complete = true;
         for (const auto &entry : *essential_lines.get_constraint_entries(place.first))
         {
@@ -254,15 +232,14 @@ namespace PatchFEM
           if (!complete)
             break;
           parts.union_set(row.coarse_cell, master->second.coarse_cell);
-          const std::vector<double> values = modes_at(master->second.point, master->second.component);
           for (unsigned int m = 0; m < n_modes; ++m)
-            row.values[m] -= entry.second * values[m];
+            row.values[m] -= entry.second * master->second.values[m];
         }
         if (complete)
           rows.push_back(row);
       }
 
-    // Sum up by connected part; a definite part holds every mode.
+    // Sum up by connected part.
     std::vector<unsigned int> number(triangulation.n_cells(0), dealii::numbers::invalid_unsigned_int);
     std::vector<unsigned int> first_cell;
     for (unsigned int c = 0; c < triangulation.n_cells(0); ++c)
@@ -276,54 +253,56 @@ namespace PatchFEM
     }
     const unsigned int  block = n_modes * n_modes;
     std::vector<double> g(first_cell.size() * block, 0.);
+    for (unsigned int c = 0; c < triangulation.n_cells(0); ++c)
+      if (is_definite[c]) // it holds every mode
+        for (unsigned int m = 0; m < n_modes; ++m)
+          g[number[parts.find_set(c)] * block + m * (n_modes + 1)] += 1.;
     for (const ModeRow &row : rows)
     {
       double *matrix = g.data() + number[parts.find_set(row.coarse_cell)] * block;
       for (unsigned int i = 0; i < n_modes; ++i)
         for (unsigned int j = 0; j < n_modes; ++j)
-          matrix[i * n_modes + j] += row.values.empty() ? (i == j) : row.values[i] * row.values[j];
+          matrix[i * n_modes + j] += row.values[i] * row.values[j];
     }
     dealii::Utilities::MPI::sum(g, discretisation.communicator, g);
 
-    std::vector<FreeModes>                    result;
-    std::vector<std::vector<FreeCombination>> combinations;
-    std::vector<unsigned int>                 free_part(first_cell.size(), dealii::numbers::invalid_unsigned_int);
-    for (unsigned int part = 0; part < first_cell.size(); ++part)
+    const unsigned int                        n_parts = first_cell.size();
+    std::vector<FreeModes>                    result(n_parts);
+    std::vector<std::vector<FreeCombination>> combinations(n_parts);
+    for (unsigned int part = 0; part < n_parts; ++part)
     {
-      const std::vector<FreeCombination> free =
-          free_combinations(std::vector<double>(g.begin() + part * block, g.begin() + (part + 1) * block), n_modes);
-      if (free.empty())
+      combinations[part] = free_combinations(dealii::FullMatrix<double>(n_modes, n_modes, &g[part * block]));
+      if (combinations[part].empty())
         continue;
-      FreeModes modes;
-      for (const FreeCombination &combination : free)
-        modes.names += (modes.names.empty() ? "" : ", ") + physics.mode_names()[combination.mode];
-      std::ostringstream                                 place;
-      typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
-      place << cell->center();
-      modes.part = first_cell.size() > 1 ? "part of the mesh around (" + place.str() + ")" : "mesh";
-      modes.modes.assign(free.size(), std::vector<double>(owned.n_elements(), 0.));
-      free_part[part] = result.size();
-      result.push_back(modes);
-      combinations.push_back(free);
+      const typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
+      result[part].part = n_parts > 1 ? text_of("part of the mesh around (", cell->center(), ")") : "mesh";
+      for (const FreeCombination &combination : combinations[part])
+      {
+        result[part].names += (result[part].names.empty() ? "" : ", ") + physics.mode_names()[combination.mode];
+        result[part].modes.emplace_back(owned.n_elements(), 0.);
+      }
     }
-    if (result.empty())
-      return result;
+    const auto is_held = [](const auto &part) { return part.empty(); };
+    if (std::all_of(combinations.begin(), combinations.end(), is_held))
+      return {};
 
     for (const auto &cell : dof_handler.active_cell_iterators())
-    {
-      const unsigned int part = cell->is_artificial() ? dealii::numbers::invalid_unsigned_int
-                                                      : free_part[number[parts.find_set(coarse_index<dim>(cell))]];
-      if (part == dealii::numbers::invalid_unsigned_int)
-        continue;
-      unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
-        if (!owned.is_element(index))
-          return;
-        const std::vector<double> values = modes_at(point, component);
-        for (unsigned int v = 0; v < combinations[part].size(); ++v)
-          result[part].modes[v][owned.index_within_set(index)] =
-              std::inner_product(values.begin(), values.end(), combinations[part][v].coefficients.begin(), 0.);
-      });
-    }
+      if (!cell->is_artificial())
+      {
+        const unsigned int part = number[parts.find_set(coarse_index<dim>(cell))];
+        if (combinations[part].empty())
+          continue;
+        unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
+          if (!owned.is_element(index))
+            return;
+          const std::vector<double> values = modes_at(point, component);
+          for (unsigned int v = 0; v < combinations[part].size(); ++v)
+            result[part].modes[v][owned.index_within_set(index)] =
+                std::inner_product(values.begin(), values.end(), combinations[part][v].coefficients.begin(), 0.);
+        });
+      }
+    result.erase(std::remove_if(result.begin(), result.end(), [](const auto &part) { return part.modes.empty(); }),
+                 result.end());
     return result;
   }
 
@@ -350,7 +329,7 @@ namespace PatchFEM
     dealii::hp::FEValues<dim>                values(mapping, dof_handler.get_fe_collection(), discretisation.quadrature,
                                                     dealii::update_values | dealii::update_JxW_values);
     std::vector<std::vector<dealii::Vector<double>>> at_points(n + 1);
-    std::vector<double>                              products(n * (n + 1), 0.); // [mode][field]
+    dealii::FullMatrix<double>                       products(n, n + 1); // mode, field
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (cell->is_locally_owned())
       {
@@ -364,18 +343,15 @@ namespace PatchFEM
         for (const unsigned int q : fe_values.quadrature_point_indices())
           for (unsigned int m = 0; m < n; ++m)
             for (unsigned int f = 0; f <= n; ++f)
-              products[m * (n + 1) + f] += fe_values.JxW(q) * (at_points[m][q] * at_points[f][q]);
+              products(m, f) += fe_values.JxW(q) * (at_points[m][q] * at_points[f][q]);
       }
     dealii::Utilities::MPI::sum(products, discretisation.communicator, products);
 
     dealii::FullMatrix<double> gram(n, n);
     dealii::Vector<double>     product(n), coefficients(n);
+    gram.fill(products);
     for (unsigned int m = 0; m < n; ++m)
-    {
-      for (unsigned int f = 0; f < n; ++f)
-        gram(m, f) = products[m * (n + 1) + f];
-      product(m) = products[m * (n + 1) + n];
-    }
+      product(m) = products(m, n);
     gram.gauss_jordan();
     gram.vmult(coefficients, product);
     solution.zero_out_ghost_values();
@@ -389,11 +365,10 @@ namespace PatchFEM
 
   void refuse_singular(const std::vector<FreeModes> &free, const unsigned int n_components)
   {
-    if (free.empty())
-      return;
-    throw Error("The problem is singular: no boundary condition holds " + free[0].names + " of the " + free[0].part +
-                "; give Dirichlet or Robin conditions that do" +
-                (n_components == 1 ? ", or a positive reaction," : ",") + " or set Solver/Null space = project.");
+    if (!free.empty())
+      throw Error("The problem is singular: no boundary condition holds ", free[0].names, " of the ", free[0].part,
+                  "; give Dirichlet or Robin conditions that do", n_components == 1 ? ", or a positive reaction," : ",",
+                  " or set Solver/Null space = project.");
   }
 
 #define PATCHFEM_INSTANTIATE(dim)                                                                     \
