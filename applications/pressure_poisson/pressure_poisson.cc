@@ -1,51 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "pressure_poisson.h"
-
-#include "voxel_baseline.h"
 #include "voxel_fields.h"
-#include "voxel_output.h"
 
+#include <patchfem/app/application.h>
 #include <patchfem/app/linear_solver.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/output.h>
 #include <patchfem/app/powers_of_two.h>
-#include <patchfem/app/report.h>
+#include <patchfem/app/reference_solver.h>
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/utilities.h>
+#include <deal.II/lac/dynamic_sparsity_pattern.h>
+#include <deal.II/lac/trilinos_precondition.h>
+#include <deal.II/lac/trilinos_sparse_matrix.h>
+#include <deal.II/lac/trilinos_vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
 
 namespace PatchFEM
 {
   namespace
   {
-    double largest_of(const std::vector<double> &values)
-    {
-      double result = 0.;
-      for (const double value : values)
-        result = std::max(result, std::abs(value));
-      return result;
-    }
-
     /** All steps, with what is kept from one to the next. */
     template <int dim, typename Number>
     class PressureRun
     {
     public:
-      PressureRun(const PressureParameters &parameters,
-                  const std::string        &directory,
-                  const Backend            &backend,
-                  const std::string        &precision,
-                  RunReport                &report)
-          : parameters(parameters), backend(backend), fields(parameters, directory), progress(true), report(report),
-            pictures(parameters.output.folder),
-            choice(choose_solver(parameters.solver, AssemblyParameters(), precision, 1, fields.grid().n_cells())),
+      PressureRun(const PressureParameters &parameters, const std::string &directory, RunReport &report)
+          : parameters(parameters),
+            backend(choose_backend(parameters.general.backend, parameters.solver, parameters.general.precision)),
+            fields(parameters, directory), progress(true), report(report), pictures(parameters.output.folder),
+            choice(choose_solver(
+                parameters.solver, AssemblyParameters(), parameters.general.precision, 1, fields.grid().n_cells())),
             linear_solver(backend, choice, false, progress)
       {}
 
@@ -121,10 +111,8 @@ namespace PatchFEM
             projection.n_solid += static_cast<VoxelLabel>(label) == VoxelLabel::solid;
           }
         });
-        std::ostringstream when;
-        when << time;
-        require(projection.n_fluid > 0, "There is no fluid at the time " + when.str() +
-                                            "; correct Domain/Fluid, or end before it with Time/Steps.");
+        require(projection.n_fluid > 0, "There is no fluid at the time ", time,
+                "; correct Domain/Fluid, or end before it with Time/Steps.");
         check_memory(projection.n_fluid, result.path);
         seconds.extraction = timed(backend, progress, "copies", [&] {
           labels.copy_from(backend, fields.labels());
@@ -139,9 +127,8 @@ namespace PatchFEM
           projection.n_closed_parts = cells.find_closed_parts();
         });
         result.n_dofs      = cells.n_unknowns();
-        require(
-            projection.n_closed_parts == 0 || parameters.solver.project_null_space,
-            "At the time " + when.str() + " the fluid has " + std::to_string(projection.n_closed_parts) +
+        require(projection.n_closed_parts == 0 || parameters.solver.project_null_space, "At the time ", time,
+                " the fluid has ", projection.n_closed_parts,
                 " part(s) that touch no air, whose pressure is determined up to a constant; choose Solver/Null space "
                 "= project, or give it air.");
         seconds.sparsity = timed(backend, progress, "matrix", [&] { system.reinit(cells); });
@@ -208,7 +195,7 @@ namespace PatchFEM
           char numbers[96];
           std::snprintf(numbers, sizeof(numbers), "about %.3g GB, but %.3g GB are free", forecast * 1e-9,
                         available * 1e-9);
-          throw Error("This step needs " + std::string(numbers) + " on the back end " + backend.name() +
+          throw Error("This step needs ", numbers, " on the back end ", backend.name(),
                       "; use fewer cells, or a back end with more memory.");
         }
         if (backend.kind() != BackendKind::host)
@@ -301,7 +288,7 @@ namespace PatchFEM
         const std::int64_t                step[3] = {1, grid.n[0], std::int64_t(grid.n[0]) * grid.n[1]};
         for (std::int64_t cell = 0; cell < grid.n_cells(); ++cell)
         {
-          const std::int64_t at[3] = {cell % grid.n[0], cell / grid.n[0] % grid.n[1], cell / step[2]};
+          const auto at = position(cell, grid.n);
           for (int d = 0; d < dim; ++d)
             if (at[d] > 0 && static_cast<VoxelLabel>(all[cell]) == VoxelLabel::fluid &&
                 static_cast<VoxelLabel>(all[cell - step[d]]) == VoxelLabel::fluid)
@@ -311,23 +298,106 @@ namespace PatchFEM
                         std::ldexp(std::sqrt(volume) / grid.h * std::sqrt(sum), unit)};
       }
 
+      /** Calls visit(row, diagonal, columns) for every fluid cell; @p row has the numbers of those, -1 for others. */
+      template <typename Visitor>
+      void for_each_row(const std::vector<int> &row, const Visitor &visit) const
+      {
+        const VoxelGrid                             &grid    = fields.grid();
+        const std::int64_t                           step[3] = {1, grid.n[0], std::int64_t(grid.n[0]) * grid.n[1]};
+        std::vector<dealii::types::global_dof_index> columns;
+        for (std::int64_t cell = 0; cell < grid.n_cells(); ++cell)
+        {
+          if (row[cell] < 0)
+            continue;
+          const auto at   = position(cell, grid.n);
+          int        open = 0;
+          columns.clear();
+          for (int d = 0; d < 3; ++d)
+            for (int side = 0; side < 2; ++side)
+              if (side == 0 ? at[d] == 0 : at[d] + 1 == grid.n[d])
+                open += grid.open_sides[2 * d + side];
+              else
+              {
+                const std::int64_t other = cell + (side == 0 ? -step[d] : step[d]);
+                open += static_cast<VoxelLabel>(fields.labels()[other]) != VoxelLabel::solid;
+                if (row[other] >= 0)
+                  columns.push_back(row[other]);
+              }
+          visit(static_cast<dealii::types::global_dof_index>(row[cell]), open > 0 ? open : 1, columns);
+        }
+      }
+
+      /**
+       * The same system in a Trilinos matrix, filled by a loop over cells on the host, and solved by Trilinos' conjugate
+       * gradients, with a basis of the constants of closed parts of the fluid; and how far @p x is from its solution.
+       */
       void solve_baseline(const Vector<Number> &x, CycleReport &result)
       {
-        SolverParameters solver = parameters.solver;
-        solver.preconditioner   = parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi";
-        std::vector<std::vector<double>> parts;
+        namespace Trilinos                 = dealii::TrilinosWrappers;
+        const bool             ml          = parameters.general.baseline == "trilinos_ml";
+        PathReport            &path        = result.baseline.emplace();
+        const dealii::IndexSet rows        = dealii::complete_index_set(rhs.size());
+        const auto             to_trilinos = [&](const Vector<Number> &vector) {
+          const std::vector<double> values = to_double(vector);
+          Trilinos::MPI::Vector     copy(rows, MPI_COMM_SELF);
+          std::copy(values.begin(), values.end(), copy.begin());
+          return copy;
+        };
+        Trilinos::SparseMatrix matrix;
+        std::vector<int>       row(fields.labels().size(), -1);
+        path.seconds.sparsity = timed(MPI_COMM_SELF, progress, "sparsity (Trilinos)", [&] {
+          int n = 0;
+          for (std::size_t cell = 0; cell < row.size(); ++cell)
+            if (static_cast<VoxelLabel>(fields.labels()[cell]) == VoxelLabel::fluid)
+              row[cell] = n++;
+          dealii::DynamicSparsityPattern pattern(n, n);
+          for_each_row(row, [&](const auto i, const int, const auto &columns) {
+            pattern.add(i, i);
+            pattern.add_entries(i, columns.begin(), columns.end());
+          });
+          matrix.reinit(rows, rows, pattern, MPI_COMM_SELF);
+        });
+        path.seconds.assembly = timed(MPI_COMM_SELF, progress, "assembly (Trilinos)", [&] {
+          for_each_row(row, [&](const auto i, const int diagonal, const auto &columns) {
+            matrix.set(i, i, diagonal);
+            for (const auto j : columns)
+              matrix.set(i, j, -1.);
+          });
+          matrix.compress(dealii::VectorOperation::insert);
+        });
+
+        Trilinos::MPI::Vector              b = to_trilinos(rhs), solution(rows, MPI_COMM_SELF);
+        std::vector<Trilinos::MPI::Vector> basis;
         for (const Vector<Number> &part : linear_solver.null_space().vectors())
-          parts.push_back(to_double(part));
-        std::vector<double> other;
-        result.baseline =
-            solve_with_trilinos(fields.grid(), fields.labels(), to_double(rhs), parts, solver, progress, other);
-        const std::vector<double> own     = to_double(x);
-        double                    largest = 0.;
+          basis.push_back(to_trilinos(part));
+        const auto make_preconditioner =
+            [&](const Trilinos::SparseMatrix &) -> std::unique_ptr<Trilinos::PreconditionBase> {
+          if (ml)
+          {
+            Trilinos::PreconditionAMG::AdditionalData data;
+            data.elliptic        = true;
+            data.smoother_type   = "Chebyshev";
+            data.smoother_sweeps = 2;
+            // Factorisations break down on a singular matrix.
+            if (!basis.empty())
+              data.coarse_type = "symmetric Gauss-Seidel";
+            auto preconditioner = std::make_unique<Trilinos::PreconditionAMG>();
+            preconditioner->initialize(matrix, data);
+            return preconditioner;
+          }
+          auto jacobi = std::make_unique<Trilinos::PreconditionJacobi>();
+          jacobi->initialize(matrix);
+          return jacobi;
+        };
+        SolverParameters solver = parameters.solver;
+        solver.preconditioner   = ml ? "ml" : "jacobi";
+        reference::solve_system<Trilinos::SparseMatrix, Trilinos::MPI::Vector, Trilinos::PreconditionBase>(
+            "Trilinos", matrix, solution, b, basis, solver, MPI_COMM_SELF, progress, make_preconditioner, path);
+        const std::vector<double> own   = to_double(x);
+        const double             *other = solution.begin();
         for (std::size_t i = 0; i < own.size(); ++i)
-        {
           result.max_difference = std::max(result.max_difference, std::abs(own[i] - other[i]));
-          largest               = std::max(largest, std::abs(other[i]));
-        }
+        const double largest       = solution.linfty_norm();
         result.relative_difference = largest > 0. ? result.max_difference / largest : result.max_difference;
       }
 
@@ -348,58 +418,69 @@ namespace PatchFEM
         const std::string         name   = "solution-" + std::to_string(step) + ".vtu";
         const std::vector<double> values = pressure.to_vector();
         note_range_of_pictures(std::max(largest_of(values), flow_size), std::cout);
-        VoxelPicture picture;
-        picture.labels   = &fields.labels();
-        picture.pressure = &values;
+        std::vector<double> face_velocities[3];
         for (int d = 0; d < 3; ++d)
-          picture.velocity[d] = velocities.component[d].to_vector();
-        write_voxels<dim>(parameters.output.folder + "/" + name, fields.grid(), fields.lower_corner(), picture);
+          face_velocities[d] = velocities.component[d].to_vector();
+        fields.write(parameters.output.folder + "/" + name, values, face_velocities);
         pictures.add(projection.time, name);
       }
     };
-
-    template <int dim>
-    void run_in(const PressureParameters &parameters, const std::string &directory, RunReport &report)
-    {
-      const std::string &precision = parameters.general.precision;
-      const Backend      backend   = choose_backend(parameters.general.backend, parameters.solver, precision);
-      if (precision == "single")
-        PressureRun<dim, float>(parameters, directory, backend, precision, report).run();
-      else
-        PressureRun<dim, double>(parameters, directory, backend, precision, report).run();
-    }
   } // namespace
 
-  OutputParameters &PressureApplication::parse_parameters(dealii::ParameterHandler &prm)
+  /**
+   * The pressure of a liquid on voxels of fluid, air and solid, step by step as the fluid moves (P2): VoxelPoisson with the
+   * preconditioners of all applications. The cells' labels and the velocities before each step are formulas of a
+   * parameter file, or labels an image; the step makes the velocities free of divergence.
+   */
+  class PressureApplication : public Application
   {
-    parameters.parse_parameters(prm);
-    return parameters.output;
-  }
+  public:
+    std::string       name() const override { return "pressure_poisson"; }
+    void              declare_parameters(dealii::ParameterHandler &prm) override { parameters.declare_parameters(prm); }
+    OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override
+    {
+      parameters.parse_parameters(prm);
+      return parameters.output;
+    }
+    std::string export_name() const override { return parameters.general.export_system; }
+    std::string input_file(const std::string &directory) const override
+    {
+      return parameters.image.empty() ? "" : (std::filesystem::path(directory) / parameters.image).string();
+    }
 
-  std::vector<EntryCondition> PressureApplication::entry_conditions() const
-  {
-    std::vector<EntryCondition> result = solver_conditions(parameters.solver, true, false);
-    result.push_back({{"Solver/Warm start"}, parameters.n_steps > 1, "Time/Steps of 2 or more"});
-    return result;
-  }
+    std::vector<EntryCondition> entry_conditions() const override
+    {
+      std::vector<EntryCondition> result = solver_conditions(parameters.solver, true, false);
+      result.push_back({{"Solver/Warm start"}, parameters.n_steps > 1, "Time/Steps of 2 or more"});
+      return result;
+    }
 
-  std::string PressureApplication::export_name() const
-  {
-    return parameters.general.export_system;
-  }
+    void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override
+    {
+      require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
+              "pressure_poisson runs in one process; start it without mpiexec.");
+      if (parameters.general.dimension == 2)
+        run_in<2>(directory, report);
+      else
+        run_in<3>(directory, report);
+    }
 
-  std::string PressureApplication::input_file(const std::string &directory) const
-  {
-    return parameters.image.empty() ? "" : (std::filesystem::path(directory) / parameters.image).string();
-  }
+  private:
+    PressureParameters parameters;
 
-  void PressureApplication::run(const std::string &directory, RunReport &report, const MPI_Comm communicator)
-  {
-    require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
-            "pressure_poisson runs in one process; start it without mpiexec.");
-    if (parameters.general.dimension == 2)
-      run_in<2>(parameters, directory, report);
-    else
-      run_in<3>(parameters, directory, report);
-  }
+    template <int dim>
+    void run_in(const std::string &directory, RunReport &report) const
+    {
+      if (parameters.general.precision == "single")
+        PressureRun<dim, float>(parameters, directory, report).run();
+      else
+        PressureRun<dim, double>(parameters, directory, report).run();
+    }
+  };
 } // namespace PatchFEM
+
+int main(int argc, char **argv)
+{
+  PatchFEM::PressureApplication application;
+  return PatchFEM::application_main(argc, argv, application);
+}

@@ -5,7 +5,9 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/base/voxel_image.h>
+#include <patchfem/base/write_file.h>
 
+#include <deal.II/base/data_out_base.h>
 #include <deal.II/base/parallel.h>
 #include <deal.II/base/utilities.h>
 
@@ -24,13 +26,8 @@ namespace PatchFEM
     {
       std::vector<double> result;
       for (const std::string &item : dealii::Utilities::split_string_list(text, ','))
-      {
-        const Expression<3> expression(item, constants, entry);
-        require(expression.is_constant(), "The entry " + entry + " depends on a coordinate: " + quote(item) + ".");
-        result.push_back(expression.value(dealii::Point<3>()));
-      }
-      require(result.size() == n, "The entry " + entry + " has " + std::to_string(result.size()) + " numbers where " +
-                                      std::to_string(n) + " are wanted.");
+        result.push_back(constant_value(item, constants, entry));
+      require(result.size() == n, "The entry ", entry, " has ", result.size(), " numbers where ", n, " are wanted.");
       return result;
     }
 
@@ -51,19 +48,19 @@ namespace PatchFEM
   template <int dim>
   VoxelFields<dim>::VoxelFields(const PressureParameters &parameters, const std::string &directory)
   {
-    Constants constants = parameters.general.constants;
+    const Constants &constants = parameters.general.constants;
     if (parameters.image.empty())
     {
       const std::vector<double> cells = numbers(parameters.cells, dim, constants, "Domain/Cells");
       for (int d = 0; d < dim; ++d)
       {
         require(cells[d] >= 1. && cells[d] <= 1e6 && cells[d] == std::floor(cells[d]),
-                "The entry Domain/Cells must have integers from 1 to 1000000: " + quote(parameters.cells) + ".");
+                "The entry Domain/Cells must have integers from 1 to 1000000: ", quote(parameters.cells), ".");
         box.n[d] = static_cast<int>(cells[d]);
       }
       if (!parameters.cell_size.empty())
         box.h = numbers(parameters.cell_size, 1, constants, "Domain/Cell size")[0];
-      require(box.h > 0., "The entry Domain/Cell size must be above 0, not " + quote(parameters.cell_size) + ".");
+      require(box.h > 0., "The entry Domain/Cell size must be above 0, not ", quote(parameters.cell_size), ".");
       if (!parameters.lower_corner.empty())
       {
         const std::vector<double> lower = numbers(parameters.lower_corner, dim, constants, "Domain/Lower corner");
@@ -78,8 +75,8 @@ namespace PatchFEM
       const std::string            content = read_input_file(name, "The image " + printable(name, 400));
       io::stream<io::array_source> in(content.data(), content.size());
       VoxelImage                   image = read_voxel_image(in, name);
-      require(dim == 3 || image.n[2] == 1,
-              "The image " + printable(parameters.image, 400) + " has several layers of cells; choose Dimension = 3.");
+      require(dim == 3 || image.n[2] == 1, "The image ", printable(parameters.image, 400),
+              " has several layers of cells; choose Dimension = 3.");
       box.n = image.n;
       box.h = image.h;
       for (int d = 0; d < dim; ++d)
@@ -99,9 +96,8 @@ namespace PatchFEM
     if (!parameters.velocity.empty())
     {
       const std::vector<std::string> components = split_components(parameters.velocity);
-      require(components.size() == dim, "The entry Liquid/Velocity has " + std::to_string(components.size()) +
-                                            " formulas separated by semicolons where " + std::to_string(dim) +
-                                            " are wanted.");
+      require(components.size() == dim, "The entry Liquid/Velocity has ", components.size(),
+              " formulas separated by semicolons where ", dim, " are wanted.");
       for (const std::string &text : components)
         velocity_formulas.emplace_back(text, constants, "Liquid/Velocity", true);
     }
@@ -110,7 +106,7 @@ namespace PatchFEM
   template <int dim>
   dealii::Point<dim> VoxelFields<dim>::centre(const std::int64_t cell) const
   {
-    const std::int64_t at[3] = {cell % box.n[0], cell / box.n[0] % box.n[1], cell / box.n[0] / box.n[1]};
+    const auto         at = position(cell, box.n);
     dealii::Point<dim> result;
     for (int d = 0; d < dim; ++d)
       result[d] = corner[d] + (static_cast<double>(at[d]) + 0.5) * box.h;
@@ -165,30 +161,72 @@ namespace PatchFEM
     for (int d = 0; d < 3; ++d)
     {
       velocities[d].assign(box.n_faces(d), 0.);
-      if (d >= static_cast<int>(velocity_formulas.size()) || velocity_formulas[d].text() == "0")
+      if (d >= static_cast<int>(velocity_formulas.size()))
         continue;
-      const std::int64_t nx = box.n[0] + (d == 0), ny = box.n[1] + (d == 1);
+      std::array<int, 3> n = box.n;
+      ++n[d];
       for_all(box.n_faces(d), [&](const std::int64_t face) {
-        const std::int64_t at[3] = {face % nx, face / nx % ny, face / nx / ny};
+        const auto         at = position(face, n);
         dealii::Point<dim> point;
         for (int c = 0; c < dim; ++c)
           point[c] = corner[c] + (static_cast<double>(at[c]) + (c == d ? 0. : 0.5)) * box.h;
         velocities[d][face] = velocity_formulas[d].value(point);
       });
     }
-    if (!wanted_divergence)
-      return;
-    divergences.resize(box.n_cells());
-    for_all(box.n_cells(),
-            [&](const std::int64_t cell) { divergences[cell] = wanted_divergence->value(centre(cell)); });
+    if (wanted_divergence)
+      divergences = at_centres(*wanted_divergence);
   }
 
   template <int dim>
-  std::vector<double> VoxelFields<dim>::exact_pressure() const
+  std::vector<double> VoxelFields<dim>::at_centres(const Expression<dim> &formula) const
   {
     std::vector<double> result(box.n_cells());
-    for_all(box.n_cells(), [&](const std::int64_t cell) { result[cell] = exact->value(centre(cell)); });
+    for_all(box.n_cells(), [&](const std::int64_t cell) { result[cell] = formula.value(centre(cell)); });
     return result;
+  }
+
+  template <int dim>
+  void VoxelFields<dim>::write(const std::string         &file_name,
+                               const std::vector<double> &pressure,
+                               const std::vector<double> (&face_velocities)[3]) const
+  {
+    constexpr unsigned int n_vertices = 1 << dim, n_fields = 2 + dim;
+
+    std::vector<dealii::DataOutBase::Patch<dim>> patches(box.n_cells());
+    const std::int64_t                           nx = box.n[0], ny = box.n[1];
+    for (std::int64_t cell = 0; cell < box.n_cells(); ++cell)
+    {
+      const auto                       at    = position(cell, box.n);
+      dealii::DataOutBase::Patch<dim> &patch = patches[cell];
+      patch.patch_index                      = cell;
+      patch.reference_cell                   = dealii::ReferenceCells::get_hypercube<dim>();
+      patch.n_subdivisions                   = 1;
+      for (unsigned int v = 0; v < n_vertices; ++v)
+        for (int d = 0; d < dim; ++d)
+          patch.vertices[v][d] = corner[d] + box.h * static_cast<double>(at[d] + (v >> d & 1));
+      patch.data.reinit(n_fields, n_vertices);
+      const std::int64_t face[3] = {(at[2] * ny + at[1]) * (nx + 1) + at[0], (at[2] * (ny + 1) + at[1]) * nx + at[0],
+                                    cell};
+      const std::int64_t step[3] = {1, nx, nx * ny};
+      for (unsigned int v = 0; v < n_vertices; ++v)
+      {
+        patch.data(0, v) = static_cast<float>(all_labels[cell]);
+        patch.data(1, v) = static_cast<float>(pressure[cell]);
+        for (int d = 0; d < dim; ++d)
+          patch.data(2 + d, v) =
+              static_cast<float>(0.5 * (face_velocities[d][face[d]] + face_velocities[d][face[d] + step[d]]));
+      }
+    }
+    std::vector<std::string> names(n_fields, "velocity");
+    names[0] = "label";
+    names[1] = "pressure";
+    const std::vector<std::tuple<unsigned int, unsigned int, std::string,
+                                 dealii::DataComponentInterpretation::DataComponentInterpretation>>
+        vectors = {{2u, 1u + dim, "velocity", dealii::DataComponentInterpretation::component_is_part_of_vector}};
+    dealii::DataOutBase::VtkFlags flags;
+    flags.compression_level = dealii::DataOutBase::VtkFlags::ZlibCompressionLevel::best_speed;
+    write_file(file_name,
+               [&](std::ostream &out) { dealii::DataOutBase::write_vtu(patches, names, vectors, flags, out); });
   }
 
   template class VoxelFields<2>;

@@ -10,6 +10,12 @@
 
 namespace PatchFEM
 {
+  /** Where entry @p i of an array of @p n entries in each direction is, x fastest. */
+  inline std::array<std::int64_t, 3> position(const std::int64_t i, const std::array<int, 3> &n)
+  {
+    return {{i % n[0], i / n[0] % n[1], i / n[0] / n[1]}};
+  }
+
   /** The cells and what formulas and image say about them, on the host. */
   template <int dim>
   class VoxelFields
@@ -18,8 +24,7 @@ namespace PatchFEM
     /** @param directory Where an image is looked for. Throws Error for what is wrong with cells or formulas. */
     VoxelFields(const PressureParameters &parameters, const std::string &directory);
 
-    const VoxelGrid          &grid() const { return box; }
-    const dealii::Point<dim> &lower_corner() const { return corner; }
+    const VoxelGrid &grid() const { return box; }
 
     /** Evaluates what depends on time, and at the first call everything, at @p time. */
     void set_time(double time);
@@ -37,10 +42,15 @@ namespace PatchFEM
     bool has_exact_pressure() const { return exact.has_value(); }
 
     /** At the centres of all cells. */
-    std::vector<double> exact_pressure() const;
+    std::vector<double> exact_pressure() const { return at_centres(*exact); }
 
-    /** The cell's centre, of the @p cell in the order of labels. */
-    dealii::Point<dim> centre(std::int64_t cell) const;
+    /**
+     * Writes @p file_name as VTU: one cell for each voxel with its label, @p pressure of cells and the mean of its faces'
+     * @p face_velocities.
+     */
+    void write(const std::string         &file_name,
+               const std::vector<double> &pressure,
+               const std::vector<double> (&face_velocities)[3]) const;
 
   private:
     VoxelGrid                      box;
@@ -52,7 +62,10 @@ namespace PatchFEM
     std::vector<double>            velocities[3], divergences;
     bool                           first = true, changed = true;
 
-    void evaluate_labels();
-    void evaluate_flow();
+    /** The cell's centre, of the @p cell in the order of labels. */
+    dealii::Point<dim>  centre(std::int64_t cell) const;
+    std::vector<double> at_centres(const Expression<dim> &formula) const;
+    void                evaluate_labels();
+    void                evaluate_flow();
   };
 } // namespace PatchFEM

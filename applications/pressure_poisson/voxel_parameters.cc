@@ -13,14 +13,6 @@ namespace PatchFEM
   namespace
   {
     const char *const side_names[6] = {"x-", "x+", "y-", "y+", "z-", "z+"};
-
-    /** A number, or a formula of constants. */
-    double constant(const std::string &formula, const Constants &constants, const std::string &entry)
-    {
-      const Expression<3> expression(formula, constants, entry);
-      require(expression.is_constant(), "The entry " + entry + " depends on a coordinate: " + quote(formula) + ".");
-      return expression.value(dealii::Point<3>());
-    }
   } // namespace
 
   void PressureParameters::declare_parameters(dealii::ParameterHandler &prm)
@@ -96,7 +88,7 @@ namespace PatchFEM
       for (int s = 0; s < 6; ++s)
         if (side == side_names[s])
         {
-          require(s < 2 * general.dimension, "The entry Domain/Open sides names " + side + " in a plane problem.");
+          require(s < 2 * general.dimension, "The entry Domain/Open sides names ", side, " in a plane problem.");
           open_sides[s] = true;
         }
     require(!image.empty() || !cells.empty(), "Domain/Cells is empty; give the cells in each direction, or an Image.");
@@ -106,19 +98,20 @@ namespace PatchFEM
         image.empty() || (cells.empty() && lower_corner.empty() && cell_size.empty()),
         "Domain/Image has cells, their size and a corner of its own; leave Cells, Cell size and Lower corner empty.");
 
-    const auto number = [&](const std::string &section, const std::string &entry) {
-      return constant(prm.get({section}, entry), general.constants, section + "/" + entry);
+    // Numbers, or formulas of constants.
+    const auto number = [&](const std::string &section, const std::string &entry, const bool is_positive) {
+      const std::string name = section + "/" + entry, text = prm.get({section}, entry);
+      const double      value = constant_value(text, general.constants, name);
+      require(!is_positive || value > 0., "The entry ", name, " must be above 0, not ", quote(text), ".");
+      return value;
     };
-    start   = number("Time", "Start");
-    step    = number("Time", "Step");
-    density = number("Liquid", "Density");
-    require(step > 0., "The entry Time/Step must be above 0, not " + quote(prm.get({"Time"}, "Step")) + ".");
-    require(density > 0.,
-            "The entry Liquid/Density must be above 0, not " + quote(prm.get({"Liquid"}, "Density")) + ".");
+    start   = number("Time", "Start", false);
+    step    = number("Time", "Step", true);
+    density = number("Liquid", "Density", true);
     require(general.backend != "trilinos", "Backend = trilinos does not know voxels; choose host, cuda or auto, and "
                                            "Baseline = trilinos_jacobi or trilinos_ml to compare.");
-    require(general.baseline != "petsc_boomeramg" && general.baseline != "umfpack",
-            "Baseline = " + general.baseline + " does not know voxels; choose trilinos_jacobi, trilinos_ml or none.");
+    require(general.baseline != "petsc_boomeramg" && general.baseline != "umfpack", "Baseline = ", general.baseline,
+            " does not know voxels; choose trilinos_jacobi, trilinos_ml or none.");
     require(!output.aggregates, "Output/Aggregates is for finite elements; pictures of voxels do not show them.");
   }
 } // namespace PatchFEM

@@ -10,21 +10,19 @@
 
 namespace PatchFEM
 {
+  double largest_of(const std::vector<double> &values)
+  {
+    double            result = 0.;
+    const std::size_t n      = values.size();
+#pragma omp parallel for schedule(static) reduction(max : result)
+    for (std::size_t i = 0; i < n; ++i)
+      result = std::isnan(values[i]) ? std::numeric_limits<double>::infinity() : std::max(result, std::abs(values[i]));
+    return result;
+  }
+
   namespace
   {
-    /** The largest magnitude; what is not a number counts as infinite. */
-    double largest_of(const std::vector<double> &values)
-    {
-      double            result = 0.;
-      const std::size_t n      = values.size();
-#pragma omp parallel for schedule(static) reduction(max : result)
-      for (std::size_t i = 0; i < n; ++i)
-        result =
-            std::isnan(values[i]) ? std::numeric_limits<double>::infinity() : std::max(result, std::abs(values[i]));
-      return result;
-    }
-
-    double largest_of(const CoefficientField &field)
+    double largest_coefficient(const CoefficientField &field)
     {
       double result = 0.;
       for (const auto &item : field.material_values())
@@ -78,7 +76,7 @@ namespace PatchFEM
   template <typename Number>
   double check_ranges(const ElementTables &tables, const SystemFields &fields)
   {
-    const double coefficients = largest_of(fields.coefficients), body = largest_of(fields.body_load),
+    const double coefficients = largest_coefficient(fields.coefficients), body = largest_coefficient(fields.body_load),
                  faces = largest_of(fields.face_terms.load), robin = largest_of(fields.face_terms.robin),
                  values = largest_of(tables.constraints.inhomogeneity);
     check_range<Number>("The coefficients of section Material", coefficients);

@@ -8,6 +8,9 @@
 /** @file Whether a precision can hold what a system is made of. */
 namespace PatchFEM
 {
+  /** The largest magnitude; what is not a number counts as infinite. */
+  double largest_of(const std::vector<double> &values);
+
   /**
    * Throws Error if @p largest, the largest magnitude of what @p what names in the plural, is not finite, or is not 0 but
    * beyond the normal numbers of Number.
