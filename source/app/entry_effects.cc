@@ -86,8 +86,8 @@ namespace PatchFEM
       require(item.needs.empty() ||
                   (!settings.empty() && std::none_of(settings.begin(), settings.end(),
                                                      [&](const auto &setting) { return setting.first == item.entry; })),
-              "The entry " + item.entry + " = " + printable(item.value) + " would be without effect, as it is for " +
-                  item.needs + "; remove it.");
+              "The entry ", item.entry, " = ", printable(item.value), " would be without effect, as it is for ",
+              item.needs, "; remove it.");
   }
 
   std::vector<EntryCondition>

@@ -21,9 +21,9 @@ namespace PatchFEM
   {
     namespace io = boost::iostreams;
     std::ifstream file(file_name, std::ios::binary);
-    require(file.good(), what + " cannot be opened; check its name, which is relative to the folder of the parameter "
-                                "file.");
-    require(file.peek() != std::ifstream::traits_type::eof(), what + " is empty or not a file.");
+    require(file.good(), what,
+            " cannot be opened; check its name, which is relative to the folder of the parameter file.");
+    require(file.peek() != std::ifstream::traits_type::eof(), what, " is empty or not a file.");
     std::string content;
     try
     {
@@ -35,12 +35,12 @@ namespace PatchFEM
     }
     catch (const io::gzip_error &)
     {
-      throw Error(what +
-                  " is no gzip file, or not a whole one; compress it again, or take .gz from the name of one that is "
-                  "not compressed.");
+      throw Error(what,
+                  " is no gzip file, or not a whole one; compress it again, or take .gz from the name of one that "
+                  "is not compressed.");
     }
-    require(!file.bad(), what + " cannot be read to its end.");
-    require(!content.empty(), what + " is empty.");
+    require(!file.bad(), what, " cannot be read to its end.");
+    require(!content.empty(), what, " is empty.");
     return content;
   }
 } // namespace PatchFEM

@@ -24,10 +24,10 @@ namespace PatchFEM
         const std::size_t colon     = rule.find(':');
         const std::string id        = dealii::Utilities::trim(rule.substr(0, colon));
         const std::string predicate = colon == std::string::npos ? "" : dealii::Utilities::trim(rule.substr(colon + 1));
-        if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos || predicate.empty())
-          throw Error("The rule " + quote(rule) +
-                      " of Boundary ids/Rules is not of the form 'id: predicate'; write, for "
-                      "example, '1: x < 1e-9; 2: x > 0.999 && y < 1'.");
+        require(!id.empty() && id.find_first_not_of("0123456789") == std::string::npos && !predicate.empty(),
+                "The rule ", quote(rule),
+                " of Boundary ids/Rules is not of the form 'id: predicate'; write, for example, '1: x < 1e-9; 2: x > "
+                "0.999 && y < 1'.");
         rules.emplace_back(parse_id(id, "Boundary ids/Rules"), predicate);
       }
       return rules;
@@ -42,9 +42,8 @@ namespace PatchFEM
       degrees = 0;
       if (!(stream >> name))
         return;
-      if ((name != "x" && name != "y" && name != "z") || !(stream >> degrees) || !(stream >> std::ws).eof())
-        throw Error("Mesh/Rotation = " + quote(text) +
-                    " is not an axis x, y or z and an angle in degrees, such as 'z 30'.");
+      require((name == "x" || name == "y" || name == "z") && stream >> degrees && (stream >> std::ws).eof(),
+              "Mesh/Rotation = ", quote(text), " is not an axis x, y or z and an angle in degrees, such as 'z 30'.");
       axis = name[0];
     }
   } // namespace
@@ -94,10 +93,9 @@ namespace PatchFEM
     dealii_refines_simplices = prm.get({"Mesh"}, "Simplex refinement") == "dealii";
     parse_rotation(prm.get({"Mesh"}, "Rotation"), rotation_axis, rotation_angle);
     boundary_rules = parse_rules(prm.get({"Boundary ids"}, "Rules"));
-    if (generator.empty() == file.empty())
-      throw Error(file.empty() ? "Neither Mesh/Generator nor Mesh/File is set; set one of them."
-                               : "Both Mesh/Generator and Mesh/File are set; set one of them.");
-    if (generator.empty() && !generator_arguments.empty())
-      throw Error("Mesh/Generator arguments are set, but the domain comes from Mesh/File; remove them.");
+    require(!generator.empty() || !file.empty(), "Neither Mesh/Generator nor Mesh/File is set; set one of them.");
+    require(generator.empty() || file.empty(), "Both Mesh/Generator and Mesh/File are set; set one of them.");
+    require(!generator.empty() || generator_arguments.empty(),
+            "Mesh/Generator arguments are set, but the domain comes from Mesh/File; remove them.");
   }
 } // namespace PatchFEM

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sstream>
 #include <tuple>
 
 namespace PatchFEM
@@ -39,13 +38,10 @@ namespace PatchFEM
         {{0, 1, 2}, {1, 0, 3}, {0, 2, 3}, {2, 1, 3}},
         {{0, 2, 4, 6}, {1, 3, 5, 7}, {0, 4, 1, 5}, {2, 6, 3, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}}};
 
-    /** The coordinates of @p x in a mesh of @p kind with commas between them, and a bracket at the end. */
-    void write_point(std::ostream &out, const CellKind kind, const Point &x)
+    /** The coordinates of @p x in a mesh of @p kind with commas between them. */
+    std::string coordinates(const CellKind kind, const Point &x)
     {
-      out << x[0] << ", " << x[1];
-      if (cell_dimension(kind) == 3)
-        out << ", " << x[2];
-      out << ')';
+      return text_of(x[0], ", ", x[1], cell_dimension(kind) == 3 ? text_of(", ", x[2]) : "");
     }
 
     using FaceKey = std::array<std::uint32_t, 4>;
@@ -83,10 +79,7 @@ namespace PatchFEM
       for (unsigned int v = 0; v < n; ++v)
         for (unsigned int d = 0; d < 3; ++d)
           centre[d] += mesh.vertices[key[v]][d] / n;
-      std::ostringstream text;
-      text << "the face centred at (";
-      write_point(text, mesh.kind, centre);
-      return text.str();
+      return text_of("the face centred at (", coordinates(mesh.kind, centre), ")");
     }
 
     /**
@@ -172,13 +165,11 @@ namespace PatchFEM
       for (std::size_t i = 0; i < mesh.cells.size(); ++i)
         if (places[mesh.cells[i]] == largest - angles.begin())
           cells.push_back(i / n);
-      std::ostringstream text;
-      text << "The " << cells.size() << " cells with a vertex at (";
-      write_point(text, mesh.kind, mesh.vertices[largest - angles.begin()]);
-      text << ", from " << mesh.describe_cell(cells.front()) << " to " << mesh.describe_cell(cells.back())
-           << ", overlap: their angles there add up to " << *largest / full
-           << " of a full one; correct the vertices that these cells name, or where they are.";
-      throw Error(text.str());
+      throw Error("The ", cells.size(), " cells with a vertex at (",
+                  coordinates(mesh.kind, mesh.vertices[largest - angles.begin()]), "), from ",
+                  mesh.describe_cell(cells.front()), " to ", mesh.describe_cell(cells.back()),
+                  ", overlap: their angles there add up to ", *largest / full,
+                  " of a full one; correct the vertices that these cells name, or where they are.");
     }
 
     std::string of_source(const MeshLists &mesh)
@@ -195,16 +186,9 @@ namespace PatchFEM
 
   std::string MeshLists::describe_cell(const std::size_t c) const
   {
-    std::ostringstream text;
-    text << "cell " << c;
     if (c < cell_lines.size())
-      text << " (line " << cell_lines[c] << " of " << quote_file(source) << ')';
-    else
-    {
-      text << " (with a vertex at ";
-      write_point(text, kind, vertices[cell(c)[0]]);
-    }
-    return text.str();
+      return text_of("cell ", c, " (line ", cell_lines[c], " of ", quote_file(source), ")");
+    return text_of("cell ", c, " (with a vertex at ", coordinates(kind, vertices[cell(c)[0]]), ")");
   }
 
   std::array<double, 8> jacobians_at_vertices(const MeshLists &mesh, const std::size_t c)
@@ -235,9 +219,8 @@ namespace PatchFEM
 
     // Faces with an unused vertex belong to no cell: the id they carry would be lost.
     for (std::size_t i = 0; i < mesh.faces.size(); ++i)
-      if (new_number[mesh.faces[i]] == no_vertex && mesh.face_ids[i / n_vertices_per_face(mesh.kind)] != 0)
-        throw Error("In " + of_source(mesh) + " boundary id " +
-                    std::to_string(mesh.face_ids[i / n_vertices_per_face(mesh.kind)]) +
+      if (new_number[mesh.faces[i]] == no_vertex)
+        throw Error("In ", of_source(mesh), " boundary id ", mesh.face_ids[i / n_vertices_per_face(mesh.kind)],
                     " is given to a face that belongs to no cell; remove it from its group.");
 
     std::uint32_t n_used = 0;
@@ -249,25 +232,9 @@ namespace PatchFEM
         ++n_used;
       }
     mesh.vertices.resize(n_used);
-    for (std::uint32_t &v : mesh.cells)
-      v = new_number[v];
-    // What is left without a number are faces without an id, which say nothing.
-    const unsigned int n      = n_vertices_per_face(mesh.kind);
-    std::size_t        n_kept = 0;
-    for (std::size_t f = 0; f < mesh.n_faces(); ++f)
-    {
-      bool used = true;
-      for (unsigned int v = 0; v < n; ++v)
-      {
-        const std::uint32_t number = new_number[mesh.faces[f * n + v]];
-        used                       = used && number != no_vertex;
-        mesh.faces[n_kept * n + v] = number;
-      }
-      if (used)
-        mesh.face_ids[n_kept++] = mesh.face_ids[f];
-    }
-    mesh.faces.resize(n_kept * n);
-    mesh.face_ids.resize(n_kept);
+    for (std::vector<std::uint32_t> *list : {&mesh.cells, &mesh.faces})
+      for (std::uint32_t &v : *list)
+        v = new_number[v];
   }
 
   std::size_t orient_cells(MeshLists &mesh)
@@ -283,10 +250,9 @@ namespace PatchFEM
         for (unsigned int j = 0; j < i; ++j)
         {
           if (v[i] == v[j])
-            throw Error("The " + mesh.describe_cell(c) +
-                        " uses a vertex twice, that is, it is a collapsed cell of another kind; mesh that part "
-                        "with " +
-                        plural_name(mesh.kind) + ".");
+            throw Error("The ", mesh.describe_cell(c),
+                        " uses a vertex twice, that is, it is a collapsed cell of another kind; mesh that part with ",
+                        plural_name(mesh.kind), ".");
           const Point edge = mesh.vertices[v[i]] - mesh.vertices[v[j]];
           diameter         = std::max(diameter, std::hypot(edge[0], edge[1], edge[2]));
         }
@@ -297,9 +263,9 @@ namespace PatchFEM
       const double                flat      = 1e-12 * std::pow(diameter, dim);
       // Written so that a vertex that is not a number is caught, too.
       if (!(largest > flat || smallest < -flat))
-        throw Error("The " + mesh.describe_cell(c) + " is flat; repair the mesh.");
+        throw Error("The ", mesh.describe_cell(c), " is flat; repair the mesh.");
       if (smallest < -flat && largest > flat)
-        throw Error("The " + mesh.describe_cell(c) +
+        throw Error("The ", mesh.describe_cell(c),
                     " is tangled: its Jacobian changes sign between its vertices; repair the mesh.");
       if (largest <= flat)
       {
@@ -367,20 +333,21 @@ namespace PatchFEM
                mesh.describe_cell(numbers[1] / n_faces_per);
       };
       if (next - i > 2)
-        throw Error("In " + of_source(mesh) + " " + describe_face(mesh, all[i].key) + " belongs to " +
-                    std::to_string(next - i) + " cells, among them the " + cells() +
-                    "; remove cells that are there twice or overlap.");
+        throw Error("In ", of_source(mesh), " ", describe_face(mesh, all[i].key), " belongs to ", next - i,
+                    " cells, among them the ", cells(), "; remove cells that are there twice or overlap.");
       const FaceKey vertices[2] = {vertices_of(numbers[0]), vertices_of(numbers[1])};
       int           sides[2];
       for (unsigned int c = 0; c < 2; ++c)
         sides[c] = side_of_face(mesh.kind, numbers[c] % n_faces_per, places_of(vertices[c].data()));
       if (sides[0] != -sides[1])
-        throw Error("The " + cells() +
-                    (sides[0] == sides[1] ? " lie on the same side of " : " go in different ways around ") +
-                    describe_face(mesh, all[i].key) +
-                    (sides[0] == sides[1] ? ", so that they overlap; remove cells that are there twice, and move back "
-                                            "vertices that have got into or beyond other cells."
-                                          : ", which they share; correct the order of their vertices."));
+      {
+        const bool overlap = sides[0] == sides[1];
+        throw Error("The ", cells(), overlap ? " lie on the same side of " : " go in different ways around ",
+                    describe_face(mesh, all[i].key),
+                    overlap ? ", so that they overlap; remove cells that are there twice, and move back vertices that "
+                              "have got into or beyond other cells."
+                            : ", which they share; correct the order of their vertices.");
+      }
       if (sorted_key(vertices[0].data(), n_vertices) != sorted_key(vertices[1].data(), n_vertices))
         boundary.insert(boundary.end(), {all[i], all[i + 1]});
     }
@@ -398,15 +365,15 @@ namespace PatchFEM
       while (found != boundary.end() && found->key == place &&
              sorted_key(vertices_of(found->number).data(), n_vertices) != key)
         ++found;
-      const auto fail = [&](const std::string &message) {
-        throw Error("In " + of_source(mesh) + " boundary id " + std::to_string(mesh.face_ids[f]) + " is given to " +
-                    describe_face(mesh, key) + ", " + message);
+      const auto fail = [&](const auto &...parts) {
+        throw Error("In ", of_source(mesh), " boundary id ", mesh.face_ids[f], " is given to ",
+                    describe_face(mesh, key), ", which ", parts...);
       };
       if (found == boundary.end() || found->key != place)
-        fail("which is not a cell's face on the boundary; remove it from its group.");
+        fail("is not a cell's face on the boundary; remove it from its group.");
       std::uint32_t &id = boundary_ids[found - boundary.begin()];
       if (id != 0 && id != mesh.face_ids[f])
-        fail("which has boundary id " + std::to_string(id) + " already; leave it in one group only.");
+        fail("has boundary id ", id, " already; leave it in one group only.");
       id = mesh.face_ids[f];
     }
 

@@ -150,7 +150,7 @@ namespace PatchFEM
               const Vertex *v = mesh.cell(c);
               if (!unite(v[hexahedron_edges[4 * axis][0]], v[hexahedron_edges[4 * axis][1]], v[hexahedron_edges[e][0]],
                          v[hexahedron_edges[e][1]]))
-                throw Error("The hexahedra cannot be cut into 6 tetrahedra each: around the " + mesh.describe_cell(c) +
+                throw Error("The hexahedra cannot be cut into 6 tetrahedra each: around the ", mesh.describe_cell(c),
                             " they do not agree on directions of their edges; set Mesh/Simplices = dealii.");
             }
       }
@@ -215,9 +215,8 @@ namespace PatchFEM
             diameter = std::max(
                 diameter, distance(new_mesh.vertices[new_mesh.cell(c)[i]], new_mesh.vertices[new_mesh.cell(c)[j]]));
         if (!(simplex_measure(new_mesh, c) > 1e-12 * std::pow(diameter, cell_dimension(new_mesh.kind))))
-          throw Error("The " + old_mesh.describe_cell(c / n_parts) + " is so deformed that it cannot be cut into " +
-                      std::to_string(n_parts) + " " + plural_name(new_mesh.kind) +
-                      "; set Mesh/Simplices = dealii or repair the mesh.");
+          throw Error("The ", old_mesh.describe_cell(c / n_parts), " is so deformed that it cannot be cut into ",
+                      n_parts, " ", plural_name(new_mesh.kind), "; set Mesh/Simplices = dealii or repair the mesh.");
       }
     }
 

@@ -50,7 +50,7 @@ namespace PatchFEM
           check(!key.empty(), "has no SCALARS with the labels");
           // Two spellings of spacing, and data of cells or of points.
           const std::string what = key == "ASPECT_RATIO" ? "SPACING" : key == "POINT_DATA" ? "CELL_DATA" : key;
-          check(seen.insert(what).second, "has " + quote(key) + " for the second time; a file holds one image");
+          check(seen.insert(what).second, "has ", quote(key), " for the second time; a file holds one image");
           if (key == "DATASET")
             check(word() == "STRUCTURED_POINTS", "has a DATASET that is not STRUCTURED_POINTS");
           else if (key == "DIMENSIONS")
@@ -68,11 +68,11 @@ namespace PatchFEM
             n_values = integer(key.c_str());
           }
           else
-            fail("has " + quote(key) +
+            fail("has ", quote(key),
                  " where DIMENSIONS, ORIGIN, SPACING, CELL_DATA, POINT_DATA or SCALARS was expected");
         }
         for (const char *key : {"DATASET", "DIMENSIONS", "ORIGIN", "SPACING", "CELL_DATA"})
-          check(seen.count(key) > 0, std::string("has no ") + key + " before its SCALARS");
+          check(seen.count(key) > 0, "has no ", key, " before its SCALARS");
         check(std::min({points[0], points[1], points[2]}) >= 1, "has DIMENSIONS that are not positive");
         check(spacing[0] > 0. && std::isfinite(spacing[0]) && std::abs(spacing[1] - spacing[0]) <= 1e-6 * spacing[0] &&
                   (points[2] == 1 || std::abs(spacing[2] - spacing[0]) <= 1e-6 * spacing[0]),
@@ -88,21 +88,19 @@ namespace PatchFEM
           if (!on_cells)
             image.origin[d] -= 0.5 * image.h;
         }
-        check(expected == static_cast<double>(n_values),
-              "has " + std::to_string(n_values) + " values, which do not fit its DIMENSIONS");
+        check(expected == static_cast<double>(n_values), "has ", n_values, " values, which do not fit its DIMENSIONS");
 
         word(); // the array's name
         const std::string type = word();
         std::getline(file, line);
-        std::istringstream rest(line);
-        int                n_components = 1;
-        rest >> n_components;
+        int n_components = 1;
+        std::istringstream(line) >> n_components;
         check(n_components == 1, "has SCALARS with several components");
         check(word() == "LOOKUP_TABLE", "has no LOOKUP_TABLE behind its SCALARS");
         std::getline(file, line);
         const bool ascii = encoding == "ASCII";
         const int  size  = ascii ? 1 : size_of_type(type);
-        check(size > 0, "is binary with values of the type " + quote(type) + "; use unsigned_char, or ASCII");
+        check(size > 0, "is binary with values of the type ", quote(type), "; use unsigned_char, or ASCII");
         check(bytes_left() / size >= n_values, "ends before the last of its values");
         image.labels.resize(n_values);
         if (ascii)
@@ -118,8 +116,8 @@ namespace PatchFEM
           {}
           rest_of_file = word();
         }
-        check(rest_of_file.empty(), "goes on behind the last of the " + std::to_string(n_values) +
-                                        " values that it declares; leave one array of labels alone");
+        check(rest_of_file.empty(), "goes on behind the last of the ", n_values,
+              " values that it declares; leave one array of labels alone");
         return image;
       }
 
@@ -127,15 +125,17 @@ namespace PatchFEM
       std::istream     &file;
       const std::string name;
 
-      [[noreturn]] void fail(const std::string &what) const
+      template <typename... Parts>
+      [[noreturn]] void fail(const Parts &...parts) const
       {
-        throw Error("The image " + printable(name, 400) + " " + what + ".");
+        throw Error("The image ", printable(name, 400), " ", parts..., ".");
       }
 
-      void check(const bool condition, const std::string &what) const
+      template <typename... Parts>
+      void check(const bool condition, const Parts &...parts) const
       {
         if (!condition)
-          fail(what);
+          fail(parts...);
       }
 
       std::string word()
@@ -145,21 +145,18 @@ namespace PatchFEM
         return result;
       }
 
-      /** Called for every label of a text: what to say about an error is put together only if there is one. */
       double real(const char *what)
       {
         double value = 0.;
         file >> value;
-        if (file.fail())
-          fail(std::string("ends or has something that is no number in ") + what);
+        check(!file.fail(), "ends or has something that is no number in ", what);
         return value;
       }
 
       long integer(const char *what)
       {
         const double value = real(what);
-        check(value == std::floor(value) && std::abs(value) < 1e15,
-              std::string("has ") + what + " that are not integers");
+        check(value == std::floor(value) && std::abs(value) < 1e15, "has ", what, " that are not integers");
         return static_cast<long>(value);
       }
 
@@ -176,12 +173,8 @@ namespace PatchFEM
 
       unsigned char to_label(const double value) const
       {
-        if (value != 0. && value != 1. && value != 2.)
-        {
-          std::ostringstream text;
-          text << "has the label " << value << "; there are 0 for solid, 1 for fluid and 2 for air";
-          fail(text.str());
-        }
+        check(value == 0. || value == 1. || value == 2., "has the label ", value,
+              "; there are 0 for solid, 1 for fluid and 2 for air");
         return static_cast<unsigned char>(value);
       }
 

@@ -82,7 +82,10 @@ namespace PatchFEM
   /** Area or volume of a simplex, negative if it is inverted. */
   double simplex_measure(const MeshLists &mesh, std::size_t cell);
 
-  /** Drops vertices that no cell uses and numbers the others without gaps, in the same order. */
+  /**
+   * Drops vertices that no cell uses and numbers the others without gaps, in the same order. Throws Error for a face that
+   * has one.
+   */
   void delete_unused_vertices(MeshLists &mesh);
 
   /**
