@@ -4,11 +4,11 @@
 #include <patchfem/app/input_file.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
+#include <patchfem/base/threads.h>
 #include <patchfem/base/voxel_image.h>
 #include <patchfem/base/write_file.h>
 
 #include <deal.II/base/data_out_base.h>
-#include <deal.II/base/parallel.h>
 #include <deal.II/base/utilities.h>
 
 #include <boost/iostreams/device/array.hpp>
@@ -29,19 +29,6 @@ namespace PatchFEM
         result.push_back(constant_value(item, constants, entry));
       require(result.size() == n, "The entry ", entry, " has ", result.size(), " numbers where ", n, " are wanted.");
       return result;
-    }
-
-    /** Calls visit(i) for i < n on all threads; the first Error goes to the caller. */
-    template <typename Visitor>
-    void for_all(const std::int64_t n, const Visitor &visit)
-    {
-      dealii::parallel::apply_to_subranges(
-          std::int64_t(0), n,
-          [&](const std::int64_t begin, const std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i)
-              visit(i);
-          },
-          4096);
     }
   } // namespace
 
@@ -142,7 +129,7 @@ namespace PatchFEM
   void VoxelFields<dim>::evaluate_labels()
   {
     all_labels.resize(box.n_cells());
-    for_all(box.n_cells(), [&](const std::int64_t cell) {
+    parallel_for(box.n_cells(), [&](const std::int64_t cell) {
       const dealii::Point<dim> point = centre(cell);
       VoxelLabel               label = VoxelLabel::air;
       if (!image_labels.empty())
@@ -165,7 +152,7 @@ namespace PatchFEM
         continue;
       std::array<int, 3> n = box.n;
       ++n[d];
-      for_all(box.n_faces(d), [&](const std::int64_t face) {
+      parallel_for(box.n_faces(d), [&](const std::int64_t face) {
         const auto         at = position(face, n);
         dealii::Point<dim> point;
         for (int c = 0; c < dim; ++c)
@@ -181,7 +168,7 @@ namespace PatchFEM
   std::vector<double> VoxelFields<dim>::at_centres(const Expression<dim> &formula) const
   {
     std::vector<double> result(box.n_cells());
-    for_all(box.n_cells(), [&](const std::int64_t cell) { result[cell] = formula.value(centre(cell)); });
+    parallel_for(box.n_cells(), [&](const std::int64_t cell) { result[cell] = formula.value(centre(cell)); });
     return result;
   }
 

@@ -3,9 +3,9 @@
 
 #include <patchfem/app/field_evaluation.h>
 #include <patchfem/assembly/face_quadrature.h>
+#include <patchfem/base/threads.h>
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <set>
 
@@ -22,31 +22,6 @@ namespace PatchFEM
       for (unsigned int d = 0; d < dim; ++d)
         point[d] = coordinates[d];
       return point;
-    }
-
-    /** Calls @p function(i) for i < n on all threads. The exception of the smallest i is thrown after the loop. */
-    template <typename Function>
-    void for_all(const int n, const Function &function)
-    {
-      std::exception_ptr first;
-      int                where = n;
-#pragma omp parallel for schedule(static)
-      for (int i = 0; i < n; ++i)
-        try
-        {
-          function(i);
-        }
-        catch (...)
-        {
-#pragma omp critical(patchfem_field_evaluation)
-          if (i < where)
-          {
-            where = i;
-            first = std::current_exception();
-          }
-        }
-      if (first)
-        std::rethrow_exception(first);
     }
   } // namespace
 
@@ -91,12 +66,12 @@ namespace PatchFEM
       const CellTable &batch  = tables.batches[b];
       const int        n_q    = batch.reference.n_quadrature;
       double *const    target = values[b].data();
-      for_all(batch.n_cells, [&](const int cell) {
+      parallel_for(batch.n_cells, [&](const std::int64_t cell) {
         std::vector<double> points(std::size_t(n_q) * dim);
         cell_quadrature_points(tables, batch, cell, points.data());
         for (int q = 0; q < n_q; ++q)
           evaluate(point_from<dim>(&points[std::size_t(q) * dim]), batch.material_ids[cell],
-                   target + (std::size_t(cell) * n_q + q) * n_values);
+                   target + (cell * n_q + q) * n_values);
       });
     }
     return CoefficientField::at_quadrature_points(n_values, std::move(values));
@@ -124,7 +99,7 @@ namespace PatchFEM
     const unsigned int   n_components = conditions.n_components();
     terms.load.resize(faces.n_points() * n_components);
     terms.robin.resize(faces.n_points());
-    for_all(static_cast<int>(tables.faces.size()), [&](const int f) {
+    parallel_for(tables.faces.size(), [&](const std::int64_t f) {
       const dealii::types::boundary_id id = tables.faces[f].boundary_id;
       for (std::size_t k = faces.offsets[f]; k < faces.offsets[f + 1]; ++k)
       {

@@ -19,7 +19,8 @@ TEST(Threads, SharesCoverAllOnce)
     });
     for (const int piece : {1, 16})
       for_pieces(n, piece, [&](const auto &next) { next([&](const std::int64_t i) { ++seen[i]; }); });
-    EXPECT_EQ(seen, std::vector<int>(n, 3)) << n;
+    parallel_for(n, [&](const std::int64_t i) { ++seen[i]; });
+    EXPECT_EQ(seen, std::vector<int>(n, 4)) << n;
   }
 }
 
@@ -29,4 +30,21 @@ TEST(Threads, ExceptionsLeaveParallelRegions)
   EXPECT_THROW(on_all_threads(out_of_memory), std::bad_alloc);
   EXPECT_THROW(for_shares(100, out_of_memory), std::bad_alloc);
   EXPECT_THROW(for_pieces(100, 1, out_of_memory), std::bad_alloc);
+}
+
+TEST(Threads, TheFirstExceptionIsThrown)
+{
+  for (int repetition = 0; repetition < 20; ++repetition)
+    try
+    {
+      parallel_for(1000, [](const std::int64_t i) {
+        if (i % 300 == 17)
+          throw i;
+      });
+      FAIL();
+    }
+    catch (const std::int64_t i)
+    {
+      EXPECT_EQ(i, 17);
+    }
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -18,12 +19,12 @@ namespace PatchFEM
 {
   namespace internal
   {
-    /** Keeps the first exception thrown inside a parallel region, to throw it again outside. */
+    /** Keeps an exception thrown inside a parallel region, that of the lowest @p rank, to throw it again outside. */
     class ExceptionKeeper
     {
     public:
       template <typename Function>
-      void run(Function &&function) noexcept
+      void run(Function &&function, const int rank = 0) noexcept
       {
         try
         {
@@ -31,8 +32,12 @@ namespace PatchFEM
         }
         catch (...)
         {
-          if (!taken.test_and_set())
+          const std::lock_guard<std::mutex> lock(mutex);
+          if (!exception || rank < lowest)
+          {
             exception = std::current_exception();
+            lowest    = rank;
+          }
         }
       }
 
@@ -43,8 +48,9 @@ namespace PatchFEM
       }
 
     private:
-      std::atomic_flag   taken = ATOMIC_FLAG_INIT;
+      std::mutex         mutex;
       std::exception_ptr exception;
+      int                lowest = 0;
     };
   } // namespace internal
 
@@ -58,14 +64,14 @@ namespace PatchFEM
 #endif
   }
 
-  /** Calls @p function(thread, n_threads) on every thread; what one of them throws is thrown after all have ended. */
+  /** Calls @p function(thread, n_threads) on every thread; what the first of them throws is thrown after all have ended. */
   template <typename Function>
   void on_all_threads(const Function &function)
   {
     internal::ExceptionKeeper keeper;
 #ifdef _OPENMP
 #pragma omp parallel
-    keeper.run([&] { function(omp_get_thread_num(), omp_get_num_threads()); });
+    keeper.run([&] { function(omp_get_thread_num(), omp_get_num_threads()); }, omp_get_thread_num());
 #else
     keeper.run([&] { function(0, 1); });
 #endif
@@ -80,8 +86,18 @@ namespace PatchFEM
         [&](const int thread, const int n_threads) { function(n * thread / n_threads, n * (thread + 1) / n_threads); });
   }
 
+  /** Calls @p body(i) for all i < @p n in such shares; what is thrown is that of the smallest i for which it does. */
+  template <typename Body>
+  void parallel_for(const std::int64_t n, const Body &body)
+  {
+    for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        body(i);
+    });
+  }
+
   /**
-   * The same where parts of [0, n) cost very different times: calls @p function(next) on every thread, and next(body)
+   * The same as for_shares() where parts of [0, n) cost very different times: calls @p function(next) on every thread, and next(body)
    * calls body(i) for pieces of @p piece that no other thread has taken until none is left.
    */
   template <typename Function>
