@@ -10,7 +10,6 @@ namespace PatchFEM
 {
   using dealii::Point;
   using dealii::SymmetricTensor;
-  using dealii::types::boundary_id;
   using dealii::types::material_id;
 
   void DiffusionParameters::declare_parameters(dealii::ParameterHandler &prm)
@@ -50,6 +49,146 @@ namespace PatchFEM
             "these, or choose loads.");
   }
 
+  namespace
+  {
+    template <int dim>
+    class DiffusionPhysics : public Physics<dim>
+    {
+    public:
+      DiffusionPhysics(const DiffusionParameters &parameters, const Constants &constants)
+          : Physics<dim>(NaturalConditions<dim>(parameters.natural, 1, constants)),
+            coefficient_name("Material/" + parameters.words.coefficient), unit_rhs(parameters.unit_rhs),
+            coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, coefficient_name),
+            reaction(parameters.reaction,
+                     {1},
+                     {0., std::numeric_limits<double>::infinity(), !parameters.words.positive_reaction},
+                     constants,
+                     "Material/" + parameters.words.reaction),
+            source(parameters.source, {1}, {}, constants, "Loads/Source"),
+            constant_coefficients(coefficient.is_piecewise_constant() && reaction.is_piecewise_constant())
+      {}
+
+      void add_cell(const dealii::FEValues<dim> &values,
+                    const material_id            material,
+                    dealii::FullMatrix<double>  &matrix,
+                    dealii::Vector<double>      &rhs) const override
+      {
+        const unsigned int n = values.dofs_per_cell;
+        // What is constant in a cell is looked up once.
+        SymmetricTensor<2, dim> k;
+        double                  r = 0., f = 0.;
+        for (const unsigned int q : values.quadrature_point_indices())
+        {
+          const Point<dim> &point = values.quadrature_point(q);
+          const double      dx    = values.JxW(q);
+          if (q == 0 || !constant_coefficients)
+          {
+            k = conductivity(point, material);
+            r = reaction.value(point, material);
+          }
+          if (q == 0 || !source.is_piecewise_constant())
+            f = source.value(point, material);
+          for (unsigned int i = 0; i < n; ++i)
+          {
+            const dealii::Tensor<1, dim> flux_i  = (k * values.shape_grad(i, q)) * dx;
+            const double                 value_i = values.shape_value(i, q) * dx;
+            for (unsigned int j = 0; j <= i; ++j)
+              matrix(i, j) += flux_i * values.shape_grad(j, q) + r * value_i * values.shape_value(j, q);
+            rhs(i) += f * value_i;
+          }
+        }
+        for (unsigned int i = 0; i < n; ++i)
+          for (unsigned int j = i + 1; j < n; ++j)
+            matrix(i, j) = matrix(j, i);
+      }
+
+      bool has_unit_rhs() const override { return unit_rhs; }
+
+      std::unique_ptr<SystemAssembler<double>> make_double_assembler() const override { return make<double>(); }
+      std::unique_ptr<SystemAssembler<float>>  make_single_assembler() const override { return make<float>(); }
+
+      SystemFields evaluate_fields(const ElementTables &tables) const override
+      {
+        SystemFields fields;
+        const bool   plain  = is_plain();
+        fields.coefficients = make_field<dim>(tables, plain ? 1 : Diffusion<dim>::n_coefficients, constant_coefficients,
+                                              [&](const Point<dim> &point, const material_id material, double *values) {
+                                                const SymmetricTensor<2, dim> k = conductivity(point, material);
+                                                if (plain)
+                                                {
+                                                  *values = k[0][0];
+                                                  return;
+                                                }
+                                                for (unsigned int i = 0; i < dim; ++i)
+                                                  for (unsigned int j = i; j < dim; ++j)
+                                                    *values++ = k[i][j];
+                                                *values = reaction.value(point, material);
+                                              });
+        fields.body_load    = make_field(tables, source);
+        fields.face_terms   = make_face_terms(tables, this->natural);
+        return fields;
+      }
+
+      std::vector<std::string> mode_names() const override { return {"the constant"}; }
+      double                   mode(unsigned int, const Point<dim> &, unsigned int) const override { return 1.; }
+
+      bool is_definite_inside(const Point<dim> &point, const material_id material) const override
+      {
+        return reaction.value(point, material) > 0.;
+      }
+
+      std::vector<std::string> solution_names() const override { return {"solution"}; }
+
+    protected:
+      std::vector<const MaterialFunction<dim> *> material_functions() const override
+      {
+        return {&coefficient, &reaction, &source};
+      }
+
+    private:
+      /** Laplace if K is a number and r = 0, else Diffusion. */
+      template <typename Number>
+      std::unique_ptr<SystemAssembler<Number>> make() const
+      {
+        if (is_plain())
+          return std::make_unique<SystemAssemblerFor<Laplace<dim>, Number>>();
+        return std::make_unique<SystemAssemblerFor<Diffusion<dim>, Number>>();
+      }
+
+      /** K at a point; throws Error if it is not positive definite there. */
+      SymmetricTensor<2, dim> conductivity(const Point<dim> &point, const material_id material) const
+      {
+        SymmetricTensor<2, dim> k;
+        if (coefficient.n_components() == 1)
+          k = coefficient.value(point, material) * dealii::unit_symmetric_tensor<dim>();
+        else
+          for (unsigned int i = 0, c = 0; i < dim; ++i)
+            for (unsigned int j = i; j < dim; ++j, ++c)
+              k[i][j] = coefficient.value(point, material, c);
+
+        // Sylvester: all leading minors are positive; in any units.
+        SymmetricTensor<2, dim> s       = k;
+        double                  largest = 0.;
+        for (unsigned int c = 0; c < k.n_independent_components; ++c)
+          largest = std::max(largest, std::abs(k.access_raw_entry(c)));
+        multiply_by_power_of_two(s, -binary_exponent(largest));
+        const bool positive =
+            s[0][0] > 0 && dealii::determinant(s) > 0 && (dim == 2 || s[0][0] * s[1][1] - s[0][1] * s[0][1] > 0);
+        require(positive, "The entry ", coefficient_name, " is not positive definite at the point (", point,
+                "), material id ", material, ".");
+        return k;
+      }
+
+      /** Whether the form Laplace suffices. */
+      bool is_plain() const { return coefficient.n_components() == 1 && reaction.is_zero(); }
+
+      const std::string           coefficient_name; ///< of its entry
+      const bool                  unit_rhs;
+      const MaterialFunction<dim> coefficient, reaction, source;
+      const bool                  constant_coefficients; ///< inside of each cell
+    };
+  } // namespace
+
   std::unique_ptr<Physics<2>> DiffusionParameters::make_physics_2d(const Constants &constants) const
   {
     return std::make_unique<DiffusionPhysics<2>>(*this, constants);
@@ -59,118 +198,4 @@ namespace PatchFEM
   {
     return std::make_unique<DiffusionPhysics<3>>(*this, constants);
   }
-
-  template <int dim>
-  DiffusionPhysics<dim>::DiffusionPhysics(const DiffusionParameters &parameters, const Constants &constants)
-      : Physics<dim>(NaturalConditions<dim>(parameters.natural, 1, constants)),
-        coefficient_name("Material/" + parameters.words.coefficient), unit_rhs(parameters.unit_rhs),
-        coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, coefficient_name),
-        reaction(parameters.reaction,
-                 {1},
-                 {0., std::numeric_limits<double>::infinity(), !parameters.words.positive_reaction},
-                 constants,
-                 "Material/" + parameters.words.reaction),
-        source(parameters.source, {1}, {}, constants, "Loads/Source"),
-        constant_coefficients(coefficient.is_piecewise_constant() && reaction.is_piecewise_constant())
-  {}
-
-  template <int dim>
-  SymmetricTensor<2, dim> DiffusionPhysics<dim>::conductivity(const Point<dim> &point, const material_id material) const
-  {
-    SymmetricTensor<2, dim> k;
-    if (coefficient.n_components() == 1)
-      k = coefficient.value(point, material) * dealii::unit_symmetric_tensor<dim>();
-    else
-      for (unsigned int i = 0, c = 0; i < dim; ++i)
-        for (unsigned int j = i; j < dim; ++j, ++c)
-          k[i][j] = coefficient.value(point, material, c);
-
-    // Sylvester: all leading minors are positive; in any units.
-    SymmetricTensor<2, dim> s       = k;
-    double                  largest = 0.;
-    for (unsigned int c = 0; c < k.n_independent_components; ++c)
-      largest = std::max(largest, std::abs(k.access_raw_entry(c)));
-    multiply_by_power_of_two(s, -binary_exponent(largest));
-    const bool positive =
-        s[0][0] > 0 && dealii::determinant(s) > 0 && (dim == 2 || s[0][0] * s[1][1] - s[0][1] * s[0][1] > 0);
-    require(positive, "The entry ", coefficient_name, " is not positive definite at the point (", point,
-            "), material id ", material, ".");
-    return k;
-  }
-
-  template <int dim>
-  void DiffusionPhysics<dim>::add_cell(const dealii::FEValues<dim> &values,
-                                       const material_id            material,
-                                       dealii::FullMatrix<double>  &matrix,
-                                       dealii::Vector<double>      &rhs) const
-  {
-    const unsigned int n = values.dofs_per_cell;
-    // What is constant in a cell is looked up once.
-    SymmetricTensor<2, dim> k;
-    double                  r = 0., f = 0.;
-    for (const unsigned int q : values.quadrature_point_indices())
-    {
-      const Point<dim> &point = values.quadrature_point(q);
-      const double      dx    = values.JxW(q);
-      if (q == 0 || !constant_coefficients)
-      {
-        k = conductivity(point, material);
-        r = reaction.value(point, material);
-      }
-      if (q == 0 || !source.is_piecewise_constant())
-        f = source.value(point, material);
-      for (unsigned int i = 0; i < n; ++i)
-      {
-        const dealii::Tensor<1, dim> flux_i  = (k * values.shape_grad(i, q)) * dx;
-        const double                 value_i = values.shape_value(i, q) * dx;
-        for (unsigned int j = 0; j <= i; ++j)
-          matrix(i, j) += flux_i * values.shape_grad(j, q) + r * value_i * values.shape_value(j, q);
-        rhs(i) += f * value_i;
-      }
-    }
-    for (unsigned int i = 0; i < n; ++i)
-      for (unsigned int j = i + 1; j < n; ++j)
-        matrix(i, j) = matrix(j, i);
-  }
-
-  template <int dim>
-  template <typename Number>
-  std::unique_ptr<SystemAssembler<Number>> DiffusionPhysics<dim>::make() const
-  {
-    if (is_plain())
-      return std::make_unique<SystemAssemblerFor<Laplace<dim>, Number>>();
-    return std::make_unique<SystemAssemblerFor<Diffusion<dim>, Number>>();
-  }
-
-  template <int dim>
-  SystemFields DiffusionPhysics<dim>::evaluate_fields(const ElementTables &tables) const
-  {
-    SystemFields fields;
-    const bool   plain  = is_plain();
-    fields.coefficients = make_field<dim>(tables, plain ? 1 : Diffusion<dim>::n_coefficients, constant_coefficients,
-                                          [&](const Point<dim> &point, const material_id material, double *values) {
-                                            const SymmetricTensor<2, dim> k = conductivity(point, material);
-                                            if (plain)
-                                            {
-                                              *values = k[0][0];
-                                              return;
-                                            }
-                                            for (unsigned int i = 0; i < dim; ++i)
-                                              for (unsigned int j = i; j < dim; ++j)
-                                                *values++ = k[i][j];
-                                            *values = reaction.value(point, material);
-                                          });
-    fields.body_load    = make_field(tables, source);
-    fields.face_terms   = make_face_terms(tables, this->natural);
-    return fields;
-  }
-
-  template <int dim>
-  bool DiffusionPhysics<dim>::is_definite_inside(const Point<dim> &point, const material_id material) const
-  {
-    return reaction.value(point, material) > 0.;
-  }
-
-  template class DiffusionPhysics<2>;
-  template class DiffusionPhysics<3>;
 } // namespace PatchFEM

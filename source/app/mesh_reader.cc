@@ -2,7 +2,7 @@
 #include "mesh_collector.h"
 
 #include <patchfem/app/input_file.h>
-#include <patchfem/app/mesh_reader.h>
+#include <patchfem/app/mesh.h>
 
 #include <filesystem>
 

@@ -2,7 +2,7 @@
 // Mesh files: what deal.II writes comes back, small files by eye, and everything that is refused.
 #include "mesh_cases.h"
 
-#include <patchfem/app/mesh_reader.h>
+#include <patchfem/app/mesh.h>
 
 #include <deal.II/grid/grid_generator.h>
 #include <deal.II/grid/grid_out.h>
