@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace PatchFEM
 {
@@ -36,20 +37,18 @@ namespace PatchFEM
       {
         const std::size_t        n_vertices = mesh.vertices.size();
         std::vector<std::size_t> bucket(n_vertices + 1, 0);
-        for (std::size_t c = 0; c < mesh.n_cells(); ++c)
-          for (unsigned int e = 0; e < n_local; ++e)
-            ++bucket[std::min(mesh.cell(c)[local_edges[e][0]], mesh.cell(c)[local_edges[e][1]]) + 1];
+        const auto               for_each_edge_of_cells = [&](const auto &function) {
+          for (std::size_t c = 0; c < mesh.n_cells(); ++c)
+            for (unsigned int e = 0; e < n_local; ++e)
+              function(std::minmax(mesh.cell(c)[local_edges[e][0]], mesh.cell(c)[local_edges[e][1]]));
+        };
+        for_each_edge_of_cells([&](const auto &ends) { ++bucket[ends.first + 1]; });
         for (std::size_t v = 0; v < n_vertices; ++v)
           bucket[v + 1] += bucket[v];
 
         std::vector<Vertex>      larger(bucket[n_vertices]);
         std::vector<std::size_t> next(bucket.begin(), bucket.end() - 1);
-        for (std::size_t c = 0; c < mesh.n_cells(); ++c)
-          for (unsigned int e = 0; e < n_local; ++e)
-          {
-            const auto ends            = std::minmax(mesh.cell(c)[local_edges[e][0]], mesh.cell(c)[local_edges[e][1]]);
-            larger[next[ends.first]++] = ends.second;
-          }
+        for_each_edge_of_cells([&](const auto &ends) { larger[next[ends.first]++] = ends.second; });
 
         first.assign(n_vertices + 1, 0);
 #pragma omp parallel for schedule(static)
@@ -134,72 +133,68 @@ namespace PatchFEM
       ids.swap(new_ids);
     }
 
-    /** Directions of edges such that parallel edges of every hexahedron point the same way. */
+    /**
+     * Directions of edges such that parallel edges of every hexahedron point the same way: sets of edges with a direction,
+     * of which an edge with its other direction is in another set. The smallest edge of a set says which of both sets is
+     * taken, so that directions mostly follow the numbers of vertices.
+     */
     class EdgeDirections
     {
     public:
       explicit EdgeDirections(const MeshLists &mesh)
-          : numbering(mesh, hexahedron_edges, 12), parent(numbering.size()), reversed(numbering.size(), 0)
+          : numbering(mesh, hexahedron_edges, 12), parent(2 * numbering.size())
       {
-        for (std::size_t e = 0; e < parent.size(); ++e)
-          parent[e] = e;
+        std::iota(parent.begin(), parent.end(), std::size_t(0));
         for (std::size_t c = 0; c < mesh.n_cells(); ++c)
-          for (unsigned int axis = 0; axis < 3; ++axis)
-            for (unsigned int e = 4 * axis + 1; e < 4 * axis + 4; ++e)
-            {
-              const Vertex *v = mesh.cell(c);
-              if (!unite(v[hexahedron_edges[4 * axis][0]], v[hexahedron_edges[4 * axis][1]], v[hexahedron_edges[e][0]],
-                         v[hexahedron_edges[e][1]]))
-                throw Error("The hexahedra cannot be cut into 6 tetrahedra each: around the ", mesh.describe_cell(c),
-                            " they do not agree on directions of their edges; set Mesh/Simplices = dealii.");
-            }
+          for (unsigned int e = 0; e < 12; ++e)
+          {
+            const Vertex *v     = mesh.cell(c);
+            const auto    local = [&](const unsigned int i) {
+              return directed(v[hexahedron_edges[i][0]], v[hexahedron_edges[i][1]]);
+            };
+            const std::size_t first = local(e - e % 4), other = local(e); // of each axis
+            unite(first, other);
+            unite(opposite(first), opposite(other));
+            if (find(other) == find(opposite(other)))
+              throw Error("The hexahedra cannot be cut into 6 tetrahedra each: around the ", mesh.describe_cell(c),
+                          " they do not agree on directions of their edges; set Mesh/Simplices = dealii.");
+          }
       }
 
       /** Whether the edge points from @p a to @p b. */
       bool points(const Vertex a, const Vertex b) const
       {
-        std::size_t  e      = numbering(a, b);
-        std::uint8_t parity = a < b ? 0 : 1;
-        for (; parent[e] != e; e = parent[e])
-          parity ^= reversed[e];
-        return parity == 0;
+        std::size_t e = directed(a, b);
+        while (parent[e] != e)
+          e = parent[e];
+        return e % 2 == 0;
       }
 
     private:
       static constexpr unsigned int hexahedron_edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
                                                                {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
-      EdgeNumbering            numbering;
+      EdgeNumbering numbering;
+      /// The forest of sets, with the smallest member of a set as its root.
       std::vector<std::size_t> parent;
-      /// Whether an edge, from its smaller to its larger vertex, points against its parent in the forest.
-      std::vector<std::uint8_t> reversed;
 
-      /** Root of the tree of @p e, with paths halved on the way; @p parity becomes its direction against the root. */
-      std::size_t find(std::size_t e, std::uint8_t &parity)
+      /** Twice the number of the edge, and one more if it is to point to its smaller vertex. */
+      std::size_t directed(const Vertex a, const Vertex b) const { return 2 * numbering(a, b) + (a > b); }
+
+      static std::size_t opposite(const std::size_t e) { return e ^ 1U; }
+
+      /** The root, with paths halved on the way. */
+      std::size_t find(std::size_t e)
       {
         while (parent[e] != e)
-        {
-          const std::size_t p = parent[e];
-          reversed[e] ^= reversed[p]; // 0 if p is a root
-          parent[e] = parent[p];
-          parity ^= reversed[e];
-          e = parent[e];
-        }
+          e = parent[e] = parent[parent[e]];
         return e;
       }
 
-      /** Makes a b and c d point the same way; false if they were bound to point against each other. */
-      bool unite(const Vertex a, const Vertex b, const Vertex c, const Vertex d)
+      void unite(const std::size_t a, const std::size_t b)
       {
-        std::uint8_t      parity_1 = a < b ? 0 : 1, parity_2 = c < d ? 0 : 1;
-        const std::size_t root_1 = find(numbering(a, b), parity_1), root_2 = find(numbering(c, d), parity_2);
-        if (root_1 == root_2)
-          return parity_1 == parity_2;
-        // The smaller number becomes the root: directions then mostly follow the numbers of vertices.
-        const auto roots       = std::minmax(root_1, root_2);
-        parent[roots.second]   = roots.first;
-        reversed[roots.second] = parity_1 ^ parity_2;
-        return true;
+        const auto roots     = std::minmax({find(a), find(b)});
+        parent[roots.second] = roots.first;
       }
     };
 
