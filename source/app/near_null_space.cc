@@ -104,18 +104,15 @@ namespace PatchFEM
      */
     std::vector<FreeCombination> free_combinations(dealii::FullMatrix<double> g)
     {
-      const unsigned int        n     = g.m();
-      const double              trace = g.trace();
-      std::vector<unsigned int> held, free;
+      const unsigned int n     = g.m();
+      const double       trace = g.trace();
+      std::vector<bool>  held(n);
       for (unsigned int m = 0; m < n; ++m)
       {
         const double pivot = g(m, m);
-        if (!(pivot > 1e-12 * trace))
-        {
-          free.push_back(m);
+        held[m]            = pivot > 1e-12 * trace;
+        if (!held[m])
           continue;
-        }
-        held.push_back(m);
         for (unsigned int j = 0; j < n; ++j)
           g(m, j) /= pivot;
         for (unsigned int i = 0; i < n; ++i)
@@ -123,14 +120,14 @@ namespace PatchFEM
             g.add_row(i, -g(i, m), m);
       }
       std::vector<FreeCombination> result;
-      for (const unsigned int f : free)
-      {
-        FreeCombination combination{f, std::vector<double>(n, 0.)};
-        combination.coefficients[f] = 1.;
-        for (const unsigned int m : held)
-          combination.coefficients[m] = -g(m, f);
-        result.push_back(combination);
-      }
+      for (unsigned int f = 0; f < n; ++f)
+        if (!held[f])
+        {
+          FreeCombination combination{f, std::vector<double>(n, 0.)};
+          for (unsigned int m = 0; m < n; ++m)
+            combination.coefficients[m] = held[m] ? -g(m, f) : (m == f);
+          result.push_back(combination);
+        }
       return result;
     }
   } // namespace

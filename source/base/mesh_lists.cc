@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace PatchFEM
 {
@@ -44,15 +45,14 @@ namespace PatchFEM
       return text_of(x[0], ", ", x[1], cell_dimension(kind) == 3 ? text_of(", ", x[2]) : "");
     }
 
-    using FaceKey = std::array<std::uint32_t, 4>;
-
     constexpr std::uint32_t no_vertex = std::numeric_limits<std::uint32_t>::max();
 
-    /** The vertices of a face in ascending order: what two cells that share it agree on. */
-    FaceKey sorted_key(const std::uint32_t *vertices, const unsigned int n)
+    /** The vertices of a face, and no_vertex where it has less than four. */
+    using FaceKey = std::array<std::uint32_t, 4>;
+
+    /** What two cells that share a face agree on. */
+    FaceKey sorted(FaceKey key)
     {
-      FaceKey key = {{no_vertex, no_vertex, no_vertex, no_vertex}};
-      std::copy_n(vertices, n, key.begin());
       std::sort(key.begin(), key.end());
       return key;
     }
@@ -104,7 +104,7 @@ namespace PatchFEM
      * face's vertices, @p v, give it: cells on opposite sides have values of opposite sign. The value is one of 1, 2, 3
      * for the three ways to go around four vertices.
      */
-    int side_of_face(const CellKind kind, const unsigned int face, const std::array<std::uint32_t, 4> &v)
+    int side_of_face(const CellKind kind, const unsigned int face, const FaceKey &v)
     {
       if (kind == CellKind::triangle)
         return v[0] < v[1] ? 1 : -1;
@@ -282,49 +282,44 @@ namespace PatchFEM
 
   void complete_boundary_faces(MeshLists &mesh)
   {
-    const unsigned int n_faces_per  = n_faces_per_cell(mesh.kind);
-    const unsigned int n_vertices   = n_vertices_per_face(mesh.kind);
-    const std::size_t  n_cell_faces = mesh.n_cells() * n_faces_per;
+    const unsigned int n_faces_per = n_faces_per_cell(mesh.kind), n_vertices = n_vertices_per_face(mesh.kind);
 
-    std::vector<FaceOfCell> all(n_cell_faces);
-    const auto              vertices_of = [&](const std::uint64_t number) {
-      std::array<std::uint32_t, 4> result{};
-      const unsigned int          *local = face_vertices[static_cast<int>(mesh.kind)][number % n_faces_per];
+    const auto face_of = [&](const auto &vertex) {
+      FaceKey result = {{no_vertex, no_vertex, no_vertex, no_vertex}};
       for (unsigned int i = 0; i < n_vertices; ++i)
-        result[i] = mesh.cell(number / n_faces_per)[local[i]];
+        result[i] = vertex(i);
       return result;
+    };
+    const auto vertices_of = [&](const std::uint64_t number) {
+      const unsigned int *local = face_vertices[static_cast<int>(mesh.kind)][number % n_faces_per];
+      return face_of([&](const unsigned int i) { return mesh.cell(number / n_faces_per)[local[i]]; });
     };
     // Faces are told apart by where they are, so that cells that are there twice with vertices of their own are found. The
     // two sides of a crack have one place, and each is on the boundary. Collapsed faces have no place but their vertices.
     const std::vector<std::uint32_t> places    = places_of_vertices(mesh);
-    const auto                       places_of = [&](const std::uint32_t *vertices) {
-      FaceKey result{};
+    const auto                       places_of = [&](const FaceKey &vertices) {
+      FaceKey result = vertices;
       for (unsigned int i = 0; i < n_vertices; ++i)
       {
         result[i] = places[vertices[i]];
         if (std::find(result.begin(), result.begin() + i, result[i]) != result.begin() + i)
-        {
-          std::copy_n(vertices, n_vertices, result.begin());
-          break;
-        }
+          return vertices;
       }
       return result;
     };
-    const auto place_key = [&](const std::uint32_t *vertices) {
-      return sorted_key(places_of(vertices).data(), n_vertices);
-    };
-    for (std::size_t i = 0; i < n_cell_faces; ++i)
-      all[i] = {place_key(vertices_of(i).data()), i};
+    std::vector<FaceOfCell> all(mesh.n_cells() * n_faces_per);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = {sorted(places_of(vertices_of(i))), i};
     std::sort(all.begin(), all.end());
 
-    std::vector<FaceOfCell> boundary;
+    std::vector<std::pair<FaceOfCell, std::uint32_t>> boundary; // with their ids
     for (std::size_t i = 0, next; i < all.size(); i = next)
     {
       for (next = i + 1; next < all.size() && all[next].key == all[i].key;)
         ++next;
       if (next - i == 1)
       {
-        boundary.push_back(all[i]);
+        boundary.emplace_back(all[i], 0U);
         continue;
       }
       const std::uint64_t numbers[2] = {all[i].number, all[i + 1].number};
@@ -338,7 +333,7 @@ namespace PatchFEM
       const FaceKey vertices[2] = {vertices_of(numbers[0]), vertices_of(numbers[1])};
       int           sides[2];
       for (unsigned int c = 0; c < 2; ++c)
-        sides[c] = side_of_face(mesh.kind, numbers[c] % n_faces_per, places_of(vertices[c].data()));
+        sides[c] = side_of_face(mesh.kind, numbers[c] % n_faces_per, places_of(vertices[c]));
       if (sides[0] != -sides[1])
       {
         const bool overlap = sides[0] == sides[1];
@@ -348,47 +343,43 @@ namespace PatchFEM
                               "have got into or beyond other cells."
                             : ", which they share; correct the order of their vertices.");
       }
-      if (sorted_key(vertices[0].data(), n_vertices) != sorted_key(vertices[1].data(), n_vertices))
-        boundary.insert(boundary.end(), {all[i], all[i + 1]});
+      if (sorted(vertices[0]) != sorted(vertices[1]))
+        boundary.insert(boundary.end(), {{all[i], 0U}, {all[i + 1], 0U}});
     }
 
     check_angles(mesh, places);
 
-    std::vector<std::uint32_t> boundary_ids(boundary.size(), 0);
     for (std::size_t f = 0; f < mesh.n_faces(); ++f)
     {
       if (mesh.face_ids[f] == 0)
         continue;
-      const std::uint32_t *vertices = mesh.faces.data() + f * n_vertices;
-      const FaceKey        key = sorted_key(vertices, n_vertices), place = place_key(vertices);
-      auto                 found = std::lower_bound(boundary.begin(), boundary.end(), FaceOfCell{place, 0});
-      while (found != boundary.end() && found->key == place &&
-             sorted_key(vertices_of(found->number).data(), n_vertices) != key)
+      const FaceKey vertices = face_of([&](const unsigned int i) { return mesh.faces[f * n_vertices + i]; });
+      const FaceKey key = sorted(vertices), place = sorted(places_of(vertices));
+      auto found = std::lower_bound(boundary.begin(), boundary.end(), std::make_pair(FaceOfCell{place, 0}, 0U));
+      while (found != boundary.end() && found->first.key == place && sorted(vertices_of(found->first.number)) != key)
         ++found;
       const auto fail = [&](const auto &...parts) {
         throw Error("In ", of_source(mesh), " boundary id ", mesh.face_ids[f], " is given to ",
                     describe_face(mesh, key), ", which ", parts...);
       };
-      if (found == boundary.end() || found->key != place)
+      if (found == boundary.end() || found->first.key != place)
         fail("is not a cell's face on the boundary; remove it from its group.");
-      std::uint32_t &id = boundary_ids[found - boundary.begin()];
+      std::uint32_t &id = found->second;
       if (id != 0 && id != mesh.face_ids[f])
         fail("has boundary id ", id, " already; leave it in one group only.");
       id = mesh.face_ids[f];
     }
 
     // Back into the order of the cells, which is the better one for whoever walks over both.
-    std::vector<std::size_t> order(boundary.size());
-    std::iota(order.begin(), order.end(), std::size_t(0));
-    std::sort(order.begin(), order.end(),
-              [&](const std::size_t a, const std::size_t b) { return boundary[a].number < boundary[b].number; });
+    std::sort(boundary.begin(), boundary.end(),
+              [](const auto &a, const auto &b) { return a.first.number < b.first.number; });
     mesh.faces.clear();
     mesh.face_ids.clear();
-    for (const std::size_t i : order)
+    for (const auto &[face, id] : boundary)
     {
-      const auto vertices = vertices_of(boundary[i].number);
+      const FaceKey vertices = vertices_of(face.number);
       mesh.faces.insert(mesh.faces.end(), vertices.begin(), vertices.begin() + n_vertices);
-      mesh.face_ids.push_back(boundary_ids[i]);
+      mesh.face_ids.push_back(id);
     }
   }
 } // namespace PatchFEM
