@@ -124,10 +124,6 @@ namespace PatchFEM
   };
 
   template <int dim>
-  Expression<dim>::Expression() : formula("0")
-  {}
-
-  template <int dim>
   Expression<dim>::Expression(const std::string &formula,
                               const Constants   &constants,
                               const std::string &entry,

@@ -34,23 +34,19 @@ namespace PatchFEM
   {
     if (piecewise_constant)
     {
-      std::map<int, std::vector<double>> values;
+      std::set<int> materials; // neighbours mostly share theirs
       for (const CellTable &batch : tables.batches)
-      {
-        std::set<int> materials; // neighbours mostly share theirs
         std::unique_copy(batch.material_ids.begin(), batch.material_ids.end(),
                          std::inserter(materials, materials.end()));
-        for (const int material : materials)
-        {
-          std::vector<double> &list = values[material];
-          list.resize(n_values);
-          evaluate(Point<dim>(), material, list.data());
-        }
+      std::map<int, std::vector<double>> values;
+      for (const int material : materials)
+      {
+        values[material].resize(n_values);
+        evaluate(Point<dim>(), material, values[material].data());
       }
       // One value for all needs no table on the back end.
-      const bool equal = std::all_of(values.begin(), values.end(),
-                                     [&](const auto &item) { return item.second == values.begin()->second; });
-      if (equal && !values.empty())
+      if (!values.empty() && std::all_of(values.begin(), values.end(),
+                                         [&](const auto &item) { return item.second == values.begin()->second; }))
         return CoefficientField::constant(values.begin()->second);
       return CoefficientField::by_material(values);
     }

@@ -64,15 +64,12 @@ namespace PatchFEM
     void resolve(const std::set<dealii::types::boundary_id> &present,
                  const std::set<dealii::types::boundary_id> &held = {});
 
-    bool empty() const { return by_id.empty(); }
     bool contains(const dealii::types::boundary_id id) const { return by_id.count(id) != 0; }
 
     /** Component @p c on @p id: nothing if free or if the id has no item. */
     const Expression<dim> *formula(dealii::types::boundary_id id, unsigned int c) const;
 
     const std::set<dealii::types::boundary_id> &ids() const { return id_set; }
-
-    const std::string &entry() const { return name; }
 
   private:
     using Formulas = std::vector<std::optional<Expression<dim>>>;

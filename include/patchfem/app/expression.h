@@ -26,7 +26,7 @@ namespace PatchFEM
   {
   public:
     /** The constant zero. */
-    Expression();
+    Expression() = default;
 
     /**
      * Throws Error naming @p entry, the parameter the @p formula stands in, if it cannot be read.
@@ -52,7 +52,7 @@ namespace PatchFEM
   private:
     struct Function;
 
-    std::string               formula;
+    std::string               formula = "0";
     std::string               entry;
     bool                      timed    = false;
     double                    constant = 0.0;
