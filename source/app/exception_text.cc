@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <sstream>
 
 namespace PatchFEM
 {
@@ -59,11 +60,6 @@ namespace PatchFEM
         return m.str(1) + " items: " + items;
       });
     }
-
-    std::string without_full_stop(const std::string &text)
-    {
-      return text.substr(0, text.find_last_not_of('.') + 1); // npos + 1 = 0
-    }
   } // namespace
 
   std::string exception_text(const dealii::ExceptionBase &exception)
@@ -81,16 +77,8 @@ namespace PatchFEM
       result += (result.empty() || line.empty() ? "" : " ") + printable(line, line.size());
     }
     put_patterns_in_words(result);
-    return without_full_stop(result);
-  }
-
-  std::string CapturedStandardError::message() const
-  {
-    const std::string all   = text.str();
-    const std::size_t begin = all.find('<'), end = all.find('>');
-    if (begin == std::string::npos || end == std::string::npos || end < begin)
-      return "";
-    const std::string result = without_full_stop(all.substr(begin + 1, end - begin - 1));
-    return result.empty() ? "" : " (" + printable(result, 100) + ")";
+    while (!result.empty() && result.back() == '.')
+      result.pop_back();
+    return result;
   }
 } // namespace PatchFEM

@@ -3,8 +3,6 @@
 
 #include <deal.II/base/exceptions.h>
 
-#include <iostream>
-#include <sstream>
 #include <string>
 
 namespace PatchFEM
@@ -15,19 +13,4 @@ namespace PatchFEM
    * `[Double 0...MAX_DOUBLE (inclusive)]` "a number from 0".
    */
   std::string exception_text(const dealii::ExceptionBase &exception);
-
-  /** While one lives, it keeps what deal.II's parser of formulas writes to standard error beside its exceptions. */
-  class CapturedStandardError
-  {
-  public:
-    CapturedStandardError() : original(std::cerr.rdbuf(text.rdbuf())) {}
-    ~CapturedStandardError() { std::cerr.rdbuf(original); }
-
-    /** What stands between the brackets of "Message: <...>", as a clause. */
-    std::string message() const;
-
-  private:
-    std::ostringstream text;
-    std::streambuf    *original;
-  };
 } // namespace PatchFEM

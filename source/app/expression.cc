@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "exception_text.h"
-
 #include <patchfem/app/expression.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -54,6 +52,17 @@ namespace PatchFEM
       return false;
     }
   } // namespace
+
+  std::string CapturedStandardError::message() const
+  {
+    const std::string all   = text.str();
+    const std::size_t begin = all.find('<'), end = all.find('>');
+    if (begin == std::string::npos || end == std::string::npos || end < begin)
+      return "";
+    std::string result = all.substr(begin + 1, end - begin - 1);
+    result.resize(result.find_last_not_of('.') + 1); // npos + 1 = 0
+    return result.empty() ? "" : " (" + printable(result, 100) + ")";
+  }
 
   Constants parse_constants(const std::string &text)
   {

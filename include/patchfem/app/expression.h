@@ -3,9 +3,11 @@
 
 #include <deal.II/base/point.h>
 
+#include <iostream>
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,21 @@ namespace PatchFEM
 
   /** Reads "a = 1, b = 2*pi"; later ones may use earlier ones. */
   Constants parse_constants(const std::string &text);
+
+  /** While one lives, it keeps what deal.II's parser of formulas writes to standard error beside its exceptions. */
+  class CapturedStandardError
+  {
+  public:
+    CapturedStandardError() : original(std::cerr.rdbuf(text.rdbuf())) {}
+    ~CapturedStandardError() { std::cerr.rdbuf(original); }
+
+    /** What stands between the brackets of "Message: <...>", as a clause. */
+    std::string message() const;
+
+  private:
+    std::ostringstream text;
+    std::streambuf    *original;
+  };
 
   /**
    * One muParser formula in the coordinates x, y (and z), and the time t if it may, which threads evaluate side by side.
