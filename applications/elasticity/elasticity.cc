@@ -210,26 +210,24 @@ namespace PatchFEM
         const dealii::SymmetricTensor<2, dim> sigma =
             m.lambda * dealii::trace(strain) * dealii::unit_symmetric_tensor<dim>() + 2. * m.mu * strain;
 
-        double sigma_zz = 0.;
-        if (dim == 3)
-          sigma_zz = sigma[dim - 1][dim - 1];
-        else if (!is_plane_stress)
-          sigma_zz = m.nu * dealii::trace(sigma);
-
-        // 2 sigma_v^2 = sum of squared differences of the normal stresses + 6 sum of squared shear stresses
-        double largest = std::abs(sigma_zz);
+        dealii::SymmetricTensor<2, 3> s; // the same in space
         for (unsigned int i = 0; i < dim; ++i)
           for (unsigned int j = i; j < dim; ++j)
-            largest = std::max(largest, std::abs(sigma[i][j]));
-        const int    exponent = binary_exponent(largest);
-        const auto   scaled   = [&](const double stress) { return std::ldexp(stress, -exponent); };
-        const double xx = scaled(sigma[0][0]), yy = scaled(sigma[1][1]), zz = scaled(sigma_zz);
-        double       shear = std::pow(scaled(sigma[0][1]), 2);
-        if (dim == 3)
-          shear += std::pow(scaled(sigma[0][dim - 1]), 2) + std::pow(scaled(sigma[1][dim - 1]), 2);
-        const double von_mises = std::ldexp(
-            std::sqrt(0.5 * ((xx - yy) * (xx - yy) + (yy - zz) * (yy - zz) + (zz - xx) * (zz - xx)) + 3. * shear),
-            exponent);
+            s[i][j] = sigma[i][j];
+        if (dim == 2 && !is_plane_stress)
+          s[2][2] = m.nu * dealii::trace(sigma);
+        const double sigma_zz = s[2][2];
+
+        // 2 sigma_v^2 = sum of squared differences of the normal stresses + 6 sum of squared shear stresses
+        double largest = 0.;
+        for (unsigned int c = 0; c < s.n_independent_components; ++c)
+          largest = std::max(largest, std::abs(s.access_raw_entry(c)));
+        const int exponent = binary_exponent(largest);
+        multiply_by_power_of_two(s, -exponent);
+        const auto   square    = [](const double x) { return x * x; };
+        const double normal    = square(s[0][0] - s[1][1]) + square(s[1][1] - s[2][2]) + square(s[2][2] - s[0][0]);
+        const double shear     = square(s[0][1]) + (square(s[0][2]) + square(s[1][2]));
+        const double von_mises = std::ldexp(std::sqrt(0.5 * normal + 3. * shear), exponent);
 
         unsigned int c = 0;
         for (unsigned int i = 0; i < dim; ++i)

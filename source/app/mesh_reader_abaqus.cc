@@ -2,8 +2,8 @@
 #include "mesh_collector.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
+#include <regex>
 #include <utility>
 
 namespace PatchFEM
@@ -113,24 +113,17 @@ namespace PatchFEM
 
       const ElementShape &shape_of(const std::string &type) const
       {
-        const auto is_digit = [&](const std::size_t i) {
-          return std::isdigit(static_cast<unsigned char>(type[i])) != 0;
-        };
-        const std::pair<std::string, unsigned int> families[] = {{"C3D", 3}, {"DC3D", 3}, {"CPS", 2},
-                                                                 {"CPE", 2}, {"S", 2},    {"DC2D", 2},
-                                                                 {"R3D", 2}, {"M3D", 2},  {"SFM3D", 2}};
+        // Behind a family's name the number of vertices. A second digit would be the rest of a larger one, as in C3D10.
+        const std::pair<std::string, unsigned int> families[] = {{"D?C3D([468])", 3},
+                                                                 {"(?:CPS|CPE|S|DC2D|R3D|M3D|SFM3D)([34])", 2}};
+        std::smatch                                match;
         for (const auto &[family, dimension] : families)
-        {
-          // Behind it the number of vertices. A second digit would be the rest of a larger one, as in C3D10 or CPS8.
-          const std::size_t n = family.size();
-          if (type.compare(0, n, family) == 0 && type.size() > n && (type.size() == n + 1 || !is_digit(n + 1)))
+          if (std::regex_match(type, match, std::regex(family + "(?:[^0-9].*)?")))
             for (const ElementShape &shape : shapes)
-              if (shape.dimension == dimension && std::to_string(shape.n_vertices)[0] == type[n])
+              if (shape.dimension == dimension && match[1] == std::to_string(shape.n_vertices))
                 return shape;
-        }
-        for (const char *of_lines : {"T2D2", "T3D2", "B21", "B31", "R2D2"})
-          if (type == of_lines)
-            return shapes[1];
+        if (std::regex_match(type, std::regex("T2D2|T3D2|B21|B31|R2D2")))
+          return shapes[1];
         scanner.fail("element type ", printable(type),
                      " is not supported; use linear ones such as C3D8, C3D4, CPS4 or CPS3");
       }
