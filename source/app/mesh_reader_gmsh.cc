@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "mesh_collector.h"
+#include "mesh_reader.h"
 
 #include <algorithm>
 #include <array>
