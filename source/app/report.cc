@@ -6,98 +6,96 @@
 
 #include <deal.II/base/convergence_table.h>
 
+#include <boost/format.hpp>
+
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
 #include <sstream>
+
+namespace nlohmann
+{
+  /** What a path does not have is null. */
+  template <typename T>
+  struct adl_serializer<std::optional<T>>
+  {
+    static void to_json(json &result, const std::optional<T> &value) { result = value ? json(*value) : json(); }
+  };
+} // namespace nlohmann
 
 namespace PatchFEM
 {
+  using boost::format;
   using nlohmann::json;
+
+  // Keys are the names of members.
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Errors, L2, H1)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackwardError, normwise, componentwise)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
+      ProjectionReport, time, n_fluid, n_air, n_solid, n_closed_parts, divergence_before, divergence_after, total_flow)
+
+  static void to_json(json &result, const SolverCheck &check)
+  {
+    result = {{"iterations", check.n_iterations}, {"error", check.error}};
+  }
+
+  static void to_json(json &result, const StageSeconds &seconds)
+  {
+    for (const auto &stage : seconds.list())
+      result[stage.first] = stage.second;
+  }
+
+  static void to_json(json &result, const Aggregation::Statistics &a)
+  {
+    result = {{"n_isolated_nodes", a.n_isolated},
+              {"nodes_per_aggregate", a.nodes_per_aggregate},
+              {"ratio", a.ratio},
+              {"n_edges", a.n_edges},
+              {"edges_cut_by_aggregates", a.cut_by_aggregates},
+              {"patches", json()}};
+    if (a.n_patches > 0)
+      result["patches"] = {{"number", a.n_patches},
+                           {"nodes", a.nodes_per_patch},
+                           {"aggregates", a.aggregates_per_patch},
+                           {"bytes", {{"mean", a.mean_patch_bytes}, {"maximum", a.largest_patch_bytes}}},
+                           {"edges_cut_by_patches", a.cut_by_patches}};
+  }
+
+  static json text_or_null(const std::string &text)
+  {
+    return text.empty() ? json() : json(text);
+  }
+
+  static void to_json(json &result, const AMGReport &amg)
+  {
+    json levels = json::array();
+    for (std::size_t l = 0; l < amg.levels.size(); ++l)
+    {
+      const AMGLevelStatistics &level = amg.levels[l];
+      levels.push_back({{"n_rows", level.n_rows},
+                        {"block_size", level.block_size},
+                        {"nnz", level.n_nonzeros},
+                        {"n_aggregates", level.n_aggregates},
+                        {"n_dropped_modes", level.n_dropped_modes},
+                        {"lambda_max", level.lambda_max},
+                        {"precision", level.single ? "single" : "double"},
+                        {"memory_bytes", level.memory},
+                        {"aggregation", l < amg.aggregation.size() ? json(amg.aggregation[l]) : json()}});
+    }
+    result = {{"operator_complexity", amg.operator_complexity},
+              {"grid_complexity", amg.grid_complexity},
+              {"condition", amg.condition > 0. ? json(amg.condition) : json()},
+              {"fallback", text_or_null(amg.fallback)},
+              {"levels", levels}};
+  }
 
   namespace
   {
-    json value_or_null(const std::optional<double> &value)
-    {
-      return value ? json(*value) : json();
-    }
-
-    json amg_to_json(const std::optional<AMGReport> &amg)
-    {
-      if (!amg)
-        return json();
-      const auto sizes = [](const Aggregation::Sizes &s) {
-        return json{{"minimum", s.minimum}, {"mean", s.mean}, {"maximum", s.maximum}};
-      };
-      json levels = json::array();
-      for (std::size_t l = 0; l < amg->levels.size(); ++l)
-      {
-        const AMGLevelStatistics &level = amg->levels[l];
-        json                      entry = {{"n_rows", level.n_rows},
-                                           {"block_size", level.block_size},
-                                           {"nnz", level.n_nonzeros},
-                                           {"n_aggregates", level.n_aggregates},
-                                           {"n_dropped_modes", level.n_dropped_modes},
-                                           {"lambda_max", level.lambda_max},
-                                           {"precision", level.single ? "single" : "double"},
-                                           {"memory_bytes", level.memory},
-                                           {"aggregation", json()}};
-        if (l < amg->aggregation.size())
-        {
-          const Aggregation::Statistics &a = amg->aggregation[l];
-          entry["aggregation"]             = {{"n_isolated_nodes", a.n_isolated},
-                                              {"nodes_per_aggregate", sizes(a.nodes_per_aggregate)},
-                                              {"ratio", a.ratio},
-                                              {"n_edges", a.n_edges},
-                                              {"edges_cut_by_aggregates", a.cut_by_aggregates},
-                                              {"patches", json()}};
-          if (a.n_patches > 0)
-            entry["aggregation"]["patches"] = {
-                {"number", a.n_patches},
-                {"nodes", sizes(a.nodes_per_patch)},
-                {"aggregates", sizes(a.aggregates_per_patch)},
-                {"bytes", {{"mean", a.mean_patch_bytes}, {"maximum", a.largest_patch_bytes}}},
-                {"edges_cut_by_patches", a.cut_by_patches}};
-        }
-        levels.push_back(entry);
-      }
-      return {{"operator_complexity", amg->operator_complexity},
-              {"grid_complexity", amg->grid_complexity},
-              {"condition", amg->condition > 0. ? json(amg->condition) : json()},
-              {"fallback", amg->fallback.empty() ? json() : json(amg->fallback)},
-              {"levels", levels}};
-    }
-
-    json null_space_to_json(const std::optional<NullSpaceReport> &null_space)
-    {
-      if (!null_space)
-        return json();
-      return {{"dimension", null_space->dimension}, {"removed_load", null_space->removed_load}};
-    }
-
-    json projection_to_json(const std::optional<ProjectionReport> &projection)
-    {
-      if (!projection)
-        return json();
-      return {{"time", projection->time},
-              {"n_fluid", projection->n_fluid},
-              {"n_air", projection->n_air},
-              {"n_solid", projection->n_solid},
-              {"n_closed_parts", projection->n_closed_parts},
-              {"divergence_before", projection->divergence_before},
-              {"divergence_after", projection->divergence_after},
-              {"total_flow", projection->total_flow}};
-    }
-
     json path_to_json(const CycleReport &cycle, const PathReport &path, const std::optional<Errors> &errors)
     {
-      json seconds;
-      for (const auto &stage : path.seconds.list())
-        seconds[stage.first] = value_or_null(stage.second);
-      seconds["total"] = path.seconds.total();
-      json by_degree   = json::object();
+      json by_degree = json::object();
       for (const auto &item : cycle.cells_by_degree)
         by_degree[std::to_string(item.first)] = item.second;
       return {{"n_dofs", cycle.n_dofs},
@@ -106,40 +104,36 @@ namespace PatchFEM
               {"nnz", path.nnz},
               {"stored", path.stored},
               {"format", path.format},
-              {"format_choice", path.format_choice.empty() ? json() : json(path.format_choice)},
-              {"product_bytes", value_or_null(path.product_bytes)},
-              {"sorting_window", path.sorting_window ? json(*path.sorting_window) : json()},
+              {"format_choice", text_or_null(path.format_choice)},
+              {"product_bytes", path.product_bytes},
+              {"sorting_window", path.sorting_window},
               {"precision", path.precision},
               {"preconditioner", path.preconditioner},
-              {"amg", amg_to_json(path.amg)},
-              {"factorisation_shift", value_or_null(path.factorisation_shift)},
-              {"null_space", null_space_to_json(path.null_space)},
-              {"solution_update", path.solution_update.empty() ? json() : json(path.solution_update)},
+              {"amg", path.amg},
+              {"factorisation_shift", path.factorisation_shift},
+              {"null_space", path.null_space},
+              {"solution_update", text_or_null(path.solution_update)},
               {"iterations", path.n_iterations},
               {"relative_residual", path.relative_residual},
               {"stopped_at_rounding", path.stopped_at_rounding},
-              {"backward_error", path.backward_error ? json{{"normwise", path.backward_error->normwise},
-                                                            {"componentwise", path.backward_error->componentwise}}
-                                                     : json()},
-              {"solver_check", path.solver_check ? json{{"iterations", path.solver_check->n_iterations},
-                                                        {"error", path.solver_check->error}}
-                                                 : json()},
-              {"seconds", seconds},
-              {"repeated_assembly", value_or_null(path.repeated_assembly)},
+              {"backward_error", path.backward_error},
+              {"solver_check", path.solver_check},
+              {"seconds", path.seconds},
+              {"repeated_assembly", path.repeated_assembly},
               {"memory_bytes",
                {{"host_peak", cycle.host_peak},
-                {"device_forecast", value_or_null(path.device_forecast)},
-                {"device_peak", value_or_null(path.device_peak)}}},
-              {"assembly_redundancy", value_or_null(path.assembly_redundancy)},
+                {"device_forecast", path.device_forecast},
+                {"device_peak", path.device_peak}}},
+              {"assembly_redundancy", path.assembly_redundancy},
               {"assembly_kernels", path.assembly_kernels},
-              {"errors", errors ? json{{"L2", errors->L2}, {"H1", errors->H1}} : json()}};
+              {"errors", errors}};
     }
 
     json cycle_to_json(const CycleReport &cycle)
     {
       json entry          = path_to_json(cycle, cycle.path, cycle.errors);
       entry["baseline"]   = json();
-      entry["projection"] = projection_to_json(cycle.projection);
+      entry["projection"] = cycle.projection;
       if (cycle.baseline)
       {
         entry["baseline"]                        = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
@@ -167,9 +161,9 @@ namespace PatchFEM
     void print_rounding(const std::string &who, const PathReport &path, std::ostream &out)
     {
       if (path.stopped_at_rounding)
-        out << who << " as accurate as " << (path.precision == "single" ? "single" : "double")
-            << " precision allows: residual " << std::setprecision(2) << path.relative_residual << " of the load"
-            << std::setprecision(6) << std::endl;
+        out << format("%s as accurate as %s precision allows: residual %.2g of the load") % who %
+                   (path.precision == "single" ? "single" : "double") % path.relative_residual
+            << std::endl;
     }
 
     /** By way of a string: deal.II throws if it cannot write, where a report ends with a sentence. */
@@ -192,15 +186,11 @@ namespace PatchFEM
         table.add_value("entries", static_cast<std::size_t>(level.n_nonzeros));
         table.add_value("aggregates", level.n_aggregates);
         const Aggregation::Statistics a = l < amg.aggregation.size() ? amg.aggregation[l] : Aggregation::Statistics();
-        const auto                    sizes = [](const Aggregation::Sizes &s) {
-          char text[64];
-          std::snprintf(text, sizeof(text), "%d/%.1f/%d", s.minimum, s.mean, s.maximum);
-          return std::string(s.maximum > 0 ? text : "-");
+        const auto                    sizes = [](const Aggregation::Sizes &size) {
+          return size.maximum > 0 ? str(format("%d/%.1f/%d") % size.minimum % size.mean % size.maximum) : "-";
         };
         const auto share = [&](const std::int64_t n, const int n_groups) {
-          char text[32];
-          std::snprintf(text, sizeof(text), "%.1f %%", a.n_edges > 0 ? 100. * n / a.n_edges : 0.);
-          return std::string(n_groups > 0 ? text : "-");
+          return n_groups > 0 ? str(format("%.1f %%") % (a.n_edges > 0 ? 100. * n / a.n_edges : 0.)) : "-";
         };
         table.add_value("their nodes", sizes(a.nodes_per_aggregate));
         table.add_value("edges cut", share(a.cut_by_aggregates, a.n_aggregates));
@@ -209,9 +199,9 @@ namespace PatchFEM
         table.add_value("edges cut by patches", share(a.cut_by_patches, a.n_patches));
         table.add_value("dropped modes", level.n_dropped_modes);
       }
-      out << "Levels of the preconditioner (sizes: least/mean/most), operator complexity " << std::fixed
-          << std::setprecision(3) << amg.operator_complexity << ", grid complexity " << amg.grid_complexity << ":\n"
-          << std::defaultfloat << std::setprecision(6);
+      out << format("Levels of the preconditioner (sizes: least/mean/most), operator complexity %.3f, grid complexity "
+                    "%.3f:\n") %
+                 amg.operator_complexity % amg.grid_complexity;
       print(table, out);
     }
   } // namespace
@@ -295,7 +285,7 @@ namespace PatchFEM
       list.push_back(cycle_to_json(cycle));
     const json report = {{"application", application},
                          {"finished", finished},
-                         {"error", error.empty() ? json() : json(error)},
+                         {"error", text_or_null(error)},
                          {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
                          {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
                          {"commit", commit()},
@@ -314,19 +304,21 @@ namespace PatchFEM
     if (cycle.cells_by_degree.size() > 1)
       for (const auto &item : cycle.cells_by_degree)
         out << item.second << " of degree " << item.first << ", ";
-    out << cycle.n_dofs << " unknowns, " << cycle.path.n_iterations << " iterations, relative residual "
-        << std::setprecision(2) << cycle.path.relative_residual << ", " << cycle.path.seconds.total() << " s"
-        << std::setprecision(6) << std::endl;
+    out << format("%d unknowns, %d iterations, relative residual %.2g, %.2g s") % cycle.n_dofs %
+               cycle.path.n_iterations % cycle.path.relative_residual % cycle.path.seconds.total()
+        << std::endl;
     print_rounding("The solution is", cycle.path, out);
     if (cycle.baseline)
       print_rounding("The baseline's solution is", *cycle.baseline, out);
     if (const auto &null_space = cycle.path.null_space)
-      out << "The system is singular; its null space of dimension " << null_space->dimension
-          << " was projected away, with a part of " << std::setprecision(2) << null_space->removed_load
-          << " of the load" << std::setprecision(6) << std::endl;
+      out << format("The system is singular; its null space of dimension %d was projected away, with a part of %.2g of "
+                    "the load") %
+                 null_space->dimension % null_space->removed_load
+          << std::endl;
     if (const auto &step = cycle.projection)
-      out << "Time " << step->time << ": divergence " << std::setprecision(2) << step->divergence_before << " before, "
-          << step->divergence_after << " after the step" << std::setprecision(6) << std::endl;
+      out << format("Time %g: divergence %.2g before, %.2g after the step") % step->time % step->divergence_before %
+                 step->divergence_after
+          << std::endl;
   }
 
   void RunReport::print_timing(std::ostream &out) const
@@ -336,54 +328,38 @@ namespace PatchFEM
     const CycleReport   &cycle = cycles.back();
     dealii::TableHandler table;
     out << "Times of cycle " << cycles.size() - 1 << ":\n";
-    const auto        ours     = cycle.path.seconds.list();
-    const auto        baseline = cycle.baseline ? cycle.baseline->seconds.list() : decltype(ours)();
-    const std::string own_name = cycle.path.backend + " " + cycle.path.preconditioner + " [s]";
     // deal.II's wrapper of BoomerAMG has no option for the unknowns of a node, which matters with several of them.
-    const std::string their_name = cycle.baseline ? cycle.baseline->backend + " " + cycle.baseline->preconditioner +
-                                                        (cycle.baseline->backend == "petsc" ? " (scalar)" : "") + " [s]"
-                                                  : "";
-    const auto        cell       = [](const std::optional<double> &value) {
-      std::ostringstream text;
-      if (value)
-        text << std::scientific << std::setprecision(2) << *value;
-      else
-        text << "-";
-      return text.str();
+    const auto name = [](const PathReport &path) {
+      return path.backend + " " + path.preconditioner + (path.backend == "petsc" ? " (scalar)" : "") + " [s]";
     };
-    const auto add_row = [&](const std::string &name, const std::optional<double> &mine,
-                             const std::optional<double> &theirs) {
-      table.add_value("stage", name);
-      table.add_value(own_name, cell(mine));
-      if (!cycle.baseline)
-        return;
-      table.add_value(their_name, cell(theirs));
-      std::ostringstream ratio;
-      if (mine && theirs && *mine > 0.)
-        ratio << std::fixed << std::setprecision(2) << *theirs / *mine;
-      else
-        ratio << "-";
-      table.add_value("ratio", ratio.str());
+    const auto cell = [](const char *const form, const std::optional<double> &value) {
+      return value ? str(format(form) % *value) : "-";
     };
+    const auto ours   = cycle.path.seconds.list();
+    const auto theirs = (cycle.baseline ? cycle.baseline->seconds : StageSeconds()).list();
     for (std::size_t s = 0; s < ours.size(); ++s)
-      add_row(ours[s].first, ours[s].second, cycle.baseline ? baseline[s].second : std::nullopt);
-    add_row("total", cycle.path.seconds.total(),
-            cycle.baseline ? std::optional<double>(cycle.baseline->seconds.total()) : std::nullopt);
+    {
+      const std::optional<double> &mine = ours[s].second, &other = theirs[s].second;
+      table.add_value("stage", std::string(ours[s].first));
+      table.add_value(name(cycle.path), cell("%.2e", mine));
+      if (!cycle.baseline)
+        continue;
+      table.add_value(name(*cycle.baseline), cell("%.2e", other));
+      table.add_value("ratio", mine && other && *mine > 0. ? cell("%.2f", *other / *mine) : "-");
+    }
     print(table, out);
     if (cycle.path.product_bytes && cycle.n_dofs > 0)
-      out << "Matrix: " << cycle.path.format_choice << "; a product moves " << std::setprecision(3)
-          << *cycle.path.product_bytes / static_cast<double>(cycle.n_dofs) << " bytes per unknown"
-          << std::setprecision(6) << '\n';
+      out << format("Matrix: %s; a product moves %.3g bytes per unknown\n") % cycle.path.format_choice %
+                 (*cycle.path.product_bytes / static_cast<double>(cycle.n_dofs));
     for (const std::string &kernel : cycle.path.assembly_kernels)
       out << "Assembly: " << kernel << '\n';
     if (cycle.path.amg)
       print_hierarchy(*cycle.path.amg, out);
     if (cycle.baseline)
-      out << "Iterations " << cycle.path.n_iterations << " and " << cycle.baseline->n_iterations
-          << ", relative residuals " << std::scientific << std::setprecision(2) << cycle.path.relative_residual
-          << " and " << cycle.baseline->relative_residual << ", largest difference of the solutions "
-          << cycle.max_difference << ", relative to the largest value " << cycle.relative_difference
-          << std::defaultfloat << std::setprecision(6) << '\n';
+      out << format("Iterations %d and %d, relative residuals %.2e and %.2e, largest difference of the solutions %.2e, "
+                    "relative to the largest value %.2e\n") %
+                 cycle.path.n_iterations % cycle.baseline->n_iterations % cycle.path.relative_residual %
+                 cycle.baseline->relative_residual % cycle.max_difference % cycle.relative_difference;
   }
 
   void RunReport::print_convergence(std::ostream &out, const unsigned int dim, const bool adaptive) const

@@ -41,21 +41,21 @@ namespace PatchFEM
   {
     std::optional<double> mesh, dofs, extraction, sparsity, plan, assembly, preconditioner, solve, output;
 
-    /** Names and values in the order in which they happen. */
+    /** Names and values in the order in which they happen, and their sum as `total`. */
     std::vector<std::pair<const char *, std::optional<double>>> list() const
     {
-      return {{"mesh", mesh},    {"dofs", dofs},         {"extraction", extraction},         {"sparsity", sparsity},
-              {"plan", plan},    {"assembly", assembly}, {"preconditioner", preconditioner}, {"solve", solve},
-              {"output", output}};
+      std::vector<std::pair<const char *, std::optional<double>>> stages{
+          {"mesh", mesh},    {"dofs", dofs},         {"extraction", extraction},         {"sparsity", sparsity},
+          {"plan", plan},    {"assembly", assembly}, {"preconditioner", preconditioner}, {"solve", solve},
+          {"output", output}};
+      double sum = 0.;
+      for (const auto &stage : stages)
+        sum += stage.second.value_or(0.);
+      stages.emplace_back("total", sum);
+      return stages;
     }
 
-    double total() const
-    {
-      double sum = 0.;
-      for (const auto &stage : list())
-        sum += stage.second.value_or(0.);
-      return sum;
-    }
+    double total() const { return *list().back().second; }
   };
 
   /** What is to be said about a multigrid hierarchy. */
