@@ -8,91 +8,61 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 namespace PatchFEM
 {
-  struct Backend::State
-  {
-    BackendKind kind;
-    int         device = 0; ///< on CUDA
-    void       *stream = nullptr;
-
-    explicit State(const BackendKind kind) : kind(kind)
-    {
-#ifdef PATCHFEM_WITH_CUDA
-      if (kind == BackendKind::cuda)
-      {
-        device = cuda_runtime::current_device();
-        stream = cuda_runtime::create_stream();
-      }
-#endif
-    }
-
-    ~State()
-    {
-#ifdef PATCHFEM_WITH_CUDA
-      if (stream != nullptr)
-        cuda_runtime::destroy_stream(stream);
-#endif
-    }
-  };
-
   namespace
   {
+    constexpr std::string_view names[] = {"host", "cuda", "emulated_device"}; // by kind
+
     BackendKind kind_of(const std::string &name)
     {
       if (name == "auto")
         return Backend::cuda_available() ? BackendKind::cuda : BackendKind::host;
-      if (name == "host")
-        return BackendKind::host;
-      if (name == "emulated_device")
-        return BackendKind::emulated_device;
-      if (name == "cuda")
-        return BackendKind::cuda;
-      throw Error("There is no back end " + quote(name) + "; the choices are auto, host, cuda and emulated_device.");
+      const auto found = std::find(std::begin(names), std::end(names), name);
+      require(found != std::end(names),
+              "There is no back end " + quote(name) + "; the choices are auto, host, cuda and emulated_device.");
+      return static_cast<BackendKind>(found - std::begin(names));
     }
+
+#ifdef PATCHFEM_WITH_CUDA
+    /** What all handles on CUDA denote, made by the first. */
+    struct Device
+    {
+      int   number = cuda_runtime::current_device();
+      void *stream = cuda_runtime::create_stream();
+    };
+
+    const Device &device()
+    {
+      // Never destroyed: arrays with static lifetime may outlive every other static object.
+      static const Device *const object = new Device;
+      return *object;
+    }
+#endif
   } // namespace
 
   Backend::Backend(const std::string &name) : Backend(kind_of(name)) {}
 
-  Backend::Backend(const BackendKind kind)
+  Backend::Backend(const BackendKind kind) : place(kind)
   {
-    if (kind == BackendKind::cuda)
-    {
-#ifndef PATCHFEM_WITH_CUDA
-      throw Error("The back end 'cuda' was asked for, but this build has no CUDA; install nvcc and build again, or use "
-                  "'host'.");
+    if (kind != BackendKind::cuda)
+      return;
+#ifdef PATCHFEM_WITH_CUDA
+    require(cuda_available(),
+            "The back end 'cuda' was asked for, but this machine has no usable GPU; use 'host' or 'auto'.");
+    device();
+#else
+    throw Error("The back end 'cuda' was asked for, but this build has no CUDA; install nvcc and build again, or use "
+                "'host'.");
 #endif
-      require(cuda_available(),
-              "The back end 'cuda' was asked for, but this machine has no usable GPU; use 'host' or 'auto'.");
-      // Never destroyed: arrays with static lifetime may outlive every other static object.
-      static const auto *const device = new std::shared_ptr<const State>(std::make_shared<State>(kind));
-      state                           = *device;
-    }
-    else
-    {
-      static const auto host     = std::make_shared<const State>(BackendKind::host);
-      static const auto emulated = std::make_shared<const State>(BackendKind::emulated_device);
-      state                      = kind == BackendKind::host ? host : emulated;
-    }
-  }
-
-  BackendKind Backend::kind() const
-  {
-    return state->kind;
   }
 
   std::string Backend::name() const
   {
-    switch (state->kind)
-    {
-    case BackendKind::host:
-      return "host";
-    case BackendKind::cuda:
-      return "cuda";
-    default:
-      return "emulated_device";
-    }
+    return std::string(names[static_cast<int>(place)]);
   }
 
   std::string Backend::device_name() const
@@ -108,8 +78,8 @@ namespace PatchFEM
   void Backend::synchronize() const
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (state->kind == BackendKind::cuda)
-      cuda_runtime::synchronize(state->stream);
+    if (place == BackendKind::cuda)
+      cuda_runtime::synchronize(device().stream);
 #endif
   }
 
@@ -133,23 +103,16 @@ namespace PatchFEM
     return cache > 0 ? std::max<std::size_t>(cache / 2, 128 * 1024) : 256 * 1024;
   }
 
-  bool Backend::operator==(const Backend &other) const
-  {
-    return state == other.state;
-  }
-
-  bool Backend::operator!=(const Backend &other) const
-  {
-    return !(*this == other);
-  }
-
   void *Backend::stream() const
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (state->kind == BackendKind::cuda)
-      cuda_runtime::use_device(state->device);
+    if (place == BackendKind::cuda)
+    {
+      cuda_runtime::use_device(device().number);
+      return device().stream;
+    }
 #endif
-    return state->stream;
+    return nullptr;
   }
 
   bool Backend::cuda_available()

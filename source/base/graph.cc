@@ -4,15 +4,8 @@
 
 namespace PatchFEM
 {
-  struct Graph::Implementation
-  {
-    Backend               backend;
-    std::function<void()> function;
-    void                 *executable = nullptr;
-  };
-
-  Graph::Graph(const Backend &backend, std::function<void()> function)
-      : implementation(new Implementation{backend, std::move(function)})
+  Graph::Graph(const Backend &backend, std::function<void()> function_)
+      : backend(backend), function(std::move(function_))
   {
 #ifdef PATCHFEM_WITH_CUDA
     if (backend.kind() == BackendKind::cuda)
@@ -20,14 +13,14 @@ namespace PatchFEM
       cuda_runtime::begin_capture(backend.stream());
       try
       {
-        implementation->function();
+        function();
       }
       catch (...)
       {
         cuda_runtime::abandon_capture(backend.stream());
         throw;
       }
-      implementation->executable = cuda_runtime::end_capture(backend.stream());
+      executable = cuda_runtime::end_capture(backend.stream());
     }
 #endif
   }
@@ -35,20 +28,17 @@ namespace PatchFEM
   Graph::~Graph()
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (implementation->executable != nullptr)
-      cuda_runtime::destroy_graph(implementation->executable);
+    if (executable != nullptr)
+      cuda_runtime::destroy_graph(executable);
 #endif
   }
 
   void Graph::launch()
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (implementation->executable != nullptr)
-    {
-      cuda_runtime::launch_graph(implementation->executable, implementation->backend.stream());
-      return;
-    }
+    if (executable != nullptr)
+      return cuda_runtime::launch_graph(executable, backend.stream());
 #endif
-    implementation->function();
+    function();
   }
 } // namespace PatchFEM

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "emulated_device.h"
-
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/memory.h>
 #include <patchfem/kernels/runtime.h>
@@ -9,11 +7,113 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include <sys/mman.h>
 
 namespace PatchFEM
 {
+  namespace
+  {
+    /**
+     * Memory of the emulated device: one reserved range of addresses, which only a KernelScope makes accessible, so that
+     * opening and closing it is one system call each. Blocks are handed out first fit and whole pages; pages behind a freed
+     * block are returned to the system.
+     */
+    class Arena
+    {
+    public:
+      Arena()
+      {
+        void *const address = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        require(address != MAP_FAILED, "The emulated device could not reserve addresses for its memory.");
+        base = static_cast<char *>(address);
+      }
+
+      void *allocate(const std::size_t n)
+      {
+        const std::size_t                 bytes = round_up(n);
+        const std::lock_guard<std::mutex> lock(mutex);
+        const auto                        found  = free_blocks.lower_bound(bytes);
+        std::size_t                       offset = used;
+        if (found != free_blocks.end())
+        {
+          offset                     = found->second;
+          const std::size_t leftover = found->first - bytes;
+          free_blocks.erase(found);
+          if (leftover > 0)
+            free_blocks.emplace(leftover, offset + bytes);
+        }
+        else
+        {
+          require(used + bytes <= reserved, "The emulated device is out of addresses.");
+          used += bytes;
+          if (depth > 0)
+            make_accessible(offset, bytes);
+        }
+        return base + offset;
+      }
+
+      void deallocate(void *const pointer, const std::size_t n) noexcept
+      {
+        const std::size_t                 bytes = round_up(n);
+        const std::lock_guard<std::mutex> lock(mutex);
+        madvise(pointer, bytes, MADV_DONTNEED);
+        free_blocks.emplace(bytes, static_cast<char *>(pointer) - base);
+      }
+
+      void open()
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (depth++ == 0)
+          make_accessible(0, used);
+      }
+
+      void close()
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (--depth == 0)
+          mprotect(base, used, PROT_NONE);
+      }
+
+    private:
+      static constexpr std::size_t page = 4096, reserved = std::size_t(1) << 38;
+
+      char                                   *base  = nullptr;
+      std::size_t                             used  = 0; ///< bytes from base that have ever been handed out
+      int                                     depth = 0;
+      std::mutex                              mutex;
+      std::multimap<std::size_t, std::size_t> free_blocks; ///< bytes -> offset
+
+      static std::size_t round_up(const std::size_t bytes) { return (bytes + page - 1) / page * page; }
+
+      void make_accessible(const std::size_t begin, const std::size_t bytes)
+      {
+        require(bytes == 0 || mprotect(base + begin, bytes, PROT_READ | PROT_WRITE) == 0,
+                "The emulated device could not change the protection of its memory.");
+      }
+    };
+
+    Arena &emulated_device()
+    {
+      static Arena *const object = new Arena; // outlives static arrays
+      return *object;
+    }
+  } // namespace
+
+  KernelScope::KernelScope(const Backend &backend) : opens(backend.kind() == BackendKind::emulated_device)
+  {
+    if (opens)
+      emulated_device().open();
+  }
+
+  KernelScope::~KernelScope()
+  {
+    if (opens)
+      emulated_device().close();
+  }
+
   namespace memory
   {
     namespace
@@ -88,7 +188,7 @@ namespace PatchFEM
         pointer = allocate_host(bytes);
         break;
       case BackendKind::emulated_device:
-        pointer = emulated_device::allocate(bytes);
+        pointer = emulated_device().allocate(bytes);
         break;
       case BackendKind::cuda:
 #ifdef PATCHFEM_WITH_CUDA
@@ -112,7 +212,7 @@ namespace PatchFEM
         std::free(pointer);
         break;
       case BackendKind::emulated_device:
-        emulated_device::deallocate(pointer, bytes);
+        emulated_device().deallocate(pointer, bytes);
         break;
       case BackendKind::cuda:
 #ifdef PATCHFEM_WITH_CUDA
@@ -130,29 +230,18 @@ namespace PatchFEM
               const std::size_t bytes)
     {
 #ifdef PATCHFEM_WITH_CUDA
-      if (to.kind() == BackendKind::cuda || from.kind() == BackendKind::cuda)
+      const bool to_device = to.kind() == BackendKind::cuda;
+      if (to_device || from.kind() == BackendKind::cuda)
       {
         require(to.kind() != BackendKind::emulated_device && from.kind() != BackendKind::emulated_device,
                 "Nothing is copied between a GPU and the emulated device.");
-        // A copy into another stream's memory follows all that the source's stream was given.
-        const bool to_device = to.kind() == BackendKind::cuda, inside = to.kind() == from.kind();
-        if (inside && to != from)
-          from.synchronize();
-        if (inside)
-          cuda_runtime::copy(destination, source, bytes, to.stream());
-        else
-          cuda_runtime::copy_staged(destination, source, bytes, to_device, (to_device ? to : from).stream(),
-                                    copy_on_host);
-        return;
+        if (to == from)
+          return cuda_runtime::copy(destination, source, bytes, to.stream());
+        return cuda_runtime::copy_staged(destination, source, bytes, to_device, (to_device ? to : from).stream(),
+                                         copy_on_host);
       }
 #endif
-      if (to.kind() == BackendKind::emulated_device || from.kind() == BackendKind::emulated_device)
-      {
-        const emulated_device::KernelScope scope;
-        copy_on_host(destination, source, bytes);
-      }
-      else
-        copy_on_host(destination, source, bytes);
+      dispatch(to.kind() == BackendKind::host ? from : to, [&](auto) { copy_on_host(destination, source, bytes); });
     }
 
     void set_zero(const Backend &backend, void *const pointer, const std::size_t bytes)
@@ -161,10 +250,7 @@ namespace PatchFEM
         return;
 #ifdef PATCHFEM_WITH_CUDA
       if (backend.kind() == BackendKind::cuda)
-      {
-        cuda_runtime::set_zero(pointer, bytes, backend.stream());
-        return;
-      }
+        return cuda_runtime::set_zero(pointer, bytes, backend.stream());
 #endif
       dispatch(backend, [&](auto) {
         for_pieces(bytes, [&](const std::int64_t i, const std::size_t n) {

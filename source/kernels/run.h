@@ -4,8 +4,6 @@
 #include <patchfem/base/array.h>
 #include <patchfem/kernels/parallel_for.h>
 
-#include <optional>
-
 /**
  * @file
  * Algorithms of many loops (orderings, graphs, patterns) are written once, in a header of steps that a source and a .cu
@@ -61,9 +59,7 @@ namespace PatchFEM
 #if defined(__CUDACC__)
     function(Cuda{backend.stream()});
 #else
-    std::optional<emulated_device::KernelScope> scope;
-    if (backend.kind() == BackendKind::emulated_device)
-      scope.emplace();
+    const KernelScope scope(backend);
     function(Host());
 #endif
   }

@@ -4,9 +4,7 @@
 #include <patchfem/base/config.h>
 
 #include <cstddef>
-#include <memory>
 #include <string>
-#include <utility>
 
 /**
  * @file
@@ -61,7 +59,7 @@ namespace PatchFEM
     explicit Backend(const std::string &name = "host");
     explicit Backend(BackendKind kind);
 
-    BackendKind kind() const;
+    BackendKind kind() const { return place; }
 
     /** `host`, `cuda` or `emulated_device`. */
     std::string name() const;
@@ -82,8 +80,8 @@ namespace PatchFEM
     std::size_t patch_memory() const;
 
     /** True if pointers of the two may be used in one kernel. */
-    bool operator==(const Backend &other) const;
-    bool operator!=(const Backend &other) const;
+    bool operator==(const Backend &other) const { return place == other.place; }
+    bool operator!=(const Backend &other) const { return place != other.place; }
 
     /** The opaque stream, for work that the calling thread gives to it next; nullptr unless kind() is cuda. */
     void *stream() const;
@@ -92,42 +90,34 @@ namespace PatchFEM
     static bool cuda_available();
 
   private:
-    struct State;
-    std::shared_ptr<const State> state;
+    BackendKind place;
   };
 
-  namespace emulated_device
+  /** While one of these lives that was made for the emulated device, kernels may touch its memory. Scopes nest. */
+  class KernelScope
   {
-    /** While one of these lives, kernels may touch emulated device memory. Scopes nest. */
-    class KernelScope
-    {
-    public:
-      KernelScope();
-      ~KernelScope();
-      KernelScope(const KernelScope &)            = delete;
-      KernelScope &operator=(const KernelScope &) = delete;
-    };
-  } // namespace emulated_device
+  public:
+    explicit KernelScope(const Backend &backend);
+    ~KernelScope();
+    KernelScope(const KernelScope &)            = delete;
+    KernelScope &operator=(const KernelScope &) = delete;
+
+  private:
+    const bool opens;
+  };
 
   /** Calls @p function with the tag of @p backend. */
   template <typename Function>
   void dispatch(const Backend &backend, Function &&function)
   {
-    switch (backend.kind())
+    if (backend.kind() == BackendKind::cuda)
     {
-    case BackendKind::host:
-      function(Host());
-      break;
-    case BackendKind::emulated_device: {
-      const emulated_device::KernelScope scope;
-      function(Host());
-      break;
-    }
-    case BackendKind::cuda:
 #ifdef PATCHFEM_WITH_CUDA
       function(Cuda{backend.stream()});
 #endif
-      break;
+      return;
     }
+    const KernelScope scope(backend);
+    function(Host());
   }
 } // namespace PatchFEM

@@ -4,7 +4,6 @@
 #include <patchfem/base/backend.h>
 
 #include <functional>
-#include <memory>
 
 namespace PatchFEM
 {
@@ -25,7 +24,8 @@ namespace PatchFEM
     void launch();
 
   private:
-    struct Implementation;
-    std::unique_ptr<Implementation> implementation;
+    const Backend               backend;
+    const std::function<void()> function;
+    void                       *executable = nullptr; ///< CUDA's graph
   };
 } // namespace PatchFEM
