@@ -68,55 +68,54 @@ namespace PatchFEM
       return result;
     }
 
-    /** One that is made with @p data; @p look sees it then. */
-    template <template <typename, typename> class Precondition, typename Number, typename Look, typename... Data>
-    std::unique_ptr<PreconditionBase<Number>>
-    make(const PreconditionerInput<Number> &input, const Look &look, const Data &...data)
+    /** One that @p initialize makes of the matrix, its values in single precision if that is asked for. */
+    template <template <typename, typename> class Precondition, typename Number, typename Initialize>
+    std::unique_ptr<PreconditionBase<Number>> make(const PreconditionerInput<Number> &input,
+                                                   const Initialize                  &initialize)
     {
-      const auto initialize = [&](auto result) -> std::unique_ptr<PreconditionBase<Number>> {
-        result->initialize(input.matrix, data...);
-        look(*result);
+      const auto made = [&](auto result) -> std::unique_ptr<PreconditionBase<Number>> {
+        initialize(*result);
         return result;
       };
       if constexpr (std::is_same_v<Number, double>)
         if (input.mixed)
-          return initialize(std::make_unique<Precondition<double, float>>());
-      return initialize(std::make_unique<Precondition<Number, Number>>());
-    }
-
-    const auto nothing = [](const auto &) {};
-
-    template <PolynomialKind kind, typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_polynomial(const PreconditionerInput<Number> &input)
-    {
-      PolynomialData data = input.solver.polynomial;
-      data.kind           = kind;
-      return make<PreconditionPolynomial>(input, nothing, data);
-    }
-
-    template <typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_ssor(const PreconditionerInput<Number> &input)
-    {
-      return make<PreconditionSSOR>(input, nothing, input.solver.ssor);
-    }
-
-    template <typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_incomplete_cholesky(const PreconditionerInput<Number> &input)
-    {
-      const auto look = [&](const auto &factors) { input.report.factorisation_shift = factors.shift(); };
-      return make<PreconditionIC>(input, look, input.solver.incomplete_cholesky);
-    }
-
-    template <template <typename, typename> class Precondition, typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_plain(const PreconditionerInput<Number> &input)
-    {
-      return make<Precondition>(input, nothing);
+          return made(std::make_unique<Precondition<double, float>>());
+      return made(std::make_unique<Precondition<Number, Number>>());
     }
 
     template <typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_identity(const PreconditionerInput<Number> &)
     {
       return std::make_unique<PreconditionIdentity<Number>>();
+    }
+
+    template <template <typename, typename> class Precondition, typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_plain(const PreconditionerInput<Number> &input)
+    {
+      return make<Precondition>(input, [&](auto &result) { result.initialize(input.matrix); });
+    }
+
+    template <PolynomialKind kind, typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_polynomial(const PreconditionerInput<Number> &input)
+    {
+      PolynomialData data = input.solver.polynomial;
+      data.kind           = kind;
+      return make<PreconditionPolynomial>(input, [&](auto &result) { result.initialize(input.matrix, data); });
+    }
+
+    template <typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_ssor(const PreconditionerInput<Number> &input)
+    {
+      return make<PreconditionSSOR>(input, [&](auto &result) { result.initialize(input.matrix, input.solver.ssor); });
+    }
+
+    template <typename Number>
+    std::unique_ptr<PreconditionBase<Number>> make_incomplete_cholesky(const PreconditionerInput<Number> &input)
+    {
+      return make<PreconditionIC>(input, [&](auto &result) {
+        result.initialize(input.matrix, input.solver.incomplete_cholesky);
+        input.report.factorisation_shift = result.shift();
+      });
     }
 
     template <template <typename, typename> class Precondition>
@@ -133,55 +132,45 @@ namespace PatchFEM
       return double(e.pattern.scalar_rows()) * (e.pattern.block_rows + 1) / 2. * (e.precision == "single" ? 4. : 8.);
     }
 
-    template <typename Number>
-    double peak_of_levels(const PreconditionerExtents &e)
-    {
-      typename PreconditionAMG<Number>::AdditionalData data;
-      static_cast<AMGParameters &>(data) = e.solver.amg;
-      data.single_precision              = e.precision == "mixed";
-      return PreconditionAMG<Number>::peak_bytes(e.backend, e.pattern, e.format, e.n_modes,
-                                                 e.solver.aggregation.aggregate_distance, data, e.fallback);
-    }
-
     double peak_of_multigrid(const PreconditionerExtents &e)
     {
-      return e.precision == "single" ? peak_of_levels<float>(e) : peak_of_levels<double>(e);
-    }
-
-    std::vector<PreconditionerRow> make_table()
-    {
-      using Polynomial = PolynomialKind;
-      using Row        = PreconditionerRow;
-      return {
-          {"none", "", "", Row::reference, peak_of_diagonal, make_identity, make_identity},
-          {"jacobi", "", "", Row::values | Row::automatic | Row::reference, peak_of_diagonal,
-           make_plain<PreconditionJacobi>, make_plain<PreconditionJacobi>},
-          {"block_jacobi", "blocks of a node's unknowns", "", Row::values | Row::blocks | Row::automatic,
-           peak_of_diagonal, make_plain<PreconditionBlockJacobi>, make_plain<PreconditionBlockJacobi>},
-          {"neumann", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
-           peak_of<PreconditionPolynomial>, make_polynomial<Polynomial::neumann>, make_polynomial<Polynomial::neumann>},
-          {"least_squares", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy | Row::automatic,
-           peak_of<PreconditionPolynomial>, make_polynomial<Polynomial::least_squares>,
-           make_polynomial<Polynomial::least_squares>},
-          {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
-           peak_of<PreconditionPolynomial>, make_polynomial<Polynomial::chebyshev>,
-           make_polynomial<Polynomial::chebyshev>},
-          {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of<PreconditionSSOR>, make_ssor,
-           make_ssor},
-          {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy,
-           peak_of<PreconditionIC>, make_incomplete_cholesky, make_incomplete_cholesky},
-          {"amg", "multigrid by smoothed aggregation, whose number of iterations hardly depends on the mesh", "AMG",
-           Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic | Row::levels, peak_of_multigrid,
-           make_multigrid, make_multigrid},
-          {"ml", "smoothed aggregation of Trilinos, of the back end trilinos alone", "", Row::reference,
-           peak_of_diagonal, nullptr, nullptr},
+      const auto peak_of_levels = [&](const auto number) {
+        using AMG = PreconditionAMG<std::remove_const_t<decltype(number)>>;
+        typename AMG::AdditionalData data;
+        static_cast<AMGParameters &>(data) = e.solver.amg;
+        data.single_precision              = e.precision == "mixed";
+        return AMG::peak_bytes(e.backend, e.pattern, e.format, e.n_modes, e.solver.aggregation.aggregate_distance, data,
+                               e.fallback);
       };
+      return e.precision == "single" ? peak_of_levels(0.f) : peak_of_levels(0.);
     }
   } // namespace
 
   const std::vector<PreconditionerRow> &preconditioners()
   {
-    static const std::vector<PreconditionerRow> table = make_table();
+    using Row  = PreconditionerRow;
+    using Kind = PolynomialKind;
+    static const std::vector<Row> table{
+        {"none", "", "", Row::reference, peak_of_diagonal, make_identity, make_identity},
+        {"jacobi", "", "", Row::values | Row::automatic | Row::reference, peak_of_diagonal,
+         make_plain<PreconditionJacobi>, make_plain<PreconditionJacobi>},
+        {"block_jacobi", "blocks of a node's unknowns", "", Row::values | Row::blocks | Row::automatic,
+         peak_of_diagonal, make_plain<PreconditionBlockJacobi>, make_plain<PreconditionBlockJacobi>},
+        {"neumann", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
+         peak_of<PreconditionPolynomial>, make_polynomial<Kind::neumann>, make_polynomial<Kind::neumann>},
+        {"least_squares", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy | Row::automatic,
+         peak_of<PreconditionPolynomial>, make_polynomial<Kind::least_squares>, make_polynomial<Kind::least_squares>},
+        {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
+         peak_of<PreconditionPolynomial>, make_polynomial<Kind::chebyshev>, make_polynomial<Kind::chebyshev>},
+        {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of<PreconditionSSOR>, make_ssor,
+         make_ssor},
+        {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy, peak_of<PreconditionIC>,
+         make_incomplete_cholesky, make_incomplete_cholesky},
+        {"amg", "multigrid by smoothed aggregation, whose number of iterations hardly depends on the mesh", "AMG",
+         Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic | Row::levels, peak_of_multigrid,
+         make_multigrid, make_multigrid},
+        {"ml", "smoothed aggregation of Trilinos, of the back end trilinos alone", "", Row::reference, peak_of_diagonal,
+         nullptr, nullptr}};
     return table;
   }
 
@@ -243,15 +232,11 @@ namespace PatchFEM
                   chosen + "; choose double or single.");
       natural = row.section == "SSOR" && solver.ssor.ordering == SSORData::Ordering::natural;
     }
-    const auto refuse = [&](const bool on_a_device) {
-      require(
-          !natural || !on_a_device,
-          "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
-          "= host.");
-    };
-    refuse(name == "cuda"); // also where there is no device
-    const Backend place(name);
-    refuse(place.kind() == BackendKind::cuda);
-    return place;
+    // Also where there is no device.
+    require(
+        !natural || (name != "cuda" && Backend(name).kind() != BackendKind::cuda),
+        "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
+        "= host.");
+    return Backend(name);
   }
 } // namespace PatchFEM
