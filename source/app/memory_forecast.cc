@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/format_choice.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/preconditioner_factory.h>
-#include <patchfem/app/system_matrix.h>
 #include <patchfem/assembly/assembly_strategy.h>
 #include <patchfem/base/exceptions.h>
 

@@ -30,6 +30,15 @@ namespace PatchFEM
   }
 
   template <int dim>
+  std::set<boundary_id> NaturalConditions<dim>::ids() const
+  {
+    std::set<boundary_id> result;
+    for (const BoundaryFormulas<dim> *formulas : {&loads, &pressure, &robin})
+      result.insert(formulas->ids().begin(), formulas->ids().end());
+    return result;
+  }
+
+  template <int dim>
   void NaturalConditions<dim>::load(const boundary_id             id,
                                     const dealii::Point<dim>     &point,
                                     const dealii::Tensor<1, dim> &normal,

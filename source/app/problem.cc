@@ -162,15 +162,18 @@ namespace PatchFEM
     }
     require(Utilities::MPI::n_mpi_processes(communicator) == 1,
             "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    const Backend                place = choose_backend(backend, solver, parameters.general.precision);
-    std::function<std::string()> export_file;
+    PatchPathData data{choose_backend(backend, solver, parameters.general.precision),
+                       parameters.general.precision,
+                       solver,
+                       parameters.assembly,
+                       {},
+                       parameters.output.aggregates};
     if (!parameters.general.export_system.empty())
-      export_file = [this] {
+      data.export_file = [this] {
         report.begin();
         return parameters.general.export_file(parameters.output.folder);
       };
-    return make_patch_path<dim>(place, parameters.general.precision, solver, parameters.assembly, export_file,
-                                parameters.output.aggregates, progress);
+    return make_patch_path<dim>(data, progress);
   }
 
   template <int dim>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/app/system_matrix.h>
+#include <patchfem/app/format_choice.h>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "../../benchmarks/synthetic_tables.h"
 #include "../core/backend_names.h"
 
+#include <patchfem/app/format_choice.h>
 #include <patchfem/app/memory_forecast.h>
-#include <patchfem/app/system_matrix.h>
 #include <patchfem/assembly/sparsity.h>
 
 #include <algorithm>

@@ -36,6 +36,9 @@ namespace PatchFEM
     /** Whether there is a condition on faces of @p id. */
     bool contains(dealii::types::boundary_id id) const;
 
+    /** Those of faces on which there is one. */
+    std::set<dealii::types::boundary_id> ids() const;
+
     /** g at a point of the boundary, n_components() numbers. */
     void load(dealii::types::boundary_id    id,
               const dealii::Point<dim>     &point,

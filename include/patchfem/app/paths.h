@@ -6,23 +6,23 @@
 /** @file The ways from a discretisation to its solution that there are. */
 namespace PatchFEM
 {
+  /** What PatchFEM's own way is told. */
+  struct PatchPathData
+  {
+    Backend                      backend;
+    std::string                  precision; ///< auto, double, single or, where the preconditioner has that form, mixed
+    SolverParameters             solver;    ///< whose preconditioner is any but ml
+    AssemblyParameters           assembly;
+    std::function<std::string()> export_file;        ///< names the file for a system when it is there; empty for none
+    bool                         aggregates = false; ///< whether the report holds those of multigrid
+  };
+
   /**
    * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on
    * one back end; only the solution comes back. One process.
-   *
-   * @param precision auto, double, single or, where the preconditioner has that form, mixed.
-   * @param solver Whose preconditioner is any but ml.
-   * @param export_file Names the file that a system is written to when it is there; empty for none.
-   * @param aggregates Whether the report holds the aggregates of multigrid.
    */
   template <int dim>
-  LinearSystemPath<dim> make_patch_path(const Backend                      &backend,
-                                        const std::string                  &precision,
-                                        const SolverParameters             &solver,
-                                        const AssemblyParameters           &assembly,
-                                        const std::function<std::string()> &export_file,
-                                        bool                                aggregates,
-                                        Progress                           &progress);
+  LinearSystemPath<dim> make_patch_path(const PatchPathData &data, Progress &progress);
 
   /**
    * The reference: deal.II's loop over cells with distribute_local_to_global() into a Trilinos matrix, and

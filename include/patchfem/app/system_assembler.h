@@ -17,10 +17,11 @@ namespace PatchFEM
 
     virtual AssemblerBase<Number> &assembler() = 0;
 
-    virtual void reinit(const Space &space, const Patches::AdditionalData &data)    = 0;
-    virtual void set_coefficients(const CoefficientField &field)                    = 0;
-    virtual void assemble(CSRMatrix<Number> &matrix, Vector<Number> &rhs)           = 0;
-    virtual void assemble(SlicedEllpackMatrix<Number> &matrix, Vector<Number> &rhs) = 0;
+    virtual void reinit(const Space &space, const Patches::AdditionalData &data) = 0;
+    virtual void set_coefficients(const CoefficientField &field)                 = 0;
+
+    /** @p matrix is a CSRMatrix or a SlicedEllpackMatrix. */
+    virtual void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs) = 0;
   };
 
   template <typename Form, typename Number>
@@ -34,10 +35,12 @@ namespace PatchFEM
       implementation.reinit(space, data);
     }
     void set_coefficients(const CoefficientField &field) override { implementation.set_coefficients(field); }
-    void assemble(CSRMatrix<Number> &matrix, Vector<Number> &rhs) override { implementation.assemble(matrix, rhs); }
-    void assemble(SlicedEllpackMatrix<Number> &matrix, Vector<Number> &rhs) override
+    void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs) override
     {
-      implementation.assemble(matrix, rhs);
+      if (auto *csr = dynamic_cast<CSRMatrix<Number> *>(&matrix))
+        implementation.assemble(*csr, rhs);
+      else
+        implementation.assemble(dynamic_cast<SlicedEllpackMatrix<Number> &>(matrix), rhs);
     }
 
   private:

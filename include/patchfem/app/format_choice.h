@@ -2,7 +2,6 @@
 #pragma once
 
 #include <patchfem/app/parameters.h>
-#include <patchfem/app/system_assembler.h>
 #include <patchfem/lac/matrix/format_calibration.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 
@@ -46,35 +45,4 @@ namespace PatchFEM
                                  const SparsityView       &pattern,
                                  int                       block_size,
                                  const FormatNeeds        &needs);
-
-  /**
-   * The matrix of a system in one of the formats of MatrixFormat. Where assembly does not write that format, it is made
-   * anew of what was assembled by every assemble().
-   */
-  template <typename Number>
-  class SystemMatrix
-  {
-  public:
-    /** Both must outlive this object, @p system with its structure. */
-    SystemMatrix(SystemAssembler<Number> &system, const MatrixFormat &format);
-
-    /** Room for what is assembled, on the columns of the system's sparsity, which are not needed afterwards. */
-    void reinit();
-
-    /** Values of matrix and right-hand side. */
-    void assemble(Vector<Number> &rhs);
-
-    /** Gives back what only assemble() needs, which must not be called again. */
-    void release_assembled();
-
-    /** The matrix, after assemble(). */
-    const MatrixBase<Number> &matrix() const { return converts ? *converted : *assembled; }
-
-  private:
-    SystemAssembler<Number>            &system;
-    MatrixFormat                        format;
-    int                                 block_size;
-    bool                                converts;
-    std::unique_ptr<MatrixBase<Number>> assembled, converted;
-  };
 } // namespace PatchFEM

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/app/system_matrix.h>
+#include <patchfem/app/format_choice.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/write_file.h>
 
@@ -116,43 +116,8 @@ namespace PatchFEM
     return automatic ? best_format(predictions) : predictions[0];
   }
 
-  template <typename Number>
-  SystemMatrix<Number>::SystemMatrix(SystemAssembler<Number> &system, const MatrixFormat &format)
-      : system(system), format(format), block_size(system.assembler().space().batches().n_components()),
-        converts(is_converted(format, block_size))
-  {}
-
-  template <typename Number>
-  void SystemMatrix<Number>::reinit()
-  {
-    assembled = make_matrix<Number>(system.assembler().space().backend(), system.assembler().space().sparsity().view(),
-                                    block_size, block_size, assembled_format(format, block_size));
-  }
-
-  template <typename Number>
-  void SystemMatrix<Number>::assemble(Vector<Number> &rhs)
-  {
-    converted.reset(); // gives memory back first
-    if (auto *csr = dynamic_cast<CSRMatrix<Number> *>(assembled.get()))
-      system.assemble(*csr, rhs);
-    else
-      system.assemble(dynamic_cast<SlicedEllpackMatrix<Number> &>(*assembled), rhs);
-    if (converts)
-      converted = convert(*assembled, format);
-  }
-
-  template <typename Number>
-  void SystemMatrix<Number>::release_assembled()
-  {
-    if (converts)
-      assembled.reset();
-  }
-
-#define PATCHFEM_INSTANTIATE(Number)                                                                                 \
-  template FormatPrediction choose_format<Number>(const Backend &, const AssemblyParameters &, const SparsityView &, \
-                                                  int, const FormatNeeds &);                                         \
-  template class SystemMatrix<Number>
-  PATCHFEM_INSTANTIATE(float);
-  PATCHFEM_INSTANTIATE(double);
-#undef PATCHFEM_INSTANTIATE
+  template FormatPrediction
+  choose_format<float>(const Backend &, const AssemblyParameters &, const SparsityView &, int, const FormatNeeds &);
+  template FormatPrediction
+  choose_format<double>(const Backend &, const AssemblyParameters &, const SparsityView &, int, const FormatNeeds &);
 } // namespace PatchFEM
