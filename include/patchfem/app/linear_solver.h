@@ -46,16 +46,12 @@ namespace PatchFEM
     ConjugateGradients<Number> cg;
     NullSpace<Number>          kernel;
 
-    /** Throws Error, after @p of, unless it converges. */
+    /** Throws Error, after @p of, unless it converges; shows its progress if that is empty. */
     IterationResult iterate(const MatrixBase<Number>       &A,
                             Vector<Number>                 &x,
                             const Vector<Number>           &b,
                             const PreconditionBase<Number> &preconditioner,
-                            bool                            show,
                             const std::string              &of);
-
-    /** A second system with the matrix @p A, whose solution is known. */
-    SolverCheck check(const MatrixBase<Number> &A, const PreconditionBase<Number> &preconditioner);
   };
 
   /** The entries of @p x on the host, in double precision. */
