@@ -33,33 +33,6 @@ namespace PatchFEM
       }
       return most;
     }
-
-    /** Puts the residual into @p report; above the tolerance it is to be rounding, as in reference::solve(). */
-    void judge(const Matrix     &matrix,
-               const VectorType &x,
-               const VectorType &rhs,
-               const VectorType &r,
-               const double      componentwise,
-               const double      tolerance,
-               PathReport       &report)
-    {
-      const double norm = rhs.l2_norm(), residual = r.l2_norm();
-      if (norm == 0.)
-        return;
-      report.relative_residual = residual / norm;
-      if (residual <= tolerance * norm)
-        return;
-      const double product = reference::spectral_norm(matrix, rhs) * x.l2_norm();
-      if (!(residual <= 4. * std::numeric_limits<double>::epsilon() * product && reference::is_answer(x, rhs, r)))
-      {
-        std::ostringstream message;
-        message << "The solution of UMFPACK is not accurate: its relative residual is " << report.relative_residual
-                << "; the matrix is nearly singular.";
-        throw Error(message.str());
-      }
-      report.stopped_at_rounding = true;
-      report.backward_error      = BackwardError{residual / (product + norm), componentwise};
-    }
   } // namespace
 
   template <int dim>
@@ -117,7 +90,23 @@ namespace PatchFEM
             break;
         }
       });
-      judge(matrix, x, rhs, r, componentwise, parameters.tolerance, report);
+
+      // Above the tolerance the residual is to be rounding, as in reference::solve().
+      const double norm = rhs.l2_norm(), residual = r.l2_norm();
+      report.relative_residual   = norm > 0. ? residual / norm : 0.;
+      report.stopped_at_rounding = norm > 0. && !(residual <= parameters.tolerance * norm);
+      if (report.stopped_at_rounding)
+      {
+        const double product = reference::spectral_norm(matrix, rhs) * x.l2_norm();
+        if (!(residual <= 4. * std::numeric_limits<double>::epsilon() * product && reference::is_answer(x, rhs, r)))
+        {
+          std::ostringstream message;
+          message << "The solution of UMFPACK is not accurate: its relative residual is " << report.relative_residual
+                  << "; the matrix is nearly singular.";
+          throw Error(message.str());
+        }
+        report.backward_error = BackwardError{residual / (product + norm), componentwise};
+      }
       reference::restore_units(x, exponent);
 
       discretisation.constraints->distribute(x);

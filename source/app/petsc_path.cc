@@ -28,7 +28,7 @@ namespace PatchFEM
         result->initialize(matrix, data);
         return result;
       };
-      return reference::run<PETSc::MPI::SparseMatrix, PETSc::MPI::Vector, PETSc::PreconditionBoomerAMG>(
+      return reference::run<PETSc::MPI::SparseMatrix, PETSc::MPI::Vector>(
           "PETSc", discretisation, physics, parameters, n_repetitions, progress, make_preconditioner, solution);
     };
   }

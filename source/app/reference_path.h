@@ -9,7 +9,6 @@
 #include <deal.II/lac/sparsity_tools.h>
 
 #include <cmath>
-#include <functional>
 #include <memory>
 
 namespace PatchFEM
@@ -123,15 +122,15 @@ namespace PatchFEM
      * All stages of a LinearSystemPath with another library's matrix and vectors, and a preconditioner that
      * @p make_preconditioner makes of the matrix, or null for none.
      */
-    template <typename Matrix, typename VectorType, typename Preconditioner, int dim>
-    PathReport run(const std::string                                                    &library,
-                   const Discretisation<dim>                                            &discretisation,
-                   const Physics<dim>                                                   &physics,
-                   const SolverParameters                                               &parameters,
-                   const int                                                             n_repetitions,
-                   Progress                                                             &progress,
-                   const std::function<std::unique_ptr<Preconditioner>(const Matrix &)> &make_preconditioner,
-                   SolutionVector                                                       &solution)
+    template <typename Matrix, typename VectorType, typename MakePreconditioner, int dim>
+    PathReport run(const std::string         &library,
+                   const Discretisation<dim> &discretisation,
+                   const Physics<dim>        &physics,
+                   const SolverParameters    &parameters,
+                   const int                  n_repetitions,
+                   Progress                  &progress,
+                   const MakePreconditioner  &make_preconditioner,
+                   SolutionVector            &solution)
     {
       const MPI_Comm                 communicator = discretisation.communicator;
       const dealii::DoFHandler<dim> &dof_handler  = *discretisation.dof_handler;
@@ -153,8 +152,8 @@ namespace PatchFEM
       });
 
       assemble(discretisation, physics, n_repetitions, progress, matrix, rhs, report);
-      solve_system(library, matrix, x, rhs, null_space_basis<VectorType>(discretisation), parameters, communicator,
-                   progress, make_preconditioner, report);
+      solve_system(library, matrix, x, rhs, null_space_basis<VectorType>(discretisation), parameters, progress,
+                   make_preconditioner, report);
 
       discretisation.constraints->distribute(x);
       solution.reinit(owned, relevant, communicator);

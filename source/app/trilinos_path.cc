@@ -67,7 +67,7 @@ namespace PatchFEM
         jacobi->initialize(matrix);
         return jacobi;
       };
-      return reference::run<Trilinos::SparseMatrix, Trilinos::MPI::Vector, Trilinos::PreconditionBase>(
+      return reference::run<Trilinos::SparseMatrix, Trilinos::MPI::Vector>(
           "Trilinos", discretisation, physics, solver, n_repetitions, progress, make_preconditioner, solution);
     };
   }

@@ -11,10 +11,9 @@
 
 #include <boost/algorithm/string/case_conv.hpp>
 
-#include <functional>
 #include <limits>
-#include <memory>
 #include <sstream>
+#include <type_traits>
 
 namespace PatchFEM
 {
@@ -261,27 +260,29 @@ namespace PatchFEM
     /**
      * From an assembled system to its solution, by solve(). Fills @p report, but for the stages before.
      *
+     * @param x Of the right size.
      * @param basis An orthonormal one of the null space, which is taken out of @p rhs; empty for a regular matrix.
-     * @param make_preconditioner Makes one of the matrix, or null for none.
+     * @param make_preconditioner Makes a pointer to one of the matrix, or null for none.
      */
-    template <typename Matrix, typename VectorType, typename Preconditioner>
-    void solve_system(const std::string                                                    &library,
-                      Matrix                                                               &matrix,
-                      VectorType                                                           &x,
-                      VectorType                                                           &rhs,
-                      const std::vector<VectorType>                                        &basis,
-                      const SolverParameters                                               &parameters,
-                      const MPI_Comm                                                        communicator,
-                      Progress                                                             &progress,
-                      const std::function<std::unique_ptr<Preconditioner>(const Matrix &)> &make_preconditioner,
-                      PathReport                                                           &report)
+    template <typename Matrix, typename VectorType, typename MakePreconditioner>
+    void solve_system(const std::string             &library,
+                      Matrix                        &matrix,
+                      VectorType                    &x,
+                      VectorType                    &rhs,
+                      const std::vector<VectorType> &basis,
+                      const SolverParameters        &parameters,
+                      Progress                      &progress,
+                      const MakePreconditioner      &make_preconditioner,
+                      PathReport                    &report)
     {
-      const int                       exponent = remove_units(matrix, rhs);
-      std::unique_ptr<Preconditioner> preconditioner;
+      const MPI_Comm communicator = rhs.get_mpi_communicator();
+      const int      exponent     = remove_units(matrix, rhs);
+
+      decltype(make_preconditioner(matrix)) preconditioner;
       report.seconds.preconditioner = timed(communicator, progress, "preconditioner (" + library + ")",
                                             [&] { preconditioner = make_preconditioner(matrix); });
 
-      const Projection<VectorType, Preconditioner> projection{basis, preconditioner.get()};
+      const Projection<VectorType, std::decay_t<decltype(*preconditioner)>> projection{basis, preconditioner.get()};
       if (!basis.empty())
       {
         VectorType   removed(rhs);
@@ -295,9 +296,10 @@ namespace PatchFEM
       }
 
       report.seconds.solve = timed(communicator, progress, "solve (" + library + ")", [&] {
-        const auto project = [&](VectorType &vector) { projection.project(vector); };
-        const auto run_cg  = [&](const auto &applied) {
-          solve(library, matrix, x, rhs, applied, project, parameters, progress, report);
+        const auto run_cg = [&](const auto &applied) {
+          solve(
+              library, matrix, x, rhs, applied, [&](VectorType &vector) { projection.project(vector); }, parameters,
+              progress, report);
         };
         if (report.null_space)
           run_cg(projection);
