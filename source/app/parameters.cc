@@ -32,13 +32,11 @@ namespace PatchFEM
     prm.add_parameter(
         "Precision", precision,
         "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the values that the "
-        "preconditioner "
-        "keeps, and with amg its vectors: these are in single precision, so that less is moved, and the solution is as "
-        "accurate as with double. auto is mixed with amg and double with everything else. single halves the memory of "
-        "all values, but not every Solver/Tolerance is "
-        "in its reach, and one that is not is an error: about 1e-7 is the least for Poisson's equation on a coarse "
-        "mesh, and slender elastic bodies do not get to 1e-2. Not with Backend = trilinos; a baseline computes in "
-        "double.",
+        "preconditioner keeps, and with amg its vectors: these are in single precision, so that less is moved, and the "
+        "solution is as accurate as with double. auto is mixed with amg and double with everything else. single halves "
+        "the memory of all values, but not every Solver/Tolerance is in its reach, and one that is not is an error: "
+        "about 1e-7 is the least for Poisson's equation on a coarse mesh, and slender elastic bodies do not get to "
+        "1e-2. Not with Backend = trilinos; a baseline computes in double.",
         Patterns::Selection("auto|double|single|mixed"));
     prm.add_parameter("Baseline", baseline,
                       "Solve every system a second time with deal.II and Trilinos, or deal.II, PETSc and hypre's "
@@ -46,12 +44,12 @@ namespace PatchFEM
                       "does not know which unknowns share a node. umfpack factorises the matrix and refines the "
                       "solution, to the last digits, for some ten thousand unknowns in one process.",
                       Patterns::Selection("none|trilinos_jacobi|trilinos_ml|petsc_boomeramg|umfpack"));
-    prm.add_parameter("Export system", export_system,
-                      "Name of a file in the output folder, which gets the linear system of the last cycle, for other "
-                      "solvers: int64 n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; "
-                      "float64 values, rhs, near_null. It replaces no file but one that an earlier run exported. Empty "
-                      "writes none; not with Backend = trilinos.",
-                      Patterns::Anything());
+    prm.add_parameter(
+        "Export system", export_system,
+        "Name of a file in the output folder, which gets the linear system of the last cycle, for other solvers: int64 "
+        "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, rhs, near_null. "
+        "It replaces no file but one that an earlier run exported. Empty writes none; not with Backend = trilinos.",
+        Patterns::Anything());
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
@@ -62,8 +60,8 @@ namespace PatchFEM
             "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
     require(precision == "auto" || precision == "double" || backend != "trilinos",
             "Precision = " + precision +
-                " does not exist with Backend = trilinos, which computes in double precision; choose "
-                "Backend = host, cuda or auto.");
+                " does not exist with Backend = trilinos, which computes in double precision; choose Backend = host, "
+                "cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
   }
 
@@ -118,8 +116,8 @@ namespace PatchFEM
     prm.add_parameter("Coarsen fraction", coarsen_fraction, "Share of the cells that is coarsened.",
                       Patterns::Double(0., 1.));
     prm.add_parameter("Smoothness threshold", smoothness_threshold,
-                      "With hp_adaptive: the solution is smooth in a cell if its Legendre coefficients decay as "
-                      "exp(-s k), k the sum of the orders in all directions, with s above this.",
+                      "With hp_adaptive: the solution is smooth in a cell if its Legendre coefficients decay as exp(-s "
+                      "k), k the sum of the orders in all directions, with s above this.",
                       Patterns::Double(0.));
     prm.leave_subsection();
   }
@@ -144,16 +142,15 @@ namespace PatchFEM
       formats += "|" + row.name;
       words += row.name + ", " + row.words + "; ";
     }
-    prm.add_parameter(
-        "Format", format,
-        "How the matrix is stored: " + words + "or auto. Matrices are assembled into " +
-            format_names(FormatRow::assembled, 0, "and") + ", those of scalar problems into " +
-            format_names(FormatRow::assembled_scalars, 0, "and") +
-            " as well, and converted to the others, which takes memory for two. auto: whichever of those that are "
-            "often the fastest, with slices of whatever height and columns of 32 or 16 bits, a product is expected to "
-            "be fastest in by the bytes that it moves; others than assembled ones only on a GPU with preconditioners "
-            "that need products alone. Trilinos has rows of its own.",
-        Patterns::Selection("auto" + formats));
+    prm.add_parameter("Format", format,
+                      "How the matrix is stored: " + words + "or auto. Matrices are assembled into " +
+                          format_names(FormatRow::assembled, 0, "and") + ", those of scalar problems into " +
+                          format_names(FormatRow::assembled_scalars, 0, "and") +
+                          " as well, and converted to the others, which takes memory for two. auto: whichever of those "
+                          "that are often the fastest, with slices of whatever height and columns of 32 or 16 bits, a "
+                          "product is expected to be fastest in by the bytes that it moves; others than assembled ones "
+                          "only on a GPU with preconditioners that need products alone. Trilinos has rows of its own.",
+                      Patterns::Selection("auto" + formats));
     prm.add_parameter("Column indices", column_indices,
                       "Of scalar entries in slices of 32, that is with Format = " +
                           format_names(FormatRow::slices, FormatRow::blocks) + ", or " +
@@ -161,10 +158,10 @@ namespace PatchFEM
                           " for one unknown a node: 16 bit keeps steps from one column to the next where they fit, "
                           "beside the columns of 32 bits; auto takes what is expected to be faster.",
                       Patterns::Selection("auto|32 bit|16 bit"));
-    prm.declare_entry("CSR kernel", "pieces", Patterns::Selection("pieces|scalar|vector"),
-                      "Of products with Format = " + format_row(formats::csr).name +
-                          " on a GPU: pieces of equal length, whatever rows they are of, or a thread or a "
-                          "warp for each row.");
+    prm.declare_entry(
+        "CSR kernel", "pieces", Patterns::Selection("pieces|scalar|vector"),
+        "Of products with Format = " + format_row(formats::csr).name +
+            " on a GPU: pieces of equal length, whatever rows they are of, or a thread or a warp for each row.");
     prm.add_parameter("Calibrate", calibrate,
                       "With Format = auto: time a few products in each format on this mesh instead of expecting; rates "
                       "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.",
@@ -176,26 +173,24 @@ namespace PatchFEM
     prm.declare_entry(
         "Sorting window", "auto", Patterns::Anything(),
         "Nodes among which rows are sorted by length, so that slices need little padding; 1 sorts none. auto: 256, or "
-        "of 16384 nodes or more 1, 64 or 1024 where products are expected to move at least 5 % less so, with "
-        "Format = auto, " +
+        "of 16384 nodes or more 1, 64 or 1024 where products are expected to move at least 5 % less so, with Format = "
+        "auto, " +
             format_names(FormatRow::sorted) +
-            "; the others do not pad, pad alike in every order or "
-            "sort rows themselves, so that these have 256.");
+            "; the others do not pad, pad alike in every order or sort rows themselves, so that these have 256.");
     prm.add_parameter(
         "Keep constrained entries", keep_constrained_entries,
-        "Rows and columns of constrained unknowns stay in the pattern, with zeros, so that entries can be "
-        "compared with those of codes that keep them. Costs memory and time; Trilinos never keeps them.",
+        "Rows and columns of constrained unknowns stay in the pattern, with zeros, so that entries can be compared "
+        "with those of codes that keep them. Costs memory and time; Trilinos never keeps them.",
         Patterns::Bool());
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     prm.declare_entry("Strategy", "automatic", Patterns::Selection(names_of_strategies()), words_of_strategies());
     prm.add_parameter("Rows per patch", patches.rows_per_patch, "Nodes in a patch; 0 takes as many as fit.",
                       Patterns::Integer(0, 1 << 20));
-    prm.add_parameter(
-        "Repetitions", n_repetitions,
-        "Further assemblies of the same system, as a time step or Newton step on this mesh would do; their "
-        "median time goes to report.json. Of all back ends.",
-        Patterns::Integer(0));
+    prm.add_parameter("Repetitions", n_repetitions,
+                      "Further assemblies of the same system, as a time step or Newton step on this mesh would do; "
+                      "their median time goes to report.json. Of all back ends.",
+                      Patterns::Integer(0));
     prm.leave_subsection();
   }
 
@@ -280,11 +275,10 @@ namespace PatchFEM
                       Patterns::Anything());
     prm.add_parameter("Pictures", pictures, "Of which cycles to write the solution as VTU.",
                       Patterns::Selection("none|last|all"));
-    prm.add_parameter(
-        "Aggregates", aggregates,
-        "With Solver/Preconditioner = amg, pictures show the aggregate and the patch of every level that a "
-        "node is in, -1 where it is in none.",
-        Patterns::Bool());
+    prm.add_parameter("Aggregates", aggregates,
+                      "With Solver/Preconditioner = amg, pictures show the aggregate and the patch of every level that "
+                      "a node is in, -1 where it is in none.",
+                      Patterns::Bool());
     prm.leave_subsection();
   }
 

@@ -38,21 +38,19 @@ namespace PatchFEM
     for (const PreconditionerRow &row : preconditioners())
       rows += (rows.empty() ? "" : ", ") + row.name + (row.words.empty() ? "" : " (" + row.words + ")");
     const auto all = [](const PreconditionerRow &) { return true; };
-    prm.add_parameter(
-        "Preconditioner", preconditioner,
-        "Of the conjugate gradient method: " + rows +
-            ". auto is amg, or ml with Backend = trilinos; block_jacobi where there are fewer than 100 unknowns, and "
-            "least_squares with a Matrix/Format whose rows multigrid cannot read.",
-        Patterns::Selection("auto|" + names_of_preconditioners(all, "|", "|")));
+    prm.add_parameter("Preconditioner", preconditioner,
+                      "Of the conjugate gradient method: " + rows +
+                          ". auto is amg, or ml with Backend = trilinos; block_jacobi where there are fewer than 100 "
+                          "unknowns, and least_squares with a Matrix/Format whose rows multigrid cannot read.",
+                      Patterns::Selection("auto|" + names_of_preconditioners(all, "|", "|")));
     prm.add_parameter(
         "Residual interval", residual_interval,
         "Recompute the residual as b - A x every so many steps, so that rounding does not let it drift, as long as it "
-        "is "
-        "well above what rounding leaves; 0 only at the end. Often costs steps. Of PatchFEM's own back ends.",
+        "is well above what rounding leaves; 0 only at the end. Often costs steps. Of PatchFEM's own back ends.",
         Patterns::Integer(0));
     prm.declare_entry("Solution update", "fused", Patterns::Selection("fused|streams"),
-                      "x = x + alpha p in the kernel that makes the next p, or on a stream of its own beside "
-                      "the preconditioner. The results are equal. Of PatchFEM's own back ends.");
+                      "x = x + alpha p in the kernel that makes the next p, or on a stream of its own beside the "
+                      "preconditioner. The results are equal. Of PatchFEM's own back ends.");
     prm.declare_entry(
         "Null space", "refuse", Patterns::Selection("refuse|project"),
         "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
@@ -61,9 +59,8 @@ namespace PatchFEM
 
     prm.add_parameter(
         "Check", check,
-        "Solve a second system with the same matrix A, whose solution x is known because its right-hand side "
-        "is A x, and write iterations and the relative error of x to report.json. Of PatchFEM's own back "
-        "ends.",
+        "Solve a second system with the same matrix A, whose solution x is known because its right-hand side is A x, "
+        "and write iterations and the relative error of x to report.json. Of PatchFEM's own back ends.",
         Patterns::Bool());
     prm.enter_subsection("Polynomial");
     prm.add_parameter("Order", polynomial.order,
@@ -71,18 +68,16 @@ namespace PatchFEM
                       Patterns::Integer(1, 12));
     prm.add_parameter("Lanczos steps", polynomial.lanczos_steps,
                       "Products with the matrix that find the ends of its spectrum.", Patterns::Integer(2, 64));
-    prm.add_parameter(
-        "Eigenvalue ratio", polynomial.eigenvalue_ratio,
-        "Upper over lower end of the interval in which the polynomial approximates the inverse, above 1; with "
-        "0 the lower end is the smallest eigenvalue that was found.",
-        Patterns::Double(0.));
+    prm.add_parameter("Eigenvalue ratio", polynomial.eigenvalue_ratio,
+                      "Upper over lower end of the interval in which the polynomial approximates the inverse, above 1; "
+                      "with 0 the lower end is the smallest eigenvalue that was found.",
+                      Patterns::Double(0.));
     prm.leave_subsection();
 
     prm.enter_subsection("SSOR");
-    prm.declare_entry(
-        "Ordering", "multicolour", Patterns::Selection("multicolour|natural"),
-        "multicolour relaxes unknowns that do not depend on each other at the same time, in the same colours "
-        "on every back end; natural goes through them in their order, which is not for a GPU.");
+    prm.declare_entry("Ordering", "multicolour", Patterns::Selection("multicolour|natural"),
+                      "multicolour relaxes unknowns that do not depend on each other at the same time, in the same "
+                      "colours on every back end; natural goes through them in their order, which is not for a GPU.");
     prm.add_parameter("Relaxation", ssor.relaxation, "Above 0 and below 2.", Patterns::Double(0., 2.));
     prm.leave_subsection();
 
@@ -91,11 +86,10 @@ namespace PatchFEM
         "Solution", "sweeps", Patterns::Selection("sweeps|exact"),
         "Of the triangular systems: a few sweeps of Jacobi, or exact, level by level, which is slow on a GPU.");
     prm.add_parameter("Sweeps", incomplete_cholesky.n_sweeps, "Of each triangular system.", Patterns::Integer(1, 100));
-    prm.add_parameter(
-        "Shift", incomplete_cholesky.shift,
-        "Part of the diagonal that is added to it at first. Where the factorisation breaks down, more is, and "
-        "report.json says how much.",
-        Patterns::Double(0., 1000.));
+    prm.add_parameter("Shift", incomplete_cholesky.shift,
+                      "Part of the diagonal that is added to it at first. Where the factorisation breaks down, more "
+                      "is, and report.json says how much.",
+                      Patterns::Double(0., 1000.));
     prm.leave_subsection();
 
     // One sentence each; what an entry means for the method is with AMGParameters.
@@ -108,10 +102,10 @@ namespace PatchFEM
     }
     prm.declare_entry("Smoother", "chebyshev", Patterns::Selection(names),
                       "On all levels but the coarsest. " + words + ".");
-    prm.add_parameter("Sweeps", amg.smoother_sweeps,
-                      "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
-                      "correction.",
-                      Patterns::Integer(1, 20));
+    prm.add_parameter(
+        "Sweeps", amg.smoother_sweeps,
+        "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse correction.",
+        Patterns::Integer(1, 20));
     prm.add_parameter(
         "Coarse sweeps", amg.coarse_sweeps,
         "The same on the levels below the finest; 0 is one more than Sweeps with chebyshev, else as many.",
@@ -120,62 +114,53 @@ namespace PatchFEM
                       "Sweeps inside of the patches in each sweep of the smoother patch.", Patterns::Integer(1, 20));
     prm.declare_entry(
         "Patch storage", "automatic", Patterns::Selection("automatic|both|half|half_atomic"),
-        "Of the symmetric matrices of patches: both halves; one half, applied in a fixed order; one half, "
-        "applied by atomic additions, with which results of the back end cuda do not repeat bit by bit "
-        "and which is slower; or automatic, which is half for vector fields and both for scalar "
-        "problems.");
-    prm.add_parameter(
-        "Smoothing range", amg.smoothing_range,
-        "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that over "
-        "this, more than 1.",
-        Patterns::Double(1.));
+        "Of the symmetric matrices of patches: both halves; one half, applied in a fixed order; one half, applied by "
+        "atomic additions, with which results of the back end cuda do not repeat bit by bit and which is slower; or "
+        "automatic, which is half for vector fields and both for scalar problems.");
+    prm.add_parameter("Smoothing range", amg.smoothing_range,
+                      "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that "
+                      "over this, more than 1.",
+                      Patterns::Double(1.));
     prm.add_parameter("Stretched sweeps", amg.stretched_sweeps,
                       "Degree of the polynomial of chebyshev, at least, on levels with stretched cells.",
                       Patterns::Integer(1, 20));
     prm.add_parameter("Stretched range", amg.stretched_range,
                       "Smoothing range of chebyshev, at least, on levels with stretched cells.", Patterns::Double(1.));
-    prm.declare_entry(
-        "Cycle", "auto", Patterns::Selection("auto|v|w"),
-        "How often the next level is visited per visit of a level, once (v) or twice (w); auto: w where a "
-        "body is so slender, or its materials so different, that coarse problems are hard themselves.");
-    prm.add_parameter("Coarse size", amg.coarse_size,
-                      "A level of at most so many unknowns is the last one; it is solved by its dense inverse, which "
-                      "takes n^3 operations whenever the matrix is new: a second on a CPU for n = 2000. 0: 500, up "
-                      "to 1000 in large systems.",
-                      Patterns::Integer(0, AMGParameters::largest_inverse));
+    prm.declare_entry("Cycle", "auto", Patterns::Selection("auto|v|w"),
+                      "How often the next level is visited per visit of a level, once (v) or twice (w); auto: w where "
+                      "a body is so slender, or its materials so different, that coarse problems are hard themselves.");
+    prm.add_parameter(
+        "Coarse size", amg.coarse_size,
+        "A level of at most so many unknowns is the last one; it is solved by its dense inverse, which takes n^3 "
+        "operations whenever the matrix is new: a second on a CPU for n = 2000. 0: 500, up to 1000 in large systems.",
+        Patterns::Integer(0, AMGParameters::largest_inverse));
     prm.add_parameter(
         "Maximum levels", amg.max_levels,
         "Levels at most; the last of them is solved by its dense inverse whatever Coarse size is, up to " +
             std::to_string(AMGParameters::largest_inverse) + " unknowns.",
         Patterns::Integer(1, 100));
-    prm.add_parameter(
-        "Strength threshold", aggregation.strength_threshold,
-        "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), in "
-        "Frobenius norms of blocks; with 0 all that share a cell may. Flat cells want about 0.4, so that aggregates "
-        "lie across them; cells of good shape have no couplings so strong, and with too large a threshold there are no "
-        "aggregates, which is an error.",
-        Patterns::Double(0., 1.));
-    prm.add_parameter(
-        "Aggregate distance", aggregation.aggregate_distance,
-        "Aggregates grow around nodes that are more than so many edges apart, 1 on levels where nodes make a line, or "
-        "of "
-        "solids a surface. With 1 and a Minimum aggregate size of "
-        "3 they have half as many: of elasticity's iterations a third is saved, each of which moves half as much "
-        "again.",
-        Patterns::Integer(1, 8));
-    prm.add_parameter(
-        "Distance factor", aggregation.distance_factor,
-        "Nodes may share an aggregate if their distance is at most this times that of either to its nearest neighbour "
-        "(or to that of a neighbour, of nodes at the ends of lines), "
-        "so that stretched cells are coarsened along their short edges until they are round; 0: all that share a cell "
-        "may. Not of the finest level with a Strength threshold.",
-        Patterns::Double(0., 1000.));
-    prm.add_parameter(
-        "Minimum aggregate size", aggregation.min_aggregate_size,
-        "Aggregates of fewer nodes are dissolved into their neighbours, if they have any along short "
-        "edges; 3 or 4 are enough on levels where nodes make a line, or of solids a surface, and in lines "
-        "of cells that are stretched little.",
-        Patterns::Integer(1, 1000));
+    prm.add_parameter("Strength threshold", aggregation.strength_threshold,
+                      "Nodes i and j of the finest level may share an aggregate if |A_ij| > this sqrt(|A_ii| |A_jj|), "
+                      "in Frobenius norms of blocks; with 0 all that share a cell may. Flat cells want about 0.4, so "
+                      "that aggregates lie across them; cells of good shape have no couplings so strong, and with too "
+                      "large a threshold there are no aggregates, which is an error.",
+                      Patterns::Double(0., 1.));
+    prm.add_parameter("Aggregate distance", aggregation.aggregate_distance,
+                      "Aggregates grow around nodes that are more than so many edges apart, 1 on levels where nodes "
+                      "make a line, or of solids a surface. With 1 and a Minimum aggregate size of 3 they have half as "
+                      "many: of elasticity's iterations a third is saved, each of which moves half as much again.",
+                      Patterns::Integer(1, 8));
+    prm.add_parameter("Distance factor", aggregation.distance_factor,
+                      "Nodes may share an aggregate if their distance is at most this times that of either to its "
+                      "nearest neighbour (or to that of a neighbour, of nodes at the ends of lines), so that stretched "
+                      "cells are coarsened along their short edges until they are round; 0: all that share a cell may. "
+                      "Not of the finest level with a Strength threshold.",
+                      Patterns::Double(0., 1000.));
+    prm.add_parameter("Minimum aggregate size", aggregation.min_aggregate_size,
+                      "Aggregates of fewer nodes are dissolved into their neighbours, if they have any along short "
+                      "edges; 3 or 4 are enough on levels where nodes make a line, or of solids a surface, and in "
+                      "lines of cells that are stretched little.",
+                      Patterns::Integer(1, 1000));
     prm.add_parameter("Patch distance", aggregation.patch_distance,
                       "Patches grow around aggregates that are more than so many edges of the aggregates' graph apart.",
                       Patterns::Integer(1, 8));
@@ -184,11 +169,10 @@ namespace PatchFEM
         "What the matrix of a patch takes at most, unless it is one aggregate. On a GPU two patches and their vectors "
         "should fit the fast memory of a multiprocessor; larger ones are read from memory in each inner sweep.",
         Patterns::Integer(1, 1048576));
-    prm.add_parameter(
-        "Eigenvalue steps", amg.eigenvalue_steps,
-        "Products with the matrix of each level that bound its largest eigenvalue, which the smoothers and the "
-        "prolongator are scaled by.",
-        Patterns::Integer(1, kernels::LanczosScalars::max_steps));
+    prm.add_parameter("Eigenvalue steps", amg.eigenvalue_steps,
+                      "Products with the matrix of each level that bound its largest eigenvalue, which the smoothers "
+                      "and the prolongator are scaled by.",
+                      Patterns::Integer(1, kernels::LanczosScalars::max_steps));
     prm.leave_subsection();
     prm.leave_subsection();
   }
