@@ -110,9 +110,9 @@ namespace PatchFEM
         parameters.mesh.directory  = directory;
         const Constants &constants = parameters.general.constants;
         if (parameters.general.dimension == 2)
-          Problem<2>(parameters, physics.make_physics<2>(constants), report, communicator).run();
+          run_problem(parameters, *physics.make_physics_2d(constants), report, communicator);
         else
-          Problem<3>(parameters, physics.make_physics<3>(constants), report, communicator).run();
+          run_problem(parameters, *physics.make_physics_3d(constants), report, communicator);
       }
 
     private:

@@ -105,397 +105,426 @@ namespace PatchFEM
       const int            exponent;
     };
 
+    template <int dim>
+    Quadrature<dim> gauss(const unsigned int n_points, const bool simplices)
+    {
+      if (simplices)
+        return QGaussSimplex<dim>(n_points);
+      return QGauss<dim>(n_points);
+    }
+
     void require_finite(const SolutionVector &vector, const MPI_Comm communicator, const std::string &name)
     {
       const bool finite = std::all_of(vector.begin(), vector.end(), [](const double v) { return std::isfinite(v); });
       require(Utilities::MPI::min(int(finite), communicator) == 1,
               name + " is not finite; choose other units for loads and coefficients.");
     }
+
+    /** See run_problem(). */
+    template <int dim>
+    class Problem
+    {
+    public:
+      Problem(const ProblemParameters &parameters,
+              Physics<dim>            &physics,
+              RunReport               &report,
+              const MPI_Comm           communicator)
+          : parameters(parameters), physics(physics), communicator(communicator),
+            first_rank(Utilities::MPI::this_mpi_process(communicator) == 0), progress(first_rank),
+            cell_degrees(parameters.finite_element, parameters.general.constants),
+            essential(parameters.essential,
+                      physics.n_components(),
+                      exact_formulas(parameters.exact_solution, physics.n_components()),
+                      parameters.general.constants),
+            report(report), pictures(parameters.output.folder)
+      {
+        const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution, physics.n_components());
+        if (!formulas.empty())
+        {
+          std::vector<Expression<dim>> expressions;
+          for (const std::string &formula : formulas)
+            expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
+          exact_solution.emplace(expressions);
+        }
+        discretisation.communicator = communicator;
+        path                        = make_path(parameters.general.backend, parameters.solver.preconditioner);
+        if (parameters.general.baseline == "petsc_boomeramg")
+          baseline = make_petsc_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress);
+        else if (parameters.general.baseline == "umfpack")
+          baseline =
+              make_direct_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress, communicator);
+        else if (parameters.general.baseline != "none")
+          baseline = make_path("trilinos", parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi");
+      }
+
+      void run()
+      {
+        for (unsigned int cycle = 0; cycle < parameters.refinement.n_cycles; ++cycle)
+        {
+          CycleReport   result;
+          StageSeconds &seconds = result.path.seconds;
+          seconds.mesh          = timed(communicator, progress, "mesh", [&] {
+            if (cycle > 0 && parameters.refinement.adaptive)
+              refine_adaptively();
+            make_mesh(cycle);
+          });
+          if (cycle == 0 && first_rank)
+            std::cout << "Mesh: " << summary.text() << std::endl;
+          seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
+          result.n_dofs  = dof_handler.n_dofs();
+          result.n_cells = triangulation->n_global_active_cells();
+          result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
+          progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
+
+          solve(result);
+          result.path.seconds.output =
+              timed(communicator, progress, "output", [&] { write_output(cycle, result.path); });
+
+          Utilities::System::MemoryStats memory;
+          Utilities::System::get_memory_stats(memory);
+          result.host_peak = Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
+
+          if (result.path.amg)
+            result.path.amg->groups.clear(); // they are in the picture
+          report.add_cycle(result);
+          report.print_cycle(std::cout);
+        }
+        report.print_timing(std::cout);
+        report.print_convergence(std::cout, dim, parameters.refinement.adaptive);
+      }
+
+    private:
+      const ProblemParameters               &parameters;
+      Physics<dim>                          &physics;
+      const MPI_Comm                         communicator;
+      const bool                             first_rank;
+      Progress                               progress;
+      const CellDegrees<dim>                 cell_degrees;
+      EssentialConditions<dim>               essential;
+      std::optional<ExpressionFunction<dim>> exact_solution;
+
+      std::unique_ptr<Triangulation<dim>> triangulation;
+      MeshSummary                         summary;
+      hp::FECollection<dim>               elements; ///< one for each legal degree, ascending
+      std::unique_ptr<Mapping<dim>>       mapping;
+      DoFHandler<dim>                     dof_handler;
+      AffineConstraints<double>           constraints;
+      Discretisation<dim>                 discretisation;
+      SolutionVector                      solution;
+
+      LinearSystemPath<dim> path, baseline; ///< the latter may be empty
+      RunReport            &report;
+      PictureSeries         pictures;
+
+      LinearSystemPath<dim> make_path(const std::string &backend, const std::string &preconditioner)
+      {
+        SolverParameters solver = parameters.solver;
+        solver.preconditioner   = preconditioner;
+        if (backend == "trilinos")
+        {
+          if (preconditioner == "auto")
+            solver.preconditioner = "ml";
+          const auto exists = [](const PreconditionerRow &row) { return row.is(PreconditionerRow::reference); };
+          require(exists(preconditioner_row(solver.preconditioner)),
+                  "Solver/Preconditioner " + preconditioner + " does not exist with Backend = trilinos; choose " +
+                      names_of_preconditioners(exists, ", ", " or ") + ".");
+          return make_trilinos_path<dim>(solver, parameters.assembly.n_repetitions, progress);
+        }
+        require(Utilities::MPI::n_mpi_processes(communicator) == 1,
+                "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
+        PatchPathData data{choose_backend(backend, solver, parameters.general.precision),
+                           parameters.general.precision,
+                           solver,
+                           parameters.assembly,
+                           {},
+                           parameters.output.aggregates};
+        if (!parameters.general.export_system.empty())
+          data.export_file = [this] {
+            report.begin();
+            return parameters.general.export_file(parameters.output.folder);
+          };
+        return make_patch_path<dim>(data, progress);
+      }
+
+      void make_mesh(const unsigned int cycle)
+      {
+        const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(communicator);
+        if (cycle == 0)
+        {
+          // A serial triangulation first says what kind of cells there are: p4est has quads and hexes only.
+          triangulation = std::make_unique<Triangulation<dim>>();
+          if (n_ranks > 1)
+          {
+            MeshParameters coarse     = parameters.mesh;
+            coarse.global_refinements = 0;
+            summary                   = make_triangulation(*triangulation, coarse);
+            if (summary.simplices)
+              triangulation = std::make_unique<parallel::shared::Triangulation<dim>>(
+                  communicator, Triangulation<dim>::none, false, parallel::shared::Triangulation<dim>::partition_metis);
+            else
+              triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
+          }
+          summary = make_triangulation(*triangulation, parameters.mesh);
+          check_support();
+          essential.resolve(summary.boundary_ids);
+          physics.resolve(summary.material_ids, summary.boundary_ids, essential.held_ids());
+          cell_degrees.resolve(summary.material_ids);
+          essential.add_periodicity(*triangulation);
+          if (exact_solution)
+          {
+            // The domain's size by its bounding box: GridTools::diameter() looks at all pairs of boundary vertices.
+            const auto corners = GridTools::compute_bounding_box(*triangulation).get_boundary_points();
+            exact_solution->set_h(1e-5 * corners.first.distance(corners.second));
+          }
+          make_elements();
+        }
+        else if (parameters.refinement.adaptive)
+        {
+          double n_cells = 0.;
+          for (const auto &cell : triangulation->active_cell_iterators())
+            if (cell->is_locally_owned())
+              n_cells += cell->refine_flag_set() ? 1 << dim : cell->coarsen_flag_set() ? 1. / (1 << dim) : 1.;
+          require_memory_of_mesh<dim>(n_cells, false, 1);
+          triangulation->execute_coarsening_and_refinement();
+        }
+        else if (summary.simplices)
+        {
+          dof_handler.clear();
+          summary = make_triangulation(*triangulation, parameters.mesh, cycle);
+        }
+        else
+        {
+          require_memory_of_mesh<dim>(static_cast<double>(1 << dim) * triangulation->n_global_active_cells(), false,
+                                      n_ranks);
+          triangulation->refine_global(1);
+        }
+      }
+
+      void check_support() const
+      {
+        if (summary.simplices)
+        {
+          const std::string here = " on " + summary.cell_kind + "; ";
+          require(!parameters.finite_element.is_hp(), "Finite element/Degrees (an hp space) is not supported" + here +
+                                                          "give one Degree, or use quadrilaterals or hexahedra.");
+          require(parameters.finite_element.degree <= 2,
+                  "Finite element/Degree " + std::to_string(parameters.finite_element.degree) + " is not supported" +
+                      here + "use 1 or 2, or quadrilaterals and hexahedra for degrees to 4.");
+          require(parameters.finite_element.mapping_degree == 1,
+                  "Finite element/Mapping degree must be 1" + here + "their edges are straight.");
+          require(!parameters.refinement.adaptive,
+                  "Refinement/Strategy adaptive is not supported" + here + "use global.");
+          require(!essential.has_periodicity(),
+                  "Boundary conditions/Periodic is not supported" + here + "use quadrilaterals or hexahedra.");
+          require(!essential.has_no_normal_flux(), "Boundary conditions/No normal flux is not supported" + here +
+                                                       "hold the component with Dirichlet '... free; 0 ...'.");
+        }
+        require(!essential.has_periodicity() || Utilities::MPI::n_mpi_processes(communicator) == 1,
+                "Boundary conditions/Periodic is not supported on several MPI ranks; run one process.");
+      }
+
+      void make_elements()
+      {
+        const FiniteElementParameters &p = parameters.finite_element;
+        if (summary.simplices)
+        {
+          mapping = std::make_unique<MappingFE<dim>>(FE_SimplexP<dim>(1));
+          require(p.n_quadrature <= 4,
+                  "Finite element/Quadrature points must be at most 4 on " + summary.cell_kind + ".");
+        }
+        else
+          mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
+
+        // On quadrilaterals and hexahedra of degree k, with B' the Legendre polynomial of degree k - 1 and B(+-1) = 0, the
+        // gradient of B(x) B(y) vanishes in k - 1 Gauss points per direction, in every cell by itself. Of vector fields of
+        // degree 1, ((1 + x) y, -(1 + x)) has no strain in a cell's centre and is 0 on one of its sides. On simplices of
+        // degree k the rule of k points determines gradients, of degree k - 1.
+        const unsigned int highest      = p.legal_degrees().back();
+        const unsigned int least_points = std::max(highest, !summary.simplices && physics.n_components() > 1 ? 2u : 1u);
+        require(p.n_quadrature == 0 || p.n_quadrature >= least_points,
+                "Finite element/Quadrature points = " + std::to_string(p.n_quadrature) +
+                    " makes a singular matrix with degree " + std::to_string(highest) + " on " + summary.cell_kind +
+                    "; at least " + std::to_string(least_points) + " are needed.");
+
+        for (const unsigned int degree : p.legal_degrees())
+        {
+          const unsigned int n_points = p.n_quadrature > 0 ? p.n_quadrature : degree + 1;
+          discretisation.quadrature.push_back(gauss<dim>(n_points, summary.simplices));
+          discretisation.face_quadrature.push_back(gauss<dim - 1>(n_points, summary.simplices));
+          std::unique_ptr<FiniteElement<dim>> scalar;
+          if (summary.simplices)
+            scalar = std::make_unique<FE_SimplexP<dim>>(degree);
+          else
+            scalar = std::make_unique<FE_Q<dim>>(degree);
+          if (physics.n_components() == 1)
+            elements.push_back(*scalar);
+          else
+            elements.push_back(FESystem<dim>(*scalar, physics.n_components()));
+        }
+        discretisation.mapping     = mapping.get();
+        discretisation.dof_handler = &dof_handler;
+        discretisation.constraints = &constraints;
+      }
+
+      void setup_dofs(const bool first_cycle)
+      {
+        // Degrees that were chosen by hp adaptivity come through refinement with the DoFHandler, so it is kept where it can.
+        if (first_cycle || summary.simplices)
+          dof_handler.reinit(*triangulation);
+        if (parameters.finite_element.is_hp() && (first_cycle || !parameters.refinement.hp_adaptive))
+          cell_degrees.assign(dof_handler);
+        // A DoFHandler keeps the indices of each cell, beside those of its parts.
+        unsigned int n_per_cell = elements[0].n_dofs_per_cell();
+        for (unsigned int i = 1; i < elements.size(); ++i)
+          n_per_cell = std::min(n_per_cell, elements[i].n_dofs_per_cell());
+        require_host_memory(static_cast<double>(triangulation->n_active_cells()) * n_per_cell *
+                                sizeof(types::global_dof_index),
+                            "The numbering of unknowns takes");
+        dof_handler.distribute_dofs(elements);
+        check_degrees_of_periodic_cells(dof_handler);
+        IndexSet relevant;
+        DoFTools::extract_locally_relevant_dofs(dof_handler, relevant);
+
+        constraints.clear();
+        constraints.reinit(relevant);
+        DoFTools::make_hanging_node_constraints(dof_handler, constraints);
+        essential.make_constraints(*mapping, dof_handler, constraints);
+        check_for_cycles(constraints);
+        constraints.close();
+        require(!physics.has_unit_rhs() || constraints.n_constraints() == 0,
+                "Loads/Right-hand side = ones is for problems without Dirichlet values, periodicity and hanging nodes; "
+                "choose "
+                "loads.");
+
+        // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
+        discretisation.free_modes.clear();
+        if (first_cycle || parameters.solver.project_null_space)
+        {
+          AffineConstraints<double> essential_lines(relevant);
+          essential.make_constraints(*mapping, dof_handler, essential_lines);
+          essential_lines.close();
+          std::vector<FreeModes> free = find_free_modes(discretisation, physics, essential_lines, essential.ids());
+          if (!parameters.solver.project_null_space)
+            refuse_singular(free, physics.n_components());
+          for (FreeModes &part : free)
+          {
+            progress.stage("without " + part.names + " of the " + part.part);
+            for (std::vector<double> &mode : part.modes)
+              discretisation.free_modes.push_back(std::move(mode));
+          }
+        }
+      }
+
+      std::optional<Errors> compute_errors(const SolutionVector &vector) const
+      {
+        if (!exact_solution)
+          return {};
+        const hp::MappingCollection<dim> mappings(*mapping);
+        hp::QCollection<dim>             quadrature;
+        for (unsigned int i = 0; i < elements.size(); ++i)
+        {
+          // More than 4 points there are not on simplices.
+          const unsigned int n = elements[i].degree + 2;
+          quadrature.push_back(gauss<dim>(summary.simplices ? std::min(n, 4u) : n, summary.simplices));
+        }
+        // Of 2^exponent times both.
+        const auto norm = [&](const SolutionVector &u, const int exponent, const VectorTools::NormType type) {
+          dealii::Vector<double> cellwise(triangulation->n_active_cells());
+          VectorTools::integrate_difference(mappings, dof_handler, u, ScaledFunction<dim>(*exact_solution, exponent),
+                                            cellwise, quadrature, type);
+          return VectorTools::compute_global_error(*triangulation, cellwise, type);
+        };
+        Errors errors{norm(vector, 0, VectorTools::L2_norm), norm(vector, 0, VectorTools::H1_norm)};
+        // The squares of all but what does not count beside the others are numbers.
+        const auto is_safe = [](const double value) { return value > 1e-140 && value < 1e140; };
+        if (is_safe(errors.L2) && is_safe(errors.H1))
+          return errors;
+        const int exponent = binary_exponent(std::max(vector.linfty_norm(), norm(vector, 0, VectorTools::Linfty_norm)));
+        SolutionVector scaled(vector);
+        multiply_by_power_of_two(scaled, -exponent);
+        scaled.update_ghost_values();
+        errors = Errors{norm(scaled, -exponent, VectorTools::L2_norm), norm(scaled, -exponent, VectorTools::H1_norm)};
+        multiply_by_power_of_two(errors.L2, exponent);
+        multiply_by_power_of_two(errors.H1, exponent);
+        return errors;
+      }
+
+      void solve(CycleReport &cycle)
+      {
+        const StageSeconds shared = cycle.path.seconds;
+        const auto solve_by       = [&](const LinearSystemPath<dim> &way, const std::string &name, SolutionVector &x) {
+          PathReport result   = way(discretisation, physics, x);
+          result.seconds.mesh = shared.mesh;
+          result.seconds.dofs = shared.dofs;
+          remove_free_modes(discretisation, x);
+          require_finite(x, communicator, name);
+          return result;
+        };
+        cycle.path   = solve_by(path, "The solution", solution);
+        cycle.errors = compute_errors(solution);
+        if (baseline)
+        {
+          SolutionVector other;
+          cycle.baseline        = solve_by(baseline, "The baseline's solution", other);
+          cycle.baseline_errors = compute_errors(other);
+          const double largest  = other.linfty_norm();
+          other -= solution;
+          cycle.max_difference      = other.linfty_norm();
+          cycle.relative_difference = largest > 0. ? cycle.max_difference / largest : cycle.max_difference;
+        }
+      }
+
+      void write_output(const unsigned int cycle, const PathReport &path_report)
+      {
+        report.begin();
+        if (!parameters.output.wants_picture(cycle + 1 == parameters.refinement.n_cycles))
+          return;
+        const double largest = solution.linfty_norm();
+        if (first_rank)
+          note_range_of_pictures(largest, std::cout);
+        const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
+                                               discretisation, physics, solution, path_report);
+        if (first_rank)
+          pictures.add(cycle, file);
+      }
+
+      void refine_adaptively()
+      {
+        progress.stage("error estimate");
+        // The estimate squares jumps and has single precision; what is refined does not depend on units.
+        multiply_by_power_of_two(solution, -binary_exponent(solution.linfty_norm()));
+        solution.update_ghost_values();
+        dealii::Vector<float>    estimate(triangulation->n_active_cells());
+        hp::QCollection<dim - 1> quadrature;
+        for (unsigned int i = 0; i < elements.size(); ++i)
+          quadrature.push_back(QGauss<dim - 1>(elements[i].degree + 1));
+        // Between different degrees the jump on a face has to be weighted by them.
+        using Estimator = KellyErrorEstimator<dim>;
+        Estimator::estimate(
+            *mapping, dof_handler, quadrature, {}, solution, estimate, {}, nullptr, numbers::invalid_unsigned_int,
+            triangulation->locally_owned_subdomain(), numbers::invalid_material_id,
+            elements.size() > 1 ? Estimator::face_diameter_over_twice_max_degree : Estimator::cell_diameter_over_24);
+        const RefinementParameters &p = parameters.refinement;
+        if (auto *distributed = dynamic_cast<parallel::distributed::Triangulation<dim> *>(triangulation.get()))
+          parallel::distributed::GridRefinement::refine_and_coarsen_fixed_number(*distributed, estimate,
+                                                                                 p.refine_fraction, p.coarsen_fraction);
+        else
+          GridRefinement::refine_and_coarsen_fixed_number(*triangulation, estimate, p.refine_fraction,
+                                                          p.coarsen_fraction);
+        if (p.hp_adaptive)
+          choose_between_h_and_p(*triangulation, dof_handler, solution, p.smoothness_threshold);
+        else
+          triangulation->prepare_coarsening_and_refinement();
+      }
+    };
   } // namespace
 
   template <int dim>
-  Problem<dim>::Problem(const ProblemParameters      &parameters,
-                        std::unique_ptr<Physics<dim>> physics_,
-                        RunReport                    &report,
-                        const MPI_Comm                communicator)
-      : parameters(parameters), physics(std::move(physics_)), communicator(communicator),
-        first_rank(Utilities::MPI::this_mpi_process(communicator) == 0), progress(first_rank),
-        cell_degrees(parameters.finite_element, parameters.general.constants),
-        essential(parameters.essential,
-                  physics->n_components(),
-                  exact_formulas(parameters.exact_solution, physics->n_components()),
-                  parameters.general.constants),
-        report(report), pictures(parameters.output.folder)
+  void run_problem(const ProblemParameters &parameters, Physics<dim> &physics, RunReport &report, MPI_Comm communicator)
   {
-    const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution, physics->n_components());
-    if (!formulas.empty())
-    {
-      std::vector<Expression<dim>> expressions;
-      for (const std::string &formula : formulas)
-        expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
-      exact_solution.emplace(expressions);
-    }
-    discretisation.communicator = communicator;
-    path                        = make_path(parameters.general.backend, parameters.solver.preconditioner);
-    if (parameters.general.baseline == "petsc_boomeramg")
-      baseline = make_petsc_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress);
-    else if (parameters.general.baseline == "umfpack")
-      baseline = make_direct_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress, communicator);
-    else if (parameters.general.baseline != "none")
-      baseline = make_path("trilinos", parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi");
+    Problem<dim>(parameters, physics, report, communicator).run();
   }
 
-  template <int dim>
-  LinearSystemPath<dim> Problem<dim>::make_path(const std::string &backend, const std::string &preconditioner)
-  {
-    SolverParameters solver = parameters.solver;
-    solver.preconditioner   = preconditioner;
-    if (backend == "trilinos")
-    {
-      if (preconditioner == "auto")
-        solver.preconditioner = "ml";
-      const auto exists = [](const PreconditionerRow &row) { return row.is(PreconditionerRow::reference); };
-      require(exists(preconditioner_row(solver.preconditioner)),
-              "Solver/Preconditioner " + preconditioner + " does not exist with Backend = trilinos; choose " +
-                  names_of_preconditioners(exists, ", ", " or ") + ".");
-      return make_trilinos_path<dim>(solver, parameters.assembly.n_repetitions, progress);
-    }
-    require(Utilities::MPI::n_mpi_processes(communicator) == 1,
-            "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-    PatchPathData data{choose_backend(backend, solver, parameters.general.precision),
-                       parameters.general.precision,
-                       solver,
-                       parameters.assembly,
-                       {},
-                       parameters.output.aggregates};
-    if (!parameters.general.export_system.empty())
-      data.export_file = [this] {
-        report.begin();
-        return parameters.general.export_file(parameters.output.folder);
-      };
-    return make_patch_path<dim>(data, progress);
-  }
-
-  template <int dim>
-  void Problem<dim>::make_mesh(const unsigned int cycle)
-  {
-    const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(communicator);
-    if (cycle == 0)
-    {
-      // A serial triangulation first says what kind of cells there are: p4est has quads and hexes only.
-      triangulation = std::make_unique<Triangulation<dim>>();
-      if (n_ranks > 1)
-      {
-        MeshParameters coarse     = parameters.mesh;
-        coarse.global_refinements = 0;
-        summary                   = make_triangulation(*triangulation, coarse);
-        if (summary.simplices)
-          triangulation = std::make_unique<parallel::shared::Triangulation<dim>>(
-              communicator, Triangulation<dim>::none, false, parallel::shared::Triangulation<dim>::partition_metis);
-        else
-          triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
-      }
-      summary = make_triangulation(*triangulation, parameters.mesh);
-      check_support();
-      essential.resolve(summary.boundary_ids);
-      physics->resolve(summary.material_ids, summary.boundary_ids, essential.held_ids());
-      cell_degrees.resolve(summary.material_ids);
-      essential.add_periodicity(*triangulation);
-      if (exact_solution)
-      {
-        // The domain's size by its bounding box: GridTools::diameter() looks at all pairs of boundary vertices.
-        const auto corners = GridTools::compute_bounding_box(*triangulation).get_boundary_points();
-        exact_solution->set_h(1e-5 * corners.first.distance(corners.second));
-      }
-      make_elements();
-    }
-    else if (parameters.refinement.adaptive)
-    {
-      double n_cells = 0.;
-      for (const auto &cell : triangulation->active_cell_iterators())
-        if (cell->is_locally_owned())
-          n_cells += cell->refine_flag_set() ? 1 << dim : cell->coarsen_flag_set() ? 1. / (1 << dim) : 1.;
-      require_memory_of_mesh<dim>(n_cells, false, 1);
-      triangulation->execute_coarsening_and_refinement();
-    }
-    else if (summary.simplices)
-    {
-      dof_handler.clear();
-      summary = make_triangulation(*triangulation, parameters.mesh, cycle);
-    }
-    else
-    {
-      require_memory_of_mesh<dim>(static_cast<double>(1 << dim) * triangulation->n_global_active_cells(), false,
-                                  n_ranks);
-      triangulation->refine_global(1);
-    }
-  }
-
-  template <int dim>
-  void Problem<dim>::check_support() const
-  {
-    if (summary.simplices)
-    {
-      const std::string here = " on " + summary.cell_kind + "; ";
-      require(!parameters.finite_element.is_hp(), "Finite element/Degrees (an hp space) is not supported" + here +
-                                                      "give one Degree, or use quadrilaterals or hexahedra.");
-      require(parameters.finite_element.degree <= 2,
-              "Finite element/Degree " + std::to_string(parameters.finite_element.degree) + " is not supported" + here +
-                  "use 1 or 2, or quadrilaterals and hexahedra for degrees to 4.");
-      require(parameters.finite_element.mapping_degree == 1,
-              "Finite element/Mapping degree must be 1" + here + "their edges are straight.");
-      require(!parameters.refinement.adaptive, "Refinement/Strategy adaptive is not supported" + here + "use global.");
-      require(!essential.has_periodicity(),
-              "Boundary conditions/Periodic is not supported" + here + "use quadrilaterals or hexahedra.");
-      require(!essential.has_no_normal_flux(), "Boundary conditions/No normal flux is not supported" + here +
-                                                   "hold the component with Dirichlet '... free; 0 ...'.");
-    }
-    require(!essential.has_periodicity() || Utilities::MPI::n_mpi_processes(communicator) == 1,
-            "Boundary conditions/Periodic is not supported on several MPI ranks; run one process.");
-  }
-
-  template <int dim>
-  void Problem<dim>::make_elements()
-  {
-    const FiniteElementParameters &p = parameters.finite_element;
-    if (summary.simplices)
-    {
-      mapping = std::make_unique<MappingFE<dim>>(FE_SimplexP<dim>(1));
-      require(p.n_quadrature <= 4, "Finite element/Quadrature points must be at most 4 on " + summary.cell_kind + ".");
-    }
-    else
-      mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
-
-    // On quadrilaterals and hexahedra of degree k, with B' the Legendre polynomial of degree k - 1 and B(+-1) = 0, the
-    // gradient of B(x) B(y) vanishes in k - 1 Gauss points per direction, in every cell by itself. Of vector fields of
-    // degree 1, ((1 + x) y, -(1 + x)) has no strain in a cell's centre and is 0 on one of its sides. On simplices of
-    // degree k the rule of k points determines gradients, of degree k - 1.
-    const unsigned int highest      = p.legal_degrees().back();
-    const unsigned int least_points = std::max(highest, !summary.simplices && physics->n_components() > 1 ? 2u : 1u);
-    require(p.n_quadrature == 0 || p.n_quadrature >= least_points,
-            "Finite element/Quadrature points = " + std::to_string(p.n_quadrature) +
-                " makes a singular matrix with degree " + std::to_string(highest) + " on " + summary.cell_kind +
-                "; at least " + std::to_string(least_points) + " are needed.");
-
-    for (const unsigned int degree : p.legal_degrees())
-    {
-      const unsigned int                  n_points = p.n_quadrature > 0 ? p.n_quadrature : degree + 1;
-      std::unique_ptr<FiniteElement<dim>> scalar;
-      if (summary.simplices)
-      {
-        scalar = std::make_unique<FE_SimplexP<dim>>(degree);
-        discretisation.quadrature.push_back(QGaussSimplex<dim>(n_points));
-        discretisation.face_quadrature.push_back(QGaussSimplex<dim - 1>(n_points));
-      }
-      else
-      {
-        scalar = std::make_unique<FE_Q<dim>>(degree);
-        discretisation.quadrature.push_back(QGauss<dim>(n_points));
-        discretisation.face_quadrature.push_back(QGauss<dim - 1>(n_points));
-      }
-      if (physics->n_components() == 1)
-        elements.push_back(*scalar);
-      else
-        elements.push_back(FESystem<dim>(*scalar, physics->n_components()));
-    }
-    discretisation.mapping     = mapping.get();
-    discretisation.dof_handler = &dof_handler;
-    discretisation.constraints = &constraints;
-  }
-
-  template <int dim>
-  void Problem<dim>::setup_dofs(const bool first_cycle)
-  {
-    // Degrees that were chosen by hp adaptivity come through refinement with the DoFHandler, so it is kept where it can.
-    if (first_cycle || summary.simplices)
-      dof_handler.reinit(*triangulation);
-    if (parameters.finite_element.is_hp() && (first_cycle || !parameters.refinement.hp_adaptive))
-      cell_degrees.assign(dof_handler);
-    // A DoFHandler keeps the indices of each cell, beside those of its parts.
-    unsigned int n_per_cell = elements[0].n_dofs_per_cell();
-    for (unsigned int i = 1; i < elements.size(); ++i)
-      n_per_cell = std::min(n_per_cell, elements[i].n_dofs_per_cell());
-    require_host_memory(static_cast<double>(triangulation->n_active_cells()) * n_per_cell *
-                            sizeof(types::global_dof_index),
-                        "The numbering of unknowns takes");
-    dof_handler.distribute_dofs(elements);
-    check_degrees_of_periodic_cells(dof_handler);
-    IndexSet relevant;
-    DoFTools::extract_locally_relevant_dofs(dof_handler, relevant);
-
-    constraints.clear();
-    constraints.reinit(relevant);
-    DoFTools::make_hanging_node_constraints(dof_handler, constraints);
-    essential.make_constraints(*mapping, dof_handler, constraints);
-    check_for_cycles(constraints);
-    constraints.close();
-    require(
-        !physics->has_unit_rhs() || constraints.n_constraints() == 0,
-        "Loads/Right-hand side = ones is for problems without Dirichlet values, periodicity and hanging nodes; choose "
-        "loads.");
-
-    // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
-    discretisation.free_modes.clear();
-    if (first_cycle || parameters.solver.project_null_space)
-    {
-      AffineConstraints<double> essential_lines(relevant);
-      essential.make_constraints(*mapping, dof_handler, essential_lines);
-      essential_lines.close();
-      std::vector<FreeModes> free = find_free_modes(discretisation, *physics, essential_lines, essential.ids());
-      if (!parameters.solver.project_null_space)
-        refuse_singular(free, physics->n_components());
-      for (FreeModes &part : free)
-      {
-        progress.stage("without " + part.names + " of the " + part.part);
-        for (std::vector<double> &mode : part.modes)
-          discretisation.free_modes.push_back(std::move(mode));
-      }
-    }
-  }
-
-  template <int dim>
-  void Problem<dim>::compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const
-  {
-    if (!exact_solution)
-      return;
-    const hp::MappingCollection<dim> mappings(*mapping);
-    hp::QCollection<dim>             quadrature;
-    for (unsigned int i = 0; i < elements.size(); ++i)
-    {
-      const unsigned int n = elements[i].degree + 2;
-      if (summary.simplices)
-        quadrature.push_back(QGaussSimplex<dim>(std::min(n, 4u)));
-      else
-        quadrature.push_back(QGauss<dim>(n));
-    }
-    // Of 2^exponent times both.
-    const auto norm = [&](const SolutionVector &u, const int exponent, const VectorTools::NormType type) {
-      dealii::Vector<double> cellwise(triangulation->n_active_cells());
-      VectorTools::integrate_difference(mappings, dof_handler, u, ScaledFunction<dim>(*exact_solution, exponent),
-                                        cellwise, quadrature, type);
-      return VectorTools::compute_global_error(*triangulation, cellwise, type);
-    };
-    errors = Errors{norm(vector, 0, VectorTools::L2_norm), norm(vector, 0, VectorTools::H1_norm)};
-    // The squares of all but what does not count beside the others are numbers.
-    const auto is_safe = [](const double value) { return value > 1e-140 && value < 1e140; };
-    if (is_safe(errors->L2) && is_safe(errors->H1))
-      return;
-    const int exponent = binary_exponent(std::max(vector.linfty_norm(), norm(vector, 0, VectorTools::Linfty_norm)));
-    SolutionVector scaled(vector);
-    multiply_by_power_of_two(scaled, -exponent);
-    scaled.update_ghost_values();
-    errors = Errors{norm(scaled, -exponent, VectorTools::L2_norm), norm(scaled, -exponent, VectorTools::H1_norm)};
-    multiply_by_power_of_two(errors->L2, exponent);
-    multiply_by_power_of_two(errors->H1, exponent);
-  }
-
-  template <int dim>
-  void Problem<dim>::solve(CycleReport &cycle)
-  {
-    const StageSeconds shared = cycle.path.seconds;
-    cycle.path                = path(discretisation, *physics, solution);
-    cycle.path.seconds.mesh   = shared.mesh;
-    cycle.path.seconds.dofs   = shared.dofs;
-    remove_free_modes(discretisation, solution);
-    require_finite(solution, communicator, "The solution");
-    compute_errors(solution, cycle.errors);
-
-    if (baseline)
-    {
-      SolutionVector other;
-      cycle.baseline               = baseline(discretisation, *physics, other);
-      cycle.baseline->seconds.mesh = shared.mesh;
-      cycle.baseline->seconds.dofs = shared.dofs;
-      remove_free_modes(discretisation, other);
-      require_finite(other, communicator, "The baseline's solution");
-      compute_errors(other, cycle.baseline_errors);
-      const double largest = other.linfty_norm();
-      other -= solution;
-      cycle.max_difference      = other.linfty_norm();
-      cycle.relative_difference = largest > 0. ? cycle.max_difference / largest : cycle.max_difference;
-    }
-  }
-
-  template <int dim>
-  void Problem<dim>::write_output(const unsigned int cycle, const PathReport &path_report)
-  {
-    report.begin();
-    if (!parameters.output.wants_picture(cycle + 1 == parameters.refinement.n_cycles))
-      return;
-    const double largest = solution.linfty_norm();
-    if (first_rank)
-      note_range_of_pictures(largest, std::cout);
-    const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
-                                           discretisation, *physics, solution, path_report);
-    if (first_rank)
-      pictures.add(cycle, file);
-  }
-
-  template <int dim>
-  void Problem<dim>::refine_adaptively()
-  {
-    progress.stage("error estimate");
-    // The estimate squares jumps and has single precision; what is refined does not depend on units.
-    multiply_by_power_of_two(solution, -binary_exponent(solution.linfty_norm()));
-    solution.update_ghost_values();
-    dealii::Vector<float>    estimate(triangulation->n_active_cells());
-    hp::QCollection<dim - 1> quadrature;
-    for (unsigned int i = 0; i < elements.size(); ++i)
-      quadrature.push_back(QGauss<dim - 1>(elements[i].degree + 1));
-    // Between different degrees the jump on a face has to be weighted by them.
-    using Estimator = KellyErrorEstimator<dim>;
-    Estimator::estimate(
-        *mapping, dof_handler, quadrature, {}, solution, estimate, {}, nullptr, numbers::invalid_unsigned_int,
-        triangulation->locally_owned_subdomain(), numbers::invalid_material_id,
-        elements.size() > 1 ? Estimator::face_diameter_over_twice_max_degree : Estimator::cell_diameter_over_24);
-    const RefinementParameters &p = parameters.refinement;
-    if (auto *distributed = dynamic_cast<parallel::distributed::Triangulation<dim> *>(triangulation.get()))
-      parallel::distributed::GridRefinement::refine_and_coarsen_fixed_number(*distributed, estimate, p.refine_fraction,
-                                                                             p.coarsen_fraction);
-    else
-      GridRefinement::refine_and_coarsen_fixed_number(*triangulation, estimate, p.refine_fraction, p.coarsen_fraction);
-    if (p.hp_adaptive)
-      choose_between_h_and_p(*triangulation, dof_handler, solution, p.smoothness_threshold);
-    else
-      triangulation->prepare_coarsening_and_refinement();
-  }
-
-  template <int dim>
-  void Problem<dim>::run()
-  {
-    for (unsigned int cycle = 0; cycle < parameters.refinement.n_cycles; ++cycle)
-    {
-      CycleReport   result;
-      StageSeconds &seconds = result.path.seconds;
-      seconds.mesh          = timed(communicator, progress, "mesh", [&] {
-        if (cycle > 0 && parameters.refinement.adaptive)
-          refine_adaptively();
-        make_mesh(cycle);
-      });
-      if (cycle == 0 && first_rank)
-        std::cout << "Mesh: " << summary.text() << std::endl;
-      seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
-      result.n_dofs  = dof_handler.n_dofs();
-      result.n_cells = triangulation->n_global_active_cells();
-      result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
-      progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
-
-      solve(result);
-      result.path.seconds.output = timed(communicator, progress, "output", [&] { write_output(cycle, result.path); });
-
-      Utilities::System::MemoryStats memory;
-      Utilities::System::get_memory_stats(memory);
-      result.host_peak = Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
-
-      if (result.path.amg)
-        result.path.amg->groups.clear(); // they are in the picture
-      report.add_cycle(result);
-      report.print_cycle(std::cout);
-    }
-    report.print_timing(std::cout);
-    report.print_convergence(std::cout, dim, parameters.refinement.adaptive);
-  }
-
-  template class Problem<2>;
-  template class Problem<3>;
+  template void run_problem(const ProblemParameters &, Physics<2> &, RunReport &, MPI_Comm);
+  template void run_problem(const ProblemParameters &, Physics<3> &, RunReport &, MPI_Comm);
 } // namespace PatchFEM

@@ -112,14 +112,5 @@ namespace PatchFEM
 
     virtual std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const = 0;
     virtual std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const = 0;
-
-    template <int dim>
-    std::unique_ptr<Physics<dim>> make_physics(const Constants &constants) const
-    {
-      if constexpr (dim == 2)
-        return make_physics_2d(constants);
-      else
-        return make_physics_3d(constants);
-    }
   };
 } // namespace PatchFEM

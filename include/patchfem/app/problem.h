@@ -28,50 +28,10 @@ namespace PatchFEM
   /**
    * The cycle of an application: mesh, unknowns and constraints, linear system, errors, pictures, refinement.
    * What is solved is a Physics; how, one or two LinearSystemPath.
+   *
+   * @param report Gets a cycle at a time.
    */
   template <int dim>
-  class Problem
-  {
-  public:
-    /** @param report Gets a cycle at a time; is to live as long as this. */
-    Problem(const ProblemParameters      &parameters,
-            std::unique_ptr<Physics<dim>> physics,
-            RunReport                    &report,
-            MPI_Comm                      communicator);
-
-    void run();
-
-  private:
-    LinearSystemPath<dim> make_path(const std::string &backend, const std::string &preconditioner);
-    void                  make_mesh(unsigned int cycle);
-    void                  check_support() const;
-    void                  make_elements();
-    void                  setup_dofs(bool first_cycle);
-    void                  solve(CycleReport &report);
-    void                  compute_errors(const SolutionVector &vector, std::optional<Errors> &errors) const;
-    void                  write_output(unsigned int cycle, const PathReport &path_report);
-    void                  refine_adaptively();
-
-    const ProblemParameters                parameters;
-    std::unique_ptr<Physics<dim>>          physics;
-    const MPI_Comm                         communicator;
-    const bool                             first_rank;
-    Progress                               progress;
-    const CellDegrees<dim>                 cell_degrees;
-    EssentialConditions<dim>               essential;
-    std::optional<ExpressionFunction<dim>> exact_solution;
-
-    std::unique_ptr<dealii::Triangulation<dim>> triangulation;
-    MeshSummary                                 summary;
-    dealii::hp::FECollection<dim>               elements; ///< one for each legal degree, ascending
-    std::unique_ptr<dealii::Mapping<dim>>       mapping;
-    dealii::DoFHandler<dim>                     dof_handler;
-    dealii::AffineConstraints<double>           constraints;
-    Discretisation<dim>                         discretisation;
-    SolutionVector                              solution;
-
-    LinearSystemPath<dim> path, baseline; ///< the latter may be empty
-    RunReport            &report;
-    PictureSeries         pictures;
-  };
+  void
+  run_problem(const ProblemParameters &parameters, Physics<dim> &physics, RunReport &report, MPI_Comm communicator);
 } // namespace PatchFEM
