@@ -11,67 +11,55 @@ namespace PatchFEM
 {
   namespace
   {
-    /** What a DataOut points to. */
+    /** The first component of a field. */
+    template <int dim>
+    class FirstComponent : public dealii::DataPostprocessorScalar<dim>
+    {
+    public:
+      explicit FirstComponent(const std::string &name)
+          : dealii::DataPostprocessorScalar<dim>(name, dealii::update_values)
+      {}
+
+      void evaluate_scalar_field(const dealii::DataPostprocessorInputs::Scalar<dim> &input,
+                                 std::vector<dealii::Vector<double>>                &values) const override
+      {
+        for (std::size_t q = 0; q < values.size(); ++q)
+          values[q](0) = input.solution_values[q];
+      }
+
+      void evaluate_vector_field(const dealii::DataPostprocessorInputs::Vector<dim> &input,
+                                 std::vector<dealii::Vector<double>>                &values) const override
+      {
+        for (std::size_t q = 0; q < values.size(); ++q)
+          values[q](0) = input.solution_values[q](0);
+      }
+    };
+
+    /** Fields on nodes, which a DataOut points to. */
     template <int dim>
     struct NodeFields
     {
-      dealii::DoFHandler<dim>            nodes;
-      std::deque<dealii::Vector<double>> values;
-    };
+      std::deque<dealii::Vector<double>> values; ///< of the first unknown of each node
+      std::deque<FirstComponent<dim>>    components;
 
-    /** One scalar field for the aggregates and one for the patches of each level, on the nodes of @p dof_handler. */
-    template <int dim>
-    void add_aggregates(const AMGReport               &amg,
-                        const dealii::DoFHandler<dim> &dof_handler,
-                        NodeFields<dim>               &fields,
-                        dealii::DataOut<dim>          &data_out)
-    {
-      dealii::DoFHandler<dim>      &nodes = fields.nodes;
-      dealii::hp::FECollection<dim> elements;
-      for (unsigned int i = 0; i < dof_handler.get_fe_collection().size(); ++i)
-        elements.push_back(dof_handler.get_fe(i).base_element(0));
-      nodes.reinit(dof_handler.get_triangulation());
-      if (elements.size() > 1)
+      /** One for the aggregates and one for the patches of each level. */
+      void add(const AMGReport &amg, const dealii::DoFHandler<dim> &dof_handler, dealii::DataOut<dim> &data_out)
       {
-        auto cell = dof_handler.begin_active();
-        for (const auto &same : nodes.active_cell_iterators())
-          same->set_active_fe_index((cell++)->active_fe_index());
-      }
-      nodes.distribute_dofs(elements);
-
-      std::vector<int> node_of_dof(dof_handler.n_dofs(), -1);
-      for (std::size_t i = 0; i < amg.node_dofs.size(); ++i)
-        node_of_dof[amg.node_dofs[i]] = static_cast<int>(i);
-      std::vector<int>                             node_of_scalar(nodes.n_dofs(), -1);
-      std::vector<dealii::types::global_dof_index> dofs, scalars;
-      auto                                         cell = dof_handler.begin_active();
-      for (const auto &same : nodes.active_cell_iterators())
-      {
-        dofs.resize(cell->get_fe().n_dofs_per_cell());
-        scalars.resize(same->get_fe().n_dofs_per_cell());
-        cell->get_dof_indices(dofs);
-        same->get_dof_indices(scalars);
-        for (unsigned int i = 0; i < dofs.size(); ++i)
+        const auto add_field = [&](const std::string &name, const std::vector<int> &group) {
+          dealii::Vector<double> &field = values.emplace_back(dof_handler.n_dofs());
+          field                         = -1.;
+          for (std::size_t node = 0; node < amg.node_dofs.size(); ++node)
+            field(amg.node_dofs[node]) = group[node];
+          data_out.add_data_vector(field, components.emplace_back(name));
+        };
+        for (std::size_t level = 0; level < amg.groups.size(); ++level)
         {
-          const auto component = cell->get_fe().system_to_component_index(i);
-          if (component.first == 0)
-            node_of_scalar[scalars[component.second]] = node_of_dof[dofs[i]];
+          add_field("aggregate_" + std::to_string(level), amg.groups[level].aggregate);
+          if (!amg.groups[level].patch.empty())
+            add_field("patch_" + std::to_string(level), amg.groups[level].patch);
         }
-        ++cell;
       }
-      const auto add = [&](const std::string &name, const std::vector<int> &group) {
-        fields.values.emplace_back(nodes.n_dofs());
-        for (std::size_t i = 0; i < node_of_scalar.size(); ++i)
-          fields.values.back()(i) = node_of_scalar[i] < 0 ? -1 : group[node_of_scalar[i]];
-        data_out.add_data_vector(nodes, fields.values.back(), name);
-      };
-      for (std::size_t level = 0; level < amg.groups.size(); ++level)
-      {
-        add("aggregate_" + std::to_string(level), amg.groups[level].aggregate);
-        if (!amg.groups[level].patch.empty())
-          add("patch_" + std::to_string(level), amg.groups[level].patch);
-      }
-    }
+    };
   } // namespace
 
   void PictureSeries::add(const double time, const std::string &file)
@@ -134,7 +122,7 @@ namespace PatchFEM
     if (!report.cell_patches.empty())
       data_out.add_data_vector(patch, "patch");
     if (report.amg && !report.amg->groups.empty())
-      add_aggregates(*report.amg, dof_handler, node_fields, data_out);
+      node_fields.add(*report.amg, dof_handler, data_out);
     data_out.build_patches(*discretisation.mapping, dof_handler.get_fe_collection().max_degree(),
                            DataOut<dim>::curved_inner_cells);
 
