@@ -5,11 +5,14 @@
 #include <patchfem/assembly/assembly_strategy.h>
 #include <patchfem/base/exceptions.h>
 
+#include <boost/format.hpp>
+
 #include <algorithm>
-#include <cstdio>
 
 namespace PatchFEM
 {
+  using boost::format;
+
   std::size_t MemoryForecast::peak() const
   {
     return batches + std::max({structure, plan + columns + std::max(matrix, conversion),
@@ -88,19 +91,15 @@ namespace PatchFEM
     const auto available = static_cast<double>(Backend("host").free_memory());
     if (bytes <= available)
       return;
-    char numbers[96];
-    std::snprintf(numbers, sizeof(numbers), " at least %.3g GB of the host's memory, but %.3g GB are free",
-                  bytes * 1e-9, available * 1e-9);
-    throw Error(what + numbers + "; use fewer cells.");
+    throw Error(str(format("%s at least %.3g GB of the host's memory, but %.3g GB are free; use fewer cells.") % what %
+                    (bytes * 1e-9) % (available * 1e-9)));
   }
 
   template <int dim>
   void require_memory_of_mesh(const double n_cells, const bool simplices, const unsigned int n_parts)
   {
     const double bytes_per_cell = dim == 2 ? (simplices ? 130. : 200.) : (simplices ? 240. : 400.);
-    char         number[32];
-    std::snprintf(number, sizeof(number), "%.3g", n_cells);
-    require_host_memory(n_cells / n_parts * bytes_per_cell, "A mesh of " + std::string(number) + " cells takes");
+    require_host_memory(n_cells / n_parts * bytes_per_cell, str(format("A mesh of %.3g cells takes") % n_cells));
   }
 
   template void require_memory_of_mesh<2>(double, bool, unsigned int);
@@ -111,10 +110,9 @@ namespace PatchFEM
     const std::size_t available = backend.free_memory();
     if (forecast.peak() <= available)
       return;
-    char numbers[96];
-    std::snprintf(numbers, sizeof(numbers), "about %.3g GB, but %.3g GB are free", forecast.peak() * 1e-9,
-                  available * 1e-9);
-    throw Error("This problem needs " + std::string(numbers) + " on the back end " + backend.name() +
-                "; refine less, lower the degree, or use a back end with more memory.");
+    throw Error(
+        str(format("This problem needs about %.3g GB, but %.3g GB are free on the back end %s; refine less, lower "
+                   "the degree, or use a back end with more memory.") %
+            (forecast.peak() * 1e-9) % (available * 1e-9) % backend.name()));
   }
 } // namespace PatchFEM
