@@ -144,11 +144,11 @@ namespace PatchFEM
           matrix(i, j) = matrix(j, i);
     }
 
-    std::unique_ptr<SystemAssembler<double>> make_double_assembler() const override
+    std::unique_ptr<SystemAssembler<double>> make_assembler(double) const override
     {
       return std::make_unique<SystemAssemblerFor<Elasticity<dim>, double>>();
     }
-    std::unique_ptr<SystemAssembler<float>> make_single_assembler() const override
+    std::unique_ptr<SystemAssembler<float>> make_assembler(float) const override
     {
       return std::make_unique<SystemAssemblerFor<Elasticity<dim>, float>>();
     }

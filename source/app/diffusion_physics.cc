@@ -104,8 +104,8 @@ namespace PatchFEM
 
       bool has_unit_rhs() const override { return unit_rhs; }
 
-      std::unique_ptr<SystemAssembler<double>> make_double_assembler() const override { return make<double>(); }
-      std::unique_ptr<SystemAssembler<float>>  make_single_assembler() const override { return make<float>(); }
+      std::unique_ptr<SystemAssembler<double>> make_assembler(double) const override { return make<double>(); }
+      std::unique_ptr<SystemAssembler<float>>  make_assembler(float) const override { return make<float>(); }
 
       SystemFields evaluate_fields(const ElementTables &tables) const override
       {

@@ -24,7 +24,7 @@ namespace PatchFEM
                Progress                  &progress)
           : data(data), backend(data.backend), assembly(data.assembly), choice(choice), discretisation(discretisation),
             physics(physics), progress(progress), row(preconditioner_row(choice.parameters.preconditioner)),
-            n_dofs(discretisation.dof_handler->n_dofs()), system(physics.template make_assembler<Number>())
+            n_dofs(discretisation.dof_handler->n_dofs()), system(physics.make_assembler(Number()))
       {}
 
       PathReport run(SolutionVector &solution)

@@ -7,8 +7,6 @@
 
 #include <deal.II/numerics/data_out.h>
 
-#include <type_traits>
-
 namespace PatchFEM
 {
   /**
@@ -54,18 +52,10 @@ namespace PatchFEM
 
     /** @name Plain data, for PatchFEM's own assembly of the same integrals */
     /** @{ */
-    virtual std::unique_ptr<SystemAssembler<double>> make_double_assembler() const                      = 0;
-    virtual std::unique_ptr<SystemAssembler<float>>  make_single_assembler() const                      = 0;
+    /** The argument is a zero that says in which numbers. */
+    virtual std::unique_ptr<SystemAssembler<double>> make_assembler(double) const                       = 0;
+    virtual std::unique_ptr<SystemAssembler<float>>  make_assembler(float) const                        = 0;
     virtual SystemFields                             evaluate_fields(const ElementTables &tables) const = 0;
-
-    template <typename Number>
-    std::unique_ptr<SystemAssembler<Number>> make_assembler() const
-    {
-      if constexpr (std::is_same_v<Number, float>)
-        return make_single_assembler();
-      else
-        return make_double_assembler();
-    }
     /** @} */
 
     /** @name Modes of no energy: the constant, or the rigid-body modes */
