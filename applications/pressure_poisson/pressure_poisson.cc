@@ -55,17 +55,11 @@ namespace PatchFEM
           solve(step, result);
           result.path.seconds.output =
               timed(backend, progress, "output", [&] { write_output(step, *result.projection); });
-
-          dealii::Utilities::System::MemoryStats memory;
-          dealii::Utilities::System::get_memory_stats(memory);
-          result.host_peak = 1024. * memory.VmHWM;
           if (result.path.device_forecast)
             result.path.device_peak = static_cast<double>(memory::peak(backend.kind()));
-          report.add_cycle(result);
-          report.print_cycle(std::cout);
+          report.add_cycle(std::move(result));
         }
-        report.print_timing(std::cout);
-        report.print_convergence(std::cout, dim, false);
+        report.print_summary(dim, false);
       }
 
     private:

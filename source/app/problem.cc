@@ -180,17 +180,11 @@ namespace PatchFEM
           result.path.seconds.output =
               timed(communicator, progress, "output", [&] { write_output(cycle, result.path); });
 
-          Utilities::System::MemoryStats memory;
-          Utilities::System::get_memory_stats(memory);
-          result.host_peak = Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
-
           if (result.path.amg)
             result.path.amg->groups.clear(); // they are in the picture
-          report.add_cycle(result);
-          report.print_cycle(std::cout);
+          report.add_cycle(std::move(result));
         }
-        report.print_timing(std::cout);
-        report.print_convergence(std::cout, dim, parameters.refinement.adaptive);
+        report.print_summary(dim, parameters.refinement.adaptive);
       }
 
     private:

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 namespace nlohmann
@@ -158,23 +159,48 @@ namespace PatchFEM
     }
 
     /** Says of a path that @p who names that its residual is no smaller than the rounding of A x. */
-    void print_rounding(const std::string &who, const PathReport &path, std::ostream &out)
+    void print_rounding(const std::string &who, const PathReport &path)
     {
       if (path.stopped_at_rounding)
-        out << format("%s as accurate as %s precision allows: residual %.2g of the load") % who %
-                   (path.precision == "single" ? "single" : "double") % path.relative_residual
+        std::cout << format("%s as accurate as %s precision allows: residual %.2g of the load") % who %
+                         (path.precision == "single" ? "single" : "double") % path.relative_residual
+                  << std::endl;
+    }
+
+    void print_cycle(const CycleReport &cycle, const std::size_t number)
+    {
+      std::cout << "Cycle " << number << ": " << cycle.n_cells << " cells, ";
+      if (cycle.cells_by_degree.size() > 1)
+        for (const auto &item : cycle.cells_by_degree)
+          std::cout << item.second << " of degree " << item.first << ", ";
+      std::cout << format("%d unknowns, %d iterations, relative residual %.2g, %.2g s") % cycle.n_dofs %
+                       cycle.path.n_iterations % cycle.path.relative_residual % cycle.path.seconds.total()
+                << std::endl;
+      print_rounding("The solution is", cycle.path);
+      if (cycle.baseline)
+        print_rounding("The baseline's solution is", *cycle.baseline);
+      if (const auto &null_space = cycle.path.null_space)
+        std::cout
+            << format(
+                   "The system is singular; its null space of dimension %d was projected away, with a part of %.2g of "
+                   "the load") %
+                   null_space->dimension % null_space->removed_load
             << std::endl;
+      if (const auto &step = cycle.projection)
+        std::cout << format("Time %g: divergence %.2g before, %.2g after the step") % step->time %
+                         step->divergence_before % step->divergence_after
+                  << std::endl;
     }
 
     /** By way of a string: deal.II throws if it cannot write, where a report ends with a sentence. */
-    void print(const dealii::TableHandler &table, std::ostream &out)
+    void print(const dealii::TableHandler &table)
     {
       std::ostringstream text;
       table.write_text(text, dealii::TableHandler::org_mode_table);
-      out << text.str();
+      std::cout << text.str();
     }
 
-    void print_hierarchy(const AMGReport &amg, std::ostream &out)
+    void print_hierarchy(const AMGReport &amg)
     {
       dealii::TableHandler table;
       for (std::size_t l = 0; l < amg.levels.size(); ++l)
@@ -199,10 +225,51 @@ namespace PatchFEM
         table.add_value("edges cut by patches", share(a.cut_by_patches, a.n_patches));
         table.add_value("dropped modes", level.n_dropped_modes);
       }
-      out << format("Levels of the preconditioner (sizes: least/mean/most), operator complexity %.3f, grid complexity "
+      std::cout
+          << format("Levels of the preconditioner (sizes: least/mean/most), operator complexity %.3f, grid complexity "
                     "%.3f:\n") %
                  amg.operator_complexity % amg.grid_complexity;
-      print(table, out);
+      print(table);
+    }
+
+    void print_timing(const CycleReport &cycle, const std::size_t number)
+    {
+      dealii::TableHandler table;
+      std::cout << "Times of cycle " << number << ":\n";
+      // deal.II's wrapper of BoomerAMG has no option for the unknowns of a node, which matters with several of them.
+      const auto name = [](const PathReport &path) {
+        return path.backend + " " + path.preconditioner + (path.backend == "petsc" ? " (scalar)" : "") + " [s]";
+      };
+      const auto cell = [](const char *const form, const std::optional<double> &value) {
+        return value ? str(format(form) % *value) : "-";
+      };
+      const auto ours   = cycle.path.seconds.list();
+      const auto theirs = (cycle.baseline ? cycle.baseline->seconds : StageSeconds()).list();
+      for (std::size_t s = 0; s < ours.size(); ++s)
+      {
+        const std::optional<double> &mine = ours[s].second, &other = theirs[s].second;
+        table.add_value("stage", std::string(ours[s].first));
+        table.add_value(name(cycle.path), cell("%.2e", mine));
+        if (!cycle.baseline)
+          continue;
+        table.add_value(name(*cycle.baseline), cell("%.2e", other));
+        table.add_value("ratio", mine && other && *mine > 0. ? cell("%.2f", *other / *mine) : "-");
+      }
+      print(table);
+      if (cycle.path.product_bytes && cycle.n_dofs > 0)
+        std::cout << format("Matrix: %s; a product moves %.3g bytes per unknown\n") % cycle.path.format_choice %
+                         (*cycle.path.product_bytes / static_cast<double>(cycle.n_dofs));
+      for (const std::string &kernel : cycle.path.assembly_kernels)
+        std::cout << "Assembly: " << kernel << '\n';
+      if (cycle.path.amg)
+        print_hierarchy(*cycle.path.amg);
+      if (cycle.baseline)
+        std::cout
+            << format(
+                   "Iterations %d and %d, relative residuals %.2e and %.2e, largest difference of the solutions %.2e, "
+                   "relative to the largest value %.2e\n") %
+                   cycle.path.n_iterations % cycle.baseline->n_iterations % cycle.path.relative_residual %
+                   cycle.baseline->relative_residual % cycle.max_difference % cycle.relative_difference;
     }
   } // namespace
 
@@ -246,13 +313,18 @@ namespace PatchFEM
     MPI_Barrier(communicator);
   }
 
-  void RunReport::add_cycle(const CycleReport &cycle)
+  void RunReport::add_cycle(CycleReport cycle)
   {
+    dealii::Utilities::System::MemoryStats memory;
+    dealii::Utilities::System::get_memory_stats(memory);
+    cycle.host_peak       = dealii::Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
     const std::string bad = key_not_finite(cycle_to_json(cycle));
     require(bad.empty(), "The result" + bad + " is not finite; choose other units, in which it is not out of range.");
     begin();
-    cycles.push_back(cycle);
+    cycles.push_back(std::move(cycle));
     write();
+    if (writes)
+      print_cycle(cycles.back(), cycles.size() - 1);
   }
 
   void RunReport::finish()
@@ -295,77 +367,11 @@ namespace PatchFEM
                [&](std::ostream &out) { out << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n'; });
   }
 
-  void RunReport::print_cycle(std::ostream &out) const
+  void RunReport::print_summary(const unsigned int dim, const bool adaptive) const
   {
     if (!writes || cycles.empty())
       return;
-    const CycleReport &cycle = cycles.back();
-    out << "Cycle " << cycles.size() - 1 << ": " << cycle.n_cells << " cells, ";
-    if (cycle.cells_by_degree.size() > 1)
-      for (const auto &item : cycle.cells_by_degree)
-        out << item.second << " of degree " << item.first << ", ";
-    out << format("%d unknowns, %d iterations, relative residual %.2g, %.2g s") % cycle.n_dofs %
-               cycle.path.n_iterations % cycle.path.relative_residual % cycle.path.seconds.total()
-        << std::endl;
-    print_rounding("The solution is", cycle.path, out);
-    if (cycle.baseline)
-      print_rounding("The baseline's solution is", *cycle.baseline, out);
-    if (const auto &null_space = cycle.path.null_space)
-      out << format("The system is singular; its null space of dimension %d was projected away, with a part of %.2g of "
-                    "the load") %
-                 null_space->dimension % null_space->removed_load
-          << std::endl;
-    if (const auto &step = cycle.projection)
-      out << format("Time %g: divergence %.2g before, %.2g after the step") % step->time % step->divergence_before %
-                 step->divergence_after
-          << std::endl;
-  }
-
-  void RunReport::print_timing(std::ostream &out) const
-  {
-    if (!writes || cycles.empty())
-      return;
-    const CycleReport   &cycle = cycles.back();
-    dealii::TableHandler table;
-    out << "Times of cycle " << cycles.size() - 1 << ":\n";
-    // deal.II's wrapper of BoomerAMG has no option for the unknowns of a node, which matters with several of them.
-    const auto name = [](const PathReport &path) {
-      return path.backend + " " + path.preconditioner + (path.backend == "petsc" ? " (scalar)" : "") + " [s]";
-    };
-    const auto cell = [](const char *const form, const std::optional<double> &value) {
-      return value ? str(format(form) % *value) : "-";
-    };
-    const auto ours   = cycle.path.seconds.list();
-    const auto theirs = (cycle.baseline ? cycle.baseline->seconds : StageSeconds()).list();
-    for (std::size_t s = 0; s < ours.size(); ++s)
-    {
-      const std::optional<double> &mine = ours[s].second, &other = theirs[s].second;
-      table.add_value("stage", std::string(ours[s].first));
-      table.add_value(name(cycle.path), cell("%.2e", mine));
-      if (!cycle.baseline)
-        continue;
-      table.add_value(name(*cycle.baseline), cell("%.2e", other));
-      table.add_value("ratio", mine && other && *mine > 0. ? cell("%.2f", *other / *mine) : "-");
-    }
-    print(table, out);
-    if (cycle.path.product_bytes && cycle.n_dofs > 0)
-      out << format("Matrix: %s; a product moves %.3g bytes per unknown\n") % cycle.path.format_choice %
-                 (*cycle.path.product_bytes / static_cast<double>(cycle.n_dofs));
-    for (const std::string &kernel : cycle.path.assembly_kernels)
-      out << "Assembly: " << kernel << '\n';
-    if (cycle.path.amg)
-      print_hierarchy(*cycle.path.amg, out);
-    if (cycle.baseline)
-      out << format("Iterations %d and %d, relative residuals %.2e and %.2e, largest difference of the solutions %.2e, "
-                    "relative to the largest value %.2e\n") %
-                 cycle.path.n_iterations % cycle.baseline->n_iterations % cycle.path.relative_residual %
-                 cycle.baseline->relative_residual % cycle.max_difference % cycle.relative_difference;
-  }
-
-  void RunReport::print_convergence(std::ostream &out, const unsigned int dim, const bool adaptive) const
-  {
-    if (!writes)
-      return;
+    print_timing(cycles.back(), cycles.size() - 1);
     dealii::ConvergenceTable table;
     for (std::size_t c = 0; c < cycles.size(); ++c)
     {
@@ -379,8 +385,7 @@ namespace PatchFEM
         table.add_value("H1 error", cycles[c].errors->H1);
       }
     }
-    if (!cycles.empty() && cycles.back().errors)
-    {
+    if (cycles.back().errors)
       for (const char *name : {"L2 error", "H1 error"})
       {
         table.set_precision(name, 3);
@@ -390,7 +395,6 @@ namespace PatchFEM
           table.evaluate_convergence_rates(name, adaptive ? "dofs" : "cells",
                                            dealii::ConvergenceTable::reduction_rate_log2, dim);
       }
-    }
-    print(table, out);
+    print(table);
   }
 } // namespace PatchFEM

@@ -66,10 +66,17 @@ namespace PatchFEM
     void begin();
 
     /**
-     * Adds a cycle and writes the report, under a temporary name first, so that nothing of a run is lost. Throws Error, and
-     * leaves it away, if a number in it is not finite.
+     * Adds a cycle, with the memory that all ranks have taken, writes the report, under a temporary name first, so that
+     * nothing of a run is lost, and prints a line about the cycle. Throws Error, and leaves it away, if a number in it is not
+     * finite. All ranks call it.
      */
-    void add_cycle(const CycleReport &cycle);
+    void add_cycle(CycleReport cycle);
+
+    /**
+     * Prints times of the last cycle by stage, beside those of the baseline with ratios if there is one, and one row per
+     * cycle, with errors and observed orders in @p dim dimensions if there is an exact solution.
+     */
+    void print_summary(unsigned int dim, bool adaptive) const;
 
     /** The run was completed. */
     void finish();
@@ -79,15 +86,6 @@ namespace PatchFEM
      * there is a report already, since what is wrong may be the folder.
      */
     void fail(const std::string &message) noexcept;
-
-    /** One line about the last cycle. */
-    void print_cycle(std::ostream &out) const;
-
-    /** Times of the last cycle by stage, beside those of the baseline with ratios if there is one. */
-    void print_timing(std::ostream &out) const;
-
-    /** One row per cycle; errors with observed orders if there is an exact solution. */
-    void print_convergence(std::ostream &out, unsigned int dim, bool adaptive) const;
 
   private:
     const std::string        application;
