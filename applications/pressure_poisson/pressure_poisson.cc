@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 
 namespace PatchFEM
@@ -428,24 +427,14 @@ namespace PatchFEM
   class PressureApplication : public Application
   {
   public:
-    std::string       name() const override { return "pressure_poisson"; }
-    void              declare_parameters(dealii::ParameterHandler &prm) override { parameters.declare_parameters(prm); }
-    OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override
+    std::string     name() const override { return "pressure_poisson"; }
+    void            declare_parameters(dealii::ParameterHandler &prm) override { parameters.declare_parameters(prm); }
+    ParametersInUse parse_parameters(dealii::ParameterHandler &prm) override
     {
       parameters.parse_parameters(prm);
-      return parameters.output;
-    }
-    std::string export_name() const override { return parameters.general.export_system; }
-    std::string input_file(const std::string &directory) const override
-    {
-      return parameters.image.empty() ? "" : (std::filesystem::path(directory) / parameters.image).string();
-    }
-
-    std::vector<EntryCondition> entry_conditions() const override
-    {
-      std::vector<EntryCondition> result = solver_conditions(parameters.solver, true, false);
-      result.push_back({{"Solver/Warm start"}, parameters.n_steps > 1, "Time/Steps of 2 or more"});
-      return result;
+      std::vector<EntryCondition> conditions = solver_conditions(parameters.solver, true, false);
+      conditions.push_back({{"Solver/Warm start"}, parameters.n_steps > 1, "Time/Steps of 2 or more"});
+      return {parameters.output, conditions, parameters.general.export_system, parameters.image};
     }
 
     void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override

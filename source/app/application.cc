@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/application.h>
 #include <patchfem/app/entry_effects.h>
-#include <patchfem/app/problem.h>
 #include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -39,19 +38,20 @@ namespace PatchFEM
         dealii::ParameterHandler prm, declared;
         application.declare_parameters(prm);
         application.declare_parameters(declared);
-        const std::vector<std::string> files     = read_parameters(command_line, prm);
-        application.parse_parameters(prm).folder = folder.name();
-        const std::vector<ChangedEntry> changed  = changed_entries(prm, declared, application.entry_conditions());
+        std::vector<std::string>        files   = read_parameters(command_line, prm);
+        const ParametersInUse           in_use  = application.parse_parameters(prm);
+        const std::vector<ChangedEntry> changed = changed_entries(prm, declared, in_use.conditions);
+        in_use.output.folder                    = folder.name();
         refuse_without_effect(changed, command_line);
 
-        const std::string directory = file.has_parent_path() ? file.parent_path().string() : ".";
+        const fs::path directory = file.has_parent_path() ? file.parent_path() : ".";
+        if (!in_use.input_file.empty())
+          files.push_back((directory / in_use.input_file).string());
         for (const std::string &input : files)
           folder.check_input(input);
-        folder.check_input(application.input_file(directory));
-        folder.check_export(application.export_name());
+        folder.check_export(in_use.export_name);
 
-        report.start(text_of(prm, dealii::ParameterHandler::PRM | dealii::ParameterHandler::Short),
-                     application.export_name());
+        report.start(text_of(prm, dealii::ParameterHandler::PRM | dealii::ParameterHandler::Short), in_use.export_name);
         if (first_rank)
         {
           std::cout << "PatchFEM " << application.name() << ", " << file.string() << ", on "
@@ -62,7 +62,7 @@ namespace PatchFEM
                       << (item.needs.empty() ? "" : " (without effect, as it is for " + item.needs + ")") << "\n";
           std::cout << "  (all others have their defaults; see " << folder.path("parameters.prm") << ")" << std::endl;
         }
-        application.run(directory, report, communicator);
+        application.run(directory.string(), report, communicator);
         report.finish();
       }
       catch (const std::exception &)
@@ -74,58 +74,7 @@ namespace PatchFEM
                                             " are complete, but standard output could not be written; is it closed, or "
                                             "its disk full?");
     }
-
-    /** A Problem with a physics. */
-    class FiniteElementApplication : public Application
-    {
-    public:
-      explicit FiniteElementApplication(PhysicsParameters &physics) : physics(physics) {}
-
-      std::string name() const override { return physics.name(); }
-
-      void declare_parameters(dealii::ParameterHandler &prm) override
-      {
-        parameters.declare_parameters(prm, physics.vector_valued());
-        physics.declare_parameters(prm);
-      }
-
-      OutputParameters &parse_parameters(dealii::ParameterHandler &prm) override
-      {
-        parameters.parse_parameters(prm, physics.vector_valued());
-        physics.parse_parameters(prm);
-        return parameters.output;
-      }
-
-      std::vector<EntryCondition> entry_conditions() const override { return problem_conditions(parameters); }
-
-      std::string export_name() const override { return parameters.general.export_system; }
-
-      std::string input_file(const std::string &directory) const override
-      {
-        return parameters.mesh.file.empty() ? "" : (std::filesystem::path(directory) / parameters.mesh.file).string();
-      }
-
-      void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override
-      {
-        parameters.mesh.directory  = directory;
-        const Constants &constants = parameters.general.constants;
-        if (parameters.general.dimension == 2)
-          run_problem(parameters, *physics.make_physics_2d(constants), report, communicator);
-        else
-          run_problem(parameters, *physics.make_physics_3d(constants), report, communicator);
-      }
-
-    private:
-      PhysicsParameters &physics;
-      ProblemParameters  parameters;
-    };
   } // namespace
-
-  int application_main(int argc, char **argv, PhysicsParameters &physics)
-  {
-    FiniteElementApplication application(physics);
-    return application_main(argc, argv, application);
-  }
 
   int application_main(int argc, char **argv, Application &application)
   {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/application.h>
+#include <patchfem/app/cell_degrees.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
@@ -120,7 +122,10 @@ namespace PatchFEM
               name + " is not finite; choose other units for loads and coefficients.");
     }
 
-    /** See run_problem(). */
+    /**
+     * The cycle of an application: mesh, unknowns and constraints, linear system, errors, pictures, refinement.
+     * What is solved is a Physics; how, one or two LinearSystemPath.
+     */
     template <int dim>
     class Problem
     {
@@ -511,14 +516,48 @@ namespace PatchFEM
           triangulation->prepare_coarsening_and_refinement();
       }
     };
+
+    /** A Problem with a physics. */
+    class FiniteElementApplication : public Application
+    {
+    public:
+      explicit FiniteElementApplication(PhysicsParameters &physics) : physics(physics) {}
+
+      std::string name() const override { return physics.name(); }
+
+      void declare_parameters(ParameterHandler &prm) override
+      {
+        parameters.declare_parameters(prm, physics.vector_valued());
+        physics.declare_parameters(prm);
+      }
+
+      ParametersInUse parse_parameters(ParameterHandler &prm) override
+      {
+        parameters.parse_parameters(prm, physics.vector_valued());
+        physics.parse_parameters(prm);
+        return {parameters.output, problem_conditions(parameters), parameters.general.export_system,
+                parameters.mesh.file};
+      }
+
+      void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override
+      {
+        parameters.mesh.directory  = directory;
+        const Constants &constants = parameters.general.constants;
+        if (parameters.general.dimension == 2)
+          Problem<2>(parameters, *physics.make_physics_2d(constants), report, communicator).run();
+        else
+          Problem<3>(parameters, *physics.make_physics_3d(constants), report, communicator).run();
+      }
+
+    private:
+      PhysicsParameters &physics;
+      ProblemParameters  parameters;
+    };
   } // namespace
 
-  template <int dim>
-  void run_problem(const ProblemParameters &parameters, Physics<dim> &physics, RunReport &report, MPI_Comm communicator)
+  int application_main(int argc, char **argv, PhysicsParameters &physics)
   {
-    Problem<dim>(parameters, physics, report, communicator).run();
+    FiniteElementApplication application(physics);
+    return application_main(argc, argv, application);
   }
-
-  template void run_problem(const ProblemParameters &, Physics<2> &, RunReport &, MPI_Comm);
-  template void run_problem(const ProblemParameters &, Physics<3> &, RunReport &, MPI_Comm);
 } // namespace PatchFEM

@@ -9,6 +9,15 @@
 
 namespace PatchFEM
 {
+  /** What the main function needs of the parameters that an application has read. */
+  struct ParametersInUse
+  {
+    OutputParameters           &output;      ///< whose folder is then made certain
+    std::vector<EntryCondition> conditions;  ///< what entries need
+    std::string                 export_name; ///< the file in the folder of results of `Export system`; empty for none
+    std::string                 input_file; ///< what is read beside the parameter files and beside them; empty for none
+  };
+
   /** A program that is told by a parameter file what to do. */
   class Application
   {
@@ -21,17 +30,8 @@ namespace PatchFEM
     /** Of several objects one of which is read. */
     virtual void declare_parameters(dealii::ParameterHandler &prm) = 0;
 
-    /** To be called when @p prm has been read. @return the section `Output`, whose folder is then made certain. */
-    virtual OutputParameters &parse_parameters(dealii::ParameterHandler &prm) = 0;
-
-    /** What entries need, with the values that parse_parameters() has read. */
-    virtual std::vector<EntryCondition> entry_conditions() const = 0;
-
-    /** The file in the folder of results that `Export system` names; empty for none. */
-    virtual std::string export_name() const = 0;
-
-    /** The file that the run reads beside those of parameters, which are in @p directory; empty for none. */
-    virtual std::string input_file(const std::string &directory) const = 0;
+    /** To be called when @p prm has been read. */
+    virtual ParametersInUse parse_parameters(dealii::ParameterHandler &prm) = 0;
 
     /**
      * @param directory Of the parameter file, where files that it names are looked for.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/app/cell_degrees.h>
+#include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/mesh.h>
-#include <patchfem/app/output.h>
-#include <patchfem/app/report.h>
+#include <patchfem/app/parameters.h>
 
 namespace PatchFEM
 {
@@ -24,14 +23,4 @@ namespace PatchFEM
     void declare_parameters(dealii::ParameterHandler &prm, bool vector_valued);
     void parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
   };
-
-  /**
-   * The cycle of an application: mesh, unknowns and constraints, linear system, errors, pictures, refinement.
-   * What is solved is a Physics; how, one or two LinearSystemPath.
-   *
-   * @param report Gets a cycle at a time.
-   */
-  template <int dim>
-  void
-  run_problem(const ProblemParameters &parameters, Physics<dim> &physics, RunReport &report, MPI_Comm communicator);
 } // namespace PatchFEM
