@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "exception_text.h"
-
 #include <patchfem/app/expression.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/mesh.h>
+#include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/base/simplex_refinement.h>

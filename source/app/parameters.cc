@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "exception_text.h"
-
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/preconditioner_factory.h>
+#include <patchfem/app/process.h>
 #include <patchfem/assembly/assembly_strategy.h>
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/base/exceptions.h>
