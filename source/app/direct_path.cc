@@ -99,12 +99,10 @@ namespace PatchFEM
       {
         const double product = reference::spectral_norm(matrix, rhs) * x.l2_norm();
         if (!(residual <= 4. * std::numeric_limits<double>::epsilon() * product && reference::is_answer(x, rhs, r)))
-        {
-          std::ostringstream message;
-          message << "The solution of UMFPACK is not accurate: its relative residual is " << report.relative_residual
-                  << "; the matrix is nearly singular.";
-          throw Error(message.str());
-        }
+          throw Error(
+              str(boost::format("The solution of UMFPACK is not accurate: its relative residual is %g; the matrix "
+                                "is nearly singular.") %
+                  report.relative_residual));
         report.backward_error = BackwardError{residual / (product + norm), componentwise};
       }
       reference::restore_units(x, exponent);

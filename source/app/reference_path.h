@@ -24,12 +24,8 @@ namespace PatchFEM
       const double smallest = 1e-12 * std::pow(cell->diameter(), dim);
       for (const unsigned int q : values.quadrature_point_indices())
         if (!(values.JxW(q) > smallest * values.get_quadrature().weight(q)))
-        {
-          std::ostringstream place;
-          place << cell->center();
-          throw Error("Cell " + std::to_string(cell->active_cell_index()) + " around (" + place.str() +
-                      ") is flat or tangled; repair the mesh.");
-        }
+          throw Error(str(boost::format("Cell %d around (%s) is flat or tangled; repair the mesh.") %
+                          cell->active_cell_index() % cell->center()));
     }
 
     template <typename Matrix, typename VectorType, int dim>

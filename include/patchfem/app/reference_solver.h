@@ -10,9 +10,9 @@
 #include <deal.II/lac/solver_cg.h>
 
 #include <boost/algorithm/string/case_conv.hpp>
+#include <boost/format.hpp>
 
 #include <limits>
-#include <sstream>
 #include <type_traits>
 
 namespace PatchFEM
@@ -162,10 +162,10 @@ namespace PatchFEM
       VectorType   best(x), r(b);
 
       const auto fail = [&](const std::string &how, const std::string &remedy) {
-        std::ostringstream message;
-        message << "The conjugate gradient method with " << library << how << report.n_iterations
-                << " iterations; the relative residual is " << report.relative_residual << ". " << remedy;
-        throw Error(message.str());
+        throw Error(
+            str(boost::format("The conjugate gradient method with %s %s %d iterations; the relative residual is "
+                              "%g. %s") %
+                library % how % report.n_iterations % report.relative_residual % remedy));
       };
       for (bool restarted = false;; restarted = true)
       {
@@ -195,7 +195,7 @@ namespace PatchFEM
         }
         report.relative_residual = least / norm;
         if (!std::isfinite(least))
-          fail(" broke down after ",
+          fail("broke down after",
                "Matrix or preconditioner are not positive definite; choose another preconditioner.");
         if (least <= target)
           break;
@@ -209,9 +209,9 @@ namespace PatchFEM
             break;
         }
         if (control.last_check() != dealii::SolverControl::success)
-          fail(" did not converge in ", "Raise Solver/Maximum iterations or choose another preconditioner.");
+          fail("did not converge in", "Raise Solver/Maximum iterations or choose another preconditioner.");
         if (restarted && !falls)
-          fail(" no longer reduces the residual, recomputed from the solution, after ",
+          fail("no longer reduces the residual, recomputed from the solution, after",
                "Choose another preconditioner, or raise Solver/Tolerance.");
         x = best;
       }
