@@ -152,14 +152,9 @@ namespace PatchFEM
           exact_solution.emplace(expressions);
         }
         discretisation.communicator = communicator;
-        path                        = make_path(parameters.general.backend, parameters.solver.preconditioner);
-        if (parameters.general.baseline == "petsc_boomeramg")
-          baseline = make_petsc_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress);
-        else if (parameters.general.baseline == "umfpack")
-          baseline =
-              make_direct_path<dim>(parameters.solver, parameters.assembly.n_repetitions, progress, communicator);
-        else if (parameters.general.baseline != "none")
-          baseline = make_path("trilinos", parameters.general.baseline == "trilinos_ml" ? "ml" : "jacobi");
+        path                        = make_path();
+        if (parameters.general.baseline != "none")
+          baseline = make_reference(parameters.general.baseline);
       }
 
       void run()
@@ -215,25 +210,30 @@ namespace PatchFEM
       RunReport            &report;
       PictureSeries         pictures;
 
-      LinearSystemPath<dim> make_path(const std::string &backend, const std::string &preconditioner)
+      LinearSystemPath<dim> make_reference(const std::string &name)
       {
-        SolverParameters solver = parameters.solver;
-        solver.preconditioner   = preconditioner;
+        return make_reference_path<dim>(name, parameters.solver, parameters.assembly.n_repetitions, progress,
+                                        communicator);
+      }
+
+      LinearSystemPath<dim> make_path()
+      {
+        const std::string &backend        = parameters.general.backend;
+        const std::string &preconditioner = parameters.solver.preconditioner;
         if (backend == "trilinos")
         {
-          if (preconditioner == "auto")
-            solver.preconditioner = "ml";
-          const auto exists = [](const PreconditionerRow &row) { return row.is(PreconditionerRow::reference); };
-          require(exists(preconditioner_row(solver.preconditioner)),
-                  "Solver/Preconditioner " + preconditioner + " does not exist with Backend = trilinos; choose " +
-                      names_of_preconditioners(exists, ", ", " or ") + ".");
-          return make_trilinos_path<dim>(solver, parameters.assembly.n_repetitions, progress);
+          const std::string chosen = preconditioner == "auto" ? "ml" : preconditioner;
+          const auto        exists = [](const PreconditionerRow &row) { return row.is(PreconditionerRow::reference); };
+          require(exists(preconditioner_row(chosen)), "Solver/Preconditioner " + preconditioner +
+                                                          " does not exist with Backend = trilinos; choose " +
+                                                          names_of_preconditioners(exists, ", ", " or ") + ".");
+          return make_reference("trilinos_" + chosen);
         }
         require(Utilities::MPI::n_mpi_processes(communicator) == 1,
                 "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-        PatchPathData data{choose_backend(backend, solver, parameters.general.precision),
+        PatchPathData data{choose_backend(backend, parameters.solver, parameters.general.precision),
                            parameters.general.precision,
-                           solver,
+                           parameters.solver,
                            parameters.assembly,
                            {},
                            parameters.output.aggregates};

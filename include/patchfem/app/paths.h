@@ -25,35 +25,26 @@ namespace PatchFEM
   LinearSystemPath<dim> make_patch_path(const PatchPathData &data, Progress &progress);
 
   /**
-   * The reference: deal.II's loop over cells with distribute_local_to_global() into a Trilinos matrix, and
-   * Trilinos' conjugate gradients with point Jacobi (Ifpack) or smoothed aggregation (ML). Runs on any number
-   * of ranks. @p solver.preconditioner is none, jacobi or ml. This one and those below time the assembly @p n_repetitions
-   * times more.
-   */
-  template <int dim>
-  LinearSystemPath<dim> make_trilinos_path(const SolverParameters &solver, int n_repetitions, Progress &progress);
-
-  /**
-   * The second reference: deal.II's loop over cells into a PETSc matrix, and deal.II's conjugate gradients with hypre's
-   * BoomerAMG through deal.II's wrapper. The wrapper takes every unknown by itself: it passes on neither the unknowns of
-   * a node nor a near-null space, which is what elasticity lacks most with it. Strong connections are 0.25 of the largest
-   * in 2D and 0.5 in 3D, as hypre's manual recommends; everything else is deal.II's default. Any number of ranks.
+   * A reference by deal.II's loop over cells with distribute_local_to_global(), which is timed @p n_repetitions times more:
+   *  - trilinos_ml, trilinos_jacobi, trilinos_none: into a Trilinos matrix, and conjugate gradients with smoothed
+   *    aggregation (ML), point Jacobi (Ifpack) or nothing. Any number of ranks.
+   *  - petsc_boomeramg: into a PETSc matrix, and conjugate gradients with hypre's BoomerAMG through deal.II's wrapper. The
+   *    wrapper takes every unknown by itself: it passes on neither the unknowns of a node nor a near-null space, which is
+   *    what elasticity lacks most with it. Strong connections are 0.25 of the largest in 2D and 0.5 in 3D, as hypre's
+   *    manual recommends; everything else is deal.II's default. Any number of ranks.
+   *  - umfpack, for accuracy: into deal.II's matrix, which UMFPACK factorises, and two steps of iterative refinement with
+   *    residuals in extended precision. On systems whose condition is below 1e13 or so x is then as accurate as its digits,
+   *    whatever its residual; both triangular factors are kept, which in three dimensions is for some ten thousand unknowns.
+   *    In the report the steps are iterations and the factorisation is the preconditioner `lu`. One process; the path throws
+   *    Error if the system is singular, or too large for memory.
    *
-   * Throws Error if deal.II was built without PETSc or PETSc without hypre.
+   * Throws Error if deal.II was built without PETSc, or PETSc without hypre, or without UMFPACK, where that is needed, or if
+   * @p communicator has several processes where one is.
    */
   template <int dim>
-  LinearSystemPath<dim> make_petsc_path(const SolverParameters &solver, int n_repetitions, Progress &progress);
-
-  /**
-   * The reference for accuracy: deal.II's loop over cells into deal.II's matrix, which UMFPACK factorises, and two steps
-   * of iterative refinement with residuals in extended precision. On systems whose condition is below 1e13 or so x is then
-   * as accurate as its digits, whatever its residual; both triangular factors are kept, which in three dimensions is for
-   * some ten thousand unknowns. In the report the steps are iterations and the factorisation is the preconditioner `lu`.
-   *
-   * Throws Error if @p communicator has several processes or deal.II was built without UMFPACK; the path does so if the system
-   * is singular, or too large for memory.
-   */
-  template <int dim>
-  LinearSystemPath<dim>
-  make_direct_path(const SolverParameters &solver, int n_repetitions, Progress &progress, MPI_Comm communicator);
+  LinearSystemPath<dim> make_reference_path(const std::string      &name,
+                                            const SolverParameters &solver,
+                                            int                     n_repetitions,
+                                            Progress               &progress,
+                                            MPI_Comm                communicator);
 } // namespace PatchFEM
