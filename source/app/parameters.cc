@@ -47,8 +47,7 @@ namespace PatchFEM
         "Export system", export_system,
         "Name of a file in the output folder, which gets the linear system of the last cycle, for other solvers: int64 "
         "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, rhs, near_null. "
-        "It replaces no file but one that an earlier run exported. Empty writes none; not with Backend = trilinos.",
-        Patterns::Anything());
+        "It replaces no file but one that an earlier run exported. Empty writes none; not with Backend = trilinos.");
     prm.declare_entry("Constants", "", Patterns::Anything(),
                       "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
@@ -74,11 +73,11 @@ namespace PatchFEM
                       "For an hp space: all degrees that cells may have, such as '1, 2, 3'; only on quadrilaterals and "
                       "hexahedra. Empty: all cells have Degree.",
                       Patterns::List(Patterns::Integer(1, 4), 0, 4));
-    prm.add_parameter("Cell degree", cell_degree,
-                      "With Degrees, the degree of a cell: a formula that is evaluated at its centre ('x^2+y^2 < 0.1 ? "
-                      "1 : 3'), or one per material id ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have "
-                      "Degree. It holds on the mesh of every cycle, with Refinement/Strategy hp_adaptive on the first.",
-                      Patterns::Anything());
+    prm.add_parameter(
+        "Cell degree", cell_degree,
+        "With Degrees, the degree of a cell: a formula that is evaluated at its centre ('x^2+y^2 < 0.1 ? "
+        "1 : 3'), or one per material id ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have "
+        "Degree. It holds on the mesh of every cycle, with Refinement/Strategy hp_adaptive on the first.");
     prm.add_parameter("Mapping degree", mapping_degree,
                       "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra.",
                       Patterns::Integer(1, 3));
@@ -163,8 +162,7 @@ namespace PatchFEM
             " on a GPU: pieces of equal length, whatever rows they are of, or a thread or a warp for each row.");
     prm.add_parameter("Calibrate", calibrate,
                       "With Format = auto: time a few products in each format on this mesh instead of expecting; rates "
-                      "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.",
-                      Patterns::Bool());
+                      "are kept for this device in $XDG_CACHE_HOME/patchfem/format_rates, or in ~/.cache/patchfem.");
     prm.add_parameter("Slice height", slice_height,
                       "With Format = " + format_names(FormatRow::slices) +
                           ": (block) rows in a slice; they are padded to the longest of them.",
@@ -179,8 +177,7 @@ namespace PatchFEM
     prm.add_parameter(
         "Keep constrained entries", keep_constrained_entries,
         "Rows and columns of constrained unknowns stay in the pattern, with zeros, so that entries can be compared "
-        "with those of codes that keep them. Costs memory and time; Trilinos never keeps them.",
-        Patterns::Bool());
+        "with those of codes that keep them. Costs memory and time; Trilinos never keeps them.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
     prm.declare_entry("Strategy", "automatic", Patterns::Selection(names_of_strategies()), words_of_strategies());
@@ -270,14 +267,12 @@ namespace PatchFEM
   {
     prm.enter_subsection("Output");
     prm.add_parameter("Folder", folder,
-                      "Where results go; empty stands for output/NAME with the parameter file's name. --output wins.",
-                      Patterns::Anything());
+                      "Where results go; empty stands for output/NAME with the parameter file's name. --output wins.");
     prm.add_parameter("Pictures", pictures, "Of which cycles to write the solution as VTU.",
                       Patterns::Selection("none|last|all"));
     prm.add_parameter("Aggregates", aggregates,
                       "With Solver/Preconditioner = amg, pictures show the aggregate and the patch of every level that "
-                      "a node is in, -1 where it is in none.",
-                      Patterns::Bool());
+                      "a node is in, -1 where it is in none.");
     prm.leave_subsection();
   }
 

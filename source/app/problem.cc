@@ -43,8 +43,7 @@ namespace PatchFEM
     output.declare_parameters(prm);
     prm.enter_subsection("Exact solution");
     prm.add_parameter("Formula", exact_solution,
-                      "If known, the exact solution, components separated by semicolons, for tables of errors.",
-                      Patterns::Anything());
+                      "If known, the exact solution, components separated by semicolons, for tables of errors.");
     prm.leave_subsection();
     essential.declare_parameters(prm, vector_valued);
   }

@@ -60,8 +60,7 @@ namespace PatchFEM
     prm.add_parameter(
         "Check", check,
         "Solve a second system with the same matrix A, whose solution x is known because its right-hand side is A x, "
-        "and write iterations and the relative error of x to report.json. Of PatchFEM's own back ends.",
-        Patterns::Bool());
+        "and write iterations and the relative error of x to report.json. Of PatchFEM's own back ends.");
     prm.enter_subsection("Polynomial");
     prm.add_parameter("Order", polynomial.order,
                       "Of neumann, least_squares and chebyshev: products with the matrix in each application.",
