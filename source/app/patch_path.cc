@@ -17,14 +17,17 @@ namespace PatchFEM
     class PatchRun
     {
     public:
-      PatchRun(const PatchPathData       &data,
+      PatchRun(const Backend             &backend,
+               const ProblemParameters   &parameters,
                const SolverChoice        &choice,
                const Discretisation<dim> &discretisation,
                const Physics<dim>        &physics,
+               RunReport                 &run_report,
                Progress                  &progress)
-          : data(data), backend(data.backend), assembly(data.assembly), choice(choice), discretisation(discretisation),
-            physics(physics), progress(progress), row(preconditioner_row(choice.parameters.preconditioner)),
-            n_dofs(discretisation.dof_handler->n_dofs()), system(physics.make_assembler(Number()))
+          : backend(backend), parameters(parameters), assembly(parameters.assembly), choice(choice),
+            discretisation(discretisation), physics(physics), run_report(run_report), progress(progress),
+            row(preconditioner_row(choice.parameters.preconditioner)), n_dofs(discretisation.dof_handler->n_dofs()),
+            system(physics.make_assembler(Number()))
       {}
 
       PathReport run(SolutionVector &solution)
@@ -48,12 +51,13 @@ namespace PatchFEM
       }
 
     private:
-      const PatchPathData       &data;
       const Backend             &backend;
+      const ProblemParameters   &parameters;
       const AssemblyParameters  &assembly;
       const SolverChoice        &choice;
       const Discretisation<dim> &discretisation;
       const Physics<dim>        &physics;
+      RunReport                 &run_report;
       Progress                  &progress;
       const PreconditionerRow   &row;
       const std::size_t          n_dofs;
@@ -176,13 +180,13 @@ namespace PatchFEM
           rhs = Number(1);
         check_rhs<Number>(rhs.l2_norm(), load);
         dof_indices = space.batches().dof_indices().to_vector();
-        if (data.export_file)
+        if (!parameters.general.export_system.empty())
           export_system(to_linear_system(matrix, rhs));
 
-        LinearSolver<Number> linear_solver(backend, choice, data.aggregates, progress);
+        LinearSolver<Number> linear_solver(backend, choice, parameters.output.aggregates, progress);
         linear_solver.solve(
             matrix, x, rhs, [&] { return null_space(matrix); }, [&] { return modes_at_nodes(); }, report);
-        if (report.amg && data.aggregates)
+        if (report.amg && parameters.output.aggregates)
           for (std::size_t i = 0; i < dof_indices.size(); i += block_size)
             report.amg->node_dofs.push_back(dof_indices[i]);
         return to_double(x);
@@ -230,27 +234,37 @@ namespace PatchFEM
         for (const unsigned int dof : dof_indices)
           for (int m = 0; m < n_modes; ++m)
             linear_system.near_null.push_back(modes[m * n_dofs + dof]);
-        write_linear_system(linear_system, data.export_file());
+        run_report.begin();
+        write_linear_system(linear_system, parameters.general.export_file(parameters.output.folder));
       }
     };
   } // namespace
 
   template <int dim>
-  LinearSystemPath<dim> make_patch_path(const PatchPathData &data, Progress &progress)
+  LinearSystemPath<dim> make_patch_path(const ProblemParameters &parameters,
+                                        RunReport               &report,
+                                        Progress                &progress,
+                                        const MPI_Comm           communicator)
   {
-    return [data, &progress](const Discretisation<dim> &discretisation, const Physics<dim> &physics,
-                             SolutionVector &solution) {
-      const SolverChoice choice = choose_solver(data.solver, data.assembly, data.precision, physics.n_components(),
-                                                discretisation.dof_handler->n_dofs());
+    const std::string &name = parameters.general.backend, &precision = parameters.general.precision;
+    require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
+            "The back end " + name + " runs in one process; with several MPI ranks use Backend = trilinos.");
+    const Backend backend = choose_backend(name, parameters.solver, precision);
+    return [backend, &precision, &parameters, &report, &progress](
+               const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
+      const SolverChoice choice = choose_solver(parameters.solver, parameters.assembly, precision,
+                                                physics.n_components(), discretisation.dof_handler->n_dofs());
       const std::string &chosen = choice.parameters.preconditioner;
-      require(!data.aggregates || preconditioner_row(chosen).is(PreconditionerRow::levels),
+      require(!parameters.output.aggregates || preconditioner_row(chosen).is(PreconditionerRow::levels),
               "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + chosen + " here.");
       if (choice.precision == "single")
-        return PatchRun<dim, float>(data, choice, discretisation, physics, progress).run(solution);
-      return PatchRun<dim, double>(data, choice, discretisation, physics, progress).run(solution);
+        return PatchRun<dim, float>(backend, parameters, choice, discretisation, physics, report, progress)
+            .run(solution);
+      return PatchRun<dim, double>(backend, parameters, choice, discretisation, physics, report, progress)
+          .run(solution);
     };
   }
 
-  template LinearSystemPath<2> make_patch_path(const PatchPathData &, Progress &);
-  template LinearSystemPath<3> make_patch_path(const PatchPathData &, Progress &);
+  template LinearSystemPath<2> make_patch_path(const ProblemParameters &, RunReport &, Progress &, MPI_Comm);
+  template LinearSystemPath<3> make_patch_path(const ProblemParameters &, RunReport &, Progress &, MPI_Comm);
 } // namespace PatchFEM

@@ -153,7 +153,7 @@ namespace PatchFEM
         discretisation.communicator = communicator;
         path                        = make_path();
         if (parameters.general.baseline != "none")
-          baseline = make_reference(parameters.general.baseline);
+          baseline = make_reference_path<dim>(parameters.general.baseline, parameters, progress, communicator);
       }
 
       void run()
@@ -209,39 +209,19 @@ namespace PatchFEM
       RunReport            &report;
       PictureSeries         pictures;
 
-      LinearSystemPath<dim> make_reference(const std::string &name)
-      {
-        return make_reference_path<dim>(name, parameters.solver, parameters.assembly.n_repetitions, progress,
-                                        communicator);
-      }
-
       LinearSystemPath<dim> make_path()
       {
-        const std::string &backend        = parameters.general.backend;
         const std::string &preconditioner = parameters.solver.preconditioner;
-        if (backend == "trilinos")
+        if (parameters.general.backend == "trilinos")
         {
           const std::string chosen = preconditioner == "auto" ? "ml" : preconditioner;
           const auto        exists = [](const PreconditionerRow &row) { return row.is(PreconditionerRow::reference); };
           require(exists(preconditioner_row(chosen)), "Solver/Preconditioner " + preconditioner +
                                                           " does not exist with Backend = trilinos; choose " +
                                                           names_of_preconditioners(exists, ", ", " or ") + ".");
-          return make_reference("trilinos_" + chosen);
+          return make_reference_path<dim>("trilinos_" + chosen, parameters, progress, communicator);
         }
-        require(Utilities::MPI::n_mpi_processes(communicator) == 1,
-                "The back end " + backend + " runs in one process; with several MPI ranks use Backend = trilinos.");
-        PatchPathData data{choose_backend(backend, parameters.solver, parameters.general.precision),
-                           parameters.general.precision,
-                           parameters.solver,
-                           parameters.assembly,
-                           {},
-                           parameters.output.aggregates};
-        if (!parameters.general.export_system.empty())
-          data.export_file = [this] {
-            report.begin();
-            return parameters.general.export_file(parameters.output.folder);
-          };
-        return make_patch_path<dim>(data, progress);
+        return make_patch_path<dim>(parameters, report, progress, communicator);
       }
 
       void make_mesh(const unsigned int cycle)

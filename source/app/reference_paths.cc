@@ -328,11 +328,10 @@ namespace PatchFEM
   } // namespace
 
   template <int dim>
-  LinearSystemPath<dim> make_reference_path(const std::string      &name,
-                                            const SolverParameters &solver,
-                                            const int               n_repetitions,
-                                            Progress               &progress,
-                                            const MPI_Comm          communicator)
+  LinearSystemPath<dim> make_reference_path(const std::string       &name,
+                                            const ProblemParameters &parameters,
+                                            Progress                &progress,
+                                            const MPI_Comm           communicator)
   {
 #ifndef PATCHFEM_WITH_BOOMERAMG
     require(name != "petsc_boomeramg",
@@ -345,11 +344,11 @@ namespace PatchFEM
 #endif
     require(name != "umfpack" || dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
             "Baseline = umfpack factorises in one process; with several MPI ranks choose trilinos_ml.");
-    SolverParameters parameters = solver;
-    parameters.preconditioner   = name.substr(name.find('_') + 1);
-    return [=, &progress](const Discretisation<dim> &discretisation, const Physics<dim> &physics,
-                          SolutionVector &solution) {
-      ReferenceRun<dim> run(parameters, n_repetitions, discretisation, physics, progress);
+    SolverParameters solver = parameters.solver;
+    solver.preconditioner   = name.substr(name.find('_') + 1);
+    return [=, n_repetitions = parameters.assembly.n_repetitions, &progress](
+               const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
+      ReferenceRun<dim> run(solver, n_repetitions, discretisation, physics, progress);
 #ifdef DEAL_II_WITH_UMFPACK
       if (name == "umfpack")
         return run.run_umfpack(solution);
@@ -363,7 +362,7 @@ namespace PatchFEM
   }
 
   template LinearSystemPath<2>
-  make_reference_path(const std::string &, const SolverParameters &, int, Progress &, MPI_Comm);
+  make_reference_path(const std::string &, const ProblemParameters &, Progress &, MPI_Comm);
   template LinearSystemPath<3>
-  make_reference_path(const std::string &, const SolverParameters &, int, Progress &, MPI_Comm);
+  make_reference_path(const std::string &, const ProblemParameters &, Progress &, MPI_Comm);
 } // namespace PatchFEM

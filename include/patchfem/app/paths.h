@@ -2,30 +2,25 @@
 #pragma once
 
 #include <patchfem/app/linear_system_path.h>
+#include <patchfem/app/problem.h>
+#include <patchfem/app/report.h>
 
 /** @file The ways from a discretisation to its solution that there are. */
 namespace PatchFEM
 {
-  /** What PatchFEM's own way is told. */
-  struct PatchPathData
-  {
-    Backend                      backend;
-    std::string                  precision; ///< auto, double, single or, where the preconditioner has that form, mixed
-    SolverParameters             solver;    ///< whose preconditioner is any but ml
-    AssemblyParameters           assembly;
-    std::function<std::string()> export_file;        ///< names the file for a system when it is there; empty for none
-    bool                         aggregates = false; ///< whether the report holds those of multigrid
-  };
-
   /**
    * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on
-   * one back end; only the solution comes back. One process.
+   * one back end; only the solution comes back. Throws Error if @p communicator has several processes.
+   *
+   * @param parameters Are to live as long as the path, and so are the others.
+   * @param report Is told to begin() before a system is exported.
    */
   template <int dim>
-  LinearSystemPath<dim> make_patch_path(const PatchPathData &data, Progress &progress);
+  LinearSystemPath<dim>
+  make_patch_path(const ProblemParameters &parameters, RunReport &report, Progress &progress, MPI_Comm communicator);
 
   /**
-   * A reference by deal.II's loop over cells with distribute_local_to_global(), which is timed @p n_repetitions times more:
+   * A reference by deal.II's loop over cells with distribute_local_to_global():
    *  - trilinos_ml, trilinos_jacobi, trilinos_none: into a Trilinos matrix, and conjugate gradients with smoothed
    *    aggregation (ML), point Jacobi (Ifpack) or nothing. Any number of ranks.
    *  - petsc_boomeramg: into a PETSc matrix, and conjugate gradients with hypre's BoomerAMG through deal.II's wrapper. The
@@ -42,9 +37,8 @@ namespace PatchFEM
    * @p communicator has several processes where one is.
    */
   template <int dim>
-  LinearSystemPath<dim> make_reference_path(const std::string      &name,
-                                            const SolverParameters &solver,
-                                            int                     n_repetitions,
-                                            Progress               &progress,
-                                            MPI_Comm                communicator);
+  LinearSystemPath<dim> make_reference_path(const std::string       &name,
+                                            const ProblemParameters &parameters,
+                                            Progress                &progress,
+                                            MPI_Comm                 communicator);
 } // namespace PatchFEM
