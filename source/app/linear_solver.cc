@@ -11,29 +11,6 @@ namespace PatchFEM
 {
   namespace
   {
-    template <typename Number>
-    typename ConjugateGradients<Number>::AdditionalData iteration_data(const SolverParameters &solver)
-    {
-      typename ConjugateGradients<Number>::AdditionalData data;
-      data.residual_interval = solver.residual_interval;
-      data.update            = solver.update_on_a_stream ? SolutionUpdate::streams : SolutionUpdate::fused;
-      return data;
-    }
-
-    /** b = P b; one that is rounding beside what was removed becomes 0. Returns |b - P b| / |b|. */
-    template <typename Number>
-    double project_load(const NullSpace<Number> &null_space, Vector<Number> &b)
-    {
-      Vector<Number> removed(b.backend());
-      removed.copy_from(b);
-      null_space.project(b);
-      const double before = removed.l2_norm();
-      removed.add(Number(-1), b);
-      if (b.l2_norm() <= 100. * std::numeric_limits<Number>::epsilon() * before)
-        b = Number(0);
-      return before > 0. ? removed.l2_norm() / before : 0.;
-    }
-
     /** What a user may do about a solve that failed, in @p single precision. */
     std::string remedy(const IterationResult &result, const bool single)
     {
@@ -75,7 +52,8 @@ namespace PatchFEM
                                      const bool          keep_aggregates,
                                      Progress           &progress)
       : backend(backend), choice(choice), keep_aggregates(keep_aggregates), progress(progress),
-        cg(iteration_data<Number>(choice.parameters))
+        cg({0, choice.parameters.residual_interval,
+            choice.parameters.update_on_a_stream ? SolutionUpdate::streams : SolutionUpdate::fused})
   {}
 
   template <typename Number>
@@ -123,7 +101,8 @@ namespace PatchFEM
     report.seconds.preconditioner           = timed(backend, progress, "preconditioner", [&] {
       kernel = make_null_space();
       if (kernel.n_vectors() > 0)
-        report.null_space = NullSpaceReport{kernel.n_vectors(), project_load(kernel, b)};
+        report.null_space =
+            NullSpaceReport{kernel.n_vectors(), project_load(b, [&](Vector<Number> &v) { kernel.project(v); })};
       preconditioner = preconditioner_row(choice.parameters.preconditioner)
                            .make(PreconditionerInput<Number>{choice.parameters, choice.precision == "mixed", A, kernel,
                                                              make_near_null_space, keep_aggregates, report});

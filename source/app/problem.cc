@@ -80,32 +80,6 @@ namespace PatchFEM
       return formulas;
     }
 
-    /** A function times 2^exponent. */
-    template <int dim>
-    class ScaledFunction : public Function<dim>
-    {
-    public:
-      ScaledFunction(const Function<dim> &function, const int exponent)
-          : Function<dim>(function.n_components), function(function), exponent(exponent)
-      {}
-
-      double value(const Point<dim> &point, const unsigned int component) const override
-      {
-        return std::ldexp(function.value(point, component), exponent);
-      }
-
-      Tensor<1, dim> gradient(const Point<dim> &point, const unsigned int component) const override
-      {
-        Tensor<1, dim> result = function.gradient(point, component);
-        multiply_by_power_of_two(result, exponent);
-        return result;
-      }
-
-    private:
-      const Function<dim> &function;
-      const int            exponent;
-    };
-
     template <int dim>
     Quadrature<dim> gauss(const unsigned int n_points, const bool simplices)
     {
@@ -405,11 +379,27 @@ namespace PatchFEM
           const unsigned int n = elements[i].degree + 2;
           quadrature.push_back(gauss<dim>(summary.simplices ? std::min(n, 4u) : n, summary.simplices));
         }
+        const auto scaled_solution = [&](const int exponent) {
+          std::vector<std::function<double(const Point<dim> &)>>         values;
+          std::vector<std::function<Tensor<1, dim>(const Point<dim> &)>> gradients;
+          for (unsigned int c = 0; c < exact_solution->n_components; ++c)
+          {
+            values.push_back([&, exponent, c](const Point<dim> &point) {
+              return std::ldexp(exact_solution->value(point, c), exponent);
+            });
+            gradients.push_back([&, exponent, c](const Point<dim> &point) {
+              Tensor<1, dim> result = exact_solution->gradient(point, c);
+              multiply_by_power_of_two(result, exponent);
+              return result;
+            });
+          }
+          return FunctionFromFunctionObjects<dim>(values, gradients);
+        };
         // Of 2^exponent times both.
         const auto norm = [&](const SolutionVector &u, const int exponent, const VectorTools::NormType type) {
           dealii::Vector<double> cellwise(triangulation->n_active_cells());
-          VectorTools::integrate_difference(mappings, dof_handler, u, ScaledFunction<dim>(*exact_solution, exponent),
-                                            cellwise, quadrature, type);
+          VectorTools::integrate_difference(mappings, dof_handler, u, scaled_solution(exponent), cellwise, quadrature,
+                                            type);
           return VectorTools::compute_global_error(*triangulation, cellwise, type);
         };
         Errors errors{norm(vector, 0, VectorTools::L2_norm), norm(vector, 0, VectorTools::H1_norm)};

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace PatchFEM
@@ -177,5 +178,19 @@ namespace PatchFEM
       return std::nullopt;
     std::sort(seconds.begin(), seconds.end());
     return 0.5 * (seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]);
+  }
+
+  /** b = P b; one that is rounding beside what was removed becomes 0. Returns |b - P b| / |b|. */
+  template <typename VectorType, typename Project>
+  double project_load(VectorType &b, const Project &project)
+  {
+    using Number = typename VectorType::value_type;
+    VectorType   removed(b);
+    const double before = b.l2_norm();
+    project(b);
+    removed.add(Number(-1), b);
+    if (b.l2_norm() <= 100. * std::numeric_limits<Number>::epsilon() * before)
+      b = Number(0);
+    return before > 0. ? removed.l2_norm() / before : 0.;
   }
 } // namespace PatchFEM

@@ -283,23 +283,13 @@ namespace PatchFEM
                                             [&] { preconditioner = make_preconditioner(matrix); });
 
       const Projection<VectorType, std::decay_t<decltype(*preconditioner)>> projection{basis, preconditioner.get()};
+      const auto project = [&](VectorType &vector) { projection.project(vector); };
       if (!basis.empty())
-      {
-        VectorType   removed(rhs);
-        const double before = rhs.l2_norm();
-        projection.project(rhs);
-        removed.add(-1., rhs);
-        if (rhs.l2_norm() <= 100. * std::numeric_limits<double>::epsilon() * before)
-          rhs = 0.;
-        report.null_space =
-            NullSpaceReport{static_cast<unsigned int>(basis.size()), before > 0. ? removed.l2_norm() / before : 0.};
-      }
+        report.null_space = NullSpaceReport{static_cast<unsigned int>(basis.size()), project_load(rhs, project)};
 
       report.seconds.solve = timed(communicator, progress, "solve (" + library + ")", [&] {
         const auto run_cg = [&](const auto &applied) {
-          solve(
-              library, matrix, x, rhs, applied, [&](VectorType &vector) { projection.project(vector); }, parameters,
-              progress, report);
+          solve(library, matrix, x, rhs, applied, project, parameters, progress, report);
         };
         if (report.null_space)
           run_cg(projection);
