@@ -29,20 +29,20 @@ namespace PatchFEM
   {
     /** One system from deal.II's loop over cells to its solution. */
     template <int dim>
-    class ReferenceRun
+    class ReferenceSystem
     {
     public:
-      ReferenceRun(const SolverParameters    &parameters,
-                   const int                  n_repetitions,
-                   const Discretisation<dim> &discretisation,
-                   const Physics<dim>        &physics,
-                   Progress                  &progress)
+      ReferenceSystem(const SolverParameters    &parameters,
+                      const int                  n_repetitions,
+                      const Discretisation<dim> &discretisation,
+                      const Physics<dim>        &physics,
+                      Progress                  &progress)
           : parameters(parameters), n_repetitions(n_repetitions), discretisation(discretisation), physics(physics),
             progress(progress), communicator(discretisation.communicator), dof_handler(*discretisation.dof_handler)
       {}
 
       /** By Trilinos with ML or Jacobi, which `preconditioner` names, or none. */
-      PathReport run_trilinos(SolutionVector &solution)
+      PathReport solve_with_trilinos(SolutionVector &solution)
       {
         namespace Trilinos = dealii::TrilinosWrappers;
         iterate<Trilinos::SparseMatrix, Trilinos::MPI::Vector>(
@@ -61,7 +61,7 @@ namespace PatchFEM
       }
 
 #ifdef PATCHFEM_WITH_BOOMERAMG
-      PathReport run_petsc(SolutionVector &solution)
+      PathReport solve_with_petsc(SolutionVector &solution)
       {
         namespace PETSc = dealii::PETScWrappers;
         iterate<PETSc::MPI::SparseMatrix, PETSc::MPI::Vector>(
@@ -80,7 +80,7 @@ namespace PatchFEM
 #endif
 
 #ifdef DEAL_II_WITH_UMFPACK
-      PathReport run_umfpack(SolutionVector &solution)
+      PathReport solve_with_umfpack(SolutionVector &solution)
       {
         require(discretisation.free_modes.empty(),
                 "Baseline = umfpack factorises the matrix, which is singular here; choose trilinos_ml.");
@@ -348,16 +348,16 @@ namespace PatchFEM
     solver.preconditioner   = name.substr(name.find('_') + 1);
     return [=, n_repetitions = parameters.assembly.n_repetitions, &progress](
                const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
-      ReferenceRun<dim> run(solver, n_repetitions, discretisation, physics, progress);
+      ReferenceSystem<dim> system(solver, n_repetitions, discretisation, physics, progress);
 #ifdef DEAL_II_WITH_UMFPACK
       if (name == "umfpack")
-        return run.run_umfpack(solution);
+        return system.solve_with_umfpack(solution);
 #endif
 #ifdef PATCHFEM_WITH_BOOMERAMG
       if (name == "petsc_boomeramg")
-        return run.run_petsc(solution);
+        return system.solve_with_petsc(solution);
 #endif
-      return run.run_trilinos(solution);
+      return system.solve_with_trilinos(solution);
     };
   }
 
