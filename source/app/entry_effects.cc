@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/entry_effects.h>
 #include <patchfem/app/preconditioner_factory.h>
-#include <patchfem/app/problem.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/lac/matrix/matrix_factory.h>

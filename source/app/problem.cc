@@ -7,7 +7,6 @@
 #include <patchfem/app/paths.h>
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/preconditioner_factory.h>
-#include <patchfem/app/problem.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 
@@ -31,40 +30,6 @@
 namespace PatchFEM
 {
   using namespace dealii;
-
-  void ProblemParameters::declare_parameters(ParameterHandler &prm, const bool vector_valued)
-  {
-    general.declare_parameters(prm);
-    mesh.declare_parameters(prm);
-    finite_element.declare_parameters(prm);
-    refinement.declare_parameters(prm);
-    solver.declare_parameters(prm);
-    assembly.declare_parameters(prm);
-    output.declare_parameters(prm);
-    prm.enter_subsection("Exact solution");
-    prm.add_parameter("Formula", exact_solution,
-                      "If known, the exact solution, components separated by semicolons, for tables of errors.");
-    prm.leave_subsection();
-    essential.declare_parameters(prm, vector_valued);
-  }
-
-  void ProblemParameters::parse_parameters(ParameterHandler &prm, const bool vector_valued)
-  {
-    general.parse_parameters(prm);
-    mesh.parse_parameters(prm);
-    finite_element.parse_parameters(prm);
-    refinement.parse_parameters(prm);
-    solver.parse_parameters(prm);
-    assembly.parse_parameters(prm);
-    if (general.backend != "trilinos")
-      assembly.check_solver(solver, general.precision, vector_valued);
-    require(!refinement.hp_adaptive || finite_element.degrees.size() > 1,
-            "Refinement/Strategy hp_adaptive needs several Finite element/Degrees to choose from; give a list such as "
-            "'1, 2, 3'.");
-    require(!refinement.hp_adaptive || essential.periodic.empty(),
-            "Refinement/Strategy hp_adaptive is not supported with Boundary conditions/Periodic, which needs equal "
-            "degrees on both sides; use adaptive.");
-  }
 
   namespace
   {

@@ -11,8 +11,6 @@
  */
 namespace PatchFEM
 {
-  struct ProblemParameters;
-
   /** What @p entries need. */
   struct EntryCondition
   {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/app/expression.h>
+#include <patchfem/app/boundary_conditions.h>
+#include <patchfem/app/mesh.h>
 #include <patchfem/assembly/patches.h>
 #include <patchfem/lac/graph/aggregation.h>
 #include <patchfem/lac/matrix/format_model.h>
@@ -142,6 +143,23 @@ namespace PatchFEM
 
     /** Of a cycle, which may be the last one. */
     bool wants_picture(const bool last) const { return pictures == "all" || (pictures == "last" && last); }
+  };
+
+  /** All parameters of a run, apart from those of the physics. */
+  struct ProblemParameters
+  {
+    GeneralParameters            general;
+    MeshParameters               mesh;
+    FiniteElementParameters      finite_element;
+    RefinementParameters         refinement;
+    SolverParameters             solver;
+    AssemblyParameters           assembly;
+    OutputParameters             output;
+    EssentialConditionParameters essential;
+    std::string                  exact_solution; ///< formulas of all components; empty if unknown
+
+    void declare_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+    void parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
   };
 
   /** What the command line says. */

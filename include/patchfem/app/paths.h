@@ -2,7 +2,6 @@
 #pragma once
 
 #include <patchfem/app/linear_system_path.h>
-#include <patchfem/app/problem.h>
 #include <patchfem/app/report.h>
 
 /** @file The ways from a discretisation to its solution that there are. */
