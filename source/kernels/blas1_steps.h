@@ -12,6 +12,12 @@
 namespace PatchFEM::kernels
 {
   template <typename Number, typename Where>
+  void set(Where where, const std::int64_t n, const Number value, Number *x)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { x[i] = value; });
+  }
+
+  template <typename Number, typename Where>
   void equ(Where where, const std::int64_t n, const Number a, const Number *x, Number *y)
   {
     for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { y[i] = a * x[i]; });
@@ -76,6 +82,7 @@ namespace PatchFEM::kernels
   }
 
 #define INSTANTIATE(Number)                                                                                            \
+  template void set(Here, std::int64_t, Number, Number *);                                                             \
   template void equ(Here, std::int64_t, Number, const Number *, Number *);                                             \
   template void sadd(Here, std::int64_t, Number, Number, const Number *, Number *);                                    \
   template void scale(Here, std::int64_t, const Number *, Number *);                                                   \

@@ -14,6 +14,10 @@
  */
 namespace PatchFEM::kernels
 {
+  /** x_i = value */
+  template <typename Number, typename Where>
+  void set(Where, std::int64_t n, Number value, Number *x);
+
   /** y = a x */
   template <typename Number, typename Where>
   void equ(Where, std::int64_t n, Number a, const Number *x, Number *y);
