@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "parallel_for.cuh"
 
-#include <patchfem/kernels/voxels.h>
+#include "assembly/voxel_steps.h"
 
-namespace PatchFEM::kernels
+namespace PatchFEM
 {
   namespace
   {
@@ -62,36 +62,14 @@ namespace PatchFEM::kernels
     }
   } // namespace
 
-  void voxel_words(Cuda                       where,
-                   const VoxelView           &grid,
-                   const unsigned int         open_sides,
-                   const unsigned char *const labels,
-                   VoxelBits *const           bits,
-                   int *const                 counts)
+  template <>
+  void FluidCells::mark(Cuda where, const Array<unsigned char> &labels, const unsigned int sides)
   {
     constexpr int words_per_block = words_threads / 32 * words_per_warp;
     const auto    n_blocks =
-        static_cast<unsigned int>((std::int64_t(grid.all_words()) + words_per_block - 1) / words_per_block);
-    words_kernel<<<n_blocks, words_threads, 0, stream_of(where)>>>(grid, open_sides, labels, bits, counts);
+        static_cast<unsigned int>((std::int64_t(view().all_words()) + words_per_block - 1) / words_per_block);
+    words_kernel<<<n_blocks, words_threads, 0, stream_of(where)>>>(view(), sides, labels.data(), bits.data(),
+                                                                   counts.data());
     PATCHFEM_CUDA_CHECK_LAUNCH();
   }
-
-#define INSTANTIATE(...) template void parallel_for(Cuda, std::int64_t, const __VA_ARGS__ &)
-
-  INSTANTIATE(VoxelWidthsBody);
-  INSTANTIATE(VoxelFillBody<float>);
-  INSTANTIATE(VoxelFillBody<double>);
-  INSTANTIATE(VoxelFlowBody<float>);
-  INSTANTIATE(VoxelFlowBody<double>);
-  INSTANTIATE(VoxelProjectBody<float>);
-  INSTANTIATE(VoxelProjectBody<double>);
-  INSTANTIATE(VoxelScatterBody<float>);
-  INSTANTIATE(VoxelScatterBody<double>);
-  INSTANTIATE(VoxelGatherBody<float>);
-  INSTANTIATE(VoxelGatherBody<double>);
-  INSTANTIATE(VoxelRunsBody);
-  INSTANTIATE(VoxelJoinBody);
-  INSTANTIATE(VoxelSurfaceBody);
-  INSTANTIATE(VoxelClosedBody);
-  INSTANTIATE(VoxelPartBody);
-} // namespace PatchFEM::kernels
+} // namespace PatchFEM
