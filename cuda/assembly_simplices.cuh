@@ -125,14 +125,7 @@ namespace PatchFEM::kernels
     /** What turns det (grad phi_i . grad phi_j) into an entry: finish() is linear. */
     static __device__ Number factor(const Number *coefficients)
     {
-      if constexpr (scales_products)
-      {
-        SmallMatrix<1, 1, Number> one;
-        one(0, 0) = volume();
-        return Form::finish(coefficients, one)(0, 0);
-      }
-      else
-        return Number(0);
+      return Form::finish(coefficients, SmallMatrix<1, 1, Number>{{{volume()}}})(0, 0);
     }
 
     __device__ bool same_coefficients() const { return body.a.coefficients.kind == CoefficientView<Number>::constant; }
@@ -141,8 +134,9 @@ namespace PatchFEM::kernels
     __device__ void load_constants() const
     {
       const AssemblyArguments<Number> &a = body.a;
-      if (scales_products && same_coefficients())
-        constants().factor = factor(a.coefficients.values[a.computed_batch]);
+      if constexpr (scales_products)
+        if (same_coefficients())
+          constants().factor = factor(a.coefficients.values[a.computed_batch]);
       constants().load = Number(0);
       if (a.load.kind == CoefficientView<Number>::constant)
         constants().load = a.load.values[a.computed_batch][0] * (volume() / Number(n));

@@ -50,19 +50,15 @@ namespace PatchFEM::kernels
     /** Until phase number @p phase is complete; the phase before it must be. */
     __device__ void wait(const int phase)
     {
+      asm volatile("{ .reg .pred done;\n"
 #if __CUDA_ARCH__ >= 900
-      asm volatile("{ .reg .pred done;\n"
                    "WAIT_%=: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-                   "@!done bra WAIT_%=; }" ::"r"(address()),
-                   "r"(phase & 1)
-                   : "memory");
 #else
-      asm volatile("{ .reg .pred done;\n"
                    "WAIT_%=: mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
+#endif
                    "@!done bra WAIT_%=; }" ::"r"(address()),
                    "r"(phase & 1)
                    : "memory");
-#endif
     }
 
   private:
