@@ -103,33 +103,23 @@ namespace PatchFEM::kernels
                   "Moments of this kind are a 1 x 1 or a dim x dim matrix.");
     static_assert(n_comp <= 4, "A load has a lane for each component.");
 
-    const Body    &body;
-    const Scratch &scratch;
-    const int      n_slots; ///< of the ring of records
+    const Body        &body;
+    const Scratch     &scratch;
+    const unsigned int n_slots; ///< of the ring of records
 
     __device__ const BatchView &batch() const { return body.a.batches.batch[body.a.computed_batch]; }
 
-    /** A place in the ring of slots, that of number @p cell of those that the block takes, over all its patches. */
-    struct RingPlace
-    {
-      int cell = 0, record = 0, round = 0; ///< round n_slots * 8 + record = cell
+    __device__ Slot *slots() const { return static_cast<Slot *>(scratch.workers); }
 
-      __device__ void go_to(const int next, const int n_slots)
-      {
-        record += next - cell;
-        cell = next;
-        for (; record >= n_slots * 8; record -= n_slots * 8)
-          ++round;
-      }
-    };
-
-    __device__ Slot         *slots() const { return static_cast<Slot *>(scratch.workers); }
+    /** Groups of eight cells, over all patches that the block takes, use the slots in turn, round after round. */
+    __device__ Slot         &slot_of(const unsigned int group) const { return slots()[group % n_slots]; }
+    __device__ int           round_of(const unsigned int group) const { return group / n_slots; }
     __device__ PhaseBarrier *level_barriers() const { return reinterpret_cast<PhaseBarrier *>(slots() + n_slots); }
 
     /** To be called by one thread, once, before all others. */
     __device__ void init_barriers() const
     {
-      for (int slot = 0; slot < n_slots; ++slot)
+      for (unsigned int slot = 0; slot < n_slots; ++slot)
       {
         slots()[slot].filled.init(1);
         slots()[slot].emptied.init(8); // one for each cell
@@ -419,18 +409,19 @@ namespace PatchFEM::kernels
       SmallMatrix<n_comp, n_comp, Number> value[2];
     };
 
-    /** A warp forms those of cell @p mine of a patch of @p n cells and the next, which are at @p place. */
+    /** A warp forms cell @p mine of a patch of @p n cells and the next; @p first_cell of the block's cells is its first. */
     __device__ void form(const int        mine,
                          const int        n,
-                         const RingPlace &place,
+                         const int        first_cell,
                          const Reference &reference,
                          Formed (&formed)[cells_a_warp]) const
     {
       if (mine >= n)
         return;
-      Slot   &slot   = slots()[place.record / 8];
-      Record *record = slot.cell + place.record % 8;
-      slot.filled.wait(place.round); // cells of a warp are of one slot
+      const int group  = (first_cell + mine) / 8; // cells of a warp are of one
+      Slot     &slot   = slot_of(group);
+      Record   *record = slot.cell + mine % 8;
+      slot.filled.wait(round_of(group));
       for (int cell = 0; cell < cells_a_warp; ++cell)
       {
         formed[cell].corner  = record[cell].corner[lane() / 4];
@@ -539,7 +530,6 @@ namespace PatchFEM::kernels
     __device__ void add_cells(const Patch     &now,
                               const Patch     &next,
                               const Reference &reference,
-                              RingPlace       &place,
                               Formed (&formed)[cells_a_warp],
                               LevelPhases &phases) const
     {
@@ -556,8 +546,7 @@ namespace PatchFEM::kernels
         more            = mine + step < n;
         mine            = more ? mine + step : own;
         const int n_its = more ? n : next.n_cells();
-        place.go_to((more ? now.first_cell : next.first_cell) + mine, n_slots);
-        form(mine, n_its, place, reference, formed);
+        form(mine, n_its, more ? now.first_cell : next.first_cell, reference, formed);
       }
     }
 
@@ -648,7 +637,6 @@ namespace PatchFEM::kernels
       const PatchesView &p    = body.a.patches;
       Reference          reference;
       LevelPhases        phases{level_barriers()};
-      RingPlace          place;
       Formed             formed[cells_a_warp];
       Patch              now, next = look_up(body.a.first_patch + blockIdx.x, 0);
       for (int h = 0; h < 2; ++h)
@@ -656,7 +644,7 @@ namespace PatchFEM::kernels
           reference[h][b] = batch().reference.shape_gradients[((lane() % 4 + 4 * h) * 8 + lane() / 4) * 3 + b];
       while (true)
       {
-        add_cells(now, next, reference, place, formed, phases);
+        add_cells(now, next, reference, formed, phases);
         // What the next patch needs in fast memory comes while the rows of this one are written.
         const int           following   = next.number < 0 ? now.number : next.number;
         const int           n_rows      = p.end_row(following) - p.first_row(following);
@@ -686,7 +674,6 @@ namespace PatchFEM::kernels
     __device__ void map_patches() const
     {
       constexpr int step = 8 * n_mapping;
-      RingPlace     place;
       Corners       now, next, after, last;
       double        roots[2]; // of the weights of the lane's two points
       for (int t = 0; t < 2; ++t)
@@ -711,18 +698,18 @@ namespace PatchFEM::kernels
         load_nodes(after);
         load_number(group, last);
         group.position += step;
-        place.go_to(first_cell, n_slots);
-        const int slot = place.record / 8;
-        if (place.round > 0)
-          slots()[slot].emptied.wait(place.round - 1);
-        map(now, roots, slots()[slot]);
+        const int number = first_cell / 8;
+        Slot     &slot   = slot_of(number);
+        if (round_of(number) > 0)
+          slot.emptied.wait(round_of(number) - 1);
+        map(now, roots, slot);
         // Groups are announced in their order: who waits for a phase of a barrier then knows that the one before it,
         // from which its parity does not tell it, is complete.
-        if (first_cell > 0)
-          slots()[slot > 0 ? slot - 1 : n_slots - 1].filled.wait(slot > 0 ? place.round : place.round - 1);
+        if (number > 0)
+          slot_of(number - 1).filled.wait(round_of(number - 1));
         __syncwarp();
         if (lane() == 0)
-          slots()[slot].filled.arrive(1);
+          slot.filled.arrive(1);
         now   = next;
         next  = after;
         after = last;
@@ -735,7 +722,7 @@ namespace PatchFEM::kernels
   {
     template <typename Form, typename Number>
     __global__ void __launch_bounds__(Hexahedra<Form, Number>::n_threads, Hexahedra<Form, Number>::residency)
-        hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const int n_slots)
+        hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const unsigned int n_slots)
     {
       extern __shared__ __align__(16) unsigned char memory[];
       const auto                                    scratch = body.scratch(memory);
@@ -788,7 +775,7 @@ namespace PatchFEM::kernels
       const typename Cells::Body body{a};
       constexpr std::size_t      bytes = sizeof(typename Cells::Slot), extra = Cells::barrier_bytes;
       const std::size_t          room    = std::max(internal::room_of_workers(body), extra);
-      const int                  n_slots = static_cast<int>((room - extra) / bytes);
+      const auto                 n_slots = static_cast<unsigned int>((room - extra) / bytes);
       require(n_slots >= Cells::fewest_slots, internal::too_many_rows);
       const int n_blocks = std::min(a.end_patch - a.first_patch, internal::multiprocessor_count() * Cells::residency);
       internal::launch_with_memory(where, internal::hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads,
