@@ -30,7 +30,6 @@
 #define PATCHFEM_INSTANTIATE_PATCH_RELAXATION_OF(Where, Number)                                          \
   template void patch_relaxation(Where, const PatchMatrixView<Number> &, const double *, const Number *, \
                                  const Number *, Number *, Number *);                                    \
-  template void patch_inverse(Where, const PatchMatrixView<Number> &, const Number *, Number *);         \
   template void patch_outer_residual(Where, const PatchMatrixView<Number> &, const Number *, const Number *, Number *);
 
 #define PATCHFEM_INSTANTIATE_COARSENING(Where)     \

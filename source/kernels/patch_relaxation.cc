@@ -121,10 +121,10 @@ namespace PatchFEM::kernels
         for_each_unknown([&](const std::int64_t i, const std::int64_t place) { to[place] = from[i]; });
       }
 
-      /** use(place, sum) for A_P z */
-      template <typename Use>
-      void product(const Use &use)
+      /** to = rhs - A_P z */
+      void residual(std::vector<Number> &to)
       {
+        const auto use = [&](const std::int64_t place, const Number sum) { to[place] = rhs[place] - sum; };
         if (A.storage == PatchStorage::half)
           return mirrored_product(use);
         if (A.storage == PatchStorage::half_atomic)
@@ -135,6 +135,7 @@ namespace PatchFEM::kernels
               [&](int a, int slot, Number sum) { use(std::int64_t(a) * n_slots + slot, sum); }, nullptr);
       }
 
+      /** use(place, sum) for A_P z */
       template <typename Use>
       void mirrored_product(const Use &use)
       {
@@ -217,19 +218,13 @@ namespace PatchFEM::kernels
         }
       }
 
-      /** to = rhs - A_P z */
-      void residual(std::vector<Number> &to)
-      {
-        product([&](const std::int64_t place, const Number sum) { to[place] = rhs[place] - sum; });
-      }
-
       /** z = M^-1 rhs */
       void relax()
       {
         apply_diagonal(A.weights[0], rhs, false);
         for (int sweep = 1; sweep < A.n_sweeps; ++sweep)
         {
-          product([&](const std::int64_t place, const Number sum) { t[place] = rhs[place] - sum; });
+          residual(t);
           apply_diagonal(A.weights[sweep], t, true);
         }
       }
@@ -260,7 +255,7 @@ namespace PatchFEM::kernels
                         Number                        *x,
                         Number                        *r_out)
   {
-    const Number omega = static_cast<Number>(*weight);
+    const Number omega = weight != nullptr ? static_cast<Number>(*weight) : Number(1);
     for_each_patch(A, [=](auto &patch) {
       patch.gather(r != nullptr ? r : b, patch.rhs);
       if (r != nullptr)
@@ -278,16 +273,6 @@ namespace PatchFEM::kernels
       patch.gather(b, patch.rhs);
       patch.residual(patch.t);
       patch.for_each_unknown([&](const std::int64_t i, const std::int64_t place) { r_out[i] = patch.t[place]; });
-    });
-  }
-
-  template <typename Number, typename Where>
-  void patch_inverse(Where, const PatchMatrixView<Number> &A, const Number *src, Number *dst)
-  {
-    for_each_patch(A, [=](auto &patch) {
-      patch.gather(src, patch.rhs);
-      patch.relax();
-      patch.for_each_unknown([&](const std::int64_t i, const std::int64_t place) { dst[i] = patch.z[place]; });
     });
   }
 

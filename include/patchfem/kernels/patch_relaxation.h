@@ -132,7 +132,7 @@ namespace PatchFEM
 
     /**
      * A step of the relaxation, x = x + omega_b M^-1 (r - A_P x) with r = b - A_B x and omega_b = weight[0]; without
-     * @p r from x = 0, which is not read. With @p r_out also r_out = b - A_P x of the new x. Per unknown b or r (and b
+     * @p r from x = 0, which is not read, and without @p weight x = M^-1 b. With @p r_out also r_out = b - A_P x of the new x. Per unknown b or r (and b
      * for r_out) and x in, x and r_out out, D^-1 and A_P in, which s products use, one more with r_out. r_out may be r.
      */
     template <typename Number, typename Where>
@@ -143,10 +143,6 @@ namespace PatchFEM
                           const Number                  *r,
                           Number                        *x,
                           Number                        *r_out);
-
-    /** dst = M^-1 src */
-    template <typename Number, typename Where>
-    void patch_inverse(Where, const PatchMatrixView<Number> &A, const Number *src, Number *dst);
 
     /** r = b - A_B x, each row summed in double; r may be b. */
     template <typename Number, typename Where>

@@ -51,8 +51,9 @@ namespace PatchFEM
   template <typename Number>
   void PatchMatrix<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    dispatch(arrays.nodes.backend(),
-             [&](auto where) { kernels::patch_inverse(where, view(), src.data(), dst.data()); });
+    dispatch(arrays.nodes.backend(), [&](auto where) {
+      kernels::patch_relaxation<Number>(where, view(), nullptr, src.data(), nullptr, dst.data(), nullptr);
+    });
   }
 
   template <typename Number>
@@ -152,8 +153,7 @@ namespace PatchFEM
       for (int step = n_steps - 1; step >= 0; --step)
       {
         kernels::patch_outer_residual(where, A, x.data(), b.data(), r.data());
-        kernels::patch_relaxation(where, A, weight + step, b.data(), r.data(), x.data(),
-                                  static_cast<Number *>(nullptr));
+        kernels::patch_relaxation<Number>(where, A, weight + step, b.data(), r.data(), x.data(), nullptr);
       }
     });
   }
