@@ -155,7 +155,7 @@ namespace
         matrix.reinit(host,
                       b == n_c ? pattern() : SparsityView{rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns},
                                b, b, {height, short_columns, skip_padding});
-        kernels::fill_values(Host(), rows, matrix.row_lengths(), matrix.view());
+        kernels::fill_values(Host(), rows, matrix.view());
         const double stored = skip_padding ? n : matrix.n_stored_elements();
         measure(what, matrix,
                          8. * stored + (short_columns ? 2. * stored + 4. * n_dofs : 4. * stored / (b * b)) +

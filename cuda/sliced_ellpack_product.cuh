@@ -19,7 +19,7 @@ namespace PatchFEM::product
    * long as a slice is high: of 8 and more they are whole sectors of 32 bytes. Compulsory traffic per block row:
    * width * (BR * BC * sizeof(Value) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
    * source are read by every part, the second time from the caches. Scalar rows read 2 bytes instead of 4 in slices
-   * whose columns are known by steps of 16 bits. With row_lengths, threads stop at the end of the longest of their
+   * whose columns are known by steps of 16 bits. With skip_padding, threads stop at the end of the longest of their
    * rows (ELLPACK-R).
    */
   template <int height, int BR, int BC, typename Tuning, typename Value, typename Number, typename Target>
@@ -52,7 +52,7 @@ namespace PatchFEM::product
       const int         *c     = A.columns + begin + r_0;
       const Value       *v     = A.values + begin * (BR * BC) + std::int64_t(first * BC) * h + r_0;
       if constexpr (height == 0)
-        if (A.row_lengths != nullptr)
+        if (A.skip_padding)
         {
           int longest = 0;
 #pragma unroll
@@ -241,7 +241,7 @@ namespace PatchFEM::product
 
   /**
    * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
-   * With row_lengths it stops at the end of the row (ELLPACK-R), else at that of the slice.
+   * With skip_padding it stops at the end of the row (ELLPACK-R), else at that of the slice.
    */
   template <typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
@@ -258,15 +258,14 @@ namespace PatchFEM::product
     double             total  = 0.;
     if (row < A.n_rows)
     {
-      const std::int64_t h     = A.slice_height;
-      const int          slice = static_cast<int>(static_cast<unsigned int>(row) / static_cast<unsigned int>(h));
-      const int          r     = static_cast<int>(row - slice * h);
-      const std::int64_t begin = A.slice_offsets[slice];
-      const std::int64_t stored =
-          A.row_lengths != nullptr ? A.row_lengths[row] * h : A.slice_offsets[slice + 1] - begin;
-      const int   *c   = A.columns + begin + r;
-      const Value *v   = A.values + (begin * A.block_rows + a * h) * bc + r;
-      Sum          sum = 0;
+      const std::int64_t h      = A.slice_height;
+      const int          slice  = static_cast<int>(static_cast<unsigned int>(row) / static_cast<unsigned int>(h));
+      const int          r      = static_cast<int>(row - slice * h);
+      const std::int64_t begin  = A.slice_offsets[slice];
+      const std::int64_t stored = A.skip_padding ? A.row_lengths[row] * h : A.slice_offsets[slice + 1] - begin;
+      const int         *c      = A.columns + begin + r;
+      const Value       *v      = A.values + (begin * A.block_rows + a * h) * bc + r;
+      Sum                sum    = 0;
       for (std::int64_t k = 0; k < stored; k += h, c += h, v += h * A.block_rows * bc)
       {
         const Number *source = x + std::int64_t(loads::stream(c)) * bc;
@@ -382,7 +381,7 @@ namespace PatchFEM::product
       launch_threads(where, sliced_ellpack_general<Value, Number, Target>,
                      (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows, A, x, target);
     };
-    const bool is_32 = A.slice_height == 32 && A.row_lengths == nullptr;
+    const bool is_32 = A.slice_height == 32 && !A.skip_padding;
     const auto tuned = [&](auto br, auto bc) {
       using Shared                = tuning::SharedSlices<br, bc>;
       const std::int64_t n_blocks = std::int64_t(n_slices(A.n_rows, 32)) * (br / Shared::held);

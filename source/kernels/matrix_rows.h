@@ -41,20 +41,19 @@ namespace PatchFEM::kernels
   struct SlicedEllpackRows
   {
     SlicedEllpackView<Number> A;
-    const int                *lengths; ///< [row], blocks without padding
 
     PATCHFEM_INLINE int n_rows() const { return A.n_rows; }
 
     template <typename Visitor>
     PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
     {
-      for (int k = 0; k < lengths[row]; ++k)
+      for (int k = 0; k < A.row_lengths[row]; ++k)
         visit(A.columns[A.block_index(row, k)]);
     }
 
     PATCHFEM_INLINE bool couples(const int row) const
     {
-      for (int k = 0; k < lengths[row]; ++k)
+      for (int k = 0; k < A.row_lengths[row]; ++k)
         if (A.columns[A.block_index(row, k)] != row)
           for (int a = 0; a < A.block_rows; ++a)
             for (int c = 0; c < A.block_columns; ++c)
@@ -65,7 +64,7 @@ namespace PatchFEM::kernels
 
     PATCHFEM_INLINE double squared_norm(const int row, const int column) const
     {
-      const int k   = find_block(A, lengths[row], row, column);
+      const int k   = find_block(A, row, column);
       double    sum = 0.;
       for (int a = 0; k >= 0 && a < A.block_rows; ++a)
         for (int c = 0; c < A.block_columns; ++c)

@@ -96,8 +96,7 @@ namespace
       else
       {
         auto &sliced = dynamic_cast<SlicedEllpackMatrix<Number> &>(*matrix);
-        dispatch(backend,
-                 [&](auto where) { kernels::fill_values(where, rows.view(), sliced.row_lengths(), sliced.view()); });
+        dispatch(backend, [&](auto where) { kernels::fill_values(where, rows.view(), sliced.view()); });
       }
       if (is_converted(format, b))
         matrix = convert(*matrix, format);

@@ -99,7 +99,8 @@ namespace PatchFEM
     Number             *values;        ///< [slice_offsets[n_slices] * block_rows * block_columns]
 
     const std::uint16_t *column_steps = nullptr; ///< like columns
-    const int           *row_lengths  = nullptr; ///< [n_rows]: products on the device stop there, before the padding
+    const int           *row_lengths  = nullptr; ///< [n_rows], without padding; products do without
+    bool                 skip_padding = false;   ///< products on the device stop at the end of rows
 
     PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
 
@@ -120,6 +121,16 @@ namespace PatchFEM
     {
       return (slice_offsets[row / slice_height] + std::int64_t(k) * slice_height) * block_rows * block_columns +
              std::int64_t(a * block_columns + b) * slice_height + row % slice_height;
+    }
+
+    /** Calls @p use(column, value) for the entries of the scalar row @p row, ascending. */
+    template <typename Use>
+    PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const
+    {
+      const int i = static_cast<int>(row / block_rows), a = static_cast<int>(row % block_rows);
+      for (int k = 0; k < row_lengths[i]; ++k)
+        for (int b = 0; b < block_columns; ++b)
+          use(columns[block_index(i, k)] * block_columns + b, values[value_index(i, k, a, b)]);
     }
   };
 
@@ -172,11 +183,12 @@ namespace PatchFEM
     }
   };
 
-  /** Which block of @p row, which has @p length of them, stands in block column @p column; -1 if none does. */
+  /** Which block of @p row stands in block column @p column; -1 if none does. */
   template <typename Number>
-  PATCHFEM_INLINE int find_block(const SlicedEllpackView<Number> &A, const int length, const int row, const int column)
+  PATCHFEM_INLINE int find_block(const SlicedEllpackView<Number> &A, const int row, const int column)
   {
-    int first = 0, last = length;
+    const int length = A.row_lengths[row];
+    int       first = 0, last = length;
     while (first < last)
     {
       const int middle = (first + last) / 2;

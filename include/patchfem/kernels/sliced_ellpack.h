@@ -11,7 +11,6 @@ namespace PatchFEM::kernels
   struct FillValuesBody
   {
     View<Number>              source;
-    const int                *row_lengths;
     SlicedEllpackView<Number> A;
 
     PATCHFEM_INLINE void operator()(const std::int64_t row) const
@@ -19,7 +18,7 @@ namespace PatchFEM::kernels
       const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
       int       k = 0;
       source.for_each_entry(row, [&](const int column, const Number value) {
-        while (k < row_lengths[i] && A.columns[A.block_index(i, k)] < column / A.block_columns)
+        while (k < A.row_lengths[i] && A.columns[A.block_index(i, k)] < column / A.block_columns)
           ++k;
         A.values[A.value_index(i, k, a, column % A.block_columns)] = value;
       });
@@ -28,8 +27,8 @@ namespace PatchFEM::kernels
 
   /** Writes the entries of @p source, a CSRView or an MDIAView, into their places; each must lie in a block of @p A. */
   template <typename Where, template <typename> class View, typename Number>
-  void fill_values(Where where, const View<Number> &source, const int *row_lengths, const SlicedEllpackView<Number> &A)
+  void fill_values(Where where, const View<Number> &source, const SlicedEllpackView<Number> &A)
   {
-    parallel_for(where, source.n_rows, FillValuesBody<View, Number>{source, row_lengths, A});
+    parallel_for(where, source.n_rows, FillValuesBody<View, Number>{source, A});
   }
 } // namespace PatchFEM::kernels

@@ -31,8 +31,7 @@ namespace PatchFEM
   void Adjacency::reinit(const SlicedEllpackMatrix<Number> &matrix, const double threshold)
   {
     check(matrix, threshold);
-    *this =
-        read_rows(matrix.backend(), kernels::SlicedEllpackRows<Number>{matrix.view(), matrix.row_lengths()}, threshold);
+    *this = read_rows(matrix.backend(), kernels::SlicedEllpackRows<Number>{matrix.view()}, threshold);
   }
 
   template <typename Number>

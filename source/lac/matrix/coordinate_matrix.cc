@@ -107,7 +107,7 @@ namespace PatchFEM
     }
     const auto entries = [&](const int n_before, const int most) {
       CSRMatrix<Number> part;
-      internal::compress_rows(place, internal::PartsOfRows<Number>{matrix.view(), matrix.n_rows(), n_before, most},
+      internal::compress_rows(place, internal::PartsOfRows<Number>{matrix.view(), n_before, most}, matrix.n_rows(),
                               matrix.n_columns(), part);
       return part;
     };

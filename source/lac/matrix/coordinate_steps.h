@@ -13,7 +13,7 @@ namespace PatchFEM::internal
   struct PartsOfRows
   {
     CSRView<Number> A;
-    int             n_rows, n_before, most;
+    int             n_before, most;
 
     template <typename Use>
     PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const
@@ -69,16 +69,12 @@ namespace PatchFEM::internal
                        const double                      *others,
                        Number                            *r)
   {
-    for_all(matrix.backend(), matrix.n_rows(),
-            [=, ellpack = matrix.view(), lengths = matrix.row_lengths()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int row = static_cast<int>(i);
-              double    sum = others[i];
-              for (int k = 0; k < lengths[row]; ++k)
-              {
-                const std::int64_t e = ellpack.block_index(row, k);
-                sum += static_cast<double>(ellpack.values[e]) * static_cast<double>(x[ellpack.columns[e]]);
-              }
-              r[i] = static_cast<Number>(static_cast<double>(b[i]) - sum);
-            });
+    for_all(matrix.backend(), matrix.n_rows(), [=, ellpack = matrix.view()] PATCHFEM_DEVICE(const std::int64_t i) {
+      double sum = others[i];
+      ellpack.for_each_entry(i, [&](const int column, const Number value) {
+        sum += static_cast<double>(value) * static_cast<double>(x[column]);
+      });
+      r[i] = static_cast<Number>(static_cast<double>(b[i]) - sum);
+    });
   }
 } // namespace PatchFEM::internal

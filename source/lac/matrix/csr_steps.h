@@ -42,28 +42,29 @@ namespace PatchFEM::internal
   };
 
   template <typename Number, typename Rows>
-  void compress_rows(Cuda, const Backend &, const Rows &, int n_columns, CompressedPattern &, Array<Number> &values);
+  void compress_rows(Cuda, const Backend &, const Rows &, int n_rows, int, CompressedPattern &, Array<Number> &values);
 
   /**
-   * @p rows in compressed ones: there are rows.n_rows, and for_each_entry() as in CSRView.
+   * @p n_rows rows in compressed ones; @p rows has for_each_entry() as CSRView does.
    */
   template <typename Number, typename Rows>
   void compress_rows(Here,
                      const Backend     &place,
                      const Rows        &rows,
+                     const int          n_rows,
                      const int          n_columns,
                      CompressedPattern &pattern,
                      Array<Number>     &values)
   {
-    Array<int> lengths(place, rows.n_rows);
-    for_all(place, rows.n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+    Array<int> lengths(place, n_rows);
+    for_all(place, n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       int n = 0;
       rows.for_each_entry(row, [&](int, Number) { ++n; });
       lengths[row] = n;
     });
     launch(place, [&](const Here where) { pattern = CompressedPattern(where, n_columns, lengths); });
     values.reinit(place, pattern.columns.size());
-    for_all(place, rows.n_rows,
+    for_all(place, n_rows,
             [=, offsets = pattern.offsets.data(), columns = pattern.columns.data(),
              values = values.data()] PATCHFEM_DEVICE(const std::int64_t row) {
               std::int64_t e = offsets[row];
@@ -78,6 +79,7 @@ namespace PatchFEM::internal
   template <typename Number, typename Rows>
   void compress_rows(const Backend     &place,
                      const Rows        &rows,
+                     const int          n_rows,
                      const int          n_columns,
                      CSRMatrix<Number> &result,
                      const int          block_rows    = 1,
@@ -85,7 +87,7 @@ namespace PatchFEM::internal
   {
     CompressedPattern pattern;
     Array<Number>     values;
-    choose(place, [&](auto where) { compress_rows(where, place, rows, n_columns, pattern, values); });
+    choose(place, [&](auto where) { compress_rows(where, place, rows, n_rows, n_columns, pattern, values); });
     result.reinit(std::move(pattern), std::move(values), block_rows, block_columns);
   }
 

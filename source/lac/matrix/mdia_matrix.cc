@@ -41,7 +41,7 @@ namespace PatchFEM
   template <typename Number>
   void MDIAMatrix<Number>::copy_to(CSRMatrix<Number> &matrix) const
   {
-    internal::compress_rows(backend(), view(), n_rows(), matrix);
+    internal::compress_rows(backend(), view(), n_rows(), n_rows(), matrix);
   }
 
   template <typename Number>

@@ -46,7 +46,7 @@ namespace PatchFEM
     else
       reinit(place, block_pattern(place, rows, block_rows, block_columns).view(), block_rows, block_columns,
              additional_data);
-    dispatch(place, [&](auto where) { kernels::fill_values(where, rows, row_lengths(), view()); });
+    dispatch(place, [&](auto where) { kernels::fill_values(where, rows, view()); });
   }
 
   template <typename Number>
@@ -61,7 +61,8 @@ namespace PatchFEM
             pattern->columns.data(),
             values.data(),
             pattern->column_steps.empty() ? nullptr : pattern->column_steps.data(),
-            pattern->skip_padding ? pattern->lengths.data() : nullptr};
+            pattern->lengths.data(),
+            pattern->skip_padding};
   }
 
   template <typename Number>
@@ -92,17 +93,15 @@ namespace PatchFEM
                                                     " has no diagonal blocks of size " + std::to_string(block_size) +
                                                     ".");
     blocks.reinit(backend(), std::size_t(n) * block_size);
-    choose(backend(), [&](auto where) {
-      internal::block_diagonal(where, backend(), internal::ScalarRows<Number>{view(), row_lengths(), n_rows()},
-                               block_size, blocks.data());
-    });
+    choose(backend(),
+           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
   }
 
   template <typename Number>
   void SlicedEllpackMatrix<Number>::copy_to(CSRMatrix<Number> &matrix) const
   {
-    internal::compress_rows(backend(), internal::ScalarRows<Number>{view(), row_lengths(), n_rows()}, n_columns(),
-                            matrix, this->block_rows(), this->block_columns());
+    internal::compress_rows(backend(), view(), n_rows(), n_columns(), matrix, this->block_rows(),
+                            this->block_columns());
   }
 
   template <typename Number>

@@ -97,36 +97,18 @@ namespace PatchFEM
 
   namespace internal
   {
-    /** The scalar rows of a matrix in slices, see compress_rows(). */
     template <typename Number>
-    struct ScalarRows
-    {
-      SlicedEllpackView<Number> A;
-      const int                *lengths;
-      int                       n_rows;
-
-      template <typename Use>
-      PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const
-      {
-        const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
-        for (int k = 0; k < lengths[i]; ++k)
-          for (int c = 0; c < A.block_columns; ++c)
-            use(A.columns[A.block_index(i, k)] * A.block_columns + c, A.values[A.value_index(i, k, a, c)]);
-      }
-    };
-
-    template <typename Number>
-    void block_diagonal(Cuda, const Backend &, const ScalarRows<Number> &, int block_size, Number *blocks);
+    void block_diagonal(Cuda, const Backend &, const SlicedEllpackView<Number> &, int block_size, Number *blocks);
 
     /** The same for the size of the format's blocks, which must be square, or 1. */
     template <typename Number>
     void
-    block_diagonal(Here, const Backend &place, const ScalarRows<Number> &rows, const int block_size, Number *blocks)
+    block_diagonal(Here, const Backend &place, const SlicedEllpackView<Number> &A, const int block_size, Number *blocks)
     {
-      const int n = rows.n_rows;
-      for_all(place, n, [=, A = rows.A, lengths = rows.lengths] PATCHFEM_DEVICE(const std::int64_t row) {
+      const int n = A.n_rows * A.block_rows;
+      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t row) {
         const int i = static_cast<int>(row / A.block_rows), in_block = static_cast<int>(row % A.block_rows);
-        const int k = find_block(A, lengths[i], i, i);
+        const int k = find_block(A, i, i);
         const int a = static_cast<int>(row % block_size);
         for (int c = 0; c < block_size; ++c)
           blocks[std::int64_t(a * block_size + c) * (n / block_size) + row / block_size] =

@@ -21,12 +21,11 @@ namespace PatchFEM
     const int b = matrix.block_rows();
     require(kernels::symmetric_block_size(b),
             "The format symmetric ellpack has blocks of 1, 2, 3 and 6 rows, not of " + std::to_string(b) + ".");
-    const Backend                   place   = matrix.backend();
-    const SlicedEllpackView<Number> A       = matrix.view();
-    const int                      *lengths = matrix.row_lengths();
+    const Backend                   place = matrix.backend();
+    const SlicedEllpackView<Number> A     = matrix.view();
 
     const int row = choose(place, [&](auto where) {
-      return internal::asymmetric_row(where, place, A, lengths, 1000. * std::numeric_limits<Number>::epsilon());
+      return internal::asymmetric_row(where, place, A, 1000. * std::numeric_limits<Number>::epsilon());
     });
     require(row == INT_MAX,
             "A matrix of the format symmetric ellpack must be symmetric, but " +

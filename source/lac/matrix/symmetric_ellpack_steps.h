@@ -63,15 +63,14 @@ namespace PatchFEM
   namespace internal
   {
     template <typename Number>
-    int asymmetric_row(Cuda, const Backend &, const SlicedEllpackView<Number> &, const int *, double);
+    int asymmetric_row(Cuda, const Backend &, const SlicedEllpackView<Number> &, double);
 
     /**
      * The first block row of @p A with an entry that differs from its mirror image by more than @p tolerance of the smaller
      * of the largest magnitudes in the two rows, is not a number, or has no image in the pattern; INT_MAX without one.
      */
     template <typename Number>
-    int asymmetric_row(
-        Here, const Backend &place, const SlicedEllpackView<Number> &A, const int *lengths, const double tolerance)
+    int asymmetric_row(Here, const Backend &place, const SlicedEllpackView<Number> &A, const double tolerance)
     {
       Array<double> magnitudes(place, A.n_rows);
       Array<int>    first(place, std::vector<int>{INT_MAX});
@@ -80,7 +79,7 @@ namespace PatchFEM
       for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row  = static_cast<int>(i);
         double    most = 0.;
-        for (int k = 0; k < lengths[row]; ++k)
+        for (int k = 0; k < A.row_lengths[row]; ++k)
           for (int a = 0; a < A.block_rows; ++a)
             for (int b = 0; b < A.block_columns; ++b)
             {
@@ -91,10 +90,10 @@ namespace PatchFEM
       });
       for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row = static_cast<int>(i);
-        for (int k = 0; k < lengths[row]; ++k)
+        for (int k = 0; k < A.row_lengths[row]; ++k)
         {
           const int column = A.columns[A.block_index(row, k)];
-          const int mirror = find_block(A, lengths[column], column, row);
+          const int mirror = find_block(A, column, row);
           if (mirror < 0)
           {
             kernels::atomic_min(bad_row, row);
@@ -126,9 +125,8 @@ namespace PatchFEM
     {
       using Code = kernels::SymmetricCode;
       using graph_tools::scan;
-      const Backend                  &place   = matrix.backend();
-      const SlicedEllpackView<Number> A       = matrix.view();
-      const int *const                lengths = matrix.row_lengths();
+      const Backend                  &place = matrix.backend();
+      const SlicedEllpackView<Number> A     = matrix.view();
       const int                       n = A.n_rows, block_size = A.block_rows;
       const int patch_rows = kernels::symmetric_patch_rows(block_size), chunk = kernels::symmetric_chunk(block_size);
       const int n_patches = n / patch_rows + (n % patch_rows != 0), slices_per_patch = patch_rows / 32;
@@ -149,7 +147,7 @@ namespace PatchFEM
         for_all(place, n, [=, n_pairs = pairs_of_rows.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           const int row   = static_cast<int>(i);
           int       inner = 0, pairs = 0, outer = 0;
-          for (int k = 0; k < lengths[row]; ++k)
+          for (int k = 0; k < A.row_lengths[row]; ++k)
           {
             const std::int64_t at      = A.block_index(row, k);
             const int          column  = A.columns[at];
@@ -171,7 +169,7 @@ namespace PatchFEM
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int    row = static_cast<int>(i);
           std::int64_t at  = pair_offsets[row];
-          for (int k = 0; k < lengths[row]; ++k)
+          for (int k = 0; k < A.row_lengths[row]; ++k)
           {
             const int column = A.columns[A.block_index(row, k)];
             if (column > row && column / patch_rows == row / patch_rows)
@@ -212,14 +210,14 @@ namespace PatchFEM
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int    row = static_cast<int>(i);
           std::int64_t at  = pair_offsets[row];
-          for (int k = 0; k < lengths[row]; ++k)
+          for (int k = 0; k < A.row_lengths[row]; ++k)
           {
             const std::int64_t here   = A.block_index(row, k);
             const int          column = A.columns[here];
             if (column <= row || column / patch_rows != row / patch_rows)
               continue;
             const bool         first = pairs[at++].first_has;
-            const std::int64_t there = A.block_index(column, find_block(A, lengths[column], column, row));
+            const std::int64_t there = A.block_index(column, find_block(A, column, row));
             codes[here].kind         = first ? Code::stored : Code::mirrored;
             codes[there].kind        = first ? Code::mirrored : Code::stored;
           }
@@ -229,7 +227,7 @@ namespace PatchFEM
       for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row  = static_cast<int>(i);
         int       rank = 0;
-        for (int k = 0; k < lengths[row]; ++k)
+        for (int k = 0; k < A.row_lengths[row]; ++k)
         {
           Code &code = codes[A.block_index(row, k)];
           if (code.kind == Code::stored)
@@ -238,13 +236,13 @@ namespace PatchFEM
       });
       for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row = static_cast<int>(i);
-        for (int k = 0; k < lengths[row]; ++k)
+        for (int k = 0; k < A.row_lengths[row]; ++k)
         {
           const std::int64_t at = A.block_index(row, k);
           if (codes[at].kind != Code::mirrored)
             continue;
           const int column = A.columns[at];
-          const int mirror = find_block(A, lengths[column], column, row);
+          const int mirror = find_block(A, column, row);
           codes[at].rank   = codes[A.block_index(column, mirror)].rank;
         }
       });
@@ -300,7 +298,7 @@ namespace PatchFEM
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int          row = static_cast<int>(i), patch = row / patch_rows, at = position[row] % patch_rows;
           const std::int64_t first = chunk_offsets[patch] * slices_per_patch + at / 32;
-          for (int k = 0; k < lengths[row]; ++k)
+          for (int k = 0; k < A.row_lengths[row]; ++k)
           {
             const std::int64_t e = A.block_index(row, k);
             if (codes[e].kind != Code::mirrored)
@@ -349,7 +347,7 @@ namespace PatchFEM
               values[at * b * b + 32 * (a * b + c) + r] = A.values[A.value_index(row, k, a, c)];
         };
         std::int64_t inner = begin, outer = begin + (q < A.n_rows ? 32 * n_stored[row] : 0);
-        for (int k = 0; q < A.n_rows && k < lengths[row]; ++k)
+        for (int k = 0; q < A.n_rows && k < A.row_lengths[row]; ++k)
         {
           const std::int64_t at     = A.block_index(row, k);
           const int          column = A.columns[at];

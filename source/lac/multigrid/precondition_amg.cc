@@ -67,9 +67,9 @@ namespace PatchFEM
             "A multigrid preconditioner is updated with a matrix of the size and the format that it was made of.");
     dispatch(place, [&](auto where) {
       if (csr != nullptr)
-        kernels::fill_values(where, csr->view(), blocked.row_lengths(), blocked.view());
+        kernels::fill_values(where, csr->view(), blocked.view());
       else
-        kernels::fill_values(where, mdia->view(), blocked.row_lengths(), blocked.view());
+        kernels::fill_values(where, mdia->view(), blocked.view());
     });
     return blocked;
   }

@@ -238,8 +238,7 @@ namespace PatchFEM::triangular
     const Backend                  &place = matrix.backend();
     const SlicedEllpackView<Number> A     = matrix.view();
     const SlicedEllpackView<Value>  L = lower.view(), U = upper.view();
-    const int *const lengths = matrix.row_lengths(), *const L_lengths = lower.row_lengths(),
-                     *const U_lengths = upper.row_lengths();
+    const int *const                lengths = matrix.row_lengths();
     // R' = omega L D^-1 below and its transpose omega D^-1 U above, block by block.
     for_all(place, A.n_rows,
             [=, phase = order.phase.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
@@ -251,7 +250,7 @@ namespace PatchFEM::triangular
                   continue;
                 const bool                      below = phase[j] < phase[i];
                 const SlicedEllpackView<Value> &T     = below ? L : U;
-                const int at = find_block(T, (below ? L_lengths : U_lengths)[position[i]], position[i], position[j]);
+                const int                       at    = find_block(T, position[i], position[j]);
                 for (int a = 0; a < b; ++a)
                   for (int c = 0; c < b; ++c)
                   {
@@ -362,15 +361,14 @@ namespace PatchFEM::triangular
     const SparsityView             pattern = factors.pattern.view();
     const SlicedEllpackView<Value> L = lower.view(), U = upper.view();
     for_all(place, pattern.n_rows,
-            [=, R = factors.R.data(), position = order.position.data(), L_lengths = lower.row_lengths(),
-             U_lengths = upper.row_lengths()] PATCHFEM_DEVICE(const std::int64_t row) {
+            [=, R = factors.R.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
               const int i = position[row];
               for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
               {
-                const int   j                                                 = position[pattern.columns[e]];
-                const Value value                                             = static_cast<Value>(R[e]);
-                L.values[L.block_index(i, find_block(L, L_lengths[i], i, j))] = value;
-                U.values[U.block_index(j, find_block(U, U_lengths[j], j, i))] = value;
+                const int   j                                   = position[pattern.columns[e]];
+                const Value value                               = static_cast<Value>(R[e]);
+                L.values[L.block_index(i, find_block(L, i, j))] = value;
+                U.values[U.block_index(j, find_block(U, j, i))] = value;
               }
             });
     D_values.reinit(place, order.n_positions());
