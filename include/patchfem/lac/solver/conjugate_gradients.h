@@ -139,6 +139,9 @@ namespace PatchFEM
                           const PreconditionBase<Number> &preconditioner,
                           const IterationControl         &control);
 
+    /** Of the vectors the iteration works with; kept between solutions. */
+    std::size_t memory_consumption() const { return memory_consumption_of(r, z, p, q, shared, partials); }
+
   private:
     AdditionalData additional_data;
 
