@@ -96,8 +96,10 @@ namespace PatchFEM
       reinit(matrix, AdditionalData());
     }
 
-    /** Of the same nodes. On coarse levels, where the pattern of A is much wider than the coarse mesh, P3 takes the graph of the
-     * aggregates of the level above for @p all. */
+    /**
+     * Of the same nodes. On coarse levels, where the pattern of A is much wider than the coarse mesh, P3 takes the graph of
+     * the aggregates of the level above for @p all.
+     */
     struct Graphs
     {
       const Adjacency &pattern; ///< which blocks a matrix has and so what patches take
@@ -136,11 +138,6 @@ namespace PatchFEM
     const Adjacency &aggregate_graph() const { return graph_of_aggregates; }
 
     const Statistics &statistics() const { return stats; }
-    std::size_t       memory_consumption() const
-    {
-      return memory_consumption_of(graph_of_aggregates, node_aggregates, aggregate_starts, nodes_by_aggregate,
-                                   aggregate_patches, patch_aggregate_starts, patch_node_starts);
-    }
 
   private:
     template <typename Where>
