@@ -8,7 +8,7 @@
 namespace PatchFEM
 {
   template <typename Number, typename Value>
-  void BlockDiagonalInverse<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  void PreconditionBlockJacobi<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
     const std::size_t size = std::size_t(inverse.n_blocks) * inverse.block_size;
     require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
@@ -19,9 +19,9 @@ namespace PatchFEM
 
   template <typename Number, typename Value>
   template <typename MatrixNumber>
-  void BlockDiagonalInverse<Number, Value>::compute(const Operator<MatrixNumber> &matrix,
-                                                    const int                     block_size,
-                                                    const double                  relaxation)
+  void PreconditionBlockJacobi<Number, Value>::compute(const Operator<MatrixNumber> &matrix,
+                                                       const int                     block_size,
+                                                       const double                  relaxation)
   {
     require(relaxation > 0., "The relaxation of a Jacobi preconditioner must be positive.");
     require(matrix.n_rows() % block_size == 0,
@@ -66,11 +66,11 @@ namespace PatchFEM
 
   template class PreconditionIdentity<float>;
   template class PreconditionIdentity<double>;
-  template class BlockDiagonalInverse<float>;
-  template class BlockDiagonalInverse<double>;
-  template class BlockDiagonalInverse<double, float>;
-  template void BlockDiagonalInverse<float>::compute(const Operator<float> &, int, double);
-  template void BlockDiagonalInverse<float>::compute(const Operator<double> &, int, double);
-  template void BlockDiagonalInverse<double>::compute(const Operator<double> &, int, double);
-  template void BlockDiagonalInverse<double, float>::compute(const Operator<double> &, int, double);
+  template class PreconditionBlockJacobi<float>;
+  template class PreconditionBlockJacobi<double>;
+  template class PreconditionBlockJacobi<double, float>;
+  template void PreconditionBlockJacobi<float>::compute(const Operator<float> &, int, double);
+  template void PreconditionBlockJacobi<float>::compute(const Operator<double> &, int, double);
+  template void PreconditionBlockJacobi<double>::compute(const Operator<double> &, int, double);
+  template void PreconditionBlockJacobi<double, float>::compute(const Operator<double> &, int, double);
 } // namespace PatchFEM

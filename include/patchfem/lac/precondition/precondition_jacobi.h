@@ -26,15 +26,42 @@ namespace PatchFEM
   };
 
   /**
-   * What point and block Jacobi share: the inverses of the diagonal blocks, made on the matrix's back end by Cholesky
+   * M = D / relaxation, D the block diagonal with the unknowns of one node in each block. Refuses a block that is not
+   * positive definite and names the row of the pivot. The inverses are made on the matrix's back end by Cholesky
    * factorisations in double and kept as packed lower halves of @p Value.
    */
   template <typename Number, typename Value = Number>
-  class BlockDiagonalInverse : public PreconditionBase<Number>
+  class PreconditionBlockJacobi : public PreconditionBase<Number>
   {
     static_assert(are_precisions<Number, Value>, "values are of the type of vectors, or float under double");
 
   public:
+    struct AdditionalData
+    {
+      /// Factor on D^-1; conjugate gradients do not depend on it.
+      double relaxation = 1.;
+      /// Unknowns in a block; 0 takes the matrix's own blocks.
+      int block_size = 0;
+    };
+
+    PreconditionBlockJacobi() = default;
+
+    /** See initialize(). */
+    template <typename MatrixNumber>
+    explicit PreconditionBlockJacobi(const MatrixBase<MatrixNumber> &matrix,
+                                     const AdditionalData           &additional_data = AdditionalData())
+    {
+      initialize(matrix, additional_data);
+    }
+
+    template <typename MatrixNumber>
+    void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
+    {
+      compute(matrix, additional_data.block_size > 0 ? additional_data.block_size : matrix.block_rows(),
+              additional_data.relaxation);
+    }
+
+    std::string name() const override { return this->template with_precision<Value>("block jacobi"); }
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::size_t memory_consumption() const override { return values.memory_consumption(); }
 
@@ -78,9 +105,12 @@ namespace PatchFEM
     BlockDiagonalView<Value> inverse{0, 1, 0, nullptr};
   };
 
-  /** M = D / relaxation, D the diagonal. Refuses a diagonal entry that is not positive and names its row. */
+  /**
+   * M = D / relaxation, D the diagonal: blocks of one unknown, of any operator that knows it. Refuses an entry that is not
+   * positive and names its row.
+   */
   template <typename Number, typename Value = Number>
-  class PreconditionJacobi : public BlockDiagonalInverse<Number, Value>
+  class PreconditionJacobi : public PreconditionBlockJacobi<Number, Value>
   {
   public:
     struct AdditionalData
@@ -106,41 +136,5 @@ namespace PatchFEM
     }
 
     std::string name() const override { return this->template with_precision<Value>("jacobi"); }
-  };
-
-  /**
-   * M = D / relaxation, D the block diagonal with the unknowns of one node in each block. Refuses a block that is not
-   * positive definite and names the row of the pivot.
-   */
-  template <typename Number, typename Value = Number>
-  class PreconditionBlockJacobi : public BlockDiagonalInverse<Number, Value>
-  {
-  public:
-    struct AdditionalData
-    {
-      /// Factor on D^-1; conjugate gradients do not depend on it.
-      double relaxation = 1.;
-      /// Unknowns in a block; 0 takes the matrix's own blocks.
-      int block_size = 0;
-    };
-
-    PreconditionBlockJacobi() = default;
-
-    /** See initialize(). */
-    template <typename MatrixNumber>
-    explicit PreconditionBlockJacobi(const MatrixBase<MatrixNumber> &matrix,
-                                     const AdditionalData           &additional_data = AdditionalData())
-    {
-      initialize(matrix, additional_data);
-    }
-
-    template <typename MatrixNumber>
-    void initialize(const MatrixBase<MatrixNumber> &matrix, const AdditionalData &additional_data = AdditionalData())
-    {
-      this->compute(matrix, additional_data.block_size > 0 ? additional_data.block_size : matrix.block_rows(),
-                    additional_data.relaxation);
-    }
-
-    std::string name() const override { return this->template with_precision<Value>("block jacobi"); }
   };
 } // namespace PatchFEM
