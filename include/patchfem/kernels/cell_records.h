@@ -6,19 +6,18 @@
 
 namespace PatchFEM::kernels
 {
-  /** Extents that are known when compiling; 0 takes the batch's at run time. */
-  template <int shape, int quadrature, int geometry>
+  /** Extents of isoparametric cells that are known when compiling; 0 takes the batch's at run time. */
+  template <int shape, int quadrature>
   struct FixedExtents
   {
     static constexpr int n_shape      = shape;
     static constexpr int n_quadrature = quadrature;
-    static constexpr int n_geometry   = geometry;
   };
-  using AnyExtents = FixedExtents<0, 0, 0>;
+  using AnyExtents = FixedExtents<0, 0>;
   template <int dim>
-  using LinearSimplex = FixedExtents<dim + 1, 1, dim + 1>;
+  using LinearSimplex = FixedExtents<dim + 1, 1>;
   template <int dim>
-  using MultilinearCube = FixedExtents<(1 << dim), (1 << dim), (1 << dim)>;
+  using MultilinearCube = FixedExtents<(1 << dim), (1 << dim)>;
 
   /** Whether cells have these extents, are isoparametric, and have short places. */
   template <typename Extents>
@@ -56,7 +55,7 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE int n_shape() const { return Extents::n_shape > 0 ? Extents::n_shape : batch().reference.n_shape; }
     PATCHFEM_INLINE int n_geometry() const
     {
-      return Extents::n_geometry > 0 ? Extents::n_geometry : batch().reference.n_geometry;
+      return Extents::n_shape > 0 ? Extents::n_shape : batch().reference.n_geometry;
     }
     PATCHFEM_INLINE int n_quadrature() const
     {
@@ -84,60 +83,14 @@ namespace PatchFEM::kernels
                          : static_cast<Number>(batch().reference.shape_values[q * n_shape() + i]);
     }
 
-    /** Positions of a cell's geometry nodes relative to its first, [node][dim], with fixed extents. */
-    PATCHFEM_INLINE void load_corners(const int local, Number *x) const
-    {
-      const int    *geometry = batch().geometry + std::int64_t(local) * Extents::n_geometry;
-      const double *origin   = a.batches.points + std::int64_t(geometry[0]) * dim;
-      PATCHFEM_UNROLL
-      for (int g = 0; g < Extents::n_geometry; ++g)
-      {
-        const double *point = a.batches.points + std::int64_t(geometry[g]) * dim;
-        PATCHFEM_UNROLL
-        for (int d = 0; d < dim; ++d)
-          x[g * dim + d] = static_cast<Number>(point[d] - origin[d]);
-      }
-    }
-
-    /** Inverse Jacobian at point @p q from load_corners(), and the weight times the determinant. */
-    PATCHFEM_INLINE Number map_corners(const Number                  *x,
-                                       const int                      q,
-                                       SmallMatrix<dim, dim, Number> &inverse_jacobian) const
-    {
-      const double                 *gradients = batch().reference.geometry_gradients + q * Extents::n_geometry * dim;
-      SmallMatrix<dim, dim, Number> J{};
-      PATCHFEM_UNROLL
-      for (int g = 1; g < Extents::n_geometry; ++g) // the first corner is the origin
-        add_to_jacobian<dim, Number>(J, gradients + g * dim, x + g * dim);
-      const Number det = determinant(J);
-      inverse_jacobian = inverse(J, det);
-      return det * weight(q);
-    }
-
-    PATCHFEM_INLINE Number map(const int local, const int q, SmallMatrix<dim, dim, Number> &inverse_jacobian) const
-    {
-      if constexpr (Extents::n_geometry > 0)
-      {
-        Number x[Extents::n_geometry * dim];
-        load_corners(local, x);
-        return map_corners(x, q, inverse_jacobian);
-      }
-      else
-      {
-        const auto J =
-            jacobian<dim, Number>(a.batches.points, batch().geometry + std::int64_t(local) * n_geometry(), n_geometry(),
-                                  batch().reference.geometry_gradients + q * n_geometry() * dim);
-        const Number det = determinant(J);
-        inverse_jacobian = inverse(J, det);
-        return det * weight(q);
-      }
-    }
-
     /** The record of point @p q of the cell at position @p local of the batch. */
     PATCHFEM_INLINE void stage(const int local, const int q, Number *record) const
     {
-      SmallMatrix<dim, dim, Number> inverse_jacobian;
-      record[0] = map(local, q, inverse_jacobian);
+      const auto   J   = jacobian<dim, Number>(a.batches.points, batch().geometry + std::int64_t(local) * n_geometry(),
+                                           n_geometry(), batch().reference.geometry_gradients + q * n_geometry() * dim);
+      const Number det = determinant(J);
+      const auto   inverse_jacobian = inverse(J, det);
+      record[0]                     = det * weight(q);
       PATCHFEM_UNROLL
       for (int i = 0; i < n_shape(); ++i)
       {

@@ -6,20 +6,10 @@
 
 namespace PatchFEM
 {
-  /** Jacobian J(a, b) = d x_a / d xi_b from geometry gradients [geometry][dim] and nodes [geometry][dim]. */
-  template <int dim, typename Number, typename Gradient>
-  PATCHFEM_INLINE void add_to_jacobian(SmallMatrix<dim, dim, Number> &J, const Gradient *gradient, const Number *x)
-  {
-    PATCHFEM_UNROLL
-    for (int a = 0; a < dim; ++a)
-      PATCHFEM_UNROLL
-    for (int b = 0; b < dim; ++b)
-      J(a, b) += x[a] * static_cast<Number>(gradient[b]);
-  }
-
   /**
-   * The Jacobian of a cell at a point where the geometry functions have the @p gradients [geometry][dim]. Positions
-   * enter relative to the cell's first node, so that single precision keeps the digits of small cells.
+   * The Jacobian J(a, b) = d x_a / d xi_b of a cell at a point where the geometry functions have the @p gradients
+   * [geometry][dim]. Positions enter relative to the cell's first node, so that single precision keeps the digits of small
+   * cells.
    */
   template <int dim, typename Number>
   PATCHFEM_INLINE SmallMatrix<dim, dim, Number>
@@ -27,14 +17,17 @@ namespace PatchFEM
   {
     SmallMatrix<dim, dim, Number> J{};
     const double                 *origin = points + std::int64_t(geometry[0]) * dim;
-    for (int g = 0; g < n_geometry; ++g)
+    for (int g = 1; g < n_geometry; ++g) // the first node is the origin
     {
       const double *point = points + std::int64_t(geometry[g]) * dim;
-      Number        x[dim];
       PATCHFEM_UNROLL
       for (int a = 0; a < dim; ++a)
-        x[a] = static_cast<Number>(point[a] - origin[a]);
-      add_to_jacobian<dim, Number>(J, gradients + g * dim, x);
+      {
+        const Number x = static_cast<Number>(point[a] - origin[a]);
+        PATCHFEM_UNROLL
+        for (int b = 0; b < dim; ++b)
+          J(a, b) += x * static_cast<Number>(gradients[g * dim + b]);
+      }
     }
     return J;
   }
