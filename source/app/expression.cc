@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "exception_text.h"
+
 #include <patchfem/app/expression.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -52,17 +54,6 @@ namespace PatchFEM
       return false;
     }
   } // namespace
-
-  std::string CapturedStandardError::message() const
-  {
-    const std::string all   = text.str();
-    const std::size_t begin = all.find('<'), end = all.find('>');
-    if (begin == std::string::npos || end == std::string::npos || end < begin)
-      return "";
-    std::string result = all.substr(begin + 1, end - begin - 1);
-    result.resize(result.find_last_not_of('.') + 1); // npos + 1 = 0
-    return result.empty() ? "" : " (" + printable(result, 100) + ")";
-  }
 
   Constants parse_constants(const std::string &text)
   {
@@ -142,7 +133,7 @@ namespace PatchFEM
     require(!formula.empty(), "The entry ", entry, " has an empty formula; write 0 for nothing.");
     function = std::make_shared<Function>(Function{formula, constants, with_time});
     timed    = with_time && mentions(formula, {"t"});
-    const CapturedStandardError parser_output;
+    const SilentStandardError silence;
     try
     {
       // deal.II compiles a formula when it is first evaluated. No point is safe for every formula, and only
@@ -152,9 +143,12 @@ namespace PatchFEM
         point[d] = 0.3 + 0.1 * d;
       constant = Function::value(function, point);
     }
-    catch (const dealii::ExceptionBase &)
+    catch (const dealii::ExceptionBase &exception)
     {
-      throw Error("The entry ", entry, " has a formula that cannot be read: ", quote(formula), parser_output.message(),
+      const std::string text = exception_text(exception), introduction = "The parser said: ";
+      const std::size_t said = text.find(introduction);
+      throw Error("The entry ", entry, " has a formula that cannot be read: ", quote(formula),
+                  said == std::string::npos ? "" : " (" + printable(text.substr(said + introduction.size()), 100) + ")",
                   "; it may use ", function->names(), ", pi and the names in Constants.");
     }
     if (!timed && !mentions(formula, {"x", "y", "z", "rand", "rand_seed"}))

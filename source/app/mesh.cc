@@ -232,8 +232,8 @@ namespace PatchFEM
         std::size_t       n_matches = 0, n_taken = 0;
         try
         {
-          const CapturedStandardError silence;
-          FunctionParser<dim>         predicate;
+          const SilentStandardError silence;
+          FunctionParser<dim>       predicate;
           predicate.initialize(names, formula, {{"pi", numbers::PI}});
           for (std::size_t f = 0; f < lists.n_faces(); ++f)
           {

@@ -217,16 +217,14 @@ namespace PatchFEM
 
     void cut_quadrilaterals(const MeshLists &mesh, MeshLists &result)
     {
+      static constexpr unsigned int halves[2][6] = {{1, 3, 2, 1, 2, 0}, {0, 1, 3, 0, 3, 2}};
       for (std::size_t c = 0; c < mesh.n_cells(); ++c)
       {
         const Vertex *v = mesh.cell(c);
         // Vertices 1 and 2 are where the corner must be convex if the diagonal 0 3 is to cut the cell well.
         const std::array<double, 8> jacobians = jacobians_at_vertices(mesh, c);
-        const bool                  main      = jacobians[1] > 0 && jacobians[2] > 0;
-        if (main)
-          result.cells.insert(result.cells.end(), {v[0], v[1], v[3], v[0], v[3], v[2]});
-        else
-          result.cells.insert(result.cells.end(), {v[1], v[3], v[2], v[1], v[2], v[0]});
+        for (const unsigned int i : halves[jacobians[1] > 0 && jacobians[2] > 0])
+          result.cells.push_back(v[i]);
         result.material_ids.insert(result.material_ids.end(), 2, mesh.material_ids[c]);
       }
       result.faces    = mesh.faces;

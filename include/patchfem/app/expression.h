@@ -19,15 +19,12 @@ namespace PatchFEM
   /** Reads "a = 1, b = 2*pi"; later ones may use earlier ones. */
   Constants parse_constants(const std::string &text);
 
-  /** While one lives, it keeps what deal.II's parser of formulas writes to standard error beside its exceptions. */
-  class CapturedStandardError
+  /** While one lives, what deal.II's parser of formulas writes to standard error beside its exceptions is not shown. */
+  class SilentStandardError
   {
   public:
-    CapturedStandardError() : original(std::cerr.rdbuf(text.rdbuf())) {}
-    ~CapturedStandardError() { std::cerr.rdbuf(original); }
-
-    /** What stands between the brackets of "Message: <...>", as a clause. */
-    std::string message() const;
+    SilentStandardError() : original(std::cerr.rdbuf(text.rdbuf())) {}
+    ~SilentStandardError() { std::cerr.rdbuf(original); }
 
   private:
     std::ostringstream text;
