@@ -85,7 +85,7 @@ namespace PatchFEM
     ElasticityPhysics(const ElasticityParameters &parameters, const Constants &constants)
         : Physics<dim>(NaturalConditions<dim>(parameters.natural, dim, constants)),
           youngs_modulus(parameters.youngs_modulus, {1}, {0.}, constants, "Material/Young's modulus"),
-          poissons_ratio(parameters.poissons_ratio, {1}, {-1., 0.5, false}, constants, "Material/Poisson's ratio"),
+          poissons_ratio(parameters.poissons_ratio, {1}, {-1., false, 0.5}, constants, "Material/Poisson's ratio"),
           body_force(parameters.body_force.empty() ? std::string("0; 0; 0").substr(0, 3 * dim - 2)
                                                    : parameters.body_force,
                      {dim},

@@ -61,7 +61,7 @@ namespace PatchFEM
             coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, coefficient_name),
             reaction(parameters.reaction,
                      {1},
-                     {0., std::numeric_limits<double>::infinity(), !parameters.words.positive_reaction},
+                     {0., !parameters.words.positive_reaction},
                      constants,
                      "Material/" + parameters.words.reaction),
             source(parameters.source, {1}, {}, constants, "Loads/Source"),

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 namespace PatchFEM
@@ -62,8 +63,7 @@ namespace PatchFEM
 
     std::string absolute_file(const MeshParameters &parameters)
     {
-      return parameters.file[0] == '/' || parameters.directory.empty() ? parameters.file
-                                                                       : parameters.directory + "/" + parameters.file;
+      return (std::filesystem::path(parameters.directory) / parameters.file).string();
     }
 
     /** Lists of a triangulation without refined cells; every boundary face is in them. */
@@ -396,16 +396,14 @@ namespace PatchFEM
   {
     const auto list = [](const auto &ids) {
       // A list such as 1 2 3 of many ids is a range to a reader.
-      std::string result;
       if (ids.size() > 12)
-        return " " + std::to_string(*ids.begin()) + " ... " + std::to_string(*ids.rbegin()) + " (" +
-               std::to_string(ids.size()) + ")";
+        return text_of(" ", *ids.begin(), " ... ", *ids.rbegin(), " (", ids.size(), ")");
+      std::string result;
       for (const auto id : ids)
         result += " " + std::to_string(id);
       return result;
     };
-    return std::to_string(n_cells) + " " + cell_kind + ", materials" + list(material_ids) + ", boundary ids" +
-           list(boundary_ids);
+    return text_of(n_cells, " ", cell_kind, ", materials", list(material_ids), ", boundary ids", list(boundary_ids));
   }
 
   template <int dim>

@@ -101,7 +101,7 @@ TEST(AppExpression, SplitsAtCommasOutsideParentheses)
 
 TEST(AppMaterialFunction, PerMaterialWithDefault)
 {
-  const MaterialFunction<2> e("1: 70, 2 5: 10*(1+x), default: 3", {1}, {0., 1e3, false}, {}, "E");
+  const MaterialFunction<2> e("1: 70, 2 5: 10*(1+x), default: 3", {1}, {0., false, 1e3}, {}, "E");
   EXPECT_DOUBLE_EQ(e.value({1., 0.}, 1), 70.);
   EXPECT_DOUBLE_EQ(e.value({1., 0.}, 5), 20.);
   EXPECT_DOUBLE_EQ(e.value({1., 0.}, 9), 3.);

@@ -21,9 +21,9 @@ namespace PatchFEM
     struct Range
     {
       double above = -std::numeric_limits<double>::infinity();
-      double below = std::numeric_limits<double>::infinity();
       /// Whether the lower end itself is legal.
-      bool closed_below = false;
+      bool   closed_below = false;
+      double below        = std::numeric_limits<double>::infinity();
     };
 
     /**
