@@ -2,7 +2,6 @@
 // What parameter files may say, and the sentences for what they may not.
 #include <gtest/gtest.h>
 #include <patchfem/app/boundary_conditions.h>
-#include <patchfem/app/material_function.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/base/exceptions.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/app/expression.h>
 #include <patchfem/app/linear_system_path.h>
-#include <patchfem/app/material_function.h>
 
 #include <map>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/app/material_function.h>
-#include <patchfem/app/natural_conditions.h>
+#include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/system_assembler.h>
 
 #include <functional>
