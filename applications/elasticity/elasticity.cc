@@ -29,30 +29,23 @@ namespace PatchFEM
 
     void declare_parameters(dealii::ParameterHandler &prm) override
     {
-      using dealii::Patterns::Anything;
       prm.enter_subsection("Boundary conditions");
-      prm.add_parameter("Traction", natural.loads, "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.",
-                        Anything());
-      prm.add_parameter("Pressure", natural.pressure, "Pressure p, a traction -p n, by boundary id: '2: 1e5'.",
-                        Anything());
+      prm.add_parameter("Traction", natural.loads, "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.");
+      prm.add_parameter("Pressure", natural.pressure, "Pressure p, a traction -p n, by boundary id: '2: 1e5'.");
       prm.add_parameter("Robin", natural.robin,
-                        "Elastic support: alpha and g of sigma n + alpha u = g by boundary id: '2: 1e9; 0; 0'.",
-                        Anything());
+                        "Elastic support: alpha and g of sigma n + alpha u = g by boundary id: '2: 1e9; 0; 0'.");
       prm.leave_subsection();
       prm.enter_subsection("Material");
       prm.add_parameter("Young's modulus", youngs_modulus,
-                        "E > 0: a formula, or one per material id ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').",
-                        Anything());
-      prm.add_parameter("Poisson's ratio", poissons_ratio, "-1 < nu < 0.5: a formula, or one per material id.",
-                        Anything());
+                        "E > 0: a formula, or one per material id ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').");
+      prm.add_parameter("Poisson's ratio", poissons_ratio, "-1 < nu < 0.5: a formula, or one per material id.");
       prm.declare_entry("Plane state", "plane strain", dealii::Patterns::Selection("plane strain|plane stress"),
                         "What two dimensions mean.");
       prm.leave_subsection();
       prm.enter_subsection("Loads");
       prm.add_parameter(
           "Body force", body_force,
-          "Force per volume, by components '0; 0; -9.81*7850', or such a list per material id; empty is none.",
-          Anything());
+          "Force per volume, by components '0; 0; -9.81*7850', or such a list per material id; empty is none.");
       prm.leave_subsection();
     }
 

@@ -52,31 +52,22 @@ namespace PatchFEM
       general.declare_parameters(prm);
       prm.enter_subsection("Domain");
       prm.add_parameter("Cells", cells,
-                        "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.",
-                        Patterns::Anything());
+                        "Cells in each direction, such as '64, 32, 32'. Empty only with an Image, which has its own.");
       prm.add_parameter("Lower corner", lower_corner,
-                        "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.",
-                        Patterns::Anything());
+                        "Of the box of all cells, such as '0, -0.5, 0'; empty is the origin, or what an Image says.");
       prm.add_parameter(
           "Cell size", cell_size,
-          "Edge of a cell, which is a cube; a number or a formula of constants. Empty is 1, or what an Image "
-          "says.",
-          Patterns::Anything());
+          "Edge of a cell, which is a cube; a number or a formula of constants. Empty is 1, or what an Image says.");
       prm.add_parameter(
           "Image", image,
           "A VTK legacy file (STRUCTURED_POINTS, one array of scalars; compressed, if its name ends in .gz) with the "
-          "cells' labels, 0 for solid, 1 for fluid and 2 for air, relative to the folder of the parameter file.",
-          Patterns::Anything());
-      prm.add_parameter(
-          "Fluid", fluid,
-          "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. With an "
-          "Image only cells that are not solid there; empty leaves its labels.",
-          Patterns::Anything());
-      prm.add_parameter(
-          "Solid", solid,
-          "A formula of the coordinates and the time t: cells at whose centre it is above 0 are solid, fluid or "
-          "not; all others are air.",
-          Patterns::Anything());
+          "cells' labels, 0 for solid, 1 for fluid and 2 for air, relative to the folder of the parameter file.");
+      prm.add_parameter("Fluid", fluid,
+                        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are fluid. "
+                        "With an Image only cells that are not solid there; empty leaves its labels.");
+      prm.add_parameter("Solid", solid,
+                        "A formula of the coordinates and the time t: cells at whose centre it is above 0 are solid, "
+                        "fluid or not; all others are air.");
       prm.declare_entry("Open sides", "", Patterns::MultipleSelection("x-|x+|y-|y+|z-|z+"),
                         "Sides of the box with air behind them, such as 'y+, x-'; the others are solid walls.");
       prm.leave_subsection();
@@ -88,25 +79,21 @@ namespace PatchFEM
       prm.leave_subsection();
       prm.enter_subsection("Liquid");
       prm.declare_entry("Density", "1", Patterns::Anything(), "Mass per volume, above 0.");
-      prm.add_parameter(
-          "Velocity", velocity,
-          "Before the pressure acts, all forces but its own included: formulas of the coordinates and the time "
-          "t, components separated by semicolons. Empty is 0.",
-          Patterns::Anything());
+      prm.add_parameter("Velocity", velocity,
+                        "Before the pressure acts, all forces but its own included: formulas of the coordinates and "
+                        "the time t, components separated by semicolons. Empty is 0.");
       prm.add_parameter("Divergence", divergence,
-                        "That the velocity shall have after the step, a formula of the same; empty is 0.",
-                        Patterns::Anything());
+                        "That the velocity shall have after the step, a formula of the same; empty is 0.");
       prm.leave_subsection();
       solver.declare_parameters(prm);
       prm.enter_subsection("Solver");
       prm.add_parameter("Warm start", warm_start,
-                        "Start from the pressure of the step before in cells that are still fluid.", Patterns::Bool());
+                        "Start from the pressure of the step before in cells that are still fluid.");
       prm.leave_subsection();
       output.declare_parameters(prm);
       prm.enter_subsection("Exact solution");
       prm.add_parameter("Formula", exact_pressure,
-                        "If known, the exact pressure, of the coordinates and the time t, for errors in the report.",
-                        Patterns::Anything());
+                        "If known, the exact pressure, of the coordinates and the time t, for errors in the report.");
       prm.leave_subsection();
     }
 

@@ -97,23 +97,20 @@ namespace PatchFEM
 
   void EssentialConditionParameters::declare_parameters(dealii::ParameterHandler &prm, const bool vector_valued)
   {
-    using dealii::Patterns::Anything;
     prm.enter_subsection("Boundary conditions");
     prm.add_parameter(
         "Dirichlet", dirichlet,
         vector_valued
-            ? "Displacements by boundary id: '0: 0; 0; 0, 1 2: free; free; 0.1*x'. A component that is 'free' "
-              "has no condition, 'exact' is that of the exact solution, and 'all' stands for all ids not named."
-            : "Values by boundary id: '0: 0, 1 2: x*y'. 'exact' is the exact solution, and 'all' stands for "
-              "all ids not named.",
-        Anything());
+            ? "Displacements by boundary id: '0: 0; 0; 0, 1 2: free; free; 0.1*x'. A component that is 'free' has no "
+              "condition, 'exact' is that of the exact solution, and 'all' stands for all ids not named."
+            : "Values by boundary id: '0: 0, 1 2: x*y'. 'exact' is the exact solution, and 'all' stands for all ids "
+              "not named.");
     if (vector_valued)
       prm.add_parameter("No normal flux", no_normal_flux,
-                        "Boundary ids on which the displacement has no normal component, such as '1, 2'.", Anything());
+                        "Boundary ids on which the displacement has no normal component, such as '1, 2'.");
     prm.add_parameter(
         "Periodic", periodic,
-        "Pairs of boundary ids on which the solution is the same and the axis between them: '0 1 x, 2 3 y'.",
-        Anything());
+        "Pairs of boundary ids on which the solution is the same and the axis between them: '0 1 x, 2 3 y'.");
     prm.leave_subsection();
   }
 

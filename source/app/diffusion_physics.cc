@@ -14,30 +14,25 @@ namespace PatchFEM
 
   void DiffusionParameters::declare_parameters(dealii::ParameterHandler &prm)
   {
-    using dealii::Patterns::Anything;
     prm.enter_subsection("Boundary conditions");
-    prm.add_parameter("Flux", natural.loads, "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.", Anything());
+    prm.add_parameter("Flux", natural.loads, "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.");
     prm.add_parameter("Robin", natural.robin,
-                      "alpha and g of K du/dn + alpha u = g by boundary id: '2: 10; 10*20, 3: 1; 0'.", Anything());
+                      "alpha and g of K du/dn + alpha u = g by boundary id: '2: 10; 10*20, 3: 1; 0'.");
     prm.leave_subsection();
     prm.enter_subsection("Material");
     prm.add_parameter(words.coefficient, coefficient,
                       "K of div(K grad u): a formula, or one per material id ('1: 2, 2 3: 1+x, default: 1'). Tensors "
-                      "are given by their "
-                      "upper triangle, Kxx; Kxy; Kyy or Kxx; Kxy; Kxz; Kyy; Kyz; Kzz.",
-                      Anything());
+                      "are given by their upper triangle, Kxx; Kxy; Kyy or Kxx; Kxy; Kxz; Kyy; Kyz; Kzz.");
     prm.add_parameter(words.reaction, reaction,
                       std::string("r ") + (words.positive_reaction ? ">" : ">=") +
-                          " 0 of the term r u: a formula, or one per material id.",
-                      Anything());
+                          " 0 of the term r u: a formula, or one per material id.");
     prm.leave_subsection();
     prm.enter_subsection("Loads");
-    prm.add_parameter("Source", source, "f: a formula, or one per material id.", Anything());
-    prm.declare_entry(
-        "Right-hand side", "loads", dealii::Patterns::Selection("loads|ones"),
-        "loads: the integrals of Source, Flux and Robin with every shape function. ones: 1 in every "
-        "unknown, b_i = 1, which is no load of a continuous problem but what comparisons of solvers take; "
-        "without loads, Dirichlet values, periodicity and hanging nodes.");
+    prm.add_parameter("Source", source, "f: a formula, or one per material id.");
+    prm.declare_entry("Right-hand side", "loads", dealii::Patterns::Selection("loads|ones"),
+                      "loads: the integrals of Source, Flux and Robin with every shape function. ones: 1 in every "
+                      "unknown, b_i = 1, which is no load of a continuous problem but what comparisons of solvers "
+                      "take; without loads, Dirichlet values, periodicity and hanging nodes.");
     prm.leave_subsection();
   }
 

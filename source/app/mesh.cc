@@ -346,17 +346,13 @@ namespace PatchFEM
   {
     prm.enter_subsection("Mesh");
     prm.add_parameter("Generator", generator,
-                      "Name of a function of dealii::GridGenerator, such as hyper_cube; "
-                      "exactly one of Generator and File is to be set.",
-                      Patterns::Anything());
+                      "Name of a function of dealii::GridGenerator, such as hyper_cube; exactly one of Generator and "
+                      "File is to be set.");
     prm.add_parameter("Generator arguments", generator_arguments,
-                      "Its arguments after the triangulation, all of them, separated by colons: 0 : 1 : false.",
-                      Patterns::Anything());
-    prm.add_parameter(
-        "File", file,
-        "A mesh file (.msh, .vtk, .ucd, .inp, or one of these with .gz behind it), relative to the folder of "
-        "the parameter file.",
-        Patterns::Anything());
+                      "Its arguments after the triangulation, all of them, separated by colons: 0 : 1 : false.");
+    prm.add_parameter("File", file,
+                      "A mesh file (.msh, .vtk, .ucd, .inp, or one of these with .gz behind it), relative to the "
+                      "folder of the parameter file.");
     prm.add_parameter("Coarse refinements", coarse_refinements,
                       "Refinements that give the coarse mesh: new vertices lie on the domain's manifolds.",
                       Patterns::Integer(0, 20));
@@ -372,10 +368,9 @@ namespace PatchFEM
                       "which degrades tetrahedra and is there for comparison.");
     prm.leave_subsection();
     prm.enter_subsection("Boundary ids");
-    prm.declare_entry(
-        "Rules", "", Patterns::Anything(),
-        "'id: predicate' separated by semicolons; predicates are muParser expressions of x, y, z and pi at "
-        "the centre of a boundary face of the coarse mesh, the first that is not 0 gives the id.");
+    prm.declare_entry("Rules", "", Patterns::Anything(),
+                      "'id: predicate' separated by semicolons; predicates are muParser expressions of x, y, z and pi "
+                      "at the centre of a boundary face of the coarse mesh, the first that is not 0 gives the id.");
     prm.leave_subsection();
   }
 
