@@ -52,10 +52,9 @@ namespace PatchFEM
     void parse_parameters(dealii::ParameterHandler &prm) override
     {
       plane_stress = prm.get({"Material"}, "Plane state") == "plane stress";
-      require(
-          !plane_stress || prm.get_integer("Dimension") == 2,
-          "The entry Material/Plane state = plane stress would be without effect, as it is for Dimension = 2; remove "
-          "it.");
+      require(!plane_stress || prm.get_integer("Dimension") == 2,
+              "The entry Material/Plane state = plane stress would be without effect, as it is for Dimension = 2; "
+              "remove it.");
     }
 
     std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const override;

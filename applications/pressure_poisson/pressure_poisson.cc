@@ -122,8 +122,8 @@ namespace PatchFEM
         result.n_dofs      = cells.n_unknowns();
         require(projection.n_closed_parts == 0 || parameters.solver.project_null_space, "At the time ", time,
                 " the fluid has ", projection.n_closed_parts,
-                " part(s) that touch no air, whose pressure is determined up to a constant; choose Solver/Null space "
-                "= project, or give it air.");
+                " part(s) that touch no air, whose pressure is determined up to a constant; choose Solver/Null space = "
+                "project, or give it air.");
         seconds.sparsity = timed(backend, progress, "matrix", [&] { system.reinit(cells); });
         seconds.assembly = timed(backend, progress, "right-hand side", [&] {
           assemble(grid_scale(), rhs);
@@ -206,9 +206,8 @@ namespace PatchFEM
         }
         check_range<double>("Liquid/Velocity and Liquid/Divergence times Domain/Cell size", flow_size);
         const double load = flow_size * grid_scale();
-        check_range<Number>("The loads, differences of Liquid/Velocity times Liquid/Density, Domain/Cell size over "
-                            "Time/Step,",
-                            load);
+        check_range<Number>(
+            "The loads, differences of Liquid/Velocity times Liquid/Density, Domain/Cell size over Time/Step,", load);
         check_rhs<Number>(rhs.l2_norm(), load);
       }
 

@@ -35,9 +35,8 @@ namespace PatchFEM
     }
     catch (const io::gzip_error &)
     {
-      throw Error(what,
-                  " is no gzip file, or not a whole one; compress it again, or take .gz from the name of one that "
-                  "is not compressed.");
+      throw Error(what, " is no gzip file, or not a whole one; compress it again, or take .gz from the name of one "
+                        "that is not compressed.");
     }
     require(!file.bad(), what, " cannot be read to its end.");
     require(!content.empty(), what, " is empty.");

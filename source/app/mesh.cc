@@ -296,14 +296,12 @@ namespace PatchFEM
                            const MeshLists      &lists,
                            const unsigned int    n_refinements)
     {
-      require(!parameters.dealii_refines_simplices,
-              "Mesh/Simplex refinement = dealii is for simplices, and the mesh has none; remove it, or set "
-              "Mesh/Simplices.");
+      require(!parameters.dealii_refines_simplices, "Mesh/Simplex refinement = dealii is for simplices, and the mesh "
+                                                    "has none; remove it, or set Mesh/Simplices.");
       if (moves(parameters))
       {
         require(!is_curved(triangulation),
-                "Mesh/Scale and Mesh/Rotation cannot move the curved manifolds of "
-                "Mesh/Generator = ",
+                "Mesh/Scale and Mesh/Rotation cannot move the curved manifolds of Mesh/Generator = ",
                 parameters.generator, "; give its arguments their final size, or set Mesh/Simplices.");
         GridTools::transform(
             [&](const Point<dim> &p) {

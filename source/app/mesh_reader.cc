@@ -214,8 +214,7 @@ namespace PatchFEM
         extent = std::max({extent, std::abs(x[0] - mesh.vertices[0][0]), std::abs(x[1] - mesh.vertices[0][1])});
       for (const auto &x : mesh.vertices)
         require(std::abs(x[2] - mesh.vertices[0][2]) <= 1e-8 * extent, file,
-                "describes a surface in space, but a two-dimensional domain must lie in a plane "
-                "z = constant.");
+                "describes a surface in space, but a two-dimensional domain must lie in a plane z = constant.");
       for (auto &x : mesh.vertices)
         x[2] = 0;
     }
@@ -259,8 +258,8 @@ namespace PatchFEM
     const std::string suffix = upper(std::filesystem::path(name).extension().string());
     require(suffix == ".MSH" || suffix == ".VTK" || suffix == ".UCD" || suffix == ".INP", "The mesh file ",
             quote_file(file_name),
-            " is of no known format; convert it to .msh (Gmsh 2.2 or 4.1), .vtk, .ucd or .inp, for example with "
-            "gmsh or meshio; each may be compressed, with .gz behind its name.");
+            " is of no known format; convert it to .msh (Gmsh 2.2 or 4.1), .vtk, .ucd or .inp, for example with gmsh "
+            "or meshio; each may be compressed, with .gz behind its name.");
 
     MeshScanner   scanner(file_name);
     MeshCollector mesh(scanner, dim);

@@ -68,9 +68,9 @@ namespace PatchFEM
           {
             const std::int64_t type = scanner.integer("the type of a cell");
             shape                   = find_shape(&ElementShape::vtk, type);
-            scanner.require(shape != nullptr, "cell type ", type,
-                            " is not supported; use linear triangles (5), quadrilaterals (9), tetrahedra (10) or "
-                            "hexahedra (12)");
+            scanner.require(
+                shape != nullptr, "cell type ", type,
+                " is not supported; use linear triangles (5), quadrilaterals (9), tetrahedra (10) or hexahedra (12)");
           }
         }
         else if (keyword == "CELL_DATA" || keyword == "POINT_DATA")
