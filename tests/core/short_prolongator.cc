@@ -88,7 +88,10 @@ namespace
 TEST_P(ShortProlongatorTest, FoldingByEye)
 {
   // One mode. Row 0 keeps its own aggregate 0 and 2, row 1 its own aggregate 1, row 2 all, row 3 has no aggregate and no block.
-  CompressedPattern all{4, 3, 3, {}, {}}, blocks{4, 3, 2, {}, {}};
+  CompressedPattern all, blocks;
+  all.n_rows = blocks.n_rows = 4;
+  all.n_columns = blocks.n_columns = all.width = 3;
+  blocks.width                                 = 2;
   all.offsets.copy_from(backend(), {0, 3, 5, 7, 7});
   all.columns.copy_from(backend(), {0, 1, 2, 0, 1, 1, 2});
   blocks.offsets.copy_from(backend(), {0, 2, 3, 5, 5});
