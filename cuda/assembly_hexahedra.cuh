@@ -612,10 +612,7 @@ namespace PatchFEM::kernels
       }
       else
       {
-        if (body.a.add) // known when compiling: nothing more is spilled
-          body.write(now.number, rank, size, scratch, std::true_type());
-        else
-          body.write(now.number, rank, size, scratch, std::false_type());
+        body.write(now.number, rank, size, scratch, body.a.add);
         barrier();
         clear(rank, size);
       }

@@ -11,100 +11,93 @@
  * when compiling are unrolled without being told, so that their arrays are registers; PATCHFEM_UNROLL stands where nvcc
  * would not.
  */
-namespace PatchFEM
+namespace PatchFEM::kernels::internal
 {
-  namespace kernels
+  /**
+   * Bytes of a patch where @p preferred ones share a multiprocessor, if the request does not say how many: others hide
+   * the barriers of one. Each takes 1 KB for the system.
+   */
+  inline std::size_t share_of_memory(const KernelRequest &request, const int preferred)
   {
-    namespace internal
+    const int n = request.concurrent > 0 ? request.concurrent : preferred;
+    return request.fast_memory / n - (n > 1 ? 1024 : 0);
+  }
+
+  inline int multiprocessor_count()
+  {
+    int device = 0, n = 0;
+    PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
+    PATCHFEM_CUDA_CHECK(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device));
+    return n;
+  }
+
+  constexpr const char *too_many_rows = "The rows of a patch leave no room for its cells; choose fewer rows per patch.";
+
+  /** Bytes for the workers of @p body: its plan has kept room, unless somebody asked for more rows than fit with them. */
+  template <typename Body>
+  std::size_t room_of_workers(const Body &body)
+  {
+    require(body.a.fast_memory >= body.row_bytes(), too_many_rows);
+    return body.a.fast_memory - body.row_bytes();
+  }
+
+  /** Launches @p kernel(arguments...) with @p bytes of fast memory for each of @p n_blocks blocks. */
+  template <typename... Arguments>
+  void launch_with_memory(Cuda where,
+                          void (*kernel)(Arguments...),
+                          const int         n_blocks,
+                          const int         n_threads,
+                          const std::size_t bytes,
+                          const Arguments &...arguments)
+  {
+    PATCHFEM_CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+    kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(arguments...);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  /**
+   * A block for each patch: prepare, clear | run | add buffered cells | write, with a barrier at each bar. Two of these
+   * are of Cells{body, scratch, patch}, which has
+   *
+   *   Body                    a PatchBody, which may be with more
+   *   n_threads, residency    the most threads of a block, and the fewest blocks on a multiprocessor (0: any number)
+   *   overlaps                whether the kernel begins while the one before ends, whose results run() alone reads
+   *   prepare()               loads what is needed besides sums
+   *   run()                   adds the patch's cells to the sums
+   *
+   * All threads of the block call both.
+   */
+  template <typename Cells>
+  __global__ void __launch_bounds__(Cells::n_threads, Cells::residency)
+      patch_kernel(const __grid_constant__ typename Cells::Body body)
+  {
+    extern __shared__ __align__(16) unsigned char memory[];
+    const PatchesView                            &p       = body.a.patches;
+    const auto                                    scratch = body.scratch(memory);
+    const int patch = body.a.first_patch + blockIdx.x, rank = threadIdx.x, size = blockDim.x;
+    Cells     cells{body, scratch, patch};
+    if (Cells::overlaps)
+      let_next_begin();
+    if (body.idle(patch))
     {
-      /**
-       * Bytes of a patch where @p preferred ones share a multiprocessor, if the request does not say how many: others hide
-       * the barriers of one. Each takes 1 KB for the system.
-       */
-      inline std::size_t share_of_memory(const KernelRequest &request, const int preferred)
-      {
-        const int n = request.concurrent > 0 ? request.concurrent : preferred;
-        return request.fast_memory / n - (n > 1 ? 1024 : 0);
-      }
-
-      inline int multiprocessor_count()
-      {
-        int device = 0, n = 0;
-        PATCHFEM_CUDA_CHECK(cudaGetDevice(&device));
-        PATCHFEM_CUDA_CHECK(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device));
-        return n;
-      }
-
-      constexpr const char *too_many_rows =
-          "The rows of a patch leave no room for its cells; choose fewer rows per patch.";
-
-      /** Bytes for the workers of @p body: its plan has kept room, unless somebody asked for more rows than fit with them. */
-      template <typename Body>
-      std::size_t room_of_workers(const Body &body)
-      {
-        require(body.a.fast_memory >= body.row_bytes(), too_many_rows);
-        return body.a.fast_memory - body.row_bytes();
-      }
-
-      /** Launches @p kernel(arguments...) with @p bytes of fast memory for each of @p n_blocks blocks. */
-      template <typename... Arguments>
-      void launch_with_memory(Cuda where,
-                              void (*kernel)(Arguments...),
-                              const int         n_blocks,
-                              const int         n_threads,
-                              const std::size_t bytes,
-                              const Arguments &...arguments)
-      {
-        PATCHFEM_CUDA_CHECK(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-        kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(arguments...);
-        PATCHFEM_CUDA_CHECK_LAUNCH();
-      }
-
-      /**
-       * A block for each patch: prepare, clear | run | add buffered cells | write, with a barrier at each bar. Two of these
-       * are of Cells{body, scratch, patch}, which has
-       *
-       *   Body                    a PatchBody, which may be with more
-       *   n_threads, residency    the most threads of a block, and the fewest blocks on a multiprocessor (0: any number)
-       *   overlaps                whether the kernel begins while the one before ends, whose results run() alone reads
-       *   prepare()               loads what is needed besides sums
-       *   run()                   adds the patch's cells to the sums
-       *
-       * All threads of the block call both.
-       */
-      template <typename Cells>
-      __global__ void __launch_bounds__(Cells::n_threads, Cells::residency)
-          patch_kernel(const __grid_constant__ typename Cells::Body body)
-      {
-        extern __shared__ __align__(16) unsigned char memory[];
-        const PatchesView                            &p       = body.a.patches;
-        const auto                                    scratch = body.scratch(memory);
-        const int patch = body.a.first_patch + blockIdx.x, rank = threadIdx.x, size = blockDim.x;
-        Cells     cells{body, scratch, patch};
-        if (Cells::overlaps)
-          let_next_begin();
-        if (body.idle(patch))
-        {
-          if (Cells::overlaps)
-            wait_for_previous();
-          return body.pass_over(patch, rank, size);
-        }
-        cells.prepare();
-        body.clear(patch, rank, size, scratch);
-        if (Cells::overlaps)
-          wait_for_previous();
-        __syncthreads();
-        cells.run();
-        __syncthreads();
-        if (p.fed_offsets != nullptr)
-        {
-          for (std::int64_t fed = p.fed_offsets[patch] + rank / 32; fed < p.fed_offsets[patch + 1]; fed += size / 32)
-            body.add_buffered(patch, fed, WholeWarp(), scratch);
-          __syncthreads();
-        }
-        body.write(patch, rank, size, scratch, body.a.add);
-      }
-    } // namespace internal
-  }   // namespace kernels
-} // namespace PatchFEM
+      if (Cells::overlaps)
+        wait_for_previous();
+      return body.pass_over(patch, rank, size);
+    }
+    cells.prepare();
+    body.clear(patch, rank, size, scratch);
+    if (Cells::overlaps)
+      wait_for_previous();
+    __syncthreads();
+    cells.run();
+    __syncthreads();
+    if (p.fed_offsets != nullptr)
+    {
+      for (std::int64_t fed = p.fed_offsets[patch] + rank / 32; fed < p.fed_offsets[patch + 1]; fed += size / 32)
+        body.add_buffered(patch, fed, WholeWarp(), scratch);
+      __syncthreads();
+    }
+    body.write(patch, rank, size, scratch, body.a.add);
+  }
+} // namespace PatchFEM::kernels::internal
