@@ -6,12 +6,11 @@
 // Matrices in patches on the device.
 namespace PatchFEM::internal
 {
-#define INSTANTIATE(Number)                                                                                    \
-  template void build_patches(Here, const SlicedEllpackMatrix<Number> &, const AggregateLists &,               \
-                              PatchArrays<Number> &);                                                          \
-  template void fill_patches(Here, const SlicedEllpackMatrix<Number> &, const PatchArrays<Number> &, Number *, \
-                             Number *, std::uint16_t *, int *);                                                \
-  template void fill_diagonal(Here, const BlockDiagonalView<Number> &, PatchArrays<Number> &)
+#define INSTANTIATE(Number)                                                                               \
+  template void build_patches(Here, const SlicedEllpackMatrix<Number> &, const AggregateLists &,          \
+                              PatchArrays<Number> &);                                                     \
+  template void fill_values(Here, const SlicedEllpackMatrix<Number> &, const BlockDiagonalView<Number> &, \
+                            PatchArrays<Number> &)
   INSTANTIATE(float);
   INSTANTIATE(double);
 } // namespace PatchFEM::internal

@@ -31,7 +31,7 @@ namespace PatchFEM::kernels
       constexpr int      storage = static_size > 0 ? static_size : max_block_size;
       const int          b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
       const std::int64_t begin = A.inner_offsets[slice];
-      const int          width = A.inner_width(slice), slot = (slice - first_slice) * h;
+      const int          width = A.width(A.inner_offsets, slice), slot = (slice - first_slice) * h;
       const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
       const Number *__restrict__ values         = A.inner_values + begin * b * b;
       Number                  sums[storage][max_slice_height], gathered[max_slice_height];
@@ -145,7 +145,7 @@ namespace PatchFEM::kernels
         {
           Number *const place = mirrored.data() + (A.inner_offsets[slice] - begin);
           for (int c = 0; c < b; ++c)
-            std::fill_n(place + c * n_blocks, A.inner_width(slice) > 0 ? h : 0, Number(0));
+            std::fill_n(place + c * n_blocks, A.width(A.inner_offsets, slice) > 0 ? h : 0, Number(0));
           slice_product<static_size, true>(
               A, slice, first_slice, n_slots, z.data(),
               [&](int a, int slot, Number sum) { sums[std::int64_t(a) * n_slots + slot] = sum; },
@@ -156,7 +156,7 @@ namespace PatchFEM::kernels
         for (int slice = first_slice; slice < last_slice; ++slice)
         {
           const std::uint16_t *const mirrors = A.mirrors + A.mirror_offsets[slice];
-          const int                  width   = A.mirror_width(slice);
+          const int                  width   = A.width(A.mirror_offsets, slice);
           for (int c = 0; c < b; ++c)
           {
             const std::int64_t  place  = std::int64_t(c) * n_slots + (slice - first_slice) * h;
@@ -287,7 +287,7 @@ namespace PatchFEM::kernels
       for (int slice = 0; slice < n_slices; ++slice)
       {
         const std::int64_t begin = A.outer_offsets[slice];
-        const int          width = A.outer_width(slice);
+        const int          width = A.width(A.outer_offsets, slice);
         if (width == 0 && b == r)
           continue;
         double sums[storage][max_slice_height];

@@ -74,17 +74,10 @@ namespace PatchFEM
     /** Entries of a symmetric block. */
     PATCHFEM_INLINE int packed() const { return block_size * (block_size + 1) / 2; }
 
-    PATCHFEM_INLINE int inner_width(const std::int64_t slice) const
+    /** Blocks of each row of a slice in a part with these @p offsets. */
+    PATCHFEM_INLINE int width(const std::int64_t *offsets, const std::int64_t slice) const
     {
-      return static_cast<int>((inner_offsets[slice + 1] - inner_offsets[slice]) / slice_height);
-    }
-    PATCHFEM_INLINE int outer_width(const std::int64_t slice) const
-    {
-      return static_cast<int>((outer_offsets[slice + 1] - outer_offsets[slice]) / slice_height);
-    }
-    PATCHFEM_INLINE int mirror_width(const std::int64_t slice) const
-    {
-      return static_cast<int>((mirror_offsets[slice + 1] - mirror_offsets[slice]) / slice_height);
+      return static_cast<int>((offsets[slice + 1] - offsets[slice]) / slice_height);
     }
   };
 

@@ -10,35 +10,21 @@
 /** @file The steps (see run.h) that bring a matrix into patches: see PatchMatrixView. */
 namespace PatchFEM::internal
 {
+  /** Columns or, later, @p values of the row in each slot. Padding has value 0 and the column of its row. */
   template <typename Number>
-  void fill_patches(Cuda,
-                    const SlicedEllpackMatrix<Number> &,
-                    const PatchArrays<Number> &,
-                    Number *,
-                    Number *,
-                    std::uint16_t *,
-                    int *);
-
-  /**
-   * Columns and values of the row in each slot, or one of both where the other's arrays are null. Padding has value 0
-   * and the column of its row.
-   */
-  template <typename Number>
-  void fill_patches(Here,
-                    const SlicedEllpackMatrix<Number> &matrix,
-                    const PatchArrays<Number>         &patches,
-                    Number                            *inner_values,
-                    Number                            *outer_values,
-                    std::uint16_t                     *inner_columns,
-                    int                               *outer_columns)
+  void fill_patches(Here, const SlicedEllpackMatrix<Number> &matrix, const bool values, PatchArrays<Number> &patches)
   {
     const SlicedEllpackView<Number> A = matrix.view();
     const int *const lengths = matrix.row_lengths(), *const nodes = patches.nodes.data();
     const int *const patch = patches.patch_of_node.data(), *const local = patches.slot_of_node.data();
-    const std::int64_t *const inner_offsets = patches.inner_offsets.data(), *const outer_offsets =
-                                                                                patches.outer_offsets.data();
-    const int  slice_height = patches.slice_height;
-    const bool half         = patches.storage != PatchStorage::both;
+    const std::int64_t *const inner_offsets = patches.inner_offsets.data();
+    const std::int64_t *const outer_offsets = patches.outer_offsets.data();
+    Number *const             inner_values  = values ? patches.inner_values.data() : nullptr;
+    Number *const             outer_values  = values ? patches.outer_values.data() : nullptr;
+    std::uint16_t *const      inner_columns = values ? nullptr : patches.inner_columns.data();
+    int *const                outer_columns = values ? nullptr : patches.outer_columns.data();
+    const int                 slice_height  = patches.view.slice_height;
+    const bool                half          = patches.view.storage != PatchStorage::both;
     for_all(matrix.backend(), patches.nodes.size(), [=] PATCHFEM_DEVICE(const std::int64_t slot) {
       const std::int64_t slice = slot / slice_height, inner_begin = inner_offsets[slice],
                          outer_begin = outer_offsets[slice];
@@ -85,14 +71,18 @@ namespace PatchFEM::internal
   }
 
   template <typename Number>
-  void fill_diagonal(Cuda, const BlockDiagonalView<Number> &, PatchArrays<Number> &);
+  void fill_values(Cuda, const SlicedEllpackMatrix<Number> &, const BlockDiagonalView<Number> &, PatchArrays<Number> &);
 
-  /** D^-1 in the order of slots; 0 in padding. */
+  /** The values of a matrix, and D^-1 in the order of slots; 0 in padding. */
   template <typename Number>
-  void fill_diagonal(Here, const BlockDiagonalView<Number> &D, PatchArrays<Number> &patches)
+  void fill_values(Here                               here,
+                   const SlicedEllpackMatrix<Number> &matrix,
+                   const BlockDiagonalView<Number>   &D,
+                   PatchArrays<Number>               &patches)
   {
+    fill_patches(here, matrix, true, patches);
     for_all(patches.nodes.backend(), patches.nodes.size(),
-            [=, slice_height = patches.slice_height, nodes = patches.nodes.data(),
+            [=, slice_height = patches.view.slice_height, nodes = patches.nodes.data(),
              diagonal = patches.diagonal.data()] PATCHFEM_DEVICE(const std::int64_t slot) {
               const std::int64_t slice  = slot / slice_height;
               const int          packed = D.block_size * (D.block_size + 1) / 2, node = nodes[slot];
@@ -105,7 +95,7 @@ namespace PatchFEM::internal
   template <typename Number>
   void build_patches(Cuda, const SlicedEllpackMatrix<Number> &, const AggregateLists &, PatchArrays<Number> &);
 
-  /** All of @p patches that depends on the pattern; storage and sizes of blocks and slices are set. */
+  /** All of @p patches that depends on the pattern; storage and sizes of blocks and slices are set in the view. */
   template <typename Number>
   void build_patches(Here                               here,
                      const SlicedEllpackMatrix<Number> &matrix,
@@ -117,9 +107,9 @@ namespace PatchFEM::internal
     const Backend                  &place      = matrix.backend();
     const SlicedEllpackView<Number> A          = matrix.view();
     const int *const                lengths    = matrix.row_lengths();
-    const int                       block_size = patches.block_size, slice_height = patches.slice_height;
+    const int                       block_size = patches.view.block_size, slice_height = patches.view.slice_height;
     const int                       n_nodes = matrix.n_rows() / block_size;
-    const bool                      half    = patches.storage != PatchStorage::both;
+    const bool                      half    = patches.view.storage != PatchStorage::both;
 
     // Patches as they are given, and behind them others that take what is left.
     constexpr int size_of_others = 256;
@@ -186,10 +176,11 @@ namespace PatchFEM::internal
     for_all(place, n_patches, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
       counts[p] = n_slices(offsets[p + 1] - offsets[p], slice_height);
     });
-    const std::int64_t n_all_slices = scan(counts, scanned), n_slots = n_all_slices * slice_height;
-    patches.largest_patch = maximum(counts) * slice_height;
-    require(patches.largest_patch <= 65536, "A patch of " + std::to_string(patches.largest_patch) +
-                                                " nodes is too large for the smoother, which numbers them by 16 bits.");
+    const std::int64_t       n_all_slices = scan(counts, scanned), n_slots = n_all_slices * slice_height;
+    PatchMatrixView<Number> &view = patches.view;
+    view.largest_patch            = maximum(counts) * slice_height;
+    require(view.largest_patch <= 65536, "A patch of " + std::to_string(view.largest_patch) +
+                                             " nodes is too large for the smoother, which numbers them by 16 bits.");
     patches.patch_slices.reinit(place, std::size_t(n_patches) + 1);
     patches.nodes.reinit(place, n_slots);
     patches.slot_of_node.reinit(place, n_nodes);
@@ -234,24 +225,35 @@ namespace PatchFEM::internal
     };
     const std::int64_t n_inner = scan(inner_sizes, patches.inner_offsets),
                        n_outer = scan(outer_sizes, patches.outer_offsets), entries = block_size * block_size;
-    patches.largest_inner = largest(patches.inner_offsets.data());
     patches.inner_columns.reinit(place, n_inner);
     patches.outer_columns.reinit(place, n_outer);
     patches.inner_values.reinit(place, n_inner * entries);
     patches.outer_values.reinit(place, n_outer * entries);
     patches.diagonal.reinit(place, n_slots * (block_size * (block_size + 1) / 2));
-    fill_patches<Number>(here, matrix, patches, nullptr, nullptr, patches.inner_columns.data(),
-                         patches.outer_columns.data());
+    fill_patches(here, matrix, false, patches);
 
-    patches.mirrors.reinit(place, 0);
-    patches.largest_mirror = 0;
-    if (patches.storage != PatchStorage::half)
+    const bool mirrored = view.storage == PatchStorage::half;
+    patches.mirrors.reinit(place, mirrored ? scan(mirror_sizes, patches.mirror_offsets) : 0);
+    view.n_patches      = n_patches;
+    view.n_slices       = static_cast<int>(n_all_slices);
+    view.patch_slices   = patch_slices;
+    view.nodes          = nodes;
+    view.inner_offsets  = patches.inner_offsets.data();
+    view.inner_columns  = patches.inner_columns.data();
+    view.inner_values   = patches.inner_values.data();
+    view.outer_offsets  = patches.outer_offsets.data();
+    view.outer_columns  = patches.outer_columns.data();
+    view.outer_values   = patches.outer_values.data();
+    view.diagonal       = patches.diagonal.data();
+    view.mirror_offsets = patches.mirror_offsets.data();
+    view.mirrors        = patches.mirrors.data();
+    view.largest_inner  = largest(view.inner_offsets);
+    view.largest_mirror = mirrored ? largest(view.mirror_offsets) : 0;
+    if (!mirrored)
       return;
-    require(patches.largest_inner <= 65536,
-            "A patch of " + std::to_string(patches.largest_inner) +
+    require(view.largest_inner <= 65536,
+            "A patch of " + std::to_string(view.largest_inner) +
                 " blocks is too large for half storage, which numbers them by 16 bits; store both halves.");
-    patches.mirrors.reinit(place, scan(mirror_sizes, patches.mirror_offsets));
-    patches.largest_mirror = largest(patches.mirror_offsets.data());
 
     // The mirrors of the row in a slot, in the order of its columns: see PatchMatrixView.
     const std::int64_t *const  inner_offsets = patches.inner_offsets.data();

@@ -23,12 +23,13 @@ namespace PatchFEM
                                    const AggregateLists              &aggregates,
                                    const PatchStorage                 patch_storage)
   {
-    arrays.storage      = kernels::chosen_storage(patch_storage, A.block_rows());
-    arrays.block_size   = A.block_rows();
-    arrays.slice_height = kernels::patch_slice_height(arrays.block_size);
+    const int b              = A.block_rows();
+    arrays.view.storage      = kernels::chosen_storage(patch_storage, b);
+    arrays.view.block_size   = b;
+    arrays.view.slice_height = kernels::patch_slice_height(b);
     require(aggregates.has_patches(), "The smoother works on patches, but the aggregation makes none.");
-    require(static_cast<int>(aggregates.patch_nodes().size()) == A.n_rows() / arrays.block_size &&
-                A.block_columns() == arrays.block_size && aggregates.patch_nodes().backend() == A.backend(),
+    require(static_cast<int>(aggregates.patch_nodes().size()) == A.n_rows() / b && A.block_columns() == b &&
+                aggregates.patch_nodes().backend() == A.backend(),
             "The patches of a smoother do not fit its matrix.");
     choose(A.backend(), [&](auto where) { internal::build_patches(where, A, aggregates, arrays); });
   }
@@ -36,16 +37,12 @@ namespace PatchFEM
   template <typename Number>
   void PatchMatrix<Number>::compute(const SlicedEllpackMatrix<Number>     &A,
                                     const PreconditionBlockJacobi<Number> &D_inverse,
-                                    const int                              sweeps,
-                                    const double                          *all_weights)
+                                    const int                              n_sweeps,
+                                    const double                          *weights)
   {
-    n_sweeps = sweeps;
-    weights  = all_weights;
-    choose(A.backend(), [&](auto where) {
-      internal::fill_patches<Number>(where, A, arrays, arrays.inner_values.data(), arrays.outer_values.data(), nullptr,
-                                     nullptr);
-      internal::fill_diagonal(where, *D_inverse.block_diagonal(), arrays);
-    });
+    arrays.view.n_sweeps = n_sweeps;
+    arrays.view.weights  = weights;
+    choose(A.backend(), [&](auto where) { internal::fill_values(where, A, *D_inverse.block_diagonal(), arrays); });
   }
 
   template <typename Number>
@@ -54,32 +51,6 @@ namespace PatchFEM
     dispatch(arrays.nodes.backend(), [&](auto where) {
       kernels::patch_relaxation<Number>(where, view(), nullptr, src.data(), nullptr, dst.data(), nullptr);
     });
-  }
-
-  template <typename Number>
-  PatchMatrixView<Number> PatchMatrix<Number>::view() const
-  {
-    return {n_patches(),
-            arrays.block_size,
-            arrays.slice_height,
-            arrays.largest_patch,
-            static_cast<std::size_t>(arrays.largest_inner),
-            arrays.patch_slices.data(),
-            arrays.nodes.data(),
-            arrays.inner_offsets.data(),
-            arrays.inner_columns.data(),
-            arrays.inner_values.data(),
-            arrays.outer_offsets.data(),
-            arrays.outer_columns.data(),
-            arrays.outer_values.data(),
-            arrays.diagonal.data(),
-            static_cast<int>(arrays.nodes.size()) / arrays.slice_height,
-            n_sweeps,
-            weights,
-            arrays.storage,
-            static_cast<std::size_t>(arrays.largest_mirror),
-            arrays.mirror_offsets.data(),
-            arrays.mirrors.data()};
   }
 
   template <typename Number>

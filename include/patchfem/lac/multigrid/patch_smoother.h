@@ -9,17 +9,15 @@ namespace PatchFEM
 {
   namespace internal
   {
-    /** What a PatchMatrix stores. */
+    /** What a PatchMatrix stores, and how kernels see it. */
     template <typename Number>
     struct PatchArrays
     {
-      PatchStorage         storage    = PatchStorage::both;
-      int                  block_size = 1, slice_height = 32;
-      int                  largest_patch = 0, largest_inner = 0, largest_mirror = 0;
-      Array<int>           patch_slices, nodes, patch_of_node, slot_of_node, outer_columns;
-      Array<std::int64_t>  inner_offsets, mirror_offsets, outer_offsets;
-      Array<std::uint16_t> inner_columns, mirrors;
-      Array<Number>        inner_values, outer_values, diagonal;
+      PatchMatrixView<Number> view{};
+      Array<int>              patch_slices, nodes, patch_of_node, slot_of_node, outer_columns;
+      Array<std::int64_t>     inner_offsets, mirror_offsets, outer_offsets;
+      Array<std::uint16_t>    inner_columns, mirrors;
+      Array<Number>           inner_values, outer_values, diagonal;
     };
   } // namespace internal
 
@@ -53,19 +51,15 @@ namespace PatchFEM
     std::string name() const override { return "patch"; }
     std::size_t memory_consumption() const override;
 
-    PatchMatrixView<Number> view() const;
-
-    int n_patches() const { return static_cast<int>(arrays.patch_slices.size()) - 1; }
+    const PatchMatrixView<Number> &view() const { return arrays.view; }
+    int                            n_patches() const { return arrays.view.n_patches; }
 
     /** Blocks stored, padding included. */
     std::int64_t n_inner_blocks() const { return arrays.inner_columns.size(); }
     std::int64_t n_mirrors() const { return arrays.mirrors.size(); }
-    std::int64_t n_outer_blocks() const { return arrays.outer_columns.size(); }
 
   private:
     internal::PatchArrays<Number> arrays;
-    int                           n_sweeps = 1;
-    const double                 *weights  = nullptr;
   };
 
   /**
