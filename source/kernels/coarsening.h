@@ -30,24 +30,20 @@ namespace PatchFEM::kernels
   template <typename Run>
   void with_prolongator_sizes(const int n_components, const int n_modes, const Run &run)
   {
-    using std::integral_constant;
-    switch (n_components * 16 + n_modes)
-    {
-    case 0x11:
-      return run(integral_constant<int, 1>(), integral_constant<int, 1>());
-    case 0x22:
-      return run(integral_constant<int, 2>(), integral_constant<int, 2>());
-    case 0x23:
-      return run(integral_constant<int, 2>(), integral_constant<int, 3>());
-    case 0x33:
-      return run(integral_constant<int, 3>(), integral_constant<int, 3>());
-    case 0x36:
-      return run(integral_constant<int, 3>(), integral_constant<int, 6>());
-    case 0x66:
-      return run(integral_constant<int, 6>(), integral_constant<int, 6>());
-    default:
-      return run(integral_constant<int, 0>(), integral_constant<int, 0>());
-    }
+    const auto runs = [&](auto nc, auto nm) {
+      const bool fits = n_components == nc && n_modes == nm;
+      if (fits)
+        run(nc, nm);
+      return fits;
+    };
+    constexpr std::integral_constant<int, 0> any;
+    constexpr std::integral_constant<int, 1> one;
+    constexpr std::integral_constant<int, 2> two;
+    constexpr std::integral_constant<int, 3> three;
+    constexpr std::integral_constant<int, 6> six;
+    if (!(runs(one, one) || runs(two, two) || runs(two, three) || runs(three, three) || runs(three, six) ||
+          runs(six, six)))
+      run(any, any);
   }
 
   /**

@@ -247,7 +247,7 @@ TEST_P(PreconditionAMGTest, WCycleVisitsTheNextLevelTwice)
   LargestEigenvalue<double>       lambda;
   diagonal.initialize(w.matrix);
   lambda.compute(w.matrix, diagonal, data.eigenvalue_steps);
-  PolynomialSmoother<double> smoother(PolynomialSmoother<double>::Kind::block_jacobi, 1, 6.);
+  PolynomialSmoother<double> smoother(AMGSmoother::block_jacobi, 1, 6.);
   smoother.initialize(w.matrix, diagonal, lambda);
 
   const Vector<double> b(backend(), cases::random_values(A.n_rows, 19));

@@ -243,34 +243,18 @@ namespace PatchFEM
     smoothing.diagonal.initialize(A);
     smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps);
     if (smoothing.smoother == nullptr)
-      smoothing.smoother = make_smoother<SmootherNumber>(level);
-    smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
-  }
-
-  template <typename Number>
-  template <typename SmootherNumber>
-  std::unique_ptr<LevelSmoother<SmootherNumber>> AMGHierarchy<Number>::make_smoother(const Level &level) const
-  {
-    using Kind             = typename PolynomialSmoother<SmootherNumber>::Kind;
-    const bool   stretched = level.aggregates.stretched();
-    const int    sweeps    = parameters.sweeps_on(&level != levels.front().get(), stretched);
-    const double range     = parameters.range_on(stretched);
-    const auto   make      = [&](const Kind kind) {
-      return std::make_unique<PolynomialSmoother<SmootherNumber>>(kind, sweeps, range);
-    };
-    switch (parameters.smoother)
     {
-    case AMGSmoother::block_jacobi:
-      return make(Kind::block_jacobi);
-    case AMGSmoother::l1_jacobi:
-      return make(Kind::l1_jacobi);
-    case AMGSmoother::chebyshev:
-      return make(Kind::chebyshev);
-    case AMGSmoother::patch:
-      return std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, range, parameters.inner_sweeps,
-                                                             parameters.eigenvalue_steps, parameters.patch_storage);
+      const bool   stretched = level.aggregates.stretched();
+      const int    sweeps    = parameters.sweeps_on(&level != levels.front().get(), stretched);
+      const double range     = parameters.range_on(stretched);
+      if (parameters.smoother == AMGSmoother::patch)
+        smoothing.smoother =
+            std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, range, parameters.inner_sweeps,
+                                                            parameters.eigenvalue_steps, parameters.patch_storage);
+      else
+        smoothing.smoother = std::make_unique<PolynomialSmoother<SmootherNumber>>(parameters.smoother, sweeps, range);
     }
-    throw Error("An unknown smoother was asked for.");
+    smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
 
   template <typename Number>

@@ -7,9 +7,12 @@
 namespace PatchFEM
 {
   template <typename Number>
-  PolynomialSmoother<Number>::PolynomialSmoother(const Kind kind, const int degree, const double eigenvalue_ratio)
+  PolynomialSmoother<Number>::PolynomialSmoother(const AMGSmoother kind,
+                                                 const int         degree,
+                                                 const double      eigenvalue_ratio)
       : kind(kind), degree(degree), eigenvalue_ratio(eigenvalue_ratio)
   {
+    require(kind != AMGSmoother::patch, "An unknown smoother was asked for.");
     require(degree >= 1, "A smoother needs at least one sweep, not " + std::to_string(degree) + ".");
     require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
   }
@@ -23,14 +26,14 @@ namespace PatchFEM
     matrix               = &A;
     inverse              = *D_inverse.block_diagonal();
     coefficients.reinit(place, 2 * std::size_t(degree)); // without d a step does not use c_0
-    if (kind == Kind::chebyshev)
+    if (kind == AMGSmoother::chebyshev)
     {
       choose(place, [&](auto where) {
         multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, degree, coefficients);
       });
       d.reinit(place, A.n_rows(), true);
     }
-    else if (kind == Kind::block_jacobi)
+    else if (kind == AMGSmoother::block_jacobi)
       choose(place,
              [&](auto where) { multigrid::over_largest(where, lambda.scalars(), 4. / 3., coefficients, 2 * degree); });
     else
@@ -60,7 +63,7 @@ namespace PatchFEM
     kernels::with_block_size(inverse.block_size, [&](auto size) {
       run(matrix->backend(), inverse.n_blocks,
           kernels::SmootherStepBody<decltype(size)::value, Number>{inverse, coefficients.data() + 2 * k, r.data(),
-                                                                   kind == Kind::chebyshev ? d.data() : nullptr,
+                                                                   kind == AMGSmoother::chebyshev ? d.data() : nullptr,
                                                                    x.data(), k == 0, first_x});
     });
   }

@@ -37,6 +37,16 @@ namespace PatchFEM
         result[i].copy_from(arrays[i].backend(), arrays[i]);
       return result;
     }
+
+    /** The sum of an @p extent of all levels over that of the finest. */
+    template <typename Extent>
+    double over_finest(const std::vector<AMGLevelStatistics> &levels, Extent AMGLevelStatistics::*extent)
+    {
+      double sum = 0.;
+      for (const AMGLevelStatistics &level : levels)
+        sum += static_cast<double>(level.*extent);
+      return levels.empty() ? 0. : sum / static_cast<double>(levels[0].*extent);
+    }
   } // namespace
 
   template <typename Number>
@@ -288,21 +298,13 @@ namespace PatchFEM
   template <typename Number>
   double PreconditionAMG<Number>::operator_complexity() const
   {
-    const std::vector<AMGLevelStatistics> all = statistics();
-    double                                sum = 0.;
-    for (const AMGLevelStatistics &level : all)
-      sum += static_cast<double>(level.n_nonzeros);
-    return all.empty() ? 0. : sum / static_cast<double>(all[0].n_nonzeros);
+    return over_finest(statistics(), &AMGLevelStatistics::n_nonzeros);
   }
 
   template <typename Number>
   double PreconditionAMG<Number>::grid_complexity() const
   {
-    const std::vector<AMGLevelStatistics> all = statistics();
-    double                                sum = 0.;
-    for (const AMGLevelStatistics &level : all)
-      sum += level.n_rows;
-    return all.empty() ? 0. : sum / all[0].n_rows;
+    return over_finest(statistics(), &AMGLevelStatistics::n_rows);
   }
 
   template class PreconditionAMG<float>;

@@ -163,9 +163,6 @@ namespace PatchFEM
                           const SlicedEllpackMatrix<SmootherNumber> &A,
                           Smoothing<SmootherNumber>                 &smoothing) const;
 
-    template <typename SmootherNumber>
-    std::unique_ptr<LevelSmoother<SmootherNumber>> make_smoother(const Level &level) const;
-
     /** See multigrid::restricted(). */
     static Vector<double> restricted(const Level &level, int n_modes, bool weights, const Array<double> &v);
 

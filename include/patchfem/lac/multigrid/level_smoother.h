@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/multigrid/amg_parameters.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
 
@@ -47,14 +48,7 @@ namespace PatchFEM
   class PolynomialSmoother : public LevelSmoother<Number>
   {
   public:
-    enum class Kind
-    {
-      block_jacobi,
-      l1_jacobi,
-      chebyshev
-    };
-
-    PolynomialSmoother(Kind kind, int degree, double eigenvalue_ratio);
+    PolynomialSmoother(AMGSmoother kind, int degree, double eigenvalue_ratio);
 
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
@@ -64,7 +58,7 @@ namespace PatchFEM
     std::size_t memory_consumption() const override { return memory_consumption_of(coefficients, l1_inverse, d); }
 
   private:
-    Kind                               kind;
+    AMGSmoother                        kind;
     int                                degree;
     double                             eigenvalue_ratio;
     const SlicedEllpackMatrix<Number> *matrix = nullptr;
