@@ -5,6 +5,7 @@
 #include "kernels/single_range.h"
 #include "lac/matrix/sliced_ellpack_steps.h"
 
+// Steps that ask for its slice_offsets():
 #include "lac/matrix/coordinate_steps.h"
 #include "lac/matrix/mdia_steps.h"
 #include "lac/matrix/symmetric_ellpack_steps.h"

@@ -4,7 +4,6 @@
 
 #include <Epetra_CrsMatrix.h>
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -25,10 +24,8 @@ namespace PatchFEM
       require(n_rows == numbering.size() && n_columns == numbering.size(),
               "A matrix of " + std::to_string(n_rows) + " x " + std::to_string(n_columns) + " is not one of " +
                   std::to_string(numbering.size()) + " unknowns.");
-      HostCSR<double> result;
-      result.n_rows = result.n_columns = static_cast<int>(n_rows);
+      HostCSR<double> result{static_cast<int>(n_rows), static_cast<int>(n_rows), {0}, {}, {}};
       result.row_offsets.reserve(n_rows + 1);
-      result.row_offsets.push_back(0);
       Row row;
       for (std::size_t i = 0; i < n_rows; ++i)
       {
@@ -36,13 +33,7 @@ namespace PatchFEM
         get_row(numbering.dealii(i), row);
         for (auto &entry : row)
           entry.first = static_cast<int>(numbering.patchfem(entry.first));
-        std::sort(row.begin(), row.end());
-        for (const auto &entry : row)
-        {
-          result.columns.push_back(entry.first);
-          result.values.push_back(entry.second);
-        }
-        result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
+        result.append_row(row);
       }
       return result;
     }

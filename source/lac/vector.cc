@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/vector.h>
 
 #include <cmath>
@@ -29,13 +28,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  Vector<Number> &Vector<Number>::operator=(const Number value)
-  {
-    dispatch(backend(), [&](auto where) { kernels::set<Number>(where, size(), value, data()); });
-    return *this;
-  }
-
-  template <typename Number>
   void Vector<Number>::copy_from(const Vector &other)
   {
     reinit(empty() ? other.backend() : Backend(backend()), other.size(), true);
@@ -56,42 +48,6 @@ namespace PatchFEM
   {
     require(size() == other.size(), "Two vectors of different size cannot be combined.");
     require(backend() == other.backend(), "Two vectors of different back ends cannot be combined.");
-  }
-
-  template <typename Number>
-  void Vector<Number>::add(const Number a, const Vector &x, const Number b, const Vector &y)
-  {
-    check_compatible(x);
-    check_compatible(y);
-    dispatch(backend(), [&](auto where) { kernels::add(where, size(), a, x.data(), b, y.data(), data()); });
-  }
-
-  template <typename Number>
-  void Vector<Number>::sadd(const Number s, const Number a, const Vector &x)
-  {
-    check_compatible(x);
-    dispatch(backend(), [&](auto where) { kernels::sadd(where, size(), s, a, x.data(), data()); });
-  }
-
-  template <typename Number>
-  void Vector<Number>::equ(const Number a, const Vector &x)
-  {
-    check_compatible(x);
-    dispatch(backend(), [&](auto where) { kernels::equ(where, size(), a, x.data(), data()); });
-  }
-
-  template <typename Number>
-  void Vector<Number>::scale(const Vector &factors)
-  {
-    check_compatible(factors);
-    dispatch(backend(), [&](auto where) { kernels::scale(where, size(), factors.data(), data()); });
-  }
-
-  template <typename Number>
-  Vector<Number> &Vector<Number>::operator*=(const Number factor)
-  {
-    dispatch(backend(), [&](auto where) { kernels::equ(where, size(), factor, data(), data()); });
-    return *this;
   }
 
   template <typename Number>
@@ -142,13 +98,6 @@ namespace PatchFEM
     const double scale = square < least ? factor : 1. / factor;
     copy.equ(static_cast<Number>(scale), *this);
     return std::sqrt(copy.dot(copy)) / scale;
-  }
-
-  template <typename Number>
-  void Vector<Number>::swap(Vector &other) noexcept
-  {
-    elements.swap(other.elements);
-    sums.swap(other.sums);
   }
 
   template class Vector<float>;

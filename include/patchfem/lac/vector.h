@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/base/array.h>
+#include <patchfem/kernels/blas1.h>
 
 #include <vector>
 
@@ -55,7 +56,11 @@ namespace PatchFEM
     }
 
     /** Every element becomes @p value. */
-    Vector &operator=(Number value);
+    Vector &operator=(const Number value)
+    {
+      dispatch(backend(), [&](auto where) { kernels::set<Number>(where, size(), value, data()); });
+      return *this;
+    }
 
     /** Becomes a copy of @p other, which may live on another back end; keeps its own unless it is empty. */
     void copy_from(const Vector &other);
@@ -73,7 +78,12 @@ namespace PatchFEM
     void add(const Number a, const Vector &x) { sadd(Number(1), a, x); }
 
     /** *this += a x + b y */
-    void add(Number a, const Vector &x, Number b, const Vector &y);
+    void add(const Number a, const Vector &x, const Number b, const Vector &y)
+    {
+      check_compatible(x);
+      check_compatible(y);
+      dispatch(backend(), [&](auto where) { kernels::add(where, size(), a, x.data(), b, y.data(), data()); });
+    }
 
     Vector &operator+=(const Vector &x)
     {
@@ -87,15 +97,31 @@ namespace PatchFEM
     }
 
     /** *this = s *this + a x */
-    void sadd(Number s, Number a, const Vector &x);
+    void sadd(const Number s, const Number a, const Vector &x)
+    {
+      check_compatible(x);
+      dispatch(backend(), [&](auto where) { kernels::sadd(where, size(), s, a, x.data(), data()); });
+    }
 
     /** *this = a x */
-    void equ(Number a, const Vector &x);
+    void equ(const Number a, const Vector &x)
+    {
+      check_compatible(x);
+      dispatch(backend(), [&](auto where) { kernels::equ(where, size(), a, x.data(), data()); });
+    }
 
     /** Multiplies element by element. */
-    void scale(const Vector &factors);
+    void scale(const Vector &factors)
+    {
+      check_compatible(factors);
+      dispatch(backend(), [&](auto where) { kernels::scale(where, size(), factors.data(), data()); });
+    }
 
-    Vector &operator*=(Number factor);
+    Vector &operator*=(const Number factor)
+    {
+      equ(factor, *this);
+      return *this;
+    }
     Vector &operator/=(const Number divisor) { return *this *= Number(1) / divisor; }
 
     /** The inner product; waits for the back end. */
@@ -118,7 +144,11 @@ namespace PatchFEM
     /** Whether no element differs from 0; waits for the back end. */
     bool all_zero() const { return linfty_norm() == 0.; }
 
-    void swap(Vector &other) noexcept;
+    void swap(Vector &other) noexcept
+    {
+      elements.swap(other.elements);
+      sums.swap(other.sums);
+    }
 
     Number              *data() { return elements.data(); }
     const Number        *data() const { return elements.data(); }

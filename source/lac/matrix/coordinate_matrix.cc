@@ -171,13 +171,11 @@ namespace PatchFEM
     HostCSR<Number>       result{first.n_rows, first.n_columns, {0}, {}, {}};
     for (int row = 0; row < first.n_rows; ++row)
     {
+      std::vector<std::pair<int, Number>> entries;
       for (const HostCSR<Number> *part : {&first, &last})
         for (std::int64_t e = part->row_offsets[row]; e < part->row_offsets[row + 1]; ++e)
-        {
-          result.columns.push_back(part->columns[e]);
-          result.values.push_back(part->values[e]);
-        }
-      result.row_offsets.push_back(result.columns.size());
+          entries.emplace_back(part->columns[e], part->values[e]);
+      result.append_row(entries);
     }
     return result;
   }

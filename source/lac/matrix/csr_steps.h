@@ -44,9 +44,7 @@ namespace PatchFEM::internal
   template <typename Number, typename Rows>
   void compress_rows(Cuda, const Backend &, const Rows &, int n_rows, int, CompressedPattern &, Array<Number> &values);
 
-  /**
-   * @p n_rows rows in compressed ones; @p rows has for_each_entry() as CSRView does.
-   */
+  /** @p n_rows rows in compressed ones; @p rows has for_each_entry() as CSRView does. */
   template <typename Number, typename Rows>
   void compress_rows(Here,
                      const Backend     &place,

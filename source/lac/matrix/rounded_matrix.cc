@@ -29,11 +29,6 @@ namespace PatchFEM
     return std::visit([](const auto &matrix) -> const MatrixBase<float> & { return matrix; }, copy);
   }
 
-  std::size_t RoundedMatrix::values_memory_consumption() const
-  {
-    return std::visit([](const auto &matrix) { return matrix.values_memory_consumption(); }, copy);
-  }
-
   void RoundedMatrix::extract_block_diagonal(const int block_size, Array<double> &blocks) const
   {
     Array<float> rounded;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lac/multigrid/multigrid_pattern.h"
-#include "sliced_copy.h"
 #include "symmetric_ellpack_steps.h"
 
 #include <patchfem/kernels/blas1.h>
@@ -134,15 +133,7 @@ namespace PatchFEM
 
     HostCSR<Number> result{n_rows(), n_rows(), {0}, {}, {}};
     for (auto &row : entries)
-    {
-      std::sort(row.begin(), row.end());
-      for (const auto &[column, value] : row)
-      {
-        result.columns.push_back(column);
-        result.values.push_back(value);
-      }
-      result.row_offsets.push_back(result.columns.size());
-    }
+      result.append_row(row);
     return result;
   }
 

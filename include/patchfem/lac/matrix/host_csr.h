@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace PatchFEM
@@ -18,6 +20,18 @@ namespace PatchFEM
     std::vector<std::int64_t> row_offsets; ///< [n_rows + 1]
     std::vector<int>          columns;     ///< [row_offsets[n_rows]]
     std::vector<Number>       values;      ///< [row_offsets[n_rows]]
+
+    /** The next row, of these columns and values; sorts them. */
+    void append_row(std::vector<std::pair<int, Number>> &entries)
+    {
+      std::sort(entries.begin(), entries.end());
+      for (const auto &[column, value] : entries)
+      {
+        columns.push_back(column);
+        values.push_back(value);
+      }
+      row_offsets.push_back(static_cast<std::int64_t>(columns.size()));
+    }
   };
 
   /**

@@ -24,7 +24,7 @@ namespace PatchFEM
     const MatrixExtents &extents() const override { return base().extents(); }
     std::int64_t         n_stored_elements() const override { return base().n_stored_elements(); }
     std::size_t          memory_consumption() const override { return base().memory_consumption(); }
-    std::size_t          values_memory_consumption() const;
+    std::size_t          values_memory_consumption() const { return n_stored_elements() * sizeof(float); }
     std::string          format() const override { return base().format() + " with values in single precision"; }
     void                 extract_block_diagonal(int block_size, Array<double> &blocks) const override;
     HostCSR<double>      to_csr_host() const override;
