@@ -421,9 +421,9 @@ namespace PatchFEM::kernels
         element_kernel(const __grid_constant__ ElementBody<Form, Number> body)
     {
       extern __shared__ __align__(16) unsigned char memory[];
-      Number                                       *scratch = reinterpret_cast<Number *>(memory);
-      const BufferedCell                            cell    = body.cell(blockIdx.x);
-      const int                                     rank = threadIdx.x, size = blockDim.x;
+      auto              *scratch = reinterpret_cast<typename ElementBody<Form, Number>::Point *>(memory);
+      const BufferedCell cell    = body.cell(blockIdx.x);
+      const int          rank = threadIdx.x, size = blockDim.x;
       body.geometry(cell, rank, size, scratch);
       __syncthreads();
       body.integrate(cell, rank, size, scratch);
@@ -458,7 +458,8 @@ namespace PatchFEM::kernels
         return;
       // More than the 48 KB that need no permission from 9^3 quadrature points on.
       internal::launch_with_memory(where, internal::element_kernel<Form, Number>, body.n_cells(),
-                                   internal::element_threads, body.scratch_size(a.batches) * sizeof(Number), body);
+                                   internal::element_threads,
+                                   body.n_points(a.batches) * sizeof(typename ElementBody<Form, Number>::Point), body);
     }
   };
 

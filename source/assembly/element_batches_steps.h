@@ -167,15 +167,10 @@ namespace PatchFEM
             const std::int64_t   cell = i / r.n_shape;
             if (first_cell[batch.nodes[i]] != batch.first_cell + cell)
               return;
-            double *x = result + std::int64_t(batch.nodes[i]) * dim;
             for (int a = 0; a < dim; ++a)
-            {
-              double sum = 0.;
-              for (int g = 0; g < r.n_geometry; ++g)
-                sum += r.support_geometry_values[i % r.n_shape * r.n_geometry + g] *
-                       points[std::int64_t(batch.geometry[cell * r.n_geometry + g]) * dim + a];
-              x[a] = sum;
-            }
+              result[std::int64_t(batch.nodes[i]) * dim + a] =
+                  coordinate(points, dim, a, batch.geometry + cell * r.n_geometry, r.n_geometry,
+                             r.support_geometry_values + i % r.n_shape * r.n_geometry);
           });
     return result;
   }

@@ -26,13 +26,6 @@ namespace PatchFEM::internal
   {
     using Index = dealii::types::global_dof_index;
 
-    /** Memory that is not initialised, so that the threads that fill it also touch it first. */
-    template <typename T>
-    std::unique_ptr<T[]> uninitialized_buffer(const std::size_t n)
-    {
-      return std::unique_ptr<T[]>(new T[n]);
-    }
-
     /** Calls @p function(begin, end, share) for equal shares of [0, n), one per thread; it may throw. */
     template <typename Function>
     void for_each_share(const std::size_t n, const int n_shares, Function &&function)
@@ -385,8 +378,9 @@ namespace PatchFEM::internal
        */
       bool read_cells(const bool in_blocks)
       {
-        const auto start = [this](auto &values, const std::size_t n, const auto value) {
-          values = uninitialized_buffer<typename std::decay_t<decltype(values)>::element_type>(n);
+        const auto start = [](auto &values, const std::size_t n, const auto value) {
+          // Not initialised, so that the threads that fill it also touch it first.
+          values.reset(new typename std::decay_t<decltype(values)>::element_type[n]);
           for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
             for (std::int64_t i = begin; i < end; ++i)
               values[i].store(value, std::memory_order_relaxed);

@@ -29,9 +29,8 @@ namespace PatchFEM
         const double     *tangents = &reference.face_tangents[row * dim * (dim - 1)];
         double           *x        = &result.points[(first + q) * dim];
         double           *normal   = &result.normals[(first + q) * dim];
-        for (int g = 0; g < n_geometry; ++g)
-          for (int d = 0; d < dim; ++d)
-            x[d] += values[g] * tables.points[std::size_t(geometry[g]) * dim + d];
+        for (int d = 0; d < dim; ++d)
+          x[d] = coordinate(tables.points.data(), dim, d, geometry, n_geometry, values);
 
         // det J J^-T n is outward for right-handed cells, and as long as an area of 1 becomes; a cell with det(J) < 0 is
         // tangled, and refused elsewhere. As n has length 1, det (n, T) is the area that the tangents T span.
@@ -63,15 +62,9 @@ namespace PatchFEM
     const ReferenceElement &reference = batch.reference;
     const int               dim       = tables.dim;
     const int              *geometry  = batch.points_of(cell);
-    for (int q = 0; q < reference.n_quadrature; ++q)
-    {
-      const double *values = &reference.geometry_values[std::size_t(q) * reference.n_geometry];
-      for (int d = 0; d < dim; ++d)
-        points[q * dim + d] = 0;
-      for (int g = 0; g < reference.n_geometry; ++g)
-        for (int d = 0; d < dim; ++d)
-          points[q * dim + d] += values[g] * tables.points[std::size_t(geometry[g]) * dim + d];
-    }
+    for (int i = 0; i < reference.n_quadrature * dim; ++i)
+      points[i] = coordinate(tables.points.data(), dim, i % dim, geometry, reference.n_geometry,
+                             &reference.geometry_values[std::size_t(i / dim) * reference.n_geometry]);
   }
 
   std::vector<double> quadrature_points(const ElementTables &tables, const CellTable &batch)

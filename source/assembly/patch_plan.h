@@ -396,11 +396,6 @@ namespace PatchFEM
         const std::int64_t        n = static_cast<std::int64_t>(found.cells.size()), n_chunks = lists.chunks.size();
         const std::int64_t *const chunk_offsets = found.offsets.data();
         lists.buffered_cells.reinit(place, n);
-        for (Array<std::int64_t> *array :
-             {&lists.fed_offsets, &lists.fed_pair_offsets, &lists.fed_pairs, &lists.fed_place_offsets})
-          array->release();
-        lists.fed_rows.release();
-        lists.fed_places.release();
         if (n == 0)
           return;
 

@@ -60,9 +60,6 @@ namespace PatchFEM
 
       void plan_cells(const Source &source) override
       {
-        for (Array<char> *array : {&cell_pairs, &sums})
-          array->release();
-        pair_offsets.release();
         find_levels(source);
         if (lists.pair_bits > 0)
           find_upper_places(source);

@@ -37,15 +37,11 @@ namespace PatchFEM
   public:
     FESpace() = default;
 
-    /** See reinit(). */
-    FESpace(const Backend                           &backend,
-            const dealii::Mapping<dim>              &mapping,
-            const dealii::DoFHandler<dim>           &dof_handler,
-            const dealii::AffineConstraints<double> &constraints,
-            const ExtractionData<dim>               &extraction = ExtractionData<dim>(),
-            const Space::AdditionalData             &order      = Space::AdditionalData())
+    /** Takes what reinit() takes. */
+    template <typename... Arguments>
+    FESpace(const Backend &backend, const dealii::Mapping<dim> &mapping, const Arguments &...arguments)
     {
-      reinit(backend, mapping, dof_handler, constraints, extraction, order);
+      reinit(backend, mapping, arguments...);
     }
 
     /**

@@ -25,7 +25,7 @@ namespace PatchFEM::kernels
     {
       const ElementBody<Form, Number> body{a};
       for_shares(body.n_cells(), [&](const std::int64_t begin, const std::int64_t end) {
-        std::vector<Number> scratch(body.scratch_size(a.batches));
+        std::vector<typename ElementBody<Form, Number>::Point> scratch(body.n_points(a.batches));
         for (std::int64_t k = begin; k < end; ++k)
         {
           const BufferedCell cell = body.cell(static_cast<int>(k));

@@ -4,6 +4,7 @@
 #include <patchfem/kernels/assembly.h>
 #include <patchfem/kernels/geometry.h>
 
+#include <algorithm>
 #include <cmath>
 
 /**
@@ -19,7 +20,6 @@ namespace PatchFEM::kernels
   {
     static constexpr int dim    = Form::dimension;
     static constexpr int n_comp = Form::n_components;
-    static constexpr int point  = dim * dim + 1; ///< numbers of scratch for a quadrature point: J^-1, weight
 
     AssemblyArguments<Number> a;
 
@@ -44,14 +44,14 @@ namespace PatchFEM::kernels
               0};
     }
 
-    /** Numbers of scratch memory for a cell of the batch with the most quadrature points. */
-    static std::size_t scratch_size(const BatchesView &batches)
+    /** What a cell has in scratch memory, for each quadrature point; room for the batch with the most of them. */
+    using Point = PointGeometry<dim, Number>;
+
+    static std::size_t n_points(const BatchesView &batches)
     {
-      std::size_t n = 0;
+      int n = 0;
       for (int b = 0; b < batches.n_batches; ++b)
-        n = std::size_t(batches.batch[b].reference.n_quadrature) * point > n
-                ? std::size_t(batches.batch[b].reference.n_quadrature) * point
-                : n;
+        n = std::max(n, batches.batch[b].reference.n_quadrature);
       return n;
     }
 
@@ -73,34 +73,22 @@ namespace PatchFEM::kernels
     }
 
     /** Phase 1: inverse Jacobian and weight at each quadrature point. */
-    PATCHFEM_INLINE void geometry(const BufferedCell &cell, const int rank, const int size, Number *scratch) const
+    PATCHFEM_INLINE void geometry(const BufferedCell &cell, const int rank, const int size, Point *scratch) const
     {
       const BatchView &batch = a.batches.batch[cell.batch];
       for (int q = rank; q < batch.reference.n_quadrature; q += size)
-      {
-        const auto at  = point_geometry<dim, Number>(a.batches.points, batch, cell.cell - batch.first_cell, q);
-        Number    *out = scratch + q * point;
-        for (int i = 0; i < dim; ++i)
-          for (int j = 0; j < dim; ++j)
-            out[i * dim + j] = at.inverse(i, j);
-        out[dim * dim] = at.weight;
-      }
+        scratch[q] = point_geometry<dim, Number>(a.batches.points, batch, cell.cell - batch.first_cell, q);
     }
 
     PATCHFEM_INLINE ShapeFunction<dim, Number>
-                    shape(const ReferenceView &r, const Number *scratch, const int q, const int i) const
+                    shape(const ReferenceView &r, const Point *scratch, const int q, const int i) const
     {
-      SmallMatrix<dim, dim, Number> inv;
-      for (int k = 0; k < dim; ++k)
-        for (int l = 0; l < dim; ++l)
-          inv(k, l) = scratch[q * point + k * dim + l];
       return {static_cast<Number>(r.shape_values[q * r.n_shape + i]),
-              real_gradient<dim, Number>(inv, r.shape_gradients + (q * r.n_shape + i) * dim)};
+              real_gradient<dim, Number>(scratch[q].inverse, r.shape_gradients + (q * r.n_shape + i) * dim)};
     }
 
     /** Phase 2: blocks (i, j) of the matrix and the load, before constraints. */
-    PATCHFEM_INLINE void
-    integrate(const BufferedCell &cell, const int rank, const int size, const Number *scratch) const
+    PATCHFEM_INLINE void integrate(const BufferedCell &cell, const int rank, const int size, const Point *scratch) const
     {
       const BatchView     &batch = a.batches.batch[cell.batch];
       const ReferenceView &r     = batch.reference;
@@ -126,21 +114,21 @@ namespace PatchFEM::kernels
         Number sum = 0;
         if (a.load.kind != CoefficientView<Number>::none)
           for (int q = 0; q < r.n_quadrature; ++q)
-            sum += scratch[q * point + dim * dim] * static_cast<Number>(r.shape_values[q * r.n_shape + i / n_comp]) *
+            sum += scratch[q].weight * static_cast<Number>(r.shape_values[q * r.n_shape + i / n_comp]) *
                    a.load.at(a.batches, cell.batch, local, q)[i % n_comp];
         vector[i] = sum;
       }
     }
 
     PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number> integrate_block(
-        const ReferenceView &r, const int b, const int local, const Number *scratch, const int i, const int j) const
+        const ReferenceView &r, const int b, const int local, const Point *scratch, const int i, const int j) const
     {
       if constexpr (HasMoments<Form>::value)
         if (!a.coefficients.varies_inside_cells())
         {
           typename Form::template Moments<Number> moments{};
           for (int q = 0; q < r.n_quadrature; ++q)
-            Form::add(moments, scratch[q * point + dim * dim], shape(r, scratch, q, i), shape(r, scratch, q, j));
+            Form::add(moments, scratch[q].weight, shape(r, scratch, q, i), shape(r, scratch, q, j));
           return Form::finish(a.coefficients.at(a.batches, b, local, 0), moments);
         }
       SmallMatrix<n_comp, n_comp, Number> sum{};
@@ -148,7 +136,7 @@ namespace PatchFEM::kernels
       {
         const auto block =
             Form::matrix(a.coefficients.at(a.batches, b, local, q), shape(r, scratch, q, i), shape(r, scratch, q, j));
-        const Number weight = scratch[q * point + dim * dim];
+        const Number weight = scratch[q].weight;
         for (int c = 0; c < n_comp; ++c)
           for (int d = 0; d < n_comp; ++d)
             sum(c, d) += weight * block(c, d);

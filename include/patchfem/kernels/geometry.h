@@ -19,17 +19,28 @@ namespace PatchFEM
     const double                 *origin = points + std::int64_t(geometry[0]) * dim;
     for (int g = 1; g < n_geometry; ++g) // the first node is the origin
     {
-      const double *point = points + std::int64_t(geometry[g]) * dim;
+      const double *point = points + std::int64_t(geometry[g]) * dim, *gradient = gradients + g * dim;
+      Number        x[dim];
       PATCHFEM_UNROLL
       for (int a = 0; a < dim; ++a)
-      {
-        const Number x = static_cast<Number>(point[a] - origin[a]);
+        x[a] = static_cast<Number>(point[a] - origin[a]);
+      PATCHFEM_UNROLL
+      for (int a = 0; a < dim; ++a)
         PATCHFEM_UNROLL
-        for (int b = 0; b < dim; ++b)
-          J(a, b) += x * static_cast<Number>(gradients[g * dim + b]);
-      }
+      for (int b = 0; b < dim; ++b)
+        J(a, b) += x[a] * static_cast<Number>(gradient[b]);
     }
     return J;
+  }
+
+  /** Coordinate @p a of the point of a cell where the geometry functions have the @p values: sum_g values_g X_g. */
+  PATCHFEM_INLINE double coordinate(
+      const double *points, const int dim, const int a, const int *geometry, const int n_geometry, const double *values)
+  {
+    double sum = 0.;
+    for (int g = 0; g < n_geometry; ++g)
+      sum += values[g] * points[std::int64_t(geometry[g]) * dim + a];
+    return sum;
   }
 
   /** What integration at a quadrature point of a cell needs. */

@@ -59,14 +59,10 @@ namespace PatchFEM::kernels
         u.gradient[c] = real_gradient<dim, Number>(at.inverse, reference.entries[c]);
 
       const int *geometry = batch.geometry + std::int64_t(local) * r.n_geometry;
-      double     x[dim]   = {};
-      for (int g = 0; g < r.n_geometry; ++g)
-        PATCHFEM_UNROLL
-      for (int d = 0; d < dim; ++d)
-        x[d] += r.geometry_values[q * r.n_geometry + g] * a.batches.points[std::int64_t(geometry[g]) * dim + d];
       PATCHFEM_UNROLL
       for (int d = 0; d < dim; ++d)
-        u.position[d] = static_cast<Number>(x[d]);
+        u.position[d] = static_cast<Number>(
+            coordinate(a.batches.points, dim, d, geometry, r.n_geometry, r.geometry_values + q * r.n_geometry));
       return u;
     }
   };
