@@ -198,7 +198,6 @@ namespace PatchFEM
     a.most_blocks                  = plan.most_blocks();
     a.most_levels                  = plan.most_levels();
     a.computed_batch               = plan.batch();
-    a.isoparametric                = request.isoparametric;
     // A load that varies inside cells, and coefficients that do, need all points.
     a.one_point = request.one_point && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
     a.add       = &pass != &passes.front();

@@ -72,9 +72,8 @@ namespace PatchFEM
     int                 most_blocks;                  ///< blocks of the rows of the largest patch
     int                 most_levels;                  ///< levels of the patch with the most of them
     int                 computed_batch;
-    bool                isoparametric; ///< geometry functions of the computed batch are its shape functions
-    bool                one_point;     ///< gradients are constant and loads too: one quadrature point is exact
-    bool                add;           ///< to what other batches have left in the matrix and the right-hand side
+    bool                one_point; ///< gradients are constant and loads too: one quadrature point is exact
+    bool                add;       ///< to what other batches have left in the matrix and the right-hand side
   };
 
   namespace kernels
@@ -84,7 +83,7 @@ namespace PatchFEM
     {
       std::string_view strategy;
       ReferenceView    reference;            ///< of the cells
-      bool             isoparametric;        ///< as in AssemblyArguments
+      bool             isoparametric;        ///< geometry functions are shape functions
       bool             points_are_nodes;     ///< the points of cells are numbered as their nodes
       bool             one_point;            ///< as in AssemblyArguments
       std::size_t      fast_memory;          ///< of a multiprocessor
