@@ -137,11 +137,8 @@ namespace PatchFEM
        */
       void check_cells() const
       {
-        const VoxelGrid &grid    = fields.grid();
-        const auto       n_cells = static_cast<double>(grid.n_cells());
-        double           bytes   = n_cells;
-        for (int d = 0; d < 3; ++d)
-          bytes += sizeof(double) * static_cast<double>(grid.n_faces(d));
+        const auto n_cells = static_cast<double>(fields.grid().n_cells());
+        double     bytes   = n_cells + static_cast<double>(bytes_of_velocities());
         if (!parameters.divergence.empty())
           bytes += sizeof(double) * n_cells;
         if (backend.kind() != BackendKind::cuda)
@@ -151,6 +148,12 @@ namespace PatchFEM
         require_host_memory(bytes, "A box of " + std::string(number) + " cells takes");
       }
 
+      std::size_t bytes_of_velocities() const
+      {
+        const VoxelGrid &grid = fields.grid();
+        return sizeof(double) * (grid.n_faces(0) + grid.n_faces(1) + grid.n_faces(2));
+      }
+
       /** Bytes that a step allocates at most: exact for cells, matrix and vectors, and of closed parts it counts one. */
       std::size_t forecast_memory(const std::size_t n_fluid) const
       {
@@ -158,10 +161,8 @@ namespace PatchFEM
         const std::size_t n_cells = grid.n_cells(), number = sizeof(Number);
         // Labels, velocities, pressure and what else cells have, for errors the exact pressure and the difference to it;
         // words with their numbers and entries.
-        std::size_t bytes =
-            n_cells * (9 + 8 * !fields.divergence().empty() + 16 * fields.has_exact_pressure()) + grid.n_words() * 32;
-        for (int d = 0; d < 3; ++d)
-          bytes += 8 * static_cast<std::size_t>(grid.n_faces(d));
+        std::size_t bytes = n_cells * (9 + 8 * !fields.divergence().empty() + 16 * fields.has_exact_pressure()) +
+                            grid.n_words() * 32 + bytes_of_velocities();
         // Each row: two integers for its part; columns, diagonal and its share of the slices; right-hand side, solution,
         // residual, four vectors of the iteration, and two when the step is judged; if there is a null space the constant of
         // one part, what finds it, and a projected vector; of a check the known solution, its right-hand side, and what is

@@ -338,9 +338,7 @@ namespace PatchFEM
       all_labels.resize(box.n_cells());
       parallel_for(box.n_cells(), [&](const std::int64_t cell) {
         const dealii::Point<dim> point = centre(cell);
-        VoxelLabel               label = VoxelLabel::air;
-        if (!image_labels.empty())
-          label = static_cast<VoxelLabel>(image_labels[cell]);
+        VoxelLabel label = image_labels.empty() ? VoxelLabel::air : static_cast<VoxelLabel>(image_labels[cell]);
         if (fluid && label != VoxelLabel::solid)
           label = fluid->value(point) > 0. ? VoxelLabel::fluid : VoxelLabel::air;
         if (solid && solid->value(point) > 0.)

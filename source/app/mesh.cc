@@ -322,22 +322,6 @@ namespace PatchFEM
       triangulation.refine_global(n_refinements);
     }
 
-    /** Refines @p lists, and the triangulation made of them if deal.II is to do it. */
-    template <int dim>
-    void finish_simplices(Triangulation<dim>   &triangulation,
-                          const MeshParameters &parameters,
-                          MeshLists            &lists,
-                          const unsigned int    n_refinements)
-    {
-      require_memory<dim>(lists.n_cells(), n_refinements, true);
-      if (!parameters.dealii_refines_simplices)
-        for (unsigned int level = 0; level < n_refinements; ++level)
-          red_refine(lists);
-      triangulation.clear();
-      create(triangulation, lists);
-      if (parameters.dealii_refines_simplices)
-        triangulation.refine_global(n_refinements);
-    }
   } // namespace
 
   void MeshParameters::declare_parameters(ParameterHandler &prm)
@@ -454,10 +438,19 @@ namespace PatchFEM
       summary.n_coarse_cells = lists.n_cells();
       summary.boundary_ids.insert(lists.face_ids.begin(), lists.face_ids.end());
       summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
-      if (summary.simplices)
-        finish_simplices(triangulation, parameters, lists, n_refinements);
-      else
+      if (!summary.simplices)
         finish_hypercubes(triangulation, parameters, lists, n_refinements);
+      else
+      {
+        require_memory<dim>(lists.n_cells(), n_refinements, true);
+        if (!parameters.dealii_refines_simplices)
+          for (unsigned int level = 0; level < n_refinements; ++level)
+            red_refine(lists);
+        triangulation.clear();
+        create(triangulation, lists);
+        if (parameters.dealii_refines_simplices)
+          triangulation.refine_global(n_refinements);
+      }
     }
     catch (const ExceptionBase &exception)
     {
