@@ -52,8 +52,7 @@ namespace PatchFEM
                                      const bool          keep_aggregates,
                                      Progress           &progress)
       : backend(backend), choice(choice), keep_aggregates(keep_aggregates), progress(progress),
-        cg({0, choice.parameters.residual_interval,
-            choice.parameters.update_on_a_stream ? SolutionUpdate::streams : SolutionUpdate::fused})
+        cg(choice.parameters.iteration)
   {}
 
   template <typename Number>

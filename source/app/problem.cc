@@ -81,14 +81,11 @@ namespace PatchFEM
                       parameters.general.constants),
             report(report), pictures(parameters.output.folder)
       {
-        const std::vector<std::string> formulas = exact_formulas(parameters.exact_solution, physics.n_components());
-        if (!formulas.empty())
-        {
-          std::vector<Expression<dim>> expressions;
-          for (const std::string &formula : formulas)
-            expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
+        std::vector<Expression<dim>> expressions;
+        for (const std::string &formula : exact_formulas(parameters.exact_solution, physics.n_components()))
+          expressions.emplace_back(formula, parameters.general.constants, "Exact solution/Formula");
+        if (!expressions.empty())
           exact_solution.emplace(expressions);
-        }
         discretisation.communicator = communicator;
         path                        = make_path();
         if (parameters.general.baseline != "none")

@@ -44,7 +44,7 @@ namespace PatchFEM
                           "unknowns, and least_squares with a Matrix/Format whose rows multigrid cannot read.",
                       Patterns::Selection("auto|" + names_of_preconditioners(all, "|", "|")));
     prm.add_parameter(
-        "Residual interval", residual_interval,
+        "Residual interval", iteration.residual_interval,
         "Recompute the residual as b - A x every so many steps, so that rounding does not let it drift, as long as it "
         "is well above what rounding leaves; 0 only at the end. Often costs steps. Of PatchFEM's own back ends.",
         Patterns::Integer(0));
@@ -182,7 +182,7 @@ namespace PatchFEM
       return prm.get(section.empty() ? std::vector<std::string>{"Solver"} : std::vector<std::string>{"Solver", section},
                      entry);
     };
-    update_on_a_stream = get("Solution update") == "streams";
+    iteration.update   = get("Solution update") == "streams" ? SolutionUpdate::streams : SolutionUpdate::fused;
     project_null_space = get("Null space") == "project";
     require(polynomial.eigenvalue_ratio == 0. || polynomial.eigenvalue_ratio > 1.,
             "The entry Solver/Polynomial/Eigenvalue ratio must be 0 or more than 1, not " +

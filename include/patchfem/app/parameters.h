@@ -10,6 +10,7 @@
 #include <patchfem/lac/precondition/precondition_ic.h>
 #include <patchfem/lac/precondition/precondition_polynomial.h>
 #include <patchfem/lac/precondition/precondition_ssor.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <deal.II/base/parameter_handler.h>
 
@@ -88,11 +89,10 @@ namespace PatchFEM
   /** Section `Solver`. */
   struct SolverParameters
   {
-    double       tolerance          = 1e-8; ///< relative to the right-hand side
-    unsigned int max_iterations     = 10000;
-    std::string  preconditioner     = "auto";
-    unsigned int residual_interval  = 0;     ///< of ConjugateGradients
-    bool         update_on_a_stream = false; ///< of the solution: SolutionUpdate::streams
+    double       tolerance      = 1e-8; ///< relative to the right-hand side
+    unsigned int max_iterations = 10000;
+    std::string  preconditioner = "auto";
+    CGParameters iteration;
     bool         project_null_space = false; ///< of a singular problem, which is an error else
     bool         check              = false; ///< a second system with a known solution
 
