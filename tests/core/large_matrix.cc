@@ -3,6 +3,7 @@
 #include "lac_cases.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/matrix/coordinate_matrix.h>
 #include <patchfem/lac/matrix/mdia_matrix.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
@@ -205,7 +206,7 @@ TEST(LargeMatrix, cuda_EveryFormatWithMoreThan2To31Entries)
 
   CSRMatrix<float> csr;
   csr.reinit(where, blocks, b, b);
-  csr = 1.f;
+  dispatch(where, [&](auto tag) { kernels::set(tag, csr.n_nonzero_elements(), 1.f, csr.view().values); });
   for (const CSRKernel kernel : {CSRKernel::pieces, CSRKernel::scalar, CSRKernel::vector})
   {
     csr.use_kernel(kernel);
