@@ -467,17 +467,19 @@ namespace PatchFEM
     /** Smallest, largest and mean of the lengths of n segments. */
     Aggregation::Sizes sizes_of(const Array<int> &starts)
     {
-      const std::vector<int> offsets = starts.to_vector();
-      const int              n       = static_cast<int>(offsets.size()) - 1;
+      const int n = static_cast<int>(starts.size()) - 1;
       if (n == 0)
         return {};
-      Aggregation::Sizes result{INT_MAX, 0, static_cast<double>(offsets[n]) / n};
-      for (int i = 0; i < n; ++i)
-      {
-        result.minimum = std::min(result.minimum, offsets[i + 1] - offsets[i]);
-        result.maximum = std::max(result.maximum, offsets[i + 1] - offsets[i]);
-      }
-      return result;
+      Array<int> sizes(starts.backend(), n);
+      const auto largest = [&](const int sign, const int shift) {
+        for_all(starts.backend(), n,
+                [=, offsets = starts.data(), to = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  to[i] = sign * (offsets[i + 1] - offsets[i]) + shift;
+                });
+        return maximum(sizes);
+      };
+      const int most = largest(1, 0);
+      return {most - largest(-1, most), most, static_cast<double>(starts.read(n)) / n};
     }
 
     /** Edges between groups; without them, all. */
@@ -496,16 +498,24 @@ namespace PatchFEM
       return scan(counts, offsets) / 2;
     }
 
-    std::int64_t sum_of(const std::vector<std::int64_t> &values)
+    /** Values that do not fit 32 bits become the largest number; returns their sum. */
+    std::int64_t clamp(const Array<std::int64_t> &values, Array<int> &result)
     {
-      return std::accumulate(values.begin(), values.end(), std::int64_t(0));
+      Array<std::int64_t> sums;
+      result.reinit(values.backend(), values.size());
+      for_all(values.backend(), values.size(),
+              [from = values.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                to[i] = static_cast<int>(from[i] < INT_MAX ? from[i] : INT_MAX);
+              });
+      return scan(result, sums);
     }
 
     /** From sums over aggregates that are there anyway: reads no edge between nodes again. */
     void count_edges(const GroupGraph &aggregates, Aggregation::Statistics &stats)
     {
+      Array<int> inside;
       stats.cut_by_aggregates = cut(aggregates.graph);
-      stats.n_edges           = sum_of(aggregates.inside.to_vector()) / 2 + stats.cut_by_aggregates;
+      stats.n_edges           = clamp(aggregates.inside, inside) / 2 + stats.cut_by_aggregates;
     }
   } // namespace
 
@@ -593,10 +603,9 @@ namespace PatchFEM
       stats.nodes_per_patch      = sizes_of(patch_node_starts);
       stats.aggregates_per_patch = sizes_of(patch_aggregate_starts);
 
-      const std::vector<std::int64_t> patch_bytes = bytes.to_vector();
-      const std::int64_t              largest     = *std::max_element(patch_bytes.begin(), patch_bytes.end());
-      stats.mean_patch_bytes                      = static_cast<double>(sum_of(patch_bytes)) / stats.n_patches;
-      stats.largest_patch_bytes                   = static_cast<int>(std::min<std::int64_t>(largest, INT_MAX));
+      Array<int> patch_bytes;
+      stats.mean_patch_bytes    = static_cast<double>(clamp(bytes, patch_bytes)) / stats.n_patches;
+      stats.largest_patch_bytes = maximum(patch_bytes);
       count_edges(graph, stats);
       stats.cut_by_patches = cut(graph.graph, patches.group.data());
     }
