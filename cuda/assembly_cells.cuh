@@ -254,8 +254,7 @@ namespace PatchFEM::kernels
         require(shape.bytes() <= room, internal::too_many_rows);
       }
       body.cells_per_warp = shape.cells_per_warp;
-      internal::launch_with_memory(where, internal::patch_kernel<Cells>, a.end_patch - a.first_patch,
-                                   shape.n_warps * 32, body.row_bytes() + shape.bytes(), body);
+      internal::launch_patches<Cells>(where, body, shape.n_warps * 32, shape.bytes());
     }
   };
 } // namespace PatchFEM::kernels

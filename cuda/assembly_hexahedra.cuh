@@ -486,14 +486,14 @@ namespace PatchFEM::kernels
     {
       int          number     = -1; ///< -1: none
       int          first_cell = 0;  ///< of those that the block takes, in whole groups of eight
-      std::int64_t facts      = 0;  ///< each lane has one of those below
+      std::int64_t facts      = 0;  ///< each lane has one of those below; of no patch all are 0
 
       /// Two offsets each of cells, levels and fed rows, then those of the slices.
       static constexpr int cells = 0, levels = 2, fed = 4, slices = 6, most_slices = 25;
 
       __device__ std::int64_t fact(const int which) const { return __shfl_sync(WholeWarp::mask(), facts, which); }
       __device__ int          n_of(const int which) const { return static_cast<int>(fact(which + 1) - fact(which)); }
-      __device__ int          n_cells() const { return number < 0 ? 0 : n_of(cells); }
+      __device__ int          n_cells() const { return n_of(cells); }
     };
 
     /** Whether rows of the patch are whole slices of 32 in the matrix. */
@@ -535,7 +535,7 @@ namespace PatchFEM::kernels
     {
       constexpr int step = n_adding * cells_a_warp;
       const int     own = (threadIdx.x / 32 - n_mapping) * cells_a_warp, n = now.n_cells();
-      phases.begin_patch(now.number < 0 ? 0 : now.n_of(Patch::levels), scratch.level_ends);
+      phases.begin_patch(now.n_of(Patch::levels), scratch.level_ends);
       int  mine = own;
       bool more = true;
       while (more)
@@ -775,8 +775,8 @@ namespace PatchFEM::kernels
       const auto                 n_slots = static_cast<unsigned int>((room - extra) / bytes);
       require(n_slots >= Cells::fewest_slots, internal::too_many_rows);
       const int n_blocks = std::min(a.end_patch - a.first_patch, internal::multiprocessor_count() * Cells::residency);
-      internal::launch_with_memory(where, internal::hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads,
-                                   body.row_bytes() + n_slots * bytes + extra, body, n_slots);
+      internal::launch(where, internal::hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads,
+                       body.row_bytes() + n_slots * bytes + extra, body, n_slots);
     }
   };
 } // namespace PatchFEM::kernels

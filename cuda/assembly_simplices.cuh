@@ -351,10 +351,10 @@ namespace PatchFEM::kernels
       const typename Cells::Body body{a};
       const std::size_t          bytes = Cells::bytes(a);
       require(bytes <= internal::room_of_workers(body), internal::too_many_rows);
-      const auto kernel = a.patches.places.pair_bits == 5 ? internal::patch_kernel<SimplexCells<Form, Number, 5>>
-                                                          : internal::patch_kernel<SimplexCells<Form, Number, 8>>;
-      internal::launch_with_memory(where, kernel, a.end_patch - a.first_patch, Cells::n_threads,
-                                   body.row_bytes() + bytes, body);
+      if (a.patches.places.pair_bits == 5)
+        internal::launch_patches<SimplexCells<Form, Number, 5>>(where, body, Cells::n_threads, bytes);
+      else
+        internal::launch_patches<SimplexCells<Form, Number, 8>>(where, body, Cells::n_threads, bytes);
     }
   };
 } // namespace PatchFEM::kernels

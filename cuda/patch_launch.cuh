@@ -2,7 +2,6 @@
 #pragma once
 
 #include "check.cuh"
-#include "overlap.cuh"
 #include "patch_levels.cuh"
 
 /**
@@ -41,26 +40,57 @@ namespace PatchFEM::kernels::internal
     return body.a.fast_memory - body.row_bytes();
   }
 
-  /** Launches @p kernel(arguments...) with @p bytes of fast memory for each of @p n_blocks blocks. */
-  template <typename... Arguments>
-  void launch_with_memory(Cuda where,
-                          void (*kernel)(Arguments...),
-                          const int         n_blocks,
-                          const int         n_threads,
-                          const std::size_t bytes,
-                          const Arguments &...arguments)
+  // Kernels in a row of which each begins while the one before ends: what a block does before wait_for_previous() hides
+  // the launch and the time in which the last blocks run out. Devices before compute capability 9.0 run them one by one.
+
+  /** Lets the next kernel begin once all blocks of this one have. */
+  __device__ __forceinline__ void let_next_begin()
+  {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  }
+
+  /** Returns when the kernels before have ended and what they wrote can be read, and what they read be written. */
+  __device__ __forceinline__ void wait_for_previous()
+  {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  }
+
+  /**
+   * Launches @p kernel(arguments...) with @p bytes of fast memory for each of @p n_blocks blocks; where it @p overlaps the
+   * one before, every thread of it calls wait_for_previous().
+   */
+  template <bool overlaps = false, typename... Arguments>
+  void launch(Cuda where,
+              void (*kernel)(Arguments...),
+              const int         n_blocks,
+              const int         n_threads,
+              const std::size_t bytes,
+              const Arguments &...arguments)
   {
     PATCHFEM_CUDA_CHECK(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-    kernel<<<n_blocks, n_threads, bytes, stream_of(where)>>>(arguments...);
-    PATCHFEM_CUDA_CHECK_LAUNCH();
+    cudaLaunchAttribute attribute                        = {};
+    attribute.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config                            = {};
+    config.gridDim                                       = dim3(n_blocks);
+    config.blockDim                                      = dim3(n_threads);
+    config.dynamicSmemBytes                              = bytes;
+    config.stream                                        = stream_of(where);
+    config.attrs                                         = &attribute;
+    config.numAttrs                                      = overlaps ? 1 : 0;
+    PATCHFEM_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
   }
 
   /**
    * A block for each patch: prepare, clear | run | add buffered cells | write, with a barrier at each bar. Two of these
    * are of Cells{body, scratch, patch}, which has
    *
-   *   Body                    a PatchBody, which may be with more
+   *   Body                    a PatchBody, or one with more
    *   n_threads, residency    the most threads of a block, and the fewest blocks on a multiprocessor (0: any number)
    *   overlaps                whether the kernel begins while the one before ends, whose results run() alone reads
    *   prepare()               loads what is needed besides sums
@@ -99,5 +129,13 @@ namespace PatchFEM::kernels::internal
       __syncthreads();
     }
     body.write(patch, rank, size, scratch, body.a.add);
+  }
+
+  /** Launches patch_kernel for the patches of @p body. */
+  template <typename Cells>
+  void launch_patches(Cuda where, const typename Cells::Body &body, const int n_threads, const std::size_t worker_bytes)
+  {
+    launch<Cells::overlaps>(where, patch_kernel<Cells>, body.a.end_patch - body.a.first_patch, n_threads,
+                            body.row_bytes() + worker_bytes, body);
   }
 } // namespace PatchFEM::kernels::internal

@@ -457,9 +457,8 @@ namespace PatchFEM::kernels
       if (body.n_cells() == 0)
         return;
       // More than the 48 KB that need no permission from 9^3 quadrature points on.
-      internal::launch_with_memory(where, internal::element_kernel<Form, Number>, body.n_cells(),
-                                   internal::element_threads,
-                                   body.n_points(a.batches) * sizeof(typename ElementBody<Form, Number>::Point), body);
+      internal::launch(where, internal::element_kernel<Form, Number>, body.n_cells(), internal::element_threads,
+                       body.n_points(a.batches) * sizeof(typename ElementBody<Form, Number>::Point), body);
     }
   };
 
@@ -485,7 +484,7 @@ namespace PatchFEM::kernels
       const int     n_blocks =
           std::min((a.n_staged + a_block - 1) / a_block, internal::multiprocessor_count() * Cells::residency);
       if (n_blocks > 0)
-        launch_overlapping(internal::stage_hexahedra_kernel<Form>, n_blocks, Cells::n_threads, 0, stream_of(where), a);
+        internal::launch<true>(where, internal::stage_hexahedra_kernel<Form>, n_blocks, Cells::n_threads, 0, a);
       AssemblyArguments<Number> others = a;
       others.n_staged                  = 0;
       ElementsKernel<Form, Number>::launch(where, others);
@@ -510,12 +509,7 @@ namespace PatchFEM::kernels
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
     {
-      const typename Gather::Body body{a};
-      const auto                  kernel = internal::patch_kernel<Gather>;
-      PATCHFEM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               static_cast<int>(body.row_bytes())));
-      launch_overlapping(kernel, a.end_patch - a.first_patch, Gather::n_threads, body.row_bytes(), stream_of(where),
-                         body);
+      internal::launch_patches<Gather>(where, {a}, Gather::n_threads, 0);
     }
   };
 } // namespace PatchFEM::kernels

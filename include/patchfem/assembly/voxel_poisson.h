@@ -5,6 +5,7 @@
 #include <patchfem/lac/solver/null_space.h>
 
 #include <array>
+#include <vector>
 
 /**
  * @file
