@@ -49,14 +49,6 @@ namespace PatchFEM::kernels
       __device__ __forceinline__ Number       &operator[](const int a) { return values[a]; }
       __device__ __forceinline__ const Number &operator[](const int a) const { return values[a]; }
 
-      __device__ __forceinline__ Entries &operator+=(const Entries &other)
-      {
-#pragma unroll
-        for (int a = 0; a < n; ++a)
-          values[a] += other[a];
-        return *this;
-      }
-
       __device__ __forceinline__ Entries operator-(const Entries &other) const
       {
         Entries result;

@@ -27,7 +27,7 @@ namespace PatchFEM::kernels
         constexpr int inner  = static_inner > 0 ? static_inner : max_block_size;
         const int     n_rows = row.n_rows(), n_inner = row.n_inner(), nm = row.n_m(), size = n_rows * nm;
         const int    *columns = row.result.columns;
-        if (row.begin == row.result.n_blocks)
+        if (row.begin >= row.result.n_blocks)
           return;
         for (int p = row.begin; p < row.result.n_blocks; ++p)
           position[columns[p]] = p;

@@ -14,27 +14,34 @@ namespace PatchFEM::kernels
     constexpr int max_slice_height = 32;
 
     /**
-     * use(a, slot, sum) for the rows of a slice of A_P z, of half storage the sums of kept blocks, and then
-     * mirror(c, k, columns, products) for the k-th kept blocks of the rows, but the diagonal: component c of their
-     * transposes times z of the rows. z is [component][slot of the patch], slots from its first. The innermost loop runs
-     * over rows, which stand side by side.
+     * use(a, r, sum) for the rows of a slice of one part of A, whose @p columns and @p values begin at the slice, times z;
+     * of half storage the sums of kept blocks, and before them mirror(c, k, columns, products) for the k-th kept blocks of
+     * the rows, but the diagonal: component c of their transposes times z of the rows, which begins at @p own. Component c
+     * of node j of z is z[c * pitch + j * stride]. The innermost loop runs over rows, which stand side by side.
      */
-    template <int static_size, bool half, typename Number, typename Use, typename Mirror>
+    template <int  static_size,
+              bool half,
+              typename Sum,
+              typename Column,
+              typename Number,
+              typename Stride,
+              typename Use,
+              typename Mirror>
     inline void slice_product(const PatchMatrixView<Number> &A,
-                              const int                      slice,
-                              const int                      first_slice,
-                              const int                      n_slots,
+                              const int                      width,
+                              const Column *__restrict__ columns,
+                              const Number *__restrict__ values,
                               const Number *__restrict__ z,
-                              const Use    &use,
-                              const Mirror &mirror)
+                              const std::int64_t             pitch,
+                              const Stride                   stride,
+                              [[maybe_unused]] const int     own,
+                              const Use                     &use,
+                              [[maybe_unused]] const Mirror &mirror)
     {
-      constexpr int      storage = static_size > 0 ? static_size : max_block_size;
-      const int          b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
-      const std::int64_t begin = A.inner_offsets[slice];
-      const int          width = A.width(A.inner_offsets, slice), slot = (slice - first_slice) * h;
-      const std::uint16_t *__restrict__ columns = A.inner_columns + begin;
-      const Number *__restrict__ values         = A.inner_values + begin * b * b;
-      Number                  sums[storage][max_slice_height], gathered[max_slice_height];
+      constexpr int           storage = static_size > 0 ? static_size : max_block_size;
+      const int               b = static_size > 0 ? static_size : A.block_size, h = A.slice_height;
+      Sum                     sums[storage][max_slice_height];
+      Number                  gathered[max_slice_height];
       [[maybe_unused]] Number transposed[max_slice_height];
       for (int a = 0; a < b; ++a)
         for (int r = 0; r < h; ++r)
@@ -42,22 +49,22 @@ namespace PatchFEM::kernels
       for (int k = 0; k < width; ++k, columns += h, values += std::int64_t(b) * b * h)
         for (int c = 0; c < b; ++c)
         {
-          const Number *__restrict__ z_c = z + std::int64_t(c) * n_slots;
+          const Number *__restrict__ z_c = z + c * pitch;
 #pragma omp simd
           for (int r = 0; r < h; ++r)
           {
-            gathered[r] = z_c[columns[r]];
+            gathered[r] = z_c[std::int64_t(columns[r]) * stride];
             if constexpr (half)
               transposed[r] = 0;
           }
           for (int a = 0; a < b; ++a)
           {
             const Number *__restrict__ entry                = values + (a * b + c) * h;
-            [[maybe_unused]] const Number *__restrict__ z_a = z + std::int64_t(a) * n_slots + slot;
+            [[maybe_unused]] const Number *__restrict__ z_a = z + a * pitch + own;
 #pragma omp simd
             for (int r = 0; r < h; ++r)
             {
-              sums[a][r] += entry[r] * gathered[r];
+              sums[a][r] += static_cast<Sum>(entry[r]) * static_cast<Sum>(gathered[r]);
               if constexpr (half)
                 transposed[r] += entry[r] * z_a[r];
             }
@@ -68,7 +75,7 @@ namespace PatchFEM::kernels
         }
       for (int a = 0; a < b; ++a)
         for (int r = 0; r < h; ++r)
-          use(a, slot + r, sums[a][r]);
+          use(a, r, sums[a][r]);
     }
 
     /** One patch: its vectors, [component][slot], and the steps of the relaxation on them. */
@@ -121,6 +128,19 @@ namespace PatchFEM::kernels
         for_each_unknown([&](const std::int64_t i, const std::int64_t place) { to[place] = from[i]; });
       }
 
+      /** use(place, sum) for the rows of a slice, see slice_product(). */
+      template <bool half, typename Use, typename Mirror>
+      void inner_product(const int slice, const Use &use, const Mirror &mirror) const
+      {
+        const std::int64_t begin = A.inner_offsets[slice];
+        const int          slot  = (slice - first_slice) * A.slice_height;
+        slice_product<static_size, half, Number>(
+            A, A.width(A.inner_offsets, slice), A.inner_columns + begin, A.inner_values + begin * size() * size(),
+            z.data(), n_slots, std::integral_constant<int, 1>(), slot,
+            [&](const int a, const int r, const Number sum) { use(std::int64_t(a) * n_slots + slot + r, sum); },
+            mirror);
+      }
+
       /** to = rhs - A_P z */
       void residual(std::vector<Number> &to)
       {
@@ -130,9 +150,7 @@ namespace PatchFEM::kernels
         if (A.storage == PatchStorage::half_atomic)
           return scattered_product(use);
         for (int slice = first_slice; slice < last_slice; ++slice)
-          slice_product<static_size, false>(
-              A, slice, first_slice, n_slots, z.data(),
-              [&](int a, int slot, Number sum) { use(std::int64_t(a) * n_slots + slot, sum); }, nullptr);
+          inner_product<false>(slice, use, nullptr);
       }
 
       /** use(place, sum) for A_P z */
@@ -146,9 +164,8 @@ namespace PatchFEM::kernels
           Number *const place = mirrored.data() + (A.inner_offsets[slice] - begin);
           for (int c = 0; c < b; ++c)
             std::fill_n(place + c * n_blocks, A.width(A.inner_offsets, slice) > 0 ? h : 0, Number(0));
-          slice_product<static_size, true>(
-              A, slice, first_slice, n_slots, z.data(),
-              [&](int a, int slot, Number sum) { sums[std::int64_t(a) * n_slots + slot] = sum; },
+          inner_product<true>(
+              slice, [&](const std::int64_t place, const Number sum) { sums[place] = sum; },
               [&](int c, int k, const std::uint16_t *, const Number *product) {
                 std::copy_n(product, h, place + c * n_blocks + std::int64_t(k) * h);
               });
@@ -179,9 +196,8 @@ namespace PatchFEM::kernels
         const std::int64_t n = std::int64_t(n_slots) * size();
         std::fill_n(sums.begin(), n, Number(0));
         for (int slice = first_slice; slice < last_slice; ++slice)
-          slice_product<static_size, true>(
-              A, slice, first_slice, n_slots, z.data(),
-              [&](int a, int slot, Number sum) { sums[std::int64_t(a) * n_slots + slot] += sum; },
+          inner_product<true>(
+              slice, [&](const std::int64_t place, const Number sum) { sums[place] += sum; },
               [&](int c, int, const std::uint16_t *columns, const Number *product) {
                 for (int r = 0; r < A.slice_height; ++r)
                   sums[std::int64_t(c) * n_slots + columns[r]] += product[r];
@@ -281,7 +297,7 @@ namespace PatchFEM::kernels
   {
     const int n_slices = A.n_slices;
     with_block_size(A.block_size, [&](auto static_size) {
-      constexpr int size = decltype(static_size)::value, storage = size > 0 ? size : max_block_size;
+      constexpr int size = decltype(static_size)::value;
       const int     nc = size > 0 ? size : A.block_size, h = A.slice_height;
 #pragma omp parallel for schedule(static)
       for (int slice = 0; slice < n_slices; ++slice)
@@ -290,36 +306,16 @@ namespace PatchFEM::kernels
         const int          width = A.width(A.outer_offsets, slice);
         if (width == 0 && b == r)
           continue;
-        double sums[storage][max_slice_height];
-        Number gathered[max_slice_height];
-        for (int a = 0; a < nc; ++a)
-          for (int i = 0; i < h; ++i)
-            sums[a][i] = 0.;
-        const int    *columns = A.outer_columns + begin;
-        const Number *values  = A.outer_values + begin * nc * nc;
-        for (int k = 0; k < width; ++k, columns += h, values += std::int64_t(nc) * nc * h)
-          for (int c = 0; c < nc; ++c)
-          {
-#pragma omp simd
-            for (int i = 0; i < h; ++i)
-              gathered[i] = x[std::int64_t(columns[i]) * nc + c];
-            for (int a = 0; a < nc; ++a)
-            {
-              const Number *entry = values + (a * nc + c) * h;
-#pragma omp simd
-              for (int i = 0; i < h; ++i)
-                sums[a][i] += static_cast<double>(entry[i]) * static_cast<double>(gathered[i]);
-            }
-          }
-        for (int i = 0; i < h; ++i)
-        {
-          const int node = A.nodes[std::int64_t(slice) * h + i];
-          for (int a = 0; node >= 0 && a < nc; ++a)
-          {
-            const std::int64_t row = std::int64_t(node) * nc + a;
-            r[row]                 = static_cast<Number>(static_cast<double>(b[row]) - sums[a][i]);
-          }
-        }
+        slice_product<size, false, double>(
+            A, width, A.outer_columns + begin, A.outer_values + begin * nc * nc, x, 1, nc, 0,
+            [&](const int a, const int i, const double sum) {
+              const int node = A.nodes[std::int64_t(slice) * h + i];
+              if (node < 0)
+                return;
+              const std::int64_t row = std::int64_t(node) * nc + a;
+              r[row]                 = static_cast<Number>(static_cast<double>(b[row]) - sum);
+            },
+            nullptr);
       }
     });
   }

@@ -364,10 +364,7 @@ namespace PatchFEM
     Vector<Number> D(place), x(place, last.A->n_rows()), y(place, x.size()), z(place, x.size());
     levels.front()->A->extract_diagonal(D);
     Vector<double> weights(place);
-    if constexpr (std::is_same<Number, double>::value)
-      weights = std::move(D);
-    else
-      weights.copy_from(D);
+    weights.copy_from(D);
     for (unsigned int index = 0; index + 1 < n_levels(); ++index)
     {
       Vector<double> coarse = restricted(*levels[index], levels[index + 1]->A->block_rows(), true, weights.array());
@@ -375,11 +372,7 @@ namespace PatchFEM
       weights.swap(coarse);
     }
     // x -> A^-1 D x, x of length one in the norm of D.
-    D = Vector<Number>(place);
-    if constexpr (std::is_same<Number, double>::value)
-      D = std::move(weights);
-    else
-      D.copy_from(weights);
+    D.copy_from(weights);
     run(place, x.size(), kernels::ScatteredBody<Number>{x.data()});
     y.equ(Number(1), x);
     y.scale(D);
