@@ -34,7 +34,6 @@ namespace PatchFEM
   template void block_diagonal(Here, const Backend &, const SlicedEllpackView<Number> &, int, Number *);    \
   template void block_diagonal(Here, const Backend &, const CoordinateView<Number> &, int, Number *);       \
   template void block_diagonal(Here, const Backend &, const SymmetricEllpackView<Number> &, int, Number *); \
-  template void copy_entries(Here, const Backend &, const CSRView<Number> &, int *, int *, Number *);       \
   template void hybrid_residual(Here, const SlicedEllpackMatrix<Number> &, const Number *, const Number *,  \
                                 const double *, Number *);                                                  \
   template int  build_mdia(Here, const Backend &, const CSRView<Number> &, MDIAPattern &, Number &);        \

@@ -11,17 +11,19 @@
 namespace PatchFEM
 {
   template <typename Number>
-  void CoordinateMatrix<Number>::reinit(const CSRMatrix<Number> &matrix)
+  void CoordinateMatrix<Number>::reinit(const CSRMatrix<Number> &matrix, const int n_before)
   {
     const Backend    &place = matrix.backend();
-    const std::size_t n     = matrix.n_nonzero_elements();
-    sizes                   = matrix.extents();
-    rows.reinit(place, n);
-    columns.reinit(place, n);
-    values.reinit(place, n);
+    CompressedPattern entries;
     choose(place, [&](auto where) {
-      internal::copy_entries(where, place, matrix.view(), rows.data(), columns.data(), values.data());
+      internal::compress_rows(where, place, internal::PartsOfRows<Number>{matrix.view(), n_before, INT_MAX},
+                              matrix.n_rows(), matrix.n_columns(), entries, values);
     });
+    columns = std::move(entries.columns);
+    rows.reinit(place, columns.size());
+    choose(place, [&](auto where) { internal::name_rows(where, entries.offsets, rows); });
+    sizes           = matrix.extents();
+    sizes.n_nonzero = values.size();
     carries.reinit(place, 2 * view().n_pieces());
   }
 
@@ -105,14 +107,12 @@ namespace PatchFEM
       std::nth_element(lengths.begin() + 1, third, lengths.end());
       width = static_cast<int>(*third);
     }
-    const auto entries = [&](const int n_before, const int most) {
-      CSRMatrix<Number> part;
-      internal::compress_rows(place, internal::PartsOfRows<Number>{matrix.view(), n_before, most}, matrix.n_rows(),
-                              matrix.n_columns(), part);
-      return part;
-    };
-    regular.reinit(entries(0, width), 1, 1, {additional_data.slice_height});
-    rest.reinit(entries(width, INT_MAX));
+    CSRMatrix<Number> first;
+    internal::compress_rows(place, internal::PartsOfRows<Number>{matrix.view(), 0, width}, matrix.n_rows(),
+                            matrix.n_columns(), first);
+    regular.reinit(first, 1, 1, {additional_data.slice_height});
+    first = CSRMatrix<Number>(); // gives memory back
+    rest.reinit(matrix, width);
     sizes = {matrix.n_rows(), matrix.n_columns(), 1, 1, matrix.n_nonzero_elements()};
     sums_of_rest.reinit(place, std::is_same_v<Number, double> ? 0 : this->n_rows());
   }
@@ -187,6 +187,8 @@ namespace PatchFEM
       constexpr CoordinateKind() : ConvertedKind(0) {}
 
       double storage(const FormatCase &c) const override { return double(c.pattern.n_entries()) * (c.size + 8.); }
+      /** Lengths and places of rows. */
+      double workspace(const FormatCase &c) const override { return 12. * double(c.pattern.scalar_rows()); }
       /** Entries are added to a result of zeros. */
       double traffic(const FormatCase &c) const override
       {

@@ -24,21 +24,18 @@ namespace PatchFEM::internal
     }
   };
 
-  template <typename Number>
-  void copy_entries(Cuda, const Backend &, const CSRView<Number> &, int *rows, int *columns, Number *values);
+  template <typename Where>
+  void name_rows(Where, const Array<std::int64_t> &offsets, Array<int> &rows);
 
-  /** The entries of compressed rows with their rows. */
-  template <typename Number>
-  void copy_entries(Here, const Backend &place, const CSRView<Number> &A, int *rows, int *columns, Number *values)
+  /** rows[e] = row for the entries from offsets[row] to offsets[row + 1]. */
+  template <>
+  void name_rows(Here, const Array<std::int64_t> &offsets, Array<int> &rows)
   {
-    for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t row) {
-      for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
-      {
-        rows[e]    = static_cast<int>(row);
-        columns[e] = A.columns[e];
-        values[e]  = A.values[e];
-      }
-    });
+    for_all(rows.backend(), offsets.size() - 1,
+            [offsets = offsets.data(), rows = rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+              for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
+                rows[e] = static_cast<int>(row);
+            });
   }
 
   template <typename Number>

@@ -88,6 +88,13 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  CSRMatrix<Number> &CSRMatrix<Number>::operator=(const Number value)
+  {
+    dispatch(backend(), [&](auto where) { kernels::set<Number>(where, values.size(), value, values.data()); });
+    return *this;
+  }
+
+  template <typename Number>
   CSRView<Number> CSRMatrix<Number>::view() const
   {
     return {n_rows(), n_columns(), pattern->row_offsets.data(), pattern->columns.data(), values.data(), kernel};

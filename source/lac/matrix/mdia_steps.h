@@ -19,7 +19,7 @@ namespace PatchFEM::internal
   {
     CSRView<Number> A;
 
-    /** Calls use(column, value, limit), the last as @p tolerance of the largest entry of the row. */
+    /** Calls use(column, value, limit), the last 1000 times the accuracy of numbers as large as any in the row. */
     template <typename Use>
     PATCHFEM_INLINE void visit(const std::int64_t row, const Use &use) const
     {

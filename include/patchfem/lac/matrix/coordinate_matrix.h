@@ -22,8 +22,8 @@ namespace PatchFEM
       reinit(CSRMatrix<Number>(backend, matrix, block_size));
     }
 
-    /** The entries of @p matrix, on its back end. */
-    void reinit(const CSRMatrix<Number> &matrix);
+    /** The entries of @p matrix, on its back end, but for the first @p n_before of each row. */
+    void reinit(const CSRMatrix<Number> &matrix, int n_before = 0);
 
     const Backend       &backend() const override { return values.backend(); }
     const MatrixExtents &extents() const override { return sizes; }

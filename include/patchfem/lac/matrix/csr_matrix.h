@@ -55,7 +55,8 @@ namespace PatchFEM
     /** Which kernel products on `cuda` use; for comparisons, as the first is the fastest. */
     void use_kernel(const CSRKernel new_kernel) { kernel = new_kernel; }
 
-    using Base::operator=;
+    /** All values become @p value. */
+    CSRMatrix &operator=(Number value);
 
     std::string     format() const override { return "csr"; }
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;

@@ -27,6 +27,7 @@ namespace PatchFEM
   public:
     using Operator<Number>::backend;
 
+    /** In blocks; n_rows() and n_columns() are those of scalars. */
     virtual const MatrixExtents &extents() const = 0;
 
     int          n_rows() const final { return extents().row_blocks * extents().block_rows; }
