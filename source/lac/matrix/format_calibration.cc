@@ -109,8 +109,7 @@ namespace PatchFEM
                         const std::string             &build)
   {
     const std::string unnamed = "-dirty";
-    const bool        is_named =
-        build.size() < unnamed.size() || build.compare(build.size() - unnamed.size(), unnamed.size(), unnamed) != 0;
+    const bool     is_named   = build.size() < unnamed.size() || build.substr(build.size() - unnamed.size()) != unnamed;
     MeasuredRates  none;
     MeasuredRates &rates = is_named ? known : none;
     const int      rows = statistics.block_rows, columns = statistics.block_columns;

@@ -135,10 +135,10 @@ namespace PatchFEM
 
   std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern)
   {
-    std::vector<MatrixFormat> result = product_formats(pattern, MemoryModel());
-    result.erase(std::remove_if(result.begin(), result.end(),
-                                [](const MatrixFormat &format) { return format.kind->largest_assembled == 0; }),
-                 result.end());
+    std::vector<MatrixFormat> result;
+    for (const MatrixFormat &format : product_formats(pattern, MemoryModel()))
+      if (format.kind->largest_assembled > 0)
+        result.push_back(format);
     return result;
   }
 
@@ -159,17 +159,10 @@ namespace PatchFEM
   const FormatPrediction &best_format(const std::vector<FormatPrediction> &predictions)
   {
     require(!predictions.empty(), "There is no format to choose from.");
-    const FormatPrediction *best = nullptr;
-    double                  cost = HUGE_VAL;
-    for (const FormatPrediction &prediction : predictions)
-    {
-      const double with_conversion = prediction.cost() / (prediction.format.kind->largest_assembled == 0 ? 0.8 : 1.);
-      if (best == nullptr || with_conversion < cost)
-      {
-        best = &prediction;
-        cost = with_conversion;
-      }
-    }
-    return *best;
+    const auto cost = [](const FormatPrediction &p) {
+      return p.cost() / (p.format.kind->largest_assembled == 0 ? 0.8 : 1.); // with its conversion
+    };
+    return *std::min_element(predictions.begin(), predictions.end(),
+                             [&](const auto &a, const auto &b) { return cost(a) < cost(b); });
   }
 } // namespace PatchFEM
