@@ -47,8 +47,7 @@ namespace PatchFEM::kernels
     template <typename Visitor>
     PATCHFEM_INLINE void for_each_column(const int row, const Visitor &visit) const
     {
-      for (int k = 0; k < A.row_lengths[row]; ++k)
-        visit(A.columns[A.block_index(row, k)]);
+      A.for_each_block(row, [&](std::int64_t, const int column) { visit(column); });
     }
 
     PATCHFEM_INLINE bool couples(const int row) const

@@ -123,6 +123,15 @@ namespace PatchFEM
              std::int64_t(a * block_columns + b) * slice_height + row % slice_height;
     }
 
+    /** Calls @p use(at, column) for the blocks of block row @p row, whose columns ascend; @p at is as in block_index(). */
+    template <typename Use>
+    PATCHFEM_INLINE void for_each_block(const int row, const Use &use) const
+    {
+      std::int64_t at = block_index(row, 0);
+      for (int k = 0; k < row_lengths[row]; ++k, at += slice_height)
+        use(at, columns[at]);
+    }
+
     /** Calls @p use(column, value) for the entries of the scalar row @p row, ascending. */
     template <typename Use>
     PATCHFEM_INLINE void for_each_entry(const std::int64_t row, const Use &use) const

@@ -87,11 +87,6 @@ namespace PatchFEM
     return limit * n / (n + further);
   }
 
-  double storage_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
-  {
-    return format.kind->storage({format, pattern, number_size});
-  }
-
   double conversion_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
   {
     const int block = pattern.block_rows * pattern.block_columns;
@@ -113,14 +108,6 @@ namespace PatchFEM
     const double share = source > memory.cache ? (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
     return format.kind->traffic({format, pattern, number_size}) + source + double(pattern.scalar_rows()) * number_size +
            format.kind->misses(pattern, share) * std::max(memory.line, block);
-  }
-
-  double typical_efficiency(const MatrixFormat      &format,
-                            const PatternStatistics &pattern,
-                            const int                number_size,
-                            const MemoryModel       &memory)
-  {
-    return format.kind->efficiency({format, pattern, number_size}, memory);
   }
 
   std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern, const MemoryModel &memory)

@@ -147,16 +147,13 @@ namespace PatchFEM
         for_all(place, n, [=, n_pairs = pairs_of_rows.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           const int row   = static_cast<int>(i);
           int       inner = 0, pairs = 0, outer = 0;
-          for (int k = 0; k < A.row_lengths[row]; ++k)
-          {
-            const std::int64_t at      = A.block_index(row, k);
-            const int          column  = A.columns[at];
-            const bool         outside = column / patch_rows != row / patch_rows;
+          A.for_each_block(row, [&](const std::int64_t at, const int column) {
+            const bool outside = column / patch_rows != row / patch_rows;
             outer += outside;
             inner += !outside && column != row;
             pairs += !outside && column > row;
             codes[at] = {outside ? Code::outer : (column == row ? Code::diagonal : Code::mirrored), 0};
-          }
+          });
           n_inner[row] = inner;
           n_pairs[row] = pairs;
           n_outer[row] = outer;
@@ -169,12 +166,10 @@ namespace PatchFEM
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int    row = static_cast<int>(i);
           std::int64_t at  = pair_offsets[row];
-          for (int k = 0; k < A.row_lengths[row]; ++k)
-          {
-            const int column = A.columns[A.block_index(row, k)];
+          A.for_each_block(row, [&](std::int64_t, const int column) {
             if (column > row && column / patch_rows == row / patch_rows)
               pairs[at++] = {unsigned(row % patch_rows), unsigned(column % patch_rows), 0};
-          }
+          });
         });
 
         // For each patch: which of two blocks that mirror each other is stored. First the row gets it that is further from
@@ -210,41 +205,30 @@ namespace PatchFEM
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int    row = static_cast<int>(i);
           std::int64_t at  = pair_offsets[row];
-          for (int k = 0; k < A.row_lengths[row]; ++k)
-          {
-            const std::int64_t here   = A.block_index(row, k);
-            const int          column = A.columns[here];
+          A.for_each_block(row, [&](const std::int64_t here, const int column) {
             if (column <= row || column / patch_rows != row / patch_rows)
-              continue;
+              return;
             const bool         first = pairs[at++].first_has;
             const std::int64_t there = A.block_index(column, find_block(A, column, row));
             codes[here].kind         = first ? Code::stored : Code::mirrored;
             codes[there].kind        = first ? Code::mirrored : Code::stored;
-          }
+          });
         });
       }
       // The stored blocks of each row are numbered, and mirrored ones learn the number of the one that is stored.
       for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
-        const int row  = static_cast<int>(i);
-        int       rank = 0;
-        for (int k = 0; k < A.row_lengths[row]; ++k)
-        {
-          Code &code = codes[A.block_index(row, k)];
-          if (code.kind == Code::stored)
-            code.rank = rank++;
-        }
+        int rank = 0;
+        A.for_each_block(static_cast<int>(i), [&](const std::int64_t at, int) {
+          if (codes[at].kind == Code::stored)
+            codes[at].rank = rank++;
+        });
       });
       for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row = static_cast<int>(i);
-        for (int k = 0; k < A.row_lengths[row]; ++k)
-        {
-          const std::int64_t at = A.block_index(row, k);
-          if (codes[at].kind != Code::mirrored)
-            continue;
-          const int column = A.columns[at];
-          const int mirror = find_block(A, column, row);
-          codes[at].rank   = codes[A.block_index(column, mirror)].rank;
-        }
+        A.for_each_block(row, [&](const std::int64_t at, const int column) {
+          if (codes[at].kind == Code::mirrored)
+            codes[at].rank = codes[A.block_index(column, find_block(A, column, row))].rank;
+        });
       });
 
       // Positions in the patches: many blocks first, then few outer ones.

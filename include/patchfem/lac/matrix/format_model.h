@@ -218,7 +218,10 @@ namespace PatchFEM
    * What matrices in @p format keep: but for some bytes those that are assembled, and coordinates; symmetric ones to a few per
    * cent; at most that in scalar slices of blocks, by up to 6 %, and in hybrid ones, by up to 13 %.
    */
-  double storage_bytes(const MatrixFormat &format, const PatternStatistics &pattern, int number_size);
+  inline double storage_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
+  {
+    return format.kind->storage({format, pattern, number_size});
+  }
 
   /** Of these bytes values, without columns, offsets and lengths. */
   inline double value_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
@@ -242,10 +245,13 @@ namespace PatchFEM
    * The share of the memory's rate (on CUDA of reading, on the host of STREAM's triad, whose writes count less than they
    * move) that products in @p format reach, as measured by bench_formats and bench_spmv.
    */
-  double typical_efficiency(const MatrixFormat      &format,
-                            const PatternStatistics &pattern,
-                            int                      number_size,
-                            const MemoryModel       &memory);
+  inline double typical_efficiency(const MatrixFormat      &format,
+                                   const PatternStatistics &pattern,
+                                   const int                number_size,
+                                   const MemoryModel       &memory)
+  {
+    return format.kind->efficiency({format, pattern, number_size}, memory);
+  }
 
   /** The formats that matrices can be assembled into. */
   std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern);
