@@ -68,12 +68,12 @@ namespace
       cells.reinit(backend, grid, labels[0]);
       system.reinit(cells);
 
-      // The other way: compressed rows that are on the device to mDIA.
+      // The other way: compressed rows that are on the device, in their own memory, to mDIA.
       {
         const CSRMatrix<double> rows(backend, A);
         MDIAMatrix<double>      converted;
         const double            seconds = median(timer.warm(n_repetitions, [&]() { converted.reinit(rows); }));
-        add("compressed rows to mDIA", seconds, 12. * A.columns.size() + 8. * n_rows + slots,
+        add("compressed rows to mDIA", seconds, 12. * A.columns.size() + 16. * n_rows + slots,
             converted.to_csr_host().columns == A.columns);
       }
 
