@@ -154,21 +154,10 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  MatrixTarget<Number> AssemblerBase<Number>::target(const CSRMatrix<Number> &matrix)
+  void AssemblerBase<Number>::check_matrix(const MatrixBase<Number> &matrix) const
   {
-    return {MatrixTarget<Number>::csr, matrix.view(), {}};
-  }
-
-  template <typename Number>
-  MatrixTarget<Number> AssemblerBase<Number>::target(const SlicedEllpackMatrix<Number> &matrix)
-  {
-    return {MatrixTarget<Number>::sliced_ellpack, {}, matrix.view()};
-  }
-
-  template <typename Number>
-  void AssemblerBase<Number>::check_matrix(const MatrixBase<Number> &matrix, const int n_components) const
-  {
-    const std::int64_t entries = domain.sparsity().n_blocks() * n_components * n_components;
+    const int          n_components = domain.batches().n_components();
+    const std::int64_t entries      = domain.sparsity().n_blocks() * n_components * n_components;
     require(matrix.backend() == domain.backend(), "The matrix lives on another back end than the assembler.");
     require(matrix.block_rows() == n_components && matrix.block_columns() == n_components,
             "The matrix has blocks of " + std::to_string(matrix.block_rows()) + " x " +

@@ -81,13 +81,19 @@ namespace PatchFEM
       to.reinit(field.view(domain, n_values, name), field.keeper());
     }
 
-    static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix);
-    static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix);
+    static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix)
+    {
+      return {MatrixTarget<Number>::csr, matrix.view(), {}};
+    }
+    static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix)
+    {
+      return {MatrixTarget<Number>::sliced_ellpack, {}, matrix.view()};
+    }
 
     /** Assembles. @p rhs may be null. */
     void run(const MatrixTarget<Number> &target, Number *rhs);
 
-    void check_matrix(const MatrixBase<Number> &matrix, int n_components) const;
+    void check_matrix(const MatrixBase<Number> &matrix) const;
 
     DeviceCoefficients<Number> coefficients, body_load;
 
@@ -161,7 +167,7 @@ namespace PatchFEM
     template <typename Matrix>
     void assemble(Matrix &matrix, Vector<Number> &rhs)
     {
-      this->check_matrix(matrix, Form::n_components);
+      this->check_matrix(matrix);
       rhs.reinit(this->space().backend(), this->space().n_dofs(), true);
       this->run(this->target(matrix), rhs.data());
     }
@@ -170,7 +176,7 @@ namespace PatchFEM
     template <typename Matrix>
     void assemble_matrix(Matrix &matrix)
     {
-      this->check_matrix(matrix, Form::n_components);
+      this->check_matrix(matrix);
       this->run(this->target(matrix), nullptr);
     }
 
