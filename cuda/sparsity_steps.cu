@@ -51,16 +51,15 @@ namespace PatchFEM
   {
     const Backend                &place  = lengths.backend();
     const int                     n_rows = row_cells.n_rows();
-    const kernels::CandidateLists offered{row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data()};
+    const kernels::CandidateLists offered{row_cells.view()};
     // Each column as often as cells offer it: n_free for a pair that couples, 1 for a diagonal.
     Array<int> n_candidates(place, n_rows);
     for_all(place, n_rows, [=, counts = n_candidates.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       int n = 0;
-      for (std::int64_t p = offered.pair_offsets[row]; p < offered.pair_offsets[row + 1]; ++p)
-      {
-        const int n_free = offered.rows.n_free(kernels::Pair::cell(offered.pairs[p]));
-        n += kernels::Pair::row(offered.pairs[p]) < n_free ? n_free : 1;
-      }
+      offered.rows.visit(row, [&](const int cell, const int r) {
+        const int n_free = offered.rows.cells.n_free(cell);
+        n += r < n_free ? n_free : 1;
+      });
       counts[row] = n;
     });
     const int most_per_row = kernels::maximum(where, n_rows, n_candidates.data());

@@ -92,20 +92,15 @@ namespace PatchFEM
                 });
       }
     }
-    const RowCells &cells = space.node_cells();
     for_all(place, rhs.size(),
-            [=, offsets = cells.offsets().data(), pairs = cells.pairs().data(),
-             rhs = rhs.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-              const std::int64_t node = k / n_comp;
-              Number             sum  = 0;
-              for (std::int64_t p = offsets[node]; p < offsets[node + 1]; ++p)
-              {
-                const int          cell = kernels::Pair::cell(pairs[p]), b = view.batch_of(cell);
+            [=, cells = space.node_cells().view(), rhs = rhs.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+              Number sum = 0;
+              cells.visit(k / n_comp, [&](const int cell, const int i) {
+                const int          b     = view.batch_of(cell);
                 const BatchView   &batch = view.batch[b];
-                const std::int64_t entry =
-                    std::int64_t(cell - batch.first_cell) * batch.reference.n_shape + kernels::Pair::row(pairs[p]);
+                const std::int64_t entry = std::int64_t(cell - batch.first_cell) * batch.reference.n_shape + i;
                 sum += vectors_of[b][entry * n_comp + k % n_comp];
-              }
+              });
               rhs[k] = sum;
             });
   }

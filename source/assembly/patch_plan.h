@@ -53,44 +53,23 @@ namespace PatchFEM
     /** The lists (see unique_rows.h) of the cells of patches' rows, by their places in the order of the sums. */
     struct PatchRanksLists
     {
-      const std::int64_t *pair_offsets; ///< [row]
-      const std::int64_t *pairs;
-      const int          *ranks; ///< [cell]; nullptr: cells follow their numbers
-      int                 rows_per_patch, n_rows;
-
-      int n_patches() const { return (n_rows + rows_per_patch - 1) / rows_per_patch; }
+      kernels::RowCellsView rows;
+      const int            *ranks; ///< [cell]; nullptr: cells follow their numbers
+      int                   rows_per_patch, n_rows;
 
       PATCHFEM_INLINE int rank_of(const std::int64_t pair) const
       {
-        const int cell = kernels::Pair::cell(pairs[pair]);
+        const int cell = kernels::Pair::cell(rows.pairs[pair]);
         return ranks != nullptr ? ranks[cell] : cell;
       }
 
       template <typename Emit>
-      PATCHFEM_INLINE void visit(const int patch, const int rank, const int size, const Emit &emit) const
+      PATCHFEM_INLINE void visit(const int patch, int, int, const Emit &emit) const
       {
         const int begin = patch * rows_per_patch;
         const int end   = begin + rows_per_patch < n_rows ? begin + rows_per_patch : n_rows;
-        for (std::int64_t pair = pair_offsets[begin] + rank; pair < pair_offsets[end]; pair += size)
+        for (std::int64_t pair = rows.offsets[begin]; pair < rows.offsets[end]; ++pair)
           emit(rank_of(pair));
-      }
-    };
-
-    /** The pairs of rows with cells, and which cells are buffered. */
-    struct RowPairs
-    {
-      kernels::CellRows    rows;
-      const std::int64_t  *offsets; ///< [row]
-      const std::int64_t  *pairs;
-      const unsigned char *buffered; ///< [cell]
-
-      /** Calls @p function(cell, row of the cell) for the cells of @p row that are @p wanted, buffered or not. */
-      template <typename Function>
-      PATCHFEM_INLINE void visit(const std::int64_t row, const bool wanted, const Function &function) const
-      {
-        for (std::int64_t p = offsets[row]; p < offsets[row + 1]; ++p)
-          if (buffered[kernels::Pair::cell(pairs[p])] == wanted)
-            function(kernels::Pair::cell(pairs[p]), kernels::Pair::row(pairs[p]));
       }
     };
 
@@ -222,7 +201,7 @@ namespace PatchFEM
         const int  n_rows = source.row_cells.n_rows();
         Array<int> counts(source.backend(), (n_rows + rows - 1) / rows);
         for_all(source.backend(), counts.size(),
-                [=, offsets = source.sparsity.row_offsets().data(), pairs = source.row_cells.offsets().data(),
+                [=, offsets = source.sparsity.row_offsets().data(), pairs = source.row_cells.view().offsets,
                  counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
                   const std::int64_t first = p * rows, end = first + rows < n_rows ? first + rows : n_rows;
                   counts[p] = pairs[end] > pairs[first] ? static_cast<int>(offsets[end] - offsets[first]) : 0;
@@ -268,14 +247,13 @@ namespace PatchFEM
       {
         const Backend        &place = source.backend();
         const int             n     = lists.n_patches();
-        const PatchRanksLists ranks{source.row_cells.offsets().data(), source.row_cells.pairs().data(),
-                                    cell_ranks.data(), lists.rows_per_patch, lists.n_rows};
+        const PatchRanksLists ranks{source.row_cells.view(), cell_ranks.data(), lists.rows_per_patch, lists.n_rows};
         Array<int>            counts(place, n);
 #if defined(__CUDACC__)
         // What the rows of a patch offer is sorted.
         Array<std::int64_t> starts;
         Array<int>          keys(place, source.row_cells.n_pairs());
-        write_patch_offsets(place, ranks.pair_offsets, starts);
+        write_patch_offsets(place, ranks.rows.offsets, starts);
         for_all(place, keys.size(),
                 [=, keys = keys.data()] __device__(const std::int64_t i) { keys[i] = ranks.rank_of(i); });
         lists.cells = unique_of_segments(n, starts.data(), keys, counts.data(), lists.cell_offsets);
@@ -295,7 +273,7 @@ namespace PatchFEM
         Array<int> sizes(source.backend(), lists.n_patches());
         const int  n_comp = source.batches.n_components();
         for_all(source.backend(), sizes.size(),
-                [=, rows = source.row_cells.cell_rows(), offsets = lists.cell_offsets.data(),
+                [=, rows = source.row_cells.view().cells, offsets = lists.cell_offsets.data(),
                  cells = lists.cells.data(), buffered = buffered.data(),
                  sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
                   std::int64_t n = 0;
@@ -375,12 +353,6 @@ namespace PatchFEM
         return result;
       }
 
-      RowPairs row_pairs(const Source &source) const
-      {
-        const RowCells &cells = source.row_cells;
-        return {cells.cell_rows(), cells.offsets().data(), cells.pairs().data(), buffered.data()};
-      }
-
       PlacesWriter places_writer(const Source &source)
       {
         return {source.sparsity.view(), lists.places_view(), lists.places.data(), lists.diagonal_places.data()};
@@ -391,7 +363,7 @@ namespace PatchFEM
       {
         const Backend            &place  = source.backend();
         const int                 n_comp = source.batches.n_components();
-        const kernels::CellRows   rows   = source.row_cells.cell_rows();
+        const kernels::CellRows   rows   = source.row_cells.view().cells;
         const ChunkCells          found  = chunk_cells(source, true, chunk_of_patch);
         const std::int64_t        n = static_cast<std::int64_t>(found.cells.size()), n_chunks = lists.chunks.size();
         const std::int64_t *const chunk_offsets = found.offsets.data();
@@ -445,15 +417,17 @@ namespace PatchFEM
         }
 
         // The rows that buffered cells feed, with their pairs and the places of the cells' columns.
-        const int           n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
-        const RowPairs      pairs = row_pairs(source);
-        Array<int>          flags(place, n_rows), n_pairs(place, n_rows), n_places(place, n_rows);
-        Array<std::int64_t> positions, pair_starts, place_starts;
+        const int                   n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
+        const kernels::RowCellsView pairs = source.row_cells.view();
+        Array<int>                  flags(place, n_rows), n_pairs(place, n_rows), n_places(place, n_rows);
+        Array<std::int64_t>         positions, pair_starts, place_starts;
         for_all(place, n_rows,
-                [=, flags = flags.data(), n_pairs = n_pairs.data(),
+                [=, buffered = buffered.data(), flags = flags.data(), n_pairs = n_pairs.data(),
                  n_places = n_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                   int pair_count = 0, place_count = 0;
-                  pairs.visit(row, true, [&](const int cell, const int r) {
+                  pairs.visit(row, [&](const int cell, const int r) {
+                    if (!buffered[cell])
+                      return;
                     const int n_free = rows.n_free(cell);
                     ++pair_count;
                     place_count += r < n_free ? n_free : 1;
@@ -473,7 +447,7 @@ namespace PatchFEM
           offsets->set_zero();
         }
         for_all(place, n_rows,
-                [=, sparsity = source.sparsity.view(), cells = found.cells.data(),
+                [=, buffered = buffered.data(), sparsity = source.sparsity.view(), cells = found.cells.data(),
                  chunk_of_patch = chunk_of_patch.data(), flags = flags.data(), positions = positions.data(),
                  pair_starts = pair_starts.data(), place_starts = place_starts.data(), fed_rows = lists.fed_rows.data(),
                  fed_pair_offsets = lists.fed_pair_offsets.data(), fed_place_offsets = lists.fed_place_offsets.data(),
@@ -484,7 +458,9 @@ namespace PatchFEM
                   const std::int64_t  k     = positions[row];
                   const std::int64_t *chunk = chunk_offsets + chunk_of_patch[row / rows_per_patch];
                   std::int64_t        pair = pair_starts[row], place = place_starts[row];
-                  pairs.visit(row, true, [&](const int cell, const int r) {
+                  pairs.visit(row, [&](const int cell, const int r) {
+                    if (!buffered[cell])
+                      return;
                     const int *place_of_cell = kernels::lower_bound(cells + chunk[0], cells + chunk[1], cell);
                     fed_pairs[pair++] = kernels::Pair::make(static_cast<int>(place_of_cell - cells - chunk[0]), r);
                     const int n_free = rows.n_free(cell), own = static_cast<int>(row);

@@ -53,7 +53,7 @@ namespace PatchFEM
   void find_columns(
       Host where, const RowCells &row_cells, Array<int> &lengths, Array<std::int64_t> &offsets, Array<int> &columns)
   {
-    const kernels::CandidateLists offered{row_cells.cell_rows(), row_cells.offsets().data(), row_cells.pairs().data()};
+    const kernels::CandidateLists offered{row_cells.view()};
     const int                     n_rows = row_cells.n_rows();
     count_distinct(where, n_rows, offered, lengths.data());
     offsets.reinit(lengths.backend(), n_rows + 1);

@@ -72,11 +72,11 @@ namespace PatchFEM
       /** The chunks' staged cells, and for each row its pairs with them and the places of their columns. */
       void stage(const Source &source, const Array<int> &chunk_of_patch)
       {
-        const Backend  &place   = source.backend();
-        const BatchView batch   = source.batch();
-        const int       n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
-        const RowPairs  pairs                = row_pairs(source);
-        ChunkCells      found                = chunk_cells(source, false, chunk_of_patch);
+        const Backend              &place   = source.backend();
+        const BatchView             batch   = source.batch();
+        const int                   n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
+        const kernels::RowCellsView pairs    = source.row_cells.view();
+        ChunkCells                  found    = chunk_cells(source, false, chunk_of_patch);
         lists.staged_cells                   = std::move(found.cells);
         const std::vector<std::int64_t> ends = found.offsets.to_vector();
         for (std::size_t c = 0; c < lists.chunks.size(); ++c)
@@ -86,22 +86,25 @@ namespace PatchFEM
           require((ends[c + 1] - ends[c]) * n_shape <= UINT_MAX, "A chunk has too many cells.");
         }
         Array<int> counts(place, lists.n_rows);
-        for_all(place, lists.n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-          int n = 0;
-          pairs.visit(row, false, [&](int, int) { ++n; });
-          counts[row] = n;
-        });
+        for_all(place, lists.n_rows,
+                [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                  int n = 0;
+                  pairs.visit(row, [&](const int cell, int) { n += !buffered[cell]; });
+                  counts[row] = n;
+                });
         const std::int64_t n_pairs = scan(counts, staged_offsets);
         staged_pairs.reinit(place, n_pairs);
         lists.places.reinit(place, n_pairs * lists.place_bytes(n_shape));
         for_all(place, lists.n_rows,
-                [=, writer = places_writer(source), chunk_of_patch = chunk_of_patch.data(),
+                [=, buffered = buffered.data(), writer = places_writer(source), chunk_of_patch = chunk_of_patch.data(),
                  chunks = found.offsets.data(), cells = lists.staged_cells.data(), offsets = staged_offsets.data(),
                  staged_pairs = staged_pairs.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                   const std::int64_t *chunk = chunks + chunk_of_patch[row / rows_per_patch];
                   const int          *first = cells + chunk[0], *end = cells + chunk[1];
                   std::int64_t        pair = offsets[row];
-                  pairs.visit(row, false, [&](const int cell, const int i) {
+                  pairs.visit(row, [&](const int cell, const int i) {
+                    if (buffered[cell])
+                      return;
                     const auto slot    = kernels::lower_bound(first, end, cell) - first;
                     staged_pairs[pair] = static_cast<unsigned int>(slot * n_shape + i);
                     writer.write(pair++, batch.nodes_of(cell), n_shape, i);

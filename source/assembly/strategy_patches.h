@@ -76,30 +76,31 @@ namespace PatchFEM
        */
       void find_cells(const Source &source)
       {
-        constexpr int        a_run = 1024, n_colours = 64;
-        const Backend       &place   = source.backend();
-        const int            n_cells = static_cast<int>(buffered.size());
-        const RowPairs       pairs   = row_pairs(source);
-        Array<std::uint64_t> colours(place, n_cells);
-        Array<int>           order(place, n_cells), ranks(place, n_cells);
+        constexpr int               a_run = 1024, n_colours = 64;
+        const Backend              &place   = source.backend();
+        const int                   n_cells = static_cast<int>(buffered.size());
+        const kernels::RowCellsView rows    = source.row_cells.view();
+        Array<std::uint64_t>        colours(place, n_cells);
+        Array<int>                  order(place, n_cells), ranks(place, n_cells);
         for_all(place, (n_cells + a_run - 1) / a_run,
-                [=, colours = colours.data(), order = order.data()] PATCHFEM_DEVICE(const std::int64_t run) {
+                [=, buffered = buffered.data(), colours = colours.data(),
+                 order = order.data()] PATCHFEM_DEVICE(const std::int64_t run) {
                   const int begin = static_cast<int>(run) * a_run,
                             end   = begin + a_run < n_cells ? begin + a_run : n_cells;
                   for (int cell = begin; cell < end; ++cell)
                   {
                     std::uint64_t used  = 0;
-                    const int    *nodes = pairs.rows.nodes(cell), n = pairs.rows.n_rows(cell);
-                    for (int r = 0; r < n && !pairs.buffered[cell]; ++r)
-                      for (std::int64_t p = pairs.offsets[nodes[r]]; p < pairs.offsets[nodes[r] + 1]; ++p)
+                    const int    *nodes = rows.cells.nodes(cell), n = rows.cells.n_rows(cell);
+                    for (int r = 0; r < n && !buffered[cell]; ++r)
+                      for (std::int64_t p = rows.offsets[nodes[r]]; p < rows.offsets[nodes[r] + 1]; ++p)
                       {
-                        const int other = kernels::Pair::cell(pairs.pairs[p]);
+                        const int other = kernels::Pair::cell(rows.pairs[p]);
                         if (other >= cell)
                           break; // pairs of a row are in the order of the cells
-                        if (other >= begin && !pairs.buffered[other])
+                        if (other >= begin && !buffered[other])
                           used |= std::uint64_t(1) << colours[other];
                       }
-                    int colour = pairs.buffered[cell] ? n_colours - 1 : 0;
+                    int colour = buffered[cell] ? n_colours - 1 : 0;
                     while (colour < n_colours - 2 && (used >> colour & 1u))
                       ++colour;
                     colours[cell] = colour;

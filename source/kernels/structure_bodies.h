@@ -27,25 +27,20 @@ namespace PatchFEM::kernels
   /** The lists (see unique_rows.h) of the columns that the cells of rows offer, each as often as they do. */
   struct CandidateLists
   {
-    CellRows            rows;
-    const std::int64_t *pair_offsets;
-    const std::int64_t *pairs;
+    RowCellsView rows;
 
     template <typename Emit>
-    PATCHFEM_INLINE void visit(const int row, const int rank, const int size, const Emit &emit) const
+    PATCHFEM_INLINE void visit(const int row, int, int, const Emit &emit) const
     {
-      for (std::int64_t p = pair_offsets[row] + rank; p < pair_offsets[row + 1]; p += size)
-      {
-        const int cell = Pair::cell(pairs[p]), n_free = rows.n_free(cell);
-        if (Pair::row(pairs[p]) < n_free)
-        {
-          const int *nodes = rows.nodes(cell);
+      rows.visit(row, [&](const int cell, const int r) {
+        const int  n_free = rows.cells.n_free(cell);
+        const int *nodes  = rows.cells.nodes(cell);
+        if (r < n_free)
           for (int s = 0; s < n_free; ++s)
             emit(nodes[s]);
-        }
         else
           emit(row);
-      }
+      });
     }
   };
 } // namespace PatchFEM::kernels

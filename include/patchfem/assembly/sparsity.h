@@ -18,16 +18,11 @@ namespace PatchFEM
     /** Of the cells of batch @p b, or of all. */
     void reinit(const ElementBatches &batches, bool resolved = true, int b = all_batches);
 
-    int                        batch() const { return of_batch; }
-    int                        n_rows() const { return static_cast<int>(pair_offsets.size()) - 1; }
-    std::int64_t               n_pairs() const { return static_cast<std::int64_t>(pair_values.size()); }
-    const Array<std::int64_t> &offsets() const { return pair_offsets; } ///< [row]
-    const Array<std::int64_t> &pairs() const { return pair_values; }    ///< kernels::Pair
-    kernels::CellRows          cell_rows() const { return rows; }
-    std::size_t                memory_consumption() const
-    {
-      return pair_offsets.memory_consumption() + pair_values.memory_consumption();
-    }
+    int                   batch() const { return of_batch; }
+    int                   n_rows() const { return static_cast<int>(pair_offsets.size()) - 1; }
+    std::int64_t          n_pairs() const { return static_cast<std::int64_t>(pair_values.size()); }
+    kernels::RowCellsView view() const { return {rows, pair_offsets.data(), pair_values.data()}; }
+    std::size_t           memory_consumption() const { return memory_consumption_of(pair_offsets, pair_values); }
 
   private:
     kernels::CellRows   rows{};

@@ -206,5 +206,21 @@ namespace PatchFEM
       static PATCHFEM_INLINE int          cell(const std::int64_t pair) { return static_cast<int>(pair >> 16); }
       static PATCHFEM_INLINE int          row(const std::int64_t pair) { return static_cast<int>(pair & 65535); }
     };
+
+    /** The cells that feed each row, in their order. */
+    struct RowCellsView
+    {
+      CellRows            cells;
+      const std::int64_t *offsets; ///< [row]
+      const std::int64_t *pairs;
+
+      /** Calls @p function(cell, which of its rows) for the cells of @p row. */
+      template <typename Function>
+      PATCHFEM_INLINE void visit(const std::int64_t row, const Function &function) const
+      {
+        for (std::int64_t p = offsets[row]; p < offsets[row + 1]; ++p)
+          function(Pair::cell(pairs[p]), Pair::row(pairs[p]));
+      }
+    };
   } // namespace kernels
 } // namespace PatchFEM
