@@ -92,12 +92,10 @@ namespace PatchFEM
       /** Of pair number @p pair: the row of node @p i of a cell with @p n_shape nodes. */
       PATCHFEM_INLINE void write(const std::int64_t pair, const int *nodes, const int n_shape, const int i) const
       {
-        const int   *begin = sparsity.columns + sparsity.row_offsets[nodes[i]];
-        const int   *end   = sparsity.columns + sparsity.row_offsets[nodes[i] + 1];
         unsigned int word = 0, shift = 0;
         for (int j = 0; j < n_shape; ++j)
         {
-          const auto k = static_cast<unsigned int>(kernels::lower_bound(begin, end, nodes[j]) - begin);
+          const auto k = static_cast<unsigned int>(place_of(sparsity, nodes[i], nodes[j]));
           if (!places.compact())
             store_packed(packed_places, places.view.width, pair * n_shape + j, k);
           else if (j == i)
