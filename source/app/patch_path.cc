@@ -12,23 +12,30 @@ namespace PatchFEM
 {
   namespace
   {
-    /** One system from its tables to its solution, with matrix and vectors of one number type. */
+    /** One system from its tables to its solution, by run(), with matrix and vectors of one number type. */
     template <int dim, typename Number>
-    class PatchRun
+    struct PatchRun
     {
-    public:
-      PatchRun(const Backend             &backend,
-               const ProblemParameters   &parameters,
-               const SolverChoice        &choice,
-               const Discretisation<dim> &discretisation,
-               const Physics<dim>        &physics,
-               RunReport                 &run_report,
-               Progress                  &progress)
-          : backend(backend), parameters(parameters), assembly(parameters.assembly), choice(choice),
-            discretisation(discretisation), physics(physics), run_report(run_report), progress(progress),
-            row(preconditioner_row(choice.parameters.preconditioner)), n_dofs(discretisation.dof_handler->n_dofs()),
-            system(physics.make_assembler(Number()))
-      {}
+      const Backend             &backend;
+      const ProblemParameters   &parameters;
+      const SolverChoice        &choice;
+      const Discretisation<dim> &discretisation;
+      const Physics<dim>        &physics;
+      RunReport                 &run_report;
+      Progress                  &progress;
+
+      const AssemblyParameters &assembly = parameters.assembly;
+      const PreconditionerRow  &row      = preconditioner_row(choice.parameters.preconditioner);
+      const std::size_t         n_dofs   = discretisation.dof_handler->n_dofs();
+
+      PathReport                               report      = {};
+      Space                                    space       = {};
+      std::unique_ptr<SystemAssembler<Number>> system      = physics.make_assembler(Number());
+      SystemFields                             fields      = {};
+      std::vector<unsigned int>                dof_indices = {}; ///< deal.II's index of each unknown of the matrix
+      double                                   load        = 0.; ///< as check_ranges() estimates it
+      bool        conversion = true; ///< there is memory for a matrix and what it is made of
+      std::size_t in_double  = 0;    ///< memory if levels are too hard for single precision
 
       PathReport run(SolutionVector &solution)
       {
@@ -49,27 +56,6 @@ namespace PatchFEM
         discretisation.constraints->distribute(solution);
         return report;
       }
-
-    private:
-      const Backend             &backend;
-      const ProblemParameters   &parameters;
-      const AssemblyParameters  &assembly;
-      const SolverChoice        &choice;
-      const Discretisation<dim> &discretisation;
-      const Physics<dim>        &physics;
-      RunReport                 &run_report;
-      Progress                  &progress;
-      const PreconditionerRow   &row;
-      const std::size_t          n_dofs;
-
-      PathReport                               report;
-      Space                                    space;
-      std::unique_ptr<SystemAssembler<Number>> system;
-      SystemFields                             fields;
-      std::vector<unsigned int>                dof_indices; ///< deal.II's index of each unknown of the matrix
-      double                                   load = 0.;   ///< as check_ranges() estimates it
-      bool        conversion                        = true; ///< there is memory for a matrix and what it is made of
-      std::size_t in_double = 0; ///< memory if levels turn out to be too hard for single precision
 
       /** From deal.II to the space, if all that follows fits into memory. */
       void extract()
@@ -258,10 +244,10 @@ namespace PatchFEM
       require(!parameters.output.aggregates || preconditioner_row(chosen).is(PreconditionerRow::levels),
               "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + chosen + " here.");
       if (choice.precision == "single")
-        return PatchRun<dim, float>(backend, parameters, choice, discretisation, physics, report, progress)
-            .run(solution);
-      return PatchRun<dim, double>(backend, parameters, choice, discretisation, physics, report, progress)
-          .run(solution);
+        return PatchRun<dim, float>{backend, parameters, choice, discretisation, physics, report, progress}.run(
+            solution);
+      return PatchRun<dim, double>{backend, parameters, choice, discretisation, physics, report, progress}.run(
+          solution);
     };
   }
 

@@ -27,19 +27,19 @@ namespace PatchFEM
 {
   namespace
   {
-    /** One system from deal.II's loop over cells to its solution. */
+    /** One system from deal.II's loop over cells to its solution, by one of solve_with_...(). */
     template <int dim>
-    class ReferenceSystem
+    struct ReferenceSystem
     {
-    public:
-      ReferenceSystem(const SolverParameters    &parameters,
-                      const int                  n_repetitions,
-                      const Discretisation<dim> &discretisation,
-                      const Physics<dim>        &physics,
-                      Progress                  &progress)
-          : parameters(parameters), n_repetitions(n_repetitions), discretisation(discretisation), physics(physics),
-            progress(progress), communicator(discretisation.communicator), dof_handler(*discretisation.dof_handler)
-      {}
+      const SolverParameters    &parameters;
+      const int                  n_repetitions;
+      const Discretisation<dim> &discretisation;
+      const Physics<dim>        &physics;
+      Progress                  &progress;
+
+      const MPI_Comm                 communicator = discretisation.communicator;
+      const dealii::DoFHandler<dim> &dof_handler  = *discretisation.dof_handler;
+      PathReport                     report       = {};
 
       /** By Trilinos with ML or Jacobi, which `preconditioner` names, or none. */
       PathReport solve_with_trilinos(SolutionVector &solution)
@@ -146,16 +146,6 @@ namespace PatchFEM
         return report;
       }
 #endif
-
-    private:
-      const SolverParameters        &parameters;
-      const int                      n_repetitions;
-      const Discretisation<dim>     &discretisation;
-      const Physics<dim>            &physics;
-      Progress                      &progress;
-      const MPI_Comm                 communicator;
-      const dealii::DoFHandler<dim> &dof_handler;
-      PathReport                     report;
 
       /**
        * All stages with another library's matrix and vectors, and a preconditioner that @p make_preconditioner makes of the
@@ -348,7 +338,7 @@ namespace PatchFEM
     solver.preconditioner   = name.substr(name.find('_') + 1);
     return [=, n_repetitions = parameters.assembly.n_repetitions, &progress](
                const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
-      ReferenceSystem<dim> system(solver, n_repetitions, discretisation, physics, progress);
+      ReferenceSystem<dim> system{solver, n_repetitions, discretisation, physics, progress};
 #ifdef DEAL_II_WITH_UMFPACK
       if (name == "umfpack")
         return system.solve_with_umfpack(solution);

@@ -31,16 +31,12 @@ namespace PatchFEM
 
   // Keys are the names of members.
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Errors, L2, H1)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SolverCheck, iterations, error)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackwardError, normwise, componentwise)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
       ProjectionReport, time, n_fluid, n_air, n_solid, n_closed_parts, divergence_before, divergence_after, total_flow)
-
-  static void to_json(json &result, const SolverCheck &check)
-  {
-    result = {{"iterations", check.n_iterations}, {"error", check.error}};
-  }
 
   static void to_json(json &result, const StageSeconds &seconds)
   {

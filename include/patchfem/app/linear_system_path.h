@@ -92,8 +92,8 @@ namespace PatchFEM
   /** How well a system with the same matrix and a known solution x was solved, b = A x (P1, chapter 5). */
   struct SolverCheck
   {
-    unsigned int n_iterations = 0;
-    double       error        = 0.; ///< |x_computed - x| / |x|
+    unsigned int iterations = 0;
+    double       error      = 0.; ///< |x_computed - x| / |x|
   };
 
   /** How far data would have to be changed for a computed x to be the exact solution, r = b - A x. */
