@@ -136,13 +136,13 @@ namespace PatchFEM
           matrix(i, j) = matrix(j, i);
     }
 
-    std::unique_ptr<SystemAssembler<double>> make_assembler(double) const override
+    SystemAssembler<double> make_assembler(double) const override
     {
-      return std::make_unique<SystemAssemblerFor<Elasticity<dim>, double>>();
+      return make_system_assembler<Elasticity<dim>, double>();
     }
-    std::unique_ptr<SystemAssembler<float>> make_assembler(float) const override
+    SystemAssembler<float> make_assembler(float) const override
     {
-      return std::make_unique<SystemAssemblerFor<Elasticity<dim>, float>>();
+      return make_system_assembler<Elasticity<dim>, float>();
     }
 
     SystemFields evaluate_fields(const ElementTables &tables) const override

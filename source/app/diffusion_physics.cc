@@ -99,8 +99,8 @@ namespace PatchFEM
 
       bool has_unit_rhs() const override { return unit_rhs; }
 
-      std::unique_ptr<SystemAssembler<double>> make_assembler(double) const override { return make<double>(); }
-      std::unique_ptr<SystemAssembler<float>>  make_assembler(float) const override { return make<float>(); }
+      SystemAssembler<double> make_assembler(double) const override { return make<double>(); }
+      SystemAssembler<float>  make_assembler(float) const override { return make<float>(); }
 
       SystemFields evaluate_fields(const ElementTables &tables) const override
       {
@@ -143,11 +143,11 @@ namespace PatchFEM
     private:
       /** Laplace if K is a number and r = 0, else Diffusion. */
       template <typename Number>
-      std::unique_ptr<SystemAssembler<Number>> make() const
+      SystemAssembler<Number> make() const
       {
         if (is_plain())
-          return std::make_unique<SystemAssemblerFor<Laplace<dim>, Number>>();
-        return std::make_unique<SystemAssemblerFor<Diffusion<dim>, Number>>();
+          return make_system_assembler<Laplace<dim>, Number>();
+        return make_system_assembler<Diffusion<dim>, Number>();
       }
 
       /** K at a point; throws Error if it is not positive definite there. */

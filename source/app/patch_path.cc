@@ -28,14 +28,14 @@ namespace PatchFEM
       const PreconditionerRow  &row      = preconditioner_row(choice.parameters.preconditioner);
       const std::size_t         n_dofs   = discretisation.dof_handler->n_dofs();
 
-      PathReport                               report      = {};
-      Space                                    space       = {};
-      std::unique_ptr<SystemAssembler<Number>> system      = physics.make_assembler(Number());
-      SystemFields                             fields      = {};
-      std::vector<unsigned int>                dof_indices = {}; ///< deal.II's index of each unknown of the matrix
-      double                                   load        = 0.; ///< as check_ranges() estimates it
-      bool        conversion = true; ///< there is memory for a matrix and what it is made of
-      std::size_t in_double  = 0;    ///< memory if levels are too hard for single precision
+      PathReport                report      = {};
+      Space                     space       = {};
+      SystemAssembler<Number>   system      = physics.make_assembler(Number());
+      SystemFields              fields      = {};
+      std::vector<unsigned int> dof_indices = {};   ///< deal.II's index of each unknown of the matrix
+      double                    load        = 0.;   ///< as check_ranges() estimates it
+      bool                      conversion  = true; ///< there is memory for a matrix and what it is made of
+      std::size_t               in_double   = 0;    ///< memory if levels are too hard for single precision
 
       PathReport run(SolutionVector &solution)
       {
@@ -106,12 +106,12 @@ namespace PatchFEM
       void make_plan()
       {
         progress.stage("sparsity and patches (" + backend.name() + ")");
-        system->reinit(space, assembly.patches);
-        AssemblerBase<Number> &assembler = system->assembler();
+        system.reinit(space, assembly.patches);
+        AssemblerBase<Number> &assembler = *system.assembler;
         report.seconds.sparsity          = assembler.structure_seconds().sparsity;
         report.seconds.plan              = assembler.structure_seconds().plan;
         *report.seconds.plan += timed(MPI_COMM_SELF, progress, "coefficients", [&] {
-          system->set_coefficients(fields.coefficients);
+          system.set_coefficients(fields.coefficients);
           assembler.set_body_load(fields.body_load);
           assembler.set_face_terms(fields.face_terms);
           backend.synchronize();
@@ -150,7 +150,7 @@ namespace PatchFEM
         });
         const auto assemble = [&] {
           converted.reset(); // gives memory back first
-          system->assemble(*assembled, rhs);
+          system.assemble(*assembled, rhs);
           if (converts)
             converted = convert(*assembled, format);
         };

@@ -52,9 +52,9 @@ namespace PatchFEM
     /** @name Plain data, for PatchFEM's own assembly of the same integrals */
     /** @{ */
     /** The argument is a zero that says in which numbers. */
-    virtual std::unique_ptr<SystemAssembler<double>> make_assembler(double) const                       = 0;
-    virtual std::unique_ptr<SystemAssembler<float>>  make_assembler(float) const                        = 0;
-    virtual SystemFields                             evaluate_fields(const ElementTables &tables) const = 0;
+    virtual SystemAssembler<double> make_assembler(double) const                       = 0;
+    virtual SystemAssembler<float>  make_assembler(float) const                        = 0;
+    virtual SystemFields            evaluate_fields(const ElementTables &tables) const = 0;
     /** @} */
 
     /** @name Modes of no energy: the constant, or the rigid-body modes */

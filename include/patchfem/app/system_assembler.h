@@ -3,6 +3,9 @@
 
 #include <patchfem/assembly/assembler.h>
 
+#include <functional>
+#include <memory>
+
 namespace PatchFEM
 {
   /**
@@ -10,42 +13,28 @@ namespace PatchFEM
    * solves without knowing the equation.
    */
   template <typename Number>
-  class SystemAssembler
+  struct SystemAssembler
   {
-  public:
-    virtual ~SystemAssembler() = default;
-
-    virtual AssemblerBase<Number> &assembler() = 0;
-
-    virtual void reinit(const Space &space, const Patches::AdditionalData &data) = 0;
-    virtual void set_coefficients(const CoefficientField &field)                 = 0;
-
-    /** @p matrix is a CSRMatrix or a SlicedEllpackMatrix. */
-    virtual void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs) = 0;
+    std::shared_ptr<AssemblerBase<Number>>                              assembler;
+    std::function<void(const Space &, const Patches::AdditionalData &)> reinit;
+    std::function<void(const CoefficientField &)>                       set_coefficients;
+    std::function<void(MatrixBase<Number> &, Vector<Number> &)> assemble; ///< a CSRMatrix or SlicedEllpackMatrix
   };
 
   template <typename Form, typename Number>
-  class SystemAssemblerFor : public SystemAssembler<Number>
+  SystemAssembler<Number> make_system_assembler()
   {
-  public:
-    AssemblerBase<Number> &assembler() override { return implementation; }
-
-    void reinit(const Space &space, const Patches::AdditionalData &data) override
-    {
-      implementation.reinit(space, data);
-    }
-    void set_coefficients(const CoefficientField &field) override { implementation.set_coefficients(field); }
-    void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs) override
-    {
+    const auto assembler = std::make_shared<Assembler<Form, Number>>();
+    const auto assemble  = [assembler](MatrixBase<Number> &matrix, Vector<Number> &rhs) {
       if (auto *csr = dynamic_cast<CSRMatrix<Number> *>(&matrix))
-        implementation.assemble(*csr, rhs);
+        assembler->assemble(*csr, rhs);
       else
-        implementation.assemble(dynamic_cast<SlicedEllpackMatrix<Number> &>(matrix), rhs);
-    }
-
-  private:
-    Assembler<Form, Number> implementation;
-  };
+        assembler->assemble(dynamic_cast<SlicedEllpackMatrix<Number> &>(matrix), rhs);
+    };
+    return {assembler,
+            [assembler](const Space &space, const Patches::AdditionalData &data) { assembler->reinit(space, data); },
+            [assembler](const CoefficientField &field) { assembler->set_coefficients(field); }, assemble};
+  }
 
   /** The data of a weak form on one mesh, as plain values. */
   struct SystemFields
