@@ -182,20 +182,14 @@ namespace PatchFEM
     void *allocate(const Backend &backend, const std::size_t bytes)
     {
       void *pointer = nullptr;
-      switch (backend.kind())
-      {
-      case BackendKind::host:
+      if (backend.kind() == BackendKind::host)
         pointer = allocate_host(bytes);
-        break;
-      case BackendKind::emulated_device:
+      else if (backend.kind() == BackendKind::emulated_device)
         pointer = emulated_device().allocate(bytes);
-        break;
-      case BackendKind::cuda:
 #ifdef PATCHFEM_WITH_CUDA
+      else
         pointer = cuda_runtime::allocate(bytes, backend.stream());
 #endif
-        break;
-      }
       require(pointer != nullptr, [&] {
         return "Not enough memory on back end '" + backend.name() + "': " + mebibytes(bytes) + " were asked for, " +
                mebibytes(backend.free_memory()) + " are free.";
@@ -206,20 +200,14 @@ namespace PatchFEM
 
     void deallocate(const Backend &backend, void *const pointer, const std::size_t bytes) noexcept
     {
-      switch (backend.kind())
-      {
-      case BackendKind::host:
+      if (backend.kind() == BackendKind::host)
         std::free(pointer);
-        break;
-      case BackendKind::emulated_device:
+      else if (backend.kind() == BackendKind::emulated_device)
         emulated_device().deallocate(pointer, bytes);
-        break;
-      case BackendKind::cuda:
 #ifdef PATCHFEM_WITH_CUDA
+      else
         cuda_runtime::deallocate(pointer, backend.stream());
 #endif
-        break;
-      }
       count(backend.kind(), -static_cast<std::ptrdiff_t>(bytes));
     }
 
