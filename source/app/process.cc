@@ -6,6 +6,8 @@
 
 #include <deal.II/base/utilities.h>
 
+#include <boost/algorithm/string/join.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <new>
 #include <regex>
 #include <sstream>
@@ -84,42 +87,35 @@ namespace PatchFEM
       return words;
     }
 
-    /** The first match of @p pattern after the other replaced by what @p words makes of it. */
-    template <typename Words>
-    void replace(std::string &text, const std::regex &pattern, const Words &words)
+    std::string choices(const std::string &bars)
     {
-      std::smatch match;
-      while (std::regex_search(text, match, pattern))
-        text = match.prefix().str() + words(match) + match.suffix().str();
+      return boost::algorithm::join(dealii::Utilities::split_string_list(bars, '|'), ", ");
     }
 
     /** deal.II's descriptions of patterns, innermost first. */
     void put_patterns_in_words(std::string &text)
     {
-      static const std::regex selection("\\[Selection ([^\\]]*)\\]"), several("\\[MultipleSelection ([^\\]]*)\\]"),
-          range("\\[(Integer range|Double) (\\S+)\\.\\.\\.(\\S+) \\(inclusive\\)\\]"),
-          unbounded("\\[(Integer|Double)\\]"), boolean("\\[Bool\\]"), anything("\\[Anything\\]"),
-          list("\\[List of <([^\\[\\]]*)> of length [^\\[\\]]*\\]"),
-          tuple("\\[Tuple of <([0-9]+)> elements ([^\\[\\]]*)\\]");
-      const auto choices = [](const std::string &bars) {
-        std::string result;
-        for (const std::string &choice : dealii::Utilities::split_string_list(bars, '|'))
-          result += (result.empty() ? "" : ", ") + choice;
-        return result;
-      };
-      replace(text, selection, [&](const std::smatch &m) { return "one of " + choices(m[1]); });
-      replace(text, several, [&](const std::smatch &m) { return "any of " + choices(m[1]); });
-      replace(text, range, [](const std::smatch &m) { return bounds_in_words(m.str(1).substr(0, 7), m[2], m[3]); });
-      replace(text, unbounded, [](const std::smatch &m) { return bounds_in_words(m[1], "MAX_", "MAX_"); });
-      replace(text, boolean, [](const std::smatch &) { return std::string("true or false"); });
-      replace(text, anything, [](const std::smatch &) { return std::string("anything"); });
-      replace(text, list, [](const std::smatch &m) { return "a list, each item " + m.str(1); });
-      replace(text, tuple, [](const std::smatch &m) {
-        std::string items = m[2];
-        items.erase(std::remove_if(items.begin(), items.end(), [](const char c) { return c == '<' || c == '>'; }),
-                    items.end());
-        return m.str(1) + " items: " + items;
-      });
+      using Match                                                                      = const std::smatch &;
+      static const std::pair<std::regex, std::function<std::string(Match)>> patterns[] = {
+          {std::regex(R"(\[Selection ([^\]]*)\])"), [](Match m) { return "one of " + choices(m[1]); }},
+          {std::regex(R"(\[MultipleSelection ([^\]]*)\])"), [](Match m) { return "any of " + choices(m[1]); }},
+          {std::regex(R"(\[(Integer range|Double) (\S+)\.\.\.(\S+) \(inclusive\)\])"),
+           [](Match m) { return bounds_in_words(m.str(1).substr(0, 7), m[2], m[3]); }},
+          {std::regex(R"(\[(Integer|Double)\])"), [](Match m) { return bounds_in_words(m[1], "MAX_", "MAX_"); }},
+          {std::regex(R"(\[Bool\])"), [](Match) { return "true or false"; }},
+          {std::regex(R"(\[Anything\])"), [](Match) { return "anything"; }},
+          {std::regex(R"(\[List of <([^\[\]]*)> of length [^\[\]]*\])"),
+           [](Match m) { return "a list, each item " + m.str(1); }},
+          {std::regex(R"(\[Tuple of <([0-9]+)> elements ([^\[\]]*)\])"), [](Match m) {
+             std::string items = m[2];
+             items.erase(std::remove_if(items.begin(), items.end(), [](const char c) { return c == '<' || c == '>'; }),
+                         items.end());
+             return m.str(1) + " items: " + items;
+           }}};
+      std::smatch match;
+      for (const auto &[pattern, words] : patterns)
+        while (std::regex_search(text, match, pattern))
+          text = match.prefix().str() + words(match) + match.suffix().str();
     }
   } // namespace
 
