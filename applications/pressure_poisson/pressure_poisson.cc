@@ -239,7 +239,7 @@ namespace PatchFEM
         path.stored = path.nnz; // a column or a diagonal entry each
         require(std::isfinite(x.l2_norm()), "The pressure is not finite; choose other units for Liquid/Density.");
         if (fields.has_exact_pressure())
-          compute_errors(x, result.errors);
+          compute_errors(x, path.errors);
         if (parameters.general.baseline != "none")
           solve_baseline(x, result);
         take_step(x, *result.projection);

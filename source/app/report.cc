@@ -90,7 +90,7 @@ namespace PatchFEM
 
   namespace
   {
-    json path_to_json(const CycleReport &cycle, const PathReport &path, const std::optional<Errors> &errors)
+    json path_to_json(const CycleReport &cycle, const PathReport &path)
     {
       json by_degree = json::object();
       for (const auto &item : cycle.cells_by_degree)
@@ -123,17 +123,17 @@ namespace PatchFEM
                 {"device_peak", path.device_peak}}},
               {"assembly_redundancy", path.assembly_redundancy},
               {"assembly_kernels", path.assembly_kernels},
-              {"errors", errors}};
+              {"errors", path.errors}};
     }
 
     json cycle_to_json(const CycleReport &cycle)
     {
-      json entry          = path_to_json(cycle, cycle.path, cycle.errors);
+      json entry          = path_to_json(cycle, cycle.path);
       entry["baseline"]   = json();
       entry["projection"] = cycle.projection;
       if (cycle.baseline)
       {
-        entry["baseline"]                        = path_to_json(cycle, *cycle.baseline, cycle.baseline_errors);
+        entry["baseline"]                        = path_to_json(cycle, *cycle.baseline);
         entry["baseline"]["max_difference"]      = cycle.max_difference;
         entry["baseline"]["relative_difference"] = cycle.relative_difference;
       }
@@ -375,13 +375,13 @@ namespace PatchFEM
       table.add_value("cells", static_cast<std::size_t>(cycles[c].n_cells));
       table.add_value("dofs", static_cast<std::size_t>(cycles[c].n_dofs));
       table.add_value("iterations", cycles[c].path.n_iterations);
-      if (cycles[c].errors)
+      if (cycles[c].path.errors)
       {
-        table.add_value("L2 error", cycles[c].errors->L2);
-        table.add_value("H1 error", cycles[c].errors->H1);
+        table.add_value("L2 error", cycles[c].path.errors->L2);
+        table.add_value("H1 error", cycles[c].path.errors->H1);
       }
     }
-    if (cycles.back().errors)
+    if (cycles.back().path.errors)
       for (const char *name : {"L2 error", "H1 error"})
       {
         table.set_precision(name, 3);

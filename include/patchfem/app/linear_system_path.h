@@ -103,6 +103,12 @@ namespace PatchFEM
     double componentwise = 0.; ///< the largest |r_i| / (|A| |x| + |b|)_i, with absolute values of all entries
   };
 
+  /** Against the exact solution. */
+  struct Errors
+  {
+    double L2, H1;
+  };
+
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
@@ -125,6 +131,7 @@ namespace PatchFEM
     double                     relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
     bool stopped_at_rounding = false; ///< above the tolerance: the residual is rounding of A x and falls no further
     std::optional<BackwardError> backward_error; ///< if stopped at rounding
+    std::optional<Errors>        errors;         ///< of the solution; a path leaves them empty
     StageSeconds                 seconds;
     std::optional<double>        repeated_assembly; ///< seconds, median over the repetitions that were asked for
     std::optional<double>        device_forecast, device_peak; ///< bytes

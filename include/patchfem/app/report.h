@@ -10,11 +10,6 @@
 
 namespace PatchFEM
 {
-  struct Errors
-  {
-    double L2, H1;
-  };
-
   /** What a time step of a liquid did beside its linear system. */
   struct ProjectionReport
   {
@@ -31,10 +26,8 @@ namespace PatchFEM
     std::uint64_t                         n_dofs = 0, n_cells = 0;
     std::map<unsigned int, std::uint64_t> cells_by_degree;
     PathReport                            path;
-    std::optional<Errors>                 errors;
     double                                host_peak = 0.; ///< bytes resident at most, summed over the ranks
     std::optional<PathReport>             baseline;
-    std::optional<Errors>                 baseline_errors;
     std::optional<ProjectionReport>       projection;
     double                                max_difference = 0.; ///< of the two solutions, largest over all unknowns
     double relative_difference = 0.; ///< that over the largest absolute value of the baseline's, if that is not 0
