@@ -58,13 +58,12 @@ namespace PatchFEM::kernels
 
     struct Slice
     {
-      std::int64_t
-          distances[n_distances]; ///< [k]: columns at most 2^k from their row, and more than the power below
-      int lengths[32];            ///< of the rows, -1 behind the last one
-      int is_short;               ///< whether all steps from one column of a row to the next fit into 16 bits
-      int on_diagonal;            ///< blocks
-      int inside;                 ///< blocks off the diagonal that are inside of the patch
-      int cut_rows;               ///< with others
+      std::int64_t distances[n_distances]; ///< [k]: columns at most 2^k from their row, and more than the power below
+      int          lengths[32];            ///< of the rows, -1 behind the last one
+      int          is_short;               ///< whether all steps from one column of a row to the next fit into 16 bits
+      int          on_diagonal;            ///< blocks
+      int          inside;                 ///< blocks off the diagonal that are inside of the patch
+      int          cut_rows;               ///< with others
     };
 
     SparsityView pattern;
