@@ -149,8 +149,9 @@ namespace PatchFEM
                           " is not supported; write all vertices and elements with their coordinates in space");
         if (keyword == "*NODE")
         {
-          scanner.require(options.count("SYSTEM") == 0 || options["SYSTEM"] == "R",
-                          "SYSTEM=", printable(options["SYSTEM"]), " is not supported; write Cartesian coordinates");
+          const std::string system = options.count("SYSTEM") > 0 ? options["SYSTEM"] : "R";
+          scanner.require(system == "R", "SYSTEM=", printable(system),
+                          " is not supported; write Cartesian coordinates");
           read_vertices();
         }
         else if (keyword == "*INSTANCE")
