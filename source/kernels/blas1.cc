@@ -7,26 +7,27 @@ namespace PatchFEM::kernels
 {
   namespace
   {
-    /** Each thread has a body of its own, whose captures the compiler keeps in registers. */
+    /** @p body is a copy, so that the compiler keeps in registers what it captures. */
+    template <typename Body>
+    void share_of_thread(const std::int64_t n, const Body body)
+    {
+#pragma omp for simd schedule(static) nowait
+      for (std::int64_t i = 0; i < n; ++i)
+        body(i);
+    }
+
     template <typename Body>
     void for_each(Host, const std::int64_t n, const Body &body)
     {
-      Body of_thread = body;
-#pragma omp parallel for simd firstprivate(of_thread) schedule(static)
-      for (std::int64_t i = 0; i < n; ++i)
-        of_thread(i);
+#pragma omp parallel
+      share_of_thread(n, body);
     }
 
     template <typename Term>
     void sum(Host, const std::int64_t n, const Term &term, double *partials, double *result)
     {
       sum_parts<1>(n, partials, result, [=](const std::int64_t begin, const std::int64_t end, double *sums) {
-        const Term of_part = term;
-        double     sum     = 0.;
-#pragma omp simd reduction(+ : sum)
-        for (std::int64_t i = begin; i < end; ++i)
-          sum += of_part(i);
-        sums[0] = sum;
+        sums[0] = sum_of_range(begin, end, term);
       });
     }
   } // namespace

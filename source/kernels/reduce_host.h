@@ -8,6 +8,17 @@
 
 namespace PatchFEM::kernels
 {
+  /** The sum of term(i) over [begin, end). @p term is a copy, so that the compiler keeps in registers what it captures. */
+  template <typename Term>
+  inline double sum_of_range(const std::int64_t begin, const std::int64_t end, const Term term)
+  {
+    double sum = 0.;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = begin; i < end; ++i)
+      sum += term(i);
+    return sum;
+  }
+
   /**
    * The new residual of conjugate gradients on [begin, end), r - alpha q or scale q, and @p with_z z = d r; part becomes r.r
    * and r.z, where without z that is r.r. A function of its own with pointers by value: inside a closure the compiler would
