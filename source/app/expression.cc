@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "exception_text.h"
-
 #include <patchfem/app/expression.h>
+#include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 
