@@ -3,9 +3,7 @@
 
 #include "kernels/constraint_bodies.h"
 #include "kernels/ordering.h"
-#include "kernels/polynomial_bodies.h"
 #include <patchfem/kernels/pattern_statistics.h>
-// The bodies that build structure, extract diagonals and make polynomials, one line each.
 
 // The bodies that build structure, one line each.
 namespace PatchFEM::kernels
@@ -13,17 +11,11 @@ namespace PatchFEM::kernels
 #define PATCHFEM_INSTANTIATE_BODY(Body) template void parallel_for(Cuda, std::int64_t, const Body &)
 
   PATCHFEM_INSTANTIATE_BODY(FillBody);
-  PATCHFEM_INSTANTIATE_BODY(IotaBody<int>);
   PATCHFEM_INSTANTIATE_BODY(InvertBody);
 
   PATCHFEM_INSTANTIATE_BODY(PaddingBody);
   PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);
   PATCHFEM_INSTANTIATE_BODY(ReadBody);
-  PATCHFEM_INSTANTIATE_BODY(PolynomialCoefficientsBody);
-  PATCHFEM_INSTANTIATE_BODY(PolynomialStartBody<float>);
-  PATCHFEM_INSTANTIATE_BODY(PolynomialStartBody<double>);
-  PATCHFEM_INSTANTIATE_BODY(PolynomialStepBody<float>);
-  PATCHFEM_INSTANTIATE_BODY(PolynomialStepBody<double>);
 
   PATCHFEM_INSTANTIATE_BODY(DistributeBody<float>);
   PATCHFEM_INSTANTIATE_BODY(DistributeBody<double>);

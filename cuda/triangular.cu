@@ -2,5 +2,7 @@
 #include "parallel_for.cuh"
 
 #include "kernels/jacobi_steps.h"
+#include "kernels/polynomial_steps.h"
 #include "lac/precondition/triangular_steps.h"
-// Block diagonals and triangular factors on the device.
+
+// Block diagonals, polynomials and triangular factors on the device.

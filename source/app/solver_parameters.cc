@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/smoother_bodies.h"
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
+#include <patchfem/kernels/lanczos_scalars.h>
 
 namespace PatchFEM
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kernels/hash.h"
 #include "kernels/run.h"
 #include <patchfem/kernels/blas1.h>
 
@@ -15,6 +16,15 @@ namespace PatchFEM::kernels
   void set(Where where, const std::int64_t n, const Number value, Number *x)
   {
     for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { x[i] = value; });
+  }
+
+  template <typename Number, typename Where>
+  void set_scattered(Where where, const std::int64_t n, Number *x)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      const std::uint64_t bits = hash(static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u) >> 11;
+      x[i]                     = static_cast<Number>(static_cast<double>(bits) * (1. / 4503599627370496.) - 1.);
+    });
   }
 
   template <typename Number, typename Where>
@@ -83,6 +93,7 @@ namespace PatchFEM::kernels
 
 #define INSTANTIATE(Number)                                                                                            \
   template void set(Here, std::int64_t, Number, Number *);                                                             \
+  template void set_scattered(Here, std::int64_t, Number *);                                                           \
   template void equ(Here, std::int64_t, Number, const Number *, Number *);                                             \
   template void sadd(Here, std::int64_t, Number, Number, const Number *, Number *);                                    \
   template void scale(Here, std::int64_t, const Number *, Number *);                                                   \

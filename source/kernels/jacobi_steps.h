@@ -10,49 +10,25 @@ namespace PatchFEM::kernels
 {
   namespace
   {
-    template <int static_size, typename Number>
-    struct InvertBlockBody
+    /** body(i, size) with size as in with_block_size(). */
+    template <int size, typename Body>
+    struct SizedBody
     {
-      int           n_blocks, runtime_size;
-      const Number *blocks;
-      double        factor;
-      Number       *inverse;
-      int          *failure;
+      Body body;
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        constexpr int storage = static_size > 0 ? static_size : max_block_size;
-        const int     size    = static_size > 0 ? static_size : runtime_size;
-        double        block[storage * storage];
-        for (int e = 0; e < size * size; ++e)
-          block[e] = static_cast<double>(blocks[std::int64_t(e) * n_blocks + i]);
-        const int a = invert_spd_block<static_size>(size, block, factor, inverse + i, n_blocks);
-        if (a >= 0)
-          atomic_min(failure, static_cast<int>(i * size + a));
-      }
+      PATCHFEM_INLINE void operator()(const std::int64_t i) const { body(i, std::integral_constant<int, size>()); }
     };
 
-    template <int static_size, typename Value, typename Number>
-    struct ApplyBlockBody
+    template <typename Body>
+    void for_blocks(Here where, const int n_blocks, const int block_size, const Body &body)
     {
-      BlockDiagonalView<Value> D;
-      const Number            *src;
-      Number                  *dst;
+      with_block_size(block_size,
+                      [&](auto size) { parallel_for(where, n_blocks, SizedBody<decltype(size)::value, Body>{body}); });
+    }
 
-      PATCHFEM_INLINE void operator()(const std::int64_t i) const
-      {
-        constexpr int storage = static_size > 0 ? static_size : max_block_size;
-        const int     b       = static_size > 0 ? static_size : D.block_size;
-        Number        in[storage], out[storage];
-        PATCHFEM_UNROLL
-        for (int a = 0; a < b; ++a)
-          in[a] = src[i * b + a];
-        apply_block<static_size>(D, i, in, out);
-        PATCHFEM_UNROLL
-        for (int a = 0; a < b; ++a)
-          dst[i * b + a] = out[a];
-      }
-    };
+    /** Entries that arrays of a block's rows have room for. */
+    template <int static_size>
+    constexpr int room = static_size > 0 ? static_size : max_block_size;
   } // namespace
 
   template <typename Number, typename Where>
@@ -65,18 +41,63 @@ namespace PatchFEM::kernels
                              int          *failure)
   {
     parallel_for(where, 1, [=] PATCHFEM_DEVICE(std::int64_t) { *failure = no_failure; });
-    with_block_size(block_size, [&](auto size) {
-      parallel_for(
-          where, n_blocks,
-          InvertBlockBody<decltype(size)::value, Number>{n_blocks, block_size, blocks, factor, inverse, failure});
+    for_blocks(where, n_blocks, block_size, [=] PATCHFEM_DEVICE(const std::int64_t i, auto static_size) {
+      constexpr int n = decltype(static_size)::value;
+      const int     b = n > 0 ? n : block_size;
+      double        block[room<n> * room<n>];
+      for (int e = 0; e < b * b; ++e)
+        block[e] = static_cast<double>(blocks[std::int64_t(e) * n_blocks + i]);
+      const int a = invert_spd_block<n>(b, block, factor, inverse + i, n_blocks);
+      if (a >= 0)
+        atomic_min(failure, static_cast<int>(i * b + a));
     });
   }
 
   template <typename Value, typename Number, typename Where>
   void vmult(Where where, const BlockDiagonalView<Value> &D, const Number *src, Number *dst)
   {
-    with_block_size(D.block_size, [&](auto size) {
-      parallel_for(where, D.n_blocks, ApplyBlockBody<decltype(size)::value, Value, Number>{D, src, dst});
+    for_blocks(where, D.n_blocks, D.block_size, [=] PATCHFEM_DEVICE(const std::int64_t i, auto static_size) {
+      constexpr int n = decltype(static_size)::value;
+      const int     b = n > 0 ? n : D.block_size;
+      Number        in[room<n>], out[room<n>];
+      PATCHFEM_UNROLL
+      for (int a = 0; a < b; ++a)
+        in[a] = src[i * b + a];
+      apply_block<n>(D, i, in, out);
+      PATCHFEM_UNROLL
+      for (int a = 0; a < b; ++a)
+        dst[i * b + a] = out[a];
+    });
+  }
+
+  template <typename Number, typename Where>
+  void smoother_step(Where                            where,
+                     const BlockDiagonalView<Number> &D,
+                     const double                    *c,
+                     const Number                    *r,
+                     Number                          *d,
+                     Number                          *x,
+                     const bool                       first_d,
+                     const bool                       first_x)
+  {
+    for_blocks(where, D.n_blocks, D.block_size, [=] PATCHFEM_DEVICE(const std::int64_t i, auto static_size) {
+      constexpr int n   = decltype(static_size)::value;
+      const int     b   = n > 0 ? n : D.block_size;
+      const Number  c_0 = static_cast<Number>(c[0]), c_1 = static_cast<Number>(c[1]);
+      Number        in[room<n>], out[room<n>];
+      for (int a = 0; a < b; ++a)
+        in[a] = r[i * b + a];
+      apply_block<n>(D, i, in, out);
+      for (int a = 0; a < b; ++a)
+      {
+        Number step = c_1 * out[a];
+        if (d != nullptr)
+        {
+          step += first_d ? Number(0) : c_0 * d[i * b + a];
+          d[i * b + a] = step;
+        }
+        x[i * b + a] = first_x ? step : x[i * b + a] + step;
+      }
     });
   }
 
@@ -85,4 +106,8 @@ namespace PatchFEM::kernels
   template void vmult(Here, const BlockDiagonalView<float> &, const float *, float *);
   template void vmult(Here, const BlockDiagonalView<float> &, const double *, double *);
   template void vmult(Here, const BlockDiagonalView<double> &, const double *, double *);
+  template void
+  smoother_step(Here, const BlockDiagonalView<float> &, const double *, const float *, float *, float *, bool, bool);
+  template void smoother_step(
+      Here, const BlockDiagonalView<double> &, const double *, const double *, double *, double *, bool, bool);
 } // namespace PatchFEM::kernels

@@ -59,15 +59,6 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = value; }
   };
 
-  /** values[i] = i. */
-  template <typename T>
-  struct IotaBody
-  {
-    T *values;
-
-    PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = static_cast<T>(i); }
-  };
-
   /** inverse[permutation[i]] = i. */
   struct InvertBody
   {

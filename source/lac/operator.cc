@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/polynomial_bodies.h"
-#include "kernels/run.h"
-
 #include <patchfem/lac/operator.h>
 
 namespace PatchFEM
@@ -49,7 +46,7 @@ namespace PatchFEM
                                          Vector<Number>                        &product) const
   {
     vmult(product, y);
-    run(backend(), n_rows(), kernels::PolynomialStepBody<Number>{step, product.data()});
+    dispatch(backend(), [&](auto where) { kernels::polynomial_step(where, n_rows(), step, product.data()); });
   }
 
   template <typename Number>

@@ -18,6 +18,10 @@ namespace PatchFEM::kernels
   template <typename Number, typename Where>
   void set(Where, std::int64_t n, Number value, Number *x);
 
+  /** Values in [-1, 1] without a pattern, the same on every back end. */
+  template <typename Number, typename Where>
+  void set_scattered(Where, std::int64_t n, Number *x);
+
   /** y = a x */
   template <typename Number, typename Where>
   void equ(Where, std::int64_t n, Number a, const Number *x, Number *y);

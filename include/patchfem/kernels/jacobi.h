@@ -128,5 +128,21 @@ namespace PatchFEM
     /** dst = D src; src and dst may be the same. */
     template <typename Value, typename Number, typename Where>
     void vmult(Where, const BlockDiagonalView<Value> &D, const Number *src, Number *dst);
+
+    /**
+     * The step of a polynomial smoother d = c_0 d + c_1 D r and x = x + d, block by block. @p c, [2], is memory of the
+     * back end: what is recorded in a Graph stays right when a new matrix changes it. @p first_d, @p first_x: d, x count
+     * as 0 and are not read. @p d is nullptr for smoothers with c_0 = 0. Per unknown r, x, d in, x, d out, and
+     * (b + 1) / 2 entries of D.
+     */
+    template <typename Number, typename Where>
+    void smoother_step(Where,
+                       const BlockDiagonalView<Number> &D,
+                       const double                    *c,
+                       const Number                    *r,
+                       Number                          *d,
+                       Number                          *x,
+                       bool                             first_d,
+                       bool                             first_x);
   } // namespace kernels
 } // namespace PatchFEM

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "multigrid_tools.h"
 
-#include "kernels/smoother_bodies.h"
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
 
 #include <cmath>
@@ -373,7 +373,7 @@ namespace PatchFEM
     }
     // x -> A^-1 D x, x of length one in the norm of D.
     D.copy_from(weights);
-    run(place, x.size(), kernels::ScatteredBody<Number>{x.data()});
+    dispatch(place, [&](auto where) { kernels::set_scattered(where, x.size(), x.data()); });
     y.equ(Number(1), x);
     y.scale(D);
     double result = 0.;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "multigrid_tools.h"
 
-#include "kernels/smoother_bodies.h"
 #include <patchfem/lac/multigrid/level_smoother.h>
 
 namespace PatchFEM
@@ -60,11 +59,10 @@ namespace PatchFEM
   void
   PolynomialSmoother<Number>::step(const int k, const bool first_x, const Vector<Number> &r, Vector<Number> &x) const
   {
-    kernels::with_block_size(inverse.block_size, [&](auto size) {
-      run(matrix->backend(), inverse.n_blocks,
-          kernels::SmootherStepBody<decltype(size)::value, Number>{inverse, coefficients.data() + 2 * k, r.data(),
-                                                                   kind == AMGSmoother::chebyshev ? d.data() : nullptr,
-                                                                   x.data(), k == 0, first_x});
+    Number *const directions = kind == AMGSmoother::chebyshev ? d.data() : nullptr;
+    dispatch(matrix->backend(), [&](auto where) {
+      kernels::smoother_step(where, inverse, coefficients.data() + 2 * k, r.data(), directions, x.data(), k == 0,
+                             first_x);
     });
   }
 

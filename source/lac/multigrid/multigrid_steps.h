@@ -5,8 +5,8 @@
 
 #include "kernels/coarsening.h"
 #include "kernels/dense_spd.h"
-#include "kernels/smoother_bodies.h"
 #include <patchfem/kernels/blas1.h>
+#include <patchfem/kernels/polynomial.h>
 #include <patchfem/lac/multigrid/dense_inverse.h>
 
 #include <climits>

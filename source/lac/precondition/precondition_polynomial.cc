@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/polynomial_bodies.h"
-#include "kernels/run.h"
-
 #include <patchfem/lac/matrix/rounded_matrix.h>
 #include <patchfem/lac/precondition/precondition_polynomial.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
@@ -45,9 +42,10 @@ namespace PatchFEM
 
     const int     order = static_cast<int>(data.order);
     Array<double> made(place, 2 * std::size_t(order) + 4);
-    run(place, 1,
-        kernels::PolynomialCoefficientsBody{lanczos.scalars(), static_cast<int>(data.lanczos_steps), ratio, data.kind,
-                                            order, made.data()});
+    dispatch(place, [&](auto where) {
+      kernels::polynomial_coefficients(where, lanczos.scalars(), static_cast<int>(data.lanczos_steps), ratio, data.kind,
+                                       order, made.data());
+    });
     coefficients.swap(made);
     const double b = interval().second;
     require(A.n_rows() == 0 || (b > 0. && b < HUGE_VAL),
@@ -69,15 +67,17 @@ namespace PatchFEM
 
     // Two vectors take turns; the last of them must be dst.
     const int       order    = static_cast<int>(data.order);
-    const Number   *D        = D_inverse.block_diagonal()->values;
+    const auto     &D        = *D_inverse.block_diagonal();
     Vector<Number> *now      = order % 2 == 0 ? &dst : &work;
     Vector<Number> *previous = order % 2 == 0 ? &work : &dst;
-    run(src.backend(), static_cast<std::int64_t>(src.size()),
-        kernels::PolynomialStartBody<Number>{coefficients.data(), D, src.data(), now->data()});
+    dispatch(src.backend(), [&](auto where) { // y_1 = c_1 D^-1 b
+      kernels::smoother_step(where, D, coefficients.data(), src.data(), static_cast<Number *>(nullptr), now->data(),
+                             true, true);
+    });
     for (int k = 1; k <= order; ++k)
     {
-      matrix->polynomial_step({coefficients.data() + 2 * k, D, src.data(), now->data(), previous->data(), k == 1}, *now,
-                              product);
+      matrix->polynomial_step(
+          {coefficients.data() + 2 * k, D.values, src.data(), now->data(), previous->data(), k == 1}, *now, product);
       std::swap(now, previous);
     }
   }

@@ -3,8 +3,6 @@
 #include <patchfem/lac/solver/backward_error.h>
 #include <patchfem/lac/solver/conjugate_gradients.h>
 
-#include "kernels/smoother_bodies.h"
-
 #include "kernels/run.h"
 
 #include <algorithm>
@@ -256,7 +254,7 @@ namespace PatchFEM
     double largest_eigenvalue()
     {
       constexpr int n_steps = 10;
-      run(backend, q.size(), kernels::ScatteredBody<Number>{q.data()});
+      dispatch(backend, [&](auto where) { kernels::set_scattered(where, q.size(), q.data()); });
       double norm = q.l2_norm();
       for (int step = 0; step < n_steps && norm > 0. && norm - norm == 0.; ++step)
       {

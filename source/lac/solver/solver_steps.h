@@ -3,7 +3,6 @@
 
 #include "solver_tools.h"
 
-#include "kernels/smoother_bodies.h"
 #include <patchfem/kernels/blas1.h>
 
 #include <cmath>
@@ -149,7 +148,7 @@ namespace PatchFEM::solver
       });
     };
 
-    launch(place, [&](const Here where) { kernels::parallel_for(where, n, kernels::ScatteredBody<Number>{r.data()}); });
+    launch(place, [&](const Here where) { kernels::set_scattered(where, n, r.data()); });
     to_unit_length(0);
     for (int step = 0; step < n_steps; ++step)
     {
