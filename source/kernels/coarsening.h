@@ -145,11 +145,10 @@ namespace PatchFEM::kernels
   struct CoarseningView
   {
     SlicedEllpackView<Number> A;
-    const int                *A_lengths;
     int                       n_c, n_m;
     SparsityView              P;
     Number                   *P_values;
-    SlicedPattern             R;
+    SlicedPatternView         R;
     SparsityView              AP;
     SparsityView              C_pattern; ///< of R A P
     SlicedEllpackView<Number> C;
@@ -432,7 +431,7 @@ namespace PatchFEM::kernels
             left_columns(view.A.columns + view.A.block_index(i, 0)), height(view.A.slice_height)
       {
         this->k_first = 0;
-        this->k_last  = view.A_lengths[i];
+        this->k_last  = view.A.row_lengths[i];
       }
 
       PATCHFEM_INLINE int n_rows() const { return this->n_c(); }
@@ -679,7 +678,7 @@ namespace PatchFEM::kernels
       if (p >= pattern.row_offsets[i + 1] - begin || pattern.columns[begin + p] < i)
         return;
       const int k = view.R.lower_bound(i, rows.first);
-      if (k == view.R.length(i) || view.R.column(i, k) >= rows.last)
+      if (k == view.R.row_lengths[i] || view.R.column(i, k) >= rows.last)
         return;
       double sum = 0.;
       for (int part = 0; part < rows.n_parts; ++part)

@@ -63,7 +63,7 @@ namespace PatchFEM::kernels
 
     PATCHFEM_INLINE double squared_norm(const int row, const int column) const
     {
-      const int k   = find_block(A, row, column);
+      const int k   = A.find_block(row, column);
       double    sum = 0.;
       for (int a = 0; k >= 0 && a < A.block_rows; ++a)
         for (int c = 0; c < A.block_columns; ++c)

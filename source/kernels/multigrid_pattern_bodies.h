@@ -13,50 +13,18 @@
  */
 namespace PatchFEM::kernels
 {
-  /** The pattern of a sliced matrix without its values. */
-  struct SlicedPattern
-  {
-    int                 n_rows;
-    int                 slice_height;
-    const std::int64_t *slice_offsets; ///< [n_slices + 1]
-    const int          *columns;
-    const int          *lengths; ///< [n_rows], blocks of each row
-
-    PATCHFEM_INLINE int length(const int row) const { return lengths[row]; }
-
-    PATCHFEM_INLINE int column(const int row, const int k) const
-    {
-      return columns[slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height];
-    }
-
-    /** The first block of a row whose column is not below @p wanted. */
-    PATCHFEM_INLINE int lower_bound(const int row, const int wanted) const
-    {
-      int first = 0, last = lengths[row];
-      while (first < last)
-      {
-        const int middle = (first + last) / 2;
-        if (column(row, middle) < wanted)
-          first = middle + 1;
-        else
-          last = middle;
-      }
-      return first;
-    }
-  };
-
   struct ProlongatorRows
   {
     static constexpr int team_size = 8, table_size = 64, n_kept = 12;
 
-    SlicedPattern A;
-    const int    *aggregate_of_node; ///< [node], -1 where none
+    SlicedPatternView A;
+    const int        *aggregate_of_node; ///< [node], -1 where none
 
     /** Row i of P: the aggregates of the neighbours of node i (node i is among them). */
     template <typename Emit>
     PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
     {
-      for (int k = rank; k < A.length(i); k += size)
+      for (int k = rank; k < A.row_lengths[i]; k += size)
         emit(aggregate_of_node[A.column(i, k)]);
     }
   };
@@ -83,14 +51,14 @@ namespace PatchFEM::kernels
   template <int width> ///< members that walk along a row of B together
   struct ProductOfPatterns
   {
-    SlicedPattern A;
-    SparsityView  B;
+    SlicedPatternView A;
+    SparsityView      B;
 
     template <typename Emit>
     PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
     {
       const RowShare share(rank, size, width);
-      for (int k = share.row; k < A.length(i); k += share.n_rows)
+      for (int k = share.row; k < A.row_lengths[i]; k += share.n_rows)
       {
         const int          j   = A.column(i, k);
         const std::int64_t end = B.row_offsets[j + 1];

@@ -77,17 +77,8 @@ namespace PatchFEM
    *
    * with slot(s, k) = slice_offsets[s] + k * slice_height. Padding has value 0 and a column that exists.
    * Block size 1 is SELL; slice_height >= n_rows is ELLPACK or BELL; slice_height 1 is BCSR.
-   *
-   * A product reads, per stored b x b block, 8 b^2 bytes of values and 4 of column, and per unknown 8 bytes of the source
-   * and 8 of the destination. Q1 elasticity in 3D (27 blocks of 3 x 3 a row) moves 27 * 76 / 3 + 16 = 700 bytes an
-   * unknown, against 996 in CSR.
-   *
-   * Where column_steps is given, columns of rows may be read as 16-bit steps from one to the next: in slices whose
-   * column_steps[slot(s, 0) + r] is 1 the k-th column of row r is columns[slot(s, 0) + r] - 1 plus the steps at
-   * slot(s, 0) + r to slot(s, k) + r; in slices where it is 0 a step is too long for 16 bits.
    */
-  template <typename Number>
-  struct SlicedEllpackView
+  struct SlicedPatternView
   {
     int                 n_rows;        ///< block rows
     int                 n_columns;     ///< block columns
@@ -96,11 +87,7 @@ namespace PatchFEM
     int                 slice_height;  ///< block rows in a slice
     const std::int64_t *slice_offsets; ///< [n_slices + 1], in stored blocks
     const int          *columns;       ///< [slice_offsets[n_slices]], block columns
-    Number             *values;        ///< [slice_offsets[n_slices] * block_rows * block_columns]
-
-    const std::uint16_t *column_steps = nullptr; ///< like columns
-    const int           *row_lengths  = nullptr; ///< [n_rows], without padding; products do without
-    bool                 skip_padding = false;   ///< products on the device stop at the end of rows
+    const int          *row_lengths;   ///< [n_rows], without padding; products do without
 
     PATCHFEM_INLINE int n_slices() const { return PatchFEM::n_slices(n_rows, slice_height); }
 
@@ -116,11 +103,28 @@ namespace PatchFEM
       return slice_offsets[row / slice_height] + std::int64_t(k) * slice_height + row % slice_height;
     }
 
-    /** Where entry (@p a, @p b) of the @p k-th block of block row @p row stands. */
-    PATCHFEM_INLINE std::int64_t value_index(const int row, const int k, const int a, const int b) const
+    PATCHFEM_INLINE int column(const int row, const int k) const { return columns[block_index(row, k)]; }
+
+    /** The first block of a row whose column is not below @p wanted. */
+    PATCHFEM_INLINE int lower_bound(const int row, const int wanted) const
     {
-      return (slice_offsets[row / slice_height] + std::int64_t(k) * slice_height) * block_rows * block_columns +
-             std::int64_t(a * block_columns + b) * slice_height + row % slice_height;
+      int first = 0, last = row_lengths[row];
+      while (first < last)
+      {
+        const int middle = (first + last) / 2;
+        if (column(row, middle) < wanted)
+          first = middle + 1;
+        else
+          last = middle;
+      }
+      return first;
+    }
+
+    /** Which block of @p row stands in block column @p wanted; -1 if none does. */
+    PATCHFEM_INLINE int find_block(const int row, const int wanted) const
+    {
+      const int k = lower_bound(row, wanted);
+      return k < row_lengths[row] && column(row, k) == wanted ? k : -1;
     }
 
     /** Calls @p use(at, column) for the blocks of block row @p row, whose columns ascend; @p at is as in block_index(). */
@@ -131,6 +135,33 @@ namespace PatchFEM
       for (int k = 0; k < row_lengths[row]; ++k, at += slice_height)
         use(at, columns[at]);
     }
+  };
+
+  /**
+   * A matrix in such slices.
+   *
+   * A product reads, per stored b x b block, 8 b^2 bytes of values and 4 of column, and per unknown 8 bytes of the source
+   * and 8 of the destination. Q1 elasticity in 3D (27 blocks of 3 x 3 a row) moves 27 * 76 / 3 + 16 = 700 bytes an
+   * unknown, against 996 in CSR.
+   *
+   * Where column_steps is given, columns of rows may be read as 16-bit steps from one to the next: in slices whose
+   * column_steps[slot(s, 0) + r] is 1 the k-th column of row r is columns[slot(s, 0) + r] - 1 plus the steps at
+   * slot(s, 0) + r to slot(s, k) + r; in slices where it is 0 a step is too long for 16 bits.
+   */
+  template <typename Number>
+  struct SlicedEllpackView : SlicedPatternView
+  {
+    Number *values; ///< [slice_offsets[n_slices] * block_rows * block_columns]
+
+    const std::uint16_t *column_steps = nullptr; ///< like columns
+    bool                 skip_padding = false;   ///< products on the device stop at the end of rows
+
+    /** Where entry (@p a, @p b) of the @p k-th block of block row @p row stands. */
+    PATCHFEM_INLINE std::int64_t value_index(const int row, const int k, const int a, const int b) const
+    {
+      return (slice_offsets[row / slice_height] + std::int64_t(k) * slice_height) * block_rows * block_columns +
+             std::int64_t(a * block_columns + b) * slice_height + row % slice_height;
+    }
 
     /** Calls @p use(column, value) for the entries of the scalar row @p row, ascending. */
     template <typename Use>
@@ -139,7 +170,7 @@ namespace PatchFEM
       const int i = static_cast<int>(row / block_rows), a = static_cast<int>(row % block_rows);
       for (int k = 0; k < row_lengths[i]; ++k)
         for (int b = 0; b < block_columns; ++b)
-          use(columns[block_index(i, k)] * block_columns + b, values[value_index(i, k, a, b)]);
+          use(column(i, k) * block_columns + b, values[value_index(i, k, a, b)]);
     }
   };
 
@@ -191,23 +222,6 @@ namespace PatchFEM
       return static_cast<int>((slice_offsets[s + 1] - slice_offsets[s]) / slice_height);
     }
   };
-
-  /** Which block of @p row stands in block column @p column; -1 if none does. */
-  template <typename Number>
-  PATCHFEM_INLINE int find_block(const SlicedEllpackView<Number> &A, const int row, const int column)
-  {
-    const int length = A.row_lengths[row];
-    int       first = 0, last = length;
-    while (first < last)
-    {
-      const int middle = (first + last) / 2;
-      if (A.columns[A.block_index(row, middle)] < column)
-        first = middle + 1;
-      else
-        last = middle;
-    }
-    return first < length && A.columns[A.block_index(row, first)] == column ? first : -1;
-  }
 
   /** An undirected graph: j is a neighbour of i if and only if i is one of j. No node is its own neighbour. */
   struct AdjacencyView

@@ -52,16 +52,10 @@ namespace PatchFEM
   template <typename Number>
   SlicedEllpackView<Number> SlicedEllpackMatrix<Number>::view() const
   {
-    return {pattern->row_blocks,
-            pattern->column_blocks,
-            pattern->block_rows,
-            pattern->block_columns,
-            pattern->height,
-            pattern->slice_offsets.data(),
-            pattern->columns.data(),
+    return {{pattern->row_blocks, pattern->column_blocks, pattern->block_rows, pattern->block_columns, pattern->height,
+             pattern->slice_offsets.data(), pattern->columns.data(), pattern->lengths.data()},
             values.data(),
             pattern->column_steps.empty() ? nullptr : pattern->column_steps.data(),
-            pattern->lengths.data(),
             pattern->skip_padding};
   }
 

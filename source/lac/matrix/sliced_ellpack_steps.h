@@ -108,7 +108,7 @@ namespace PatchFEM
       const int n = A.n_rows * A.block_rows;
       for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t row) {
         const int i = static_cast<int>(row / A.block_rows), in_block = static_cast<int>(row % A.block_rows);
-        const int k = find_block(A, i, i);
+        const int k = A.find_block(i, i);
         const int a = static_cast<int>(row % block_size);
         for (int c = 0; c < block_size; ++c)
           blocks[std::int64_t(a * block_size + c) * (n / block_size) + row / block_size] =

@@ -34,7 +34,7 @@ namespace PatchFEM
     const int         rows = kernels::symmetric_patch_rows(b), n = A.n_rows;
     const auto        made = this->new_pattern(n, n, b, b);
     CompressedPattern halo =
-        compress(place, n / rows + (n % rows != 0), n, kernels::SymmetricHalo{rows, sliced_pattern(matrix)});
+        compress(place, n / rows + (n % rows != 0), n, kernels::SymmetricHalo{rows, matrix.view()});
     require(halo.width + rows <= 65536, "A patch of " + std::to_string(rows) + " rows couples to " +
                                             std::to_string(halo.width) +
                                             " others, more than the format symmetric ellpack can number.");

@@ -38,8 +38,8 @@ namespace PatchFEM
     {
       static constexpr int team_size = 32, table_size = 1024, n_kept = 0;
 
-      int           patch_rows;
-      SlicedPattern A;
+      int               patch_rows;
+      SlicedPatternView A;
 
       template <typename Emit>
       PATCHFEM_INLINE void visit(const int p, const int rank, const int size, const Emit &emit) const
@@ -47,9 +47,10 @@ namespace PatchFEM
         const std::int64_t end   = (std::int64_t(p) + 1) * patch_rows;
         const int          first = p * patch_rows, last = static_cast<int>(end < A.n_rows ? end : A.n_rows);
         for (int row = first + rank; row < last; row += size)
-          for (int k = 0; k < A.length(row); ++k)
-            if (const int column = A.column(row, k); column < first || column >= last)
+          A.for_each_block(row, [&](std::int64_t, const int column) {
+            if (column < first || column >= last)
               emit(column);
+          });
       }
     };
 
@@ -92,8 +93,8 @@ namespace PatchFEM
         const int row = static_cast<int>(i);
         for (int k = 0; k < A.row_lengths[row]; ++k)
         {
-          const int column = A.columns[A.block_index(row, k)];
-          const int mirror = find_block(A, column, row);
+          const int column = A.column(row, k);
+          const int mirror = A.find_block(column, row);
           if (mirror < 0)
           {
             kernels::atomic_min(bad_row, row);
@@ -209,7 +210,7 @@ namespace PatchFEM
             if (column <= row || column / patch_rows != row / patch_rows)
               return;
             const bool         first = pairs[at++].first_has;
-            const std::int64_t there = A.block_index(column, find_block(A, column, row));
+            const std::int64_t there = A.block_index(column, A.find_block(column, row));
             codes[here].kind         = first ? Code::stored : Code::mirrored;
             codes[there].kind        = first ? Code::mirrored : Code::stored;
           });
@@ -227,7 +228,7 @@ namespace PatchFEM
         const int row = static_cast<int>(i);
         A.for_each_block(row, [&](const std::int64_t at, const int column) {
           if (codes[at].kind == Code::mirrored)
-            codes[at].rank = codes[A.block_index(column, find_block(A, column, row))].rank;
+            codes[at].rank = codes[A.block_index(column, A.find_block(column, row))].rank;
         });
       });
 

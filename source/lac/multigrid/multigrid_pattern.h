@@ -11,13 +11,6 @@
 
 namespace PatchFEM
 {
-  template <typename Number>
-  kernels::SlicedPattern sliced_pattern(const SlicedEllpackMatrix<Number> &A)
-  {
-    const SlicedEllpackView<Number> view = A.view();
-    return {view.n_rows, view.slice_height, view.slice_offsets, view.columns, A.row_lengths()};
-  }
-
   /** The pattern whose rows @p rows lists. */
   template <typename Rows>
   CompressedPattern compress(const Backend &place, const int n_rows, const int n_columns, const Rows &rows)

@@ -478,7 +478,7 @@ namespace PatchFEM
                 }
               else if (column < i)
               {
-                const int q = find_block(C, column, i);
+                const int q = C.find_block(column, i);
                 for (int m = 0; m < nm; ++m)
                   for (int c = 0; c < nm; ++c)
                     C.values[C.value_index(i, at.p, m, c)] = C.values[C.value_index(column, q, c, m)];

@@ -63,7 +63,7 @@ namespace PatchFEM
             "Aggregates of " + std::to_string(aggregates.aggregate_of_node().size()) +
                 " nodes do not fit a matrix of " + std::to_string(n_nodes) + " block rows.");
     const int *aggregate_of_node = aggregates.aggregate_of_node().data();
-    P_pattern = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{sliced_pattern(A), aggregate_of_node});
+    P_pattern     = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{A.view(), aggregate_of_node});
     whole_pattern = CompressedPattern();
     if (aggregates.stretched())
     {
@@ -75,15 +75,14 @@ namespace PatchFEM
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate_of_node});
     }
     P.reinit(place, P_pattern.view(), n_components, n_modes);
-    product_pattern = compress(place, n_nodes, n_aggregates, kernels::ProductRows{sliced_pattern(A), P_pattern.view()});
+    product_pattern = compress(place, n_nodes, n_aggregates, kernels::ProductRows{A.view(), P_pattern.view()});
     {
       const CompressedPattern transposed =
           choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       R.reinit(place, transposed.view(), n_modes, n_components);
       R_width = transposed.width;
     }
-    coarse_pattern =
-        compress(place, n_aggregates, n_aggregates, kernels::CoarseRows{sliced_pattern(R), product_pattern.view()});
+    coarse_pattern = compress(place, n_aggregates, n_aggregates, kernels::CoarseRows{R.view(), product_pattern.view()});
     const int first_row =
         choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, coarse_pattern); });
     require(first_row == INT_MAX,
@@ -117,9 +116,9 @@ namespace PatchFEM
   kernels::CoarseningView<Number> SmoothedAggregation<Number>::view(const SlicedEllpackMatrix<Number> &A,
                                                                     Number                            *P_values) const
   {
-    return {A.view(),        A.row_lengths(),       P.block_rows(),         P.block_columns(),     P_pattern.view(),
-            P_values,        sliced_pattern(R),     product_pattern.view(), coarse_pattern.view(), coarse.view(),
-            P_pattern.width, product_pattern.width, coarse_pattern.width};
+    return {A.view(),      P.block_rows(),  P.block_columns(),      P_pattern.view(),
+            P_values,      R.view(),        product_pattern.view(), coarse_pattern.view(),
+            coarse.view(), P_pattern.width, product_pattern.width,  coarse_pattern.width};
   }
 
   template <typename Number>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "triangular_tools.h"
 
+#include <patchfem/lac/matrix/csr_matrix.h>
+#include <patchfem/lac/matrix/mdia_matrix.h>
 #include <patchfem/lac/precondition/precondition_ic.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/precondition/precondition_ssor.h>
@@ -14,6 +16,30 @@ namespace PatchFEM
   {
     /** Beyond this shift a matrix is dominated by its diagonal unless its entries are far from those of a positive one. */
     constexpr double largest_shift = 1e3;
+
+    /**
+     * @p matrix in blocks of @p block_size: itself if it is a SlicedEllpackMatrix of these blocks, else @p copy, which is
+     * made of it on its back end.
+     */
+    template <typename Number>
+    const SlicedEllpackMatrix<Number> &
+    in_blocks(const MatrixBase<Number> &matrix, const int block_size, SlicedEllpackMatrix<Number> &copy)
+    {
+      const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
+      if (sliced != nullptr && sliced->block_rows() == block_size && sliced->block_columns() == block_size)
+        return *sliced;
+      CSRMatrix<Number> scalar;
+      const auto       *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
+      if (sliced != nullptr)
+        sliced->copy_to(scalar);
+      else if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
+        mdia->copy_to(scalar);
+      else
+        require(csr != nullptr,
+                "This preconditioner is not available for matrices of the format " + matrix.format() + ".");
+      copy.reinit(csr != nullptr ? *csr : scalar, block_size, block_size);
+      return copy;
+    }
   } // namespace
 
   template <typename Number, typename Value>
@@ -33,9 +59,8 @@ namespace PatchFEM
     for (const bool later : {false, true})
     {
       CompressedPattern triangle;
-      const int         row = choose(place, [&](auto where) {
-        return triangular::find_triangle(where, sliced_pattern(A), order, later, triangle);
-      });
+      const int         row =
+          choose(place, [&](auto where) { return triangular::find_triangle(where, A.view(), order, later, triangle); });
       if (row != kernels::no_failure)
         clear();
       require(row == kernels::no_failure, "The pattern of the matrix is not symmetric: row " + std::to_string(row * b) +
@@ -143,9 +168,9 @@ namespace PatchFEM
     const bool by_colours = additional_data.ordering == Ordering::multicolour;
     choose(place, [&](auto where) {
       if (by_colours)
-        triangular::find_colours(where, place, sliced_pattern(A), this->triangles.order);
+        triangular::find_colours(where, place, A.view(), this->triangles.order);
       else
-        triangular::find_levels(where, place, sliced_pattern(A), this->triangles.order);
+        triangular::find_levels(where, place, A.view(), this->triangles.order);
     });
     this->n_sweeps = 0;
     this->reinit_triangles(A, by_colours ? PhaseOrder::colour_alignment : 1);
@@ -169,7 +194,7 @@ namespace PatchFEM
     PhaseOrder natural, levels;
     choose(place, [&](auto where) {
       triangular::find_natural(where, place, A.n_rows(), natural);
-      triangular::find_levels(where, place, sliced_pattern(A), levels);
+      triangular::find_levels(where, place, A.view(), levels);
     });
     triangular::IncompleteCholesky factors;
     int row = choose(place, [&](auto where) { return triangular::load(where, A, natural, factors); });

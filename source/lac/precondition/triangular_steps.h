@@ -28,18 +28,16 @@ namespace PatchFEM::triangular
     }
 
     /** The smallest colour that no neighbour has. */
-    PATCHFEM_INLINE int smallest_free(const SlicedPattern &A, const int *colour, const int i)
+    PATCHFEM_INLINE int smallest_free(const SlicedPatternView &A, const int *colour, const int i)
     {
       for (int base = 0;; base += 64)
       {
         std::uint64_t used = 0;
-        for (int k = 0; k < A.length(i); ++k)
-        {
-          const int j = A.column(i, k);
+        A.for_each_block(i, [&](std::int64_t, const int j) {
           const int c = j == i ? -1 : colour[j] - base;
           if (c >= 0 && c < 64)
             used |= std::uint64_t(1) << c;
-        }
+        });
         for (int c = 0; c < 64; ++c)
           if ((used >> c & 1) == 0)
             return base + c;
@@ -109,7 +107,7 @@ namespace PatchFEM::triangular
    * walk through the rows by descending hash gives, whatever runs at the same time.
    */
   template <>
-  void find_colours(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
+  void find_colours(Here, const Backend &place, const SlicedPatternView &A, PhaseOrder &order)
   {
     Array<int> colours(place, A.n_rows), n_left(place, 1);
     order.phase.reinit(place, A.n_rows);
@@ -126,7 +124,7 @@ namespace PatchFEM::triangular
                 if (c < 0)
                 {
                   bool ready = true;
-                  for (int k = 0; k < A.length(i) && ready; ++k)
+                  for (int k = 0; k < A.row_lengths[i] && ready; ++k)
                   {
                     const int j = A.column(i, k);
                     ready       = j == i || before[j] >= 0 || comes_first(i, j);
@@ -147,7 +145,7 @@ namespace PatchFEM::triangular
    * changes, with whatever values other rows have at the moment: levels only grow, towards the one solution.
    */
   template <>
-  void find_levels(Here, const Backend &place, const SlicedPattern &A, PhaseOrder &order)
+  void find_levels(Here, const Backend &place, const SlicedPatternView &A, PhaseOrder &order)
   {
     Array<int> changed(place, 1);
     order.phase.reinit(place, A.n_rows);
@@ -160,12 +158,10 @@ namespace PatchFEM::triangular
                 [=, level = order.phase.data(), changed = changed.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                   const int i = static_cast<int>(row);
                   int       l = 0;
-                  for (int k = 0; k < A.length(i); ++k)
-                  {
-                    const int j     = A.column(i, k);
+                  A.for_each_block(i, [&](std::int64_t, const int j) {
                     const int below = j < i ? kernels::atomic_load(level + j) + 1 : 0;
                     l               = below > l ? below : l;
-                  }
+                  });
                   if (l != level[i])
                   {
                     kernels::atomic_store(level + i, l);
@@ -178,7 +174,7 @@ namespace PatchFEM::triangular
 
   template <>
   int find_triangle(
-      Here, const SlicedPattern &A, const PhaseOrder &order, const bool later, CompressedPattern &triangle)
+      Here, const SlicedPatternView &A, const PhaseOrder &order, const bool later, CompressedPattern &triangle)
   {
     const Backend &place = order.phase.backend();
     const int      n     = order.n_positions();
@@ -191,13 +187,11 @@ namespace PatchFEM::triangular
             [=, counts = counts.data(), conflict = conflict.data()] PATCHFEM_DEVICE(const std::int64_t row) {
               const int i = static_cast<int>(row), p = phase[i];
               int       count = 0;
-              for (int k = 0; k < A.length(i); ++k)
-              {
-                const int j = A.column(i, k), transpose = A.lower_bound(j, i);
-                if (transpose == A.length(j) || A.column(j, transpose) != i)
+              A.for_each_block(i, [&](std::int64_t, const int j) {
+                if (A.find_block(j, i) < 0)
                   kernels::atomic_min(conflict, i);
                 count += later ? phase[j] > p : phase[j] < p;
-              }
+              });
               counts[position[i]] = count;
             });
     launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, counts.data(), triangle.offsets.data()); });
@@ -207,12 +201,10 @@ namespace PatchFEM::triangular
              columns = triangle.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
               const int i = static_cast<int>(row), p = phase[i];
               int      *out = columns + offsets[position[i]];
-              for (int k = 0; k < A.length(i); ++k)
-              {
-                const int j = A.column(i, k);
+              A.for_each_block(i, [&](std::int64_t, const int j) {
                 if (later ? phase[j] > p : phase[j] < p)
                   *out++ = position[j];
-              }
+              });
             });
     return conflict.read(0);
   }
@@ -238,19 +230,18 @@ namespace PatchFEM::triangular
     const Backend                  &place = matrix.backend();
     const SlicedEllpackView<Number> A     = matrix.view();
     const SlicedEllpackView<Value>  L = lower.view(), U = upper.view();
-    const int *const                lengths = matrix.row_lengths();
     // R' = omega L D^-1 below and its transpose omega D^-1 U above, block by block.
     for_all(place, A.n_rows,
             [=, phase = order.phase.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
               const int i = static_cast<int>(row), b = A.block_rows;
-              for (int k = 0; k < lengths[i]; ++k)
+              for (int k = 0; k < A.row_lengths[i]; ++k)
               {
-                const int j = A.columns[A.block_index(i, k)];
+                const int j = A.column(i, k);
                 if (j == i)
                   continue;
                 const bool                      below = phase[j] < phase[i];
                 const SlicedEllpackView<Value> &T     = below ? L : U;
-                const int                       at    = find_block(T, position[i], position[j]);
+                const int                       at    = T.find_block(position[i], position[j]);
                 for (int a = 0; a < b; ++a)
                   for (int c = 0; c < b; ++c)
                   {
@@ -282,27 +273,24 @@ namespace PatchFEM::triangular
   {
     const Backend                  &place = matrix.backend();
     const SlicedEllpackView<Number> A     = matrix.view();
-    find_triangle(Here(), sliced_pattern(matrix), natural, false, factors.pattern);
+    find_triangle(Here(), matrix.view(), natural, false, factors.pattern);
     for (Array<double> *values : {&factors.A, &factors.R})
       values->reinit(place, factors.pattern.columns.size());
     for (Array<double> *values : {&factors.diagonal, &factors.pivots})
       values->reinit(place, A.n_rows);
     Array<int> failure(place, std::vector<int>{kernels::no_failure});
     for_all(place, A.n_rows,
-            [=, lengths = matrix.row_lengths(), offsets = factors.pattern.offsets.data(), values = factors.A.data(),
-             diagonal = factors.diagonal.data(), failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+            [=, offsets = factors.pattern.offsets.data(), values = factors.A.data(), diagonal = factors.diagonal.data(),
+             failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t row) {
               const int    i = static_cast<int>(row);
               std::int64_t e = offsets[i];
               double       d = 0.;
-              for (int k = 0; k < lengths[i]; ++k)
-              {
-                const int    j     = A.columns[A.block_index(i, k)];
-                const double value = static_cast<double>(A.values[A.value_index(i, k, 0, 0)]);
+              A.for_each_entry(i, [&](const int j, const double value) {
                 if (j < i)
                   values[e++] = value;
                 else if (j == i)
                   d = value;
-              }
+              });
               diagonal[i] = d;
               if (!(d > 0.) || !(d < HUGE_VAL))
                 kernels::atomic_min(failure, i);
@@ -365,10 +353,10 @@ namespace PatchFEM::triangular
               const int i = position[row];
               for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
               {
-                const int   j                                   = position[pattern.columns[e]];
-                const Value value                               = static_cast<Value>(R[e]);
-                L.values[L.block_index(i, find_block(L, i, j))] = value;
-                U.values[U.block_index(j, find_block(U, j, i))] = value;
+                const int   j                                  = position[pattern.columns[e]];
+                const Value value                              = static_cast<Value>(R[e]);
+                L.values[L.block_index(i, L.find_block(i, j))] = value;
+                U.values[U.block_index(j, U.find_block(j, i))] = value;
               }
             });
     D_values.reinit(place, order.n_positions());

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "lac/matrix/sliced_copy.h"
+#include "lac/multigrid/multigrid_pattern.h"
 
 #include <patchfem/lac/precondition/triangular_factors.h>
 
 /** @file What preconditioners made of triangular factors are built by: triangular_steps.h has it for both back ends (see run.h). */
 namespace PatchFEM::triangular
 {
-  using kernels::SlicedPattern;
-
   /** Every row a phase of its own, at its own position. */
   template <typename Where>
   void find_natural(Where, const Backend &place, int n_rows, PhaseOrder &order);
@@ -19,18 +17,19 @@ namespace PatchFEM::triangular
    * threads. Positions of a colour keep the order of rows.
    */
   template <typename Where>
-  void find_colours(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
+  void find_colours(Where, const Backend &place, const SlicedPatternView &A, PhaseOrder &order);
 
   /** Phases are the levels of the lower triangle of @p A: sweeps by phases are those in the order of rows. */
   template <typename Where>
-  void find_levels(Where, const Backend &place, const SlicedPattern &A, PhaseOrder &order);
+  void find_levels(Where, const Backend &place, const SlicedPatternView &A, PhaseOrder &order);
 
   /**
    * Entries of each row whose columns come in an earlier phase (@p later: in a later one), at their positions and in
    * the order of their columns. Returns the smallest row with an entry that has no transpose, or kernels::no_failure.
    */
   template <typename Where>
-  int find_triangle(Where, const SlicedPattern &A, const PhaseOrder &order, bool later, CompressedPattern &triangle);
+  int find_triangle(
+      Where, const SlicedPatternView &A, const PhaseOrder &order, bool later, CompressedPattern &triangle);
 
   /** Block i of @p to is block source[i] of @p from, or 0 where that is negative. */
   template <typename Number, typename Where>
