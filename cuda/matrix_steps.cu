@@ -2,7 +2,6 @@
 #include "parallel_for.cuh"
 #include "unique_rows.cuh"
 
-#include "kernels/single_range.h"
 #include "lac/matrix/sliced_ellpack_steps.h"
 
 // Steps that ask for its slice_offsets():
@@ -15,7 +14,6 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    template void parallel_for(Cuda, std::int64_t, const SingleRangeBody &);
     template void team_for(Cuda, std::int64_t, const PatchFEM::internal::ExpandPatternBody &);
     PATCHFEM_INSTANTIATE_UNIQUE_ROWS(SymmetricHalo);
   } // namespace kernels

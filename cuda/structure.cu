@@ -2,16 +2,12 @@
 #include "parallel_for.cuh"
 
 #include "kernels/constraint_bodies.h"
-#include "kernels/ordering.h"
 #include <patchfem/kernels/pattern_statistics.h>
 
 // The bodies that build structure, one line each.
 namespace PatchFEM::kernels
 {
 #define PATCHFEM_INSTANTIATE_BODY(Body) template void parallel_for(Cuda, std::int64_t, const Body &)
-
-  PATCHFEM_INSTANTIATE_BODY(FillBody);
-  PATCHFEM_INSTANTIATE_BODY(InvertBody);
 
   PATCHFEM_INSTANTIATE_BODY(PaddingBody);
   PATCHFEM_INSTANTIATE_BODY(SampleSlicesBody);

@@ -25,12 +25,6 @@ namespace PatchFEM::kernels
       __device__ int  rank() const { return threadIdx.x % n; }
       __device__ void sync() const { __syncwarp(mask()); }
 
-      template <typename T>
-      __device__ T from(const T value, const int member) const
-      {
-        return __shfl_sync(mask(), value, member, n);
-      }
-
       /** Both partners of an exchange add the same two numbers, so all members end with the same bits. */
       template <typename T>
       __device__ T sum(T value) const

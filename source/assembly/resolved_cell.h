@@ -3,9 +3,9 @@
 
 #include "kernels/run.h"
 
-#include "kernels/ordering.h"
 #include "kernels/structure_bodies.h"
 #include <patchfem/assembly/element_tables.h>
+#include <patchfem/kernels/blas1.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace PatchFEM
   {
     const Backend host;
     Array<int>    result(host, std::size_t(tables.n_nodes) * tables.n_components);
-    run(host, result.size(), kernels::FillBody{result.data(), -1});
-    run(host, tables.constraints.n_lines(), kernels::InvertBody{tables.constraints.constrained.data(), result.data()});
+    kernels::set(Host(), result.size(), -1, result.data());
+    kernels::invert(Host(), tables.constraints.n_lines(), tables.constraints.constrained.data(), result.data());
     return result;
   }
 

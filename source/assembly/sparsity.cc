@@ -3,9 +3,9 @@
 #include "kernels/run.h"
 #include "sparsity_steps.h"
 
-#include "kernels/ordering.h"
 #include <patchfem/assembly/structure_estimate.h>
 #include <patchfem/kernels/atomics.h>
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/kernels/team.h>
 
@@ -77,8 +77,10 @@ namespace PatchFEM
     if (rows.constrained.n_cells > 0)
     {
       constrained_index.reinit(place, n_cells);
-      run(place, n_cells, kernels::FillBody{constrained_index.data(), -1});
-      run(place, rows.constrained.n_cells, kernels::InvertBody{rows.constrained.cells, constrained_index.data()});
+      dispatch(place, [&](auto where) {
+        kernels::set(where, n_cells, -1, constrained_index.data());
+        kernels::invert(where, rows.constrained.n_cells, rows.constrained.cells, constrained_index.data());
+      });
       rows.constrained_index = constrained_index.data();
     }
     dispatch(place, [&](auto where) { group_pairs(where, place, rows, n_rows, pair_offsets, pair_values); });

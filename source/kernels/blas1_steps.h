@@ -58,6 +58,21 @@ namespace PatchFEM::kernels
     for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { y[i] = static_cast<To>(x[i]); });
   }
 
+  template <>
+  void invert(Here where, const std::int64_t n, const int *list, int *to)
+  {
+    for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { to[list[i]] = static_cast<int>(i); });
+  }
+
+  template <>
+  void find_outside_of_single(Here where, const std::int64_t n, const double *x, int *result)
+  {
+    parallel_for(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      if (x[i] > 0. && !(x[i] >= 1.18e-38 && x[i] <= 3.4e38))
+        atomic_min(result, static_cast<int>(i));
+    });
+  }
+
   template <typename Number, typename Where>
   void dot(Where where, const std::int64_t n, const Number *x, const Number *y, double *partials, double *result)
   {
@@ -104,6 +119,7 @@ namespace PatchFEM::kernels
   template void convert(Here, std::int64_t, const float *, Number *);                                                  \
   template void convert(Here, std::int64_t, const double *, Number *);
 
+  template void set(Here, std::int64_t, int, int *);
   INSTANTIATE(float)
   INSTANTIATE(double)
 #undef INSTANTIATE

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/kernels/parallel_for.h>
+#include <patchfem/base/host_device.h>
 
-/** @file The Hilbert curve, and bodies (see parallel_for.h) that many orderings need. */
+#include <cstdint>
+
+/** @file The Hilbert curve. */
 namespace PatchFEM::kernels
 {
   /**
@@ -49,22 +51,4 @@ namespace PatchFEM::kernels
   {
     return dim == 3 ? 20 : 30;
   }
-
-  /** values[i] = value. */
-  struct FillBody
-  {
-    int *values;
-    int  value;
-
-    PATCHFEM_INLINE void operator()(const std::int64_t i) const { values[i] = value; }
-  };
-
-  /** inverse[permutation[i]] = i. */
-  struct InvertBody
-  {
-    const int *permutation;
-    int       *inverse;
-
-    PATCHFEM_INLINE void operator()(const std::int64_t i) const { inverse[permutation[i]] = static_cast<int>(i); }
-  };
 } // namespace PatchFEM::kernels

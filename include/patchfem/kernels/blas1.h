@@ -62,6 +62,17 @@ namespace PatchFEM::kernels
     return bits & ~(std::uint64_t(1) << 63);
   }
 
+  /** to[list_i] = i */
+  template <typename Where>
+  void invert(Where, std::int64_t n, const int *list, int *to);
+
+  /**
+   * result[0], in memory of the back end, becomes the first i at which x_i is positive and fp32 has it neither exactly nor
+   * rounded to all of its digits, if that is below what it holds.
+   */
+  template <typename Where>
+  void find_outside_of_single(Where, std::int64_t n, const double *x, int *result);
+
   /** result[0], in memory of the back end, = max_i |x_i|, or not a number. */
   template <typename Number, typename Where>
   void linfty_norm(Where, std::int64_t n, const Number *x, double *result);

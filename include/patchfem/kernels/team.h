@@ -10,9 +10,9 @@
  *   - team_size, the members of a team on the device, at most a warp,
  *   - Scratch, plain data that the members of a team share; undefined when an item starts,
  *   - operator()(team, i, scratch), which all members of a team call.
- * Of a team a body may use size and rank(), sync(), which orders what the members write to memory, from(value, rank),
- * the value of another member, and sum(value), the same bits in all members; all members must call them. What a body
- * computes must not depend on the size of the team, except for the order of sum().
+ * Of a team a body may use size and rank(), sync(), which orders what the members write to memory, and sum(value), the
+ * same bits in all members; all members must call these two. What a body computes must not depend on the size of the
+ * team, except for the order of sum().
  */
 namespace PatchFEM::kernels
 {
@@ -22,12 +22,6 @@ namespace PatchFEM::kernels
 
     PATCHFEM_INLINE int  rank() const { return 0; }
     PATCHFEM_INLINE void sync() const {}
-
-    template <typename T>
-    PATCHFEM_INLINE T from(const T value, int) const
-    {
-      return value;
-    }
 
     template <typename T>
     PATCHFEM_INLINE T sum(const T value) const

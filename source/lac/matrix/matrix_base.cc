@@ -44,13 +44,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void MatrixBase<Number>::set_to_zero(const Number zero)
-  {
-    require(zero == Number(0), "A matrix of the format " + format() + " can only be set to 0.");
-    set_zero();
-  }
-
-  template <typename Number>
   MatrixBase<Number> &MatrixBase<Number>::operator*=(const Number factor)
   {
     combine(*this, [=](auto where, const std::int64_t n, const Number *, Number *values) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/run.h"
-#include "kernels/single_range.h"
 
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/jacobi.h>
@@ -50,7 +49,7 @@ namespace PatchFEM
       const Backend &place, const std::int64_t n, const double *values, const int rows, const std::string &what)
   {
     Array<int> failure(place, std::vector<int>{kernels::no_failure});
-    run(place, n, kernels::SingleRangeBody{values, failure.data()});
+    dispatch(place, [&](auto where) { kernels::find_outside_of_single(where, n, values, failure.data()); });
     const int i = failure.read(0);
     require(i == kernels::no_failure, what + " in row " + std::to_string(std::int64_t(i) * rows) +
                                           " leaves the range of single precision; choose Precision = double, or other "

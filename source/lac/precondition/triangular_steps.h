@@ -13,12 +13,6 @@ namespace PatchFEM::triangular
 {
   namespace
   {
-    void fill(Array<int> &values, const int value)
-    {
-      for_all(values.backend(), values.size(),
-              [=, values = values.data()] PATCHFEM_DEVICE(const std::int64_t i) { values[i] = value; });
-    }
-
     /** Whether a row without a colour takes one before a neighbour without one. */
     PATCHFEM_INLINE bool comes_first(const int i, const int j)
     {
@@ -75,7 +69,9 @@ namespace PatchFEM::triangular
 
       order.position.reinit(place, n_rows);
       order.row_of_position.reinit(place, order.n_positions());
-      fill(order.row_of_position, -1);
+      launch(place, [&](const Here where) {
+        kernels::set(where, order.row_of_position.size(), -1, order.row_of_position.data());
+      });
       const Array<int> firsts(place, order.first);
       for_all(place, n_rows,
               [phase = order.phase.data(), begin = begins.data(), rows = rows.data(), first = firsts.data(),
@@ -111,7 +107,7 @@ namespace PatchFEM::triangular
   {
     Array<int> colours(place, A.n_rows), n_left(place, 1);
     order.phase.reinit(place, A.n_rows);
-    fill(order.phase, -1);
+    launch(place, [&](const Here where) { kernels::set(where, A.n_rows, -1, order.phase.data()); });
     do
     {
       colours.swap(order.phase);

@@ -78,9 +78,6 @@ namespace PatchFEM
     };
     virtual Values values_over_pattern() { return {}; }
 
-    /** For operator=(0) of derived classes. */
-    void set_to_zero(Number zero);
-
   private:
     template <typename Kernel>
     void combine(const MatrixBase &B, const Kernel &kernel);

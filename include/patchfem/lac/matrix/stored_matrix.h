@@ -124,7 +124,8 @@ namespace PatchFEM
     /** A = 0; any other number is refused. */
     Matrix<Number> &operator=(const Number zero)
     {
-      this->set_to_zero(zero);
+      require(zero == Number(0), [&] { return "A matrix of the format " + this->format() + " can only be set to 0."; });
+      this->set_zero();
       return static_cast<Matrix<Number> &>(*this);
     }
 
