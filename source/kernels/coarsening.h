@@ -3,6 +3,7 @@
 
 #include "kernels/multigrid_pattern_bodies.h"
 #include <patchfem/kernels/jacobi.h>
+#include <patchfem/kernels/product.h>
 
 /**
  * @file
@@ -30,20 +31,8 @@ namespace PatchFEM::kernels
   template <typename Run>
   void with_prolongator_sizes(const int n_components, const int n_modes, const Run &run)
   {
-    const auto runs = [&](auto nc, auto nm) {
-      const bool fits = n_components == nc && n_modes == nm;
-      if (fits)
-        run(nc, nm);
-      return fits;
-    };
-    constexpr std::integral_constant<int, 0> any;
-    constexpr std::integral_constant<int, 1> one;
-    constexpr std::integral_constant<int, 2> two;
-    constexpr std::integral_constant<int, 3> three;
-    constexpr std::integral_constant<int, 6> six;
-    if (!(runs(one, one) || runs(two, two) || runs(two, three) || runs(three, three) || runs(three, six) ||
-          runs(six, six)))
-      run(any, any);
+    if (!with_block_size<0x11, 0x22, 0x23, 0x33, 0x36, 0x66>(n_components, n_modes, run))
+      run(std::integral_constant<int, 0>(), std::integral_constant<int, 0>());
   }
 
   /**
