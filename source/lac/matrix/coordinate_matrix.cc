@@ -184,8 +184,6 @@ namespace PatchFEM
   {
     struct CoordinateKind final : ConvertedKind<CoordinateKind, CoordinateMatrix>
     {
-      constexpr CoordinateKind() : ConvertedKind(0) {}
-
       double storage(const FormatCase &c) const override { return double(c.pattern.n_entries()) * (c.size + 8.); }
       /** Lengths and places of rows. */
       double workspace(const FormatCase &c) const override { return 12. * double(c.pattern.scalar_rows()); }
@@ -202,8 +200,6 @@ namespace PatchFEM
 
     struct HybridKind final : ConvertedKind<HybridKind, HybridMatrix>
     {
-      constexpr HybridKind() : ConvertedKind(0) {}
-
       double storage(const FormatCase &c) const override
       {
         // The width that a third of the rows fill, and blocks behind it for each row.
@@ -227,8 +223,8 @@ namespace PatchFEM
         return memory.is_device ? c.pattern.share_of_rate(0.97, 1.6) : 1.15;
       }
     };
-    constexpr CoordinateKind coordinate_kind;
-    constexpr HybridKind     hybrid_kind;
+    constexpr CoordinateKind coordinate_kind{};
+    constexpr HybridKind     hybrid_kind{};
   } // namespace
   const FormatKind &formats::coordinate = coordinate_kind, &formats::hybrid = hybrid_kind;
 

@@ -70,8 +70,6 @@ namespace PatchFEM
   {
     struct MDIAKind final : ConvertedKind<MDIAKind, MDIAMatrix>
     {
-      constexpr MDIAKind() : ConvertedKind(0) {}
-
       double storage(const FormatCase &c) const override
       {
         const double slices = n_slices(c.pattern.n_rows, 32);
@@ -85,7 +83,7 @@ namespace PatchFEM
         return memory.is_device ? 0.8 : 1.1;
       }
     };
-    constexpr MDIAKind mdia_kind;
+    constexpr MDIAKind mdia_kind{};
   } // namespace
   const FormatKind &formats::mdia = mdia_kind;
 

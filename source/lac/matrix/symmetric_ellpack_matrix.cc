@@ -141,8 +141,6 @@ namespace PatchFEM
   {
     struct SymmetricKind final : ConvertedKind<SymmetricKind, SymmetricEllpackMatrix>
     {
-      constexpr SymmetricKind() : ConvertedKind(0) {}
-
       const FormatKind &source() const override { return formats::sliced_ellpack; }
 
       static double n_patches(const PatternStatistics &pattern)
@@ -220,7 +218,7 @@ namespace PatchFEM
         return made;
       }
     };
-    constexpr SymmetricKind symmetric_kind;
+    constexpr SymmetricKind symmetric_kind{};
   } // namespace
   const FormatKind &formats::symmetric = symmetric_kind;
 

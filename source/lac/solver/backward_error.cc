@@ -34,7 +34,7 @@ namespace PatchFEM
   template <typename Number>
   bool has_rows(const Operator<Number> &A)
   {
-    return solver::with_rows(A, [](const auto &, const int *) {});
+    return solver::with_rows(A, [](const auto &) {});
   }
 
   template bool has_rows(const Operator<float> &);

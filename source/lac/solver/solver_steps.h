@@ -14,25 +14,6 @@ namespace PatchFEM::solver
 {
   namespace
   {
-    /** visit(column, value) for the entries of scalar row @p row. */
-    template <typename Number, typename Visitor>
-    PATCHFEM_INLINE void
-    for_each_entry(const CSRView<Number> &A, const int *, const std::int64_t row, const Visitor &visit)
-    {
-      for (std::int64_t e = A.row_offsets[row]; e < A.row_offsets[row + 1]; ++e)
-        visit(A.columns[e], A.values[e]);
-    }
-
-    template <typename Number, typename Visitor>
-    PATCHFEM_INLINE void
-    for_each_entry(const SlicedEllpackView<Number> &A, const int *lengths, const std::int64_t row, const Visitor &visit)
-    {
-      const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
-      for (int k = 0; k < lengths[i]; ++k)
-        for (int c = 0; c < A.block_columns; ++c)
-          visit(A.columns[A.block_index(i, k)] * A.block_columns + c, A.values[A.value_index(i, k, a, c)]);
-    }
-
     /** result = x.y, both memory of the back end. */
     template <typename Number>
     void dot(const Vector<Number> &x, const Vector<Number> &y, double *partials, double *result)
@@ -48,15 +29,11 @@ namespace PatchFEM::solver
      * is not a number come after them. 0 before.
      */
     template <typename View, typename Number>
-    void find_errors(const View           &A,
-                     const int            *lengths, // [block row], of a sliced matrix
-                     const Vector<Number> &x,
-                     const Vector<Number> &b,
-                     std::uint64_t        *largest)
+    void find_errors(const View &A, const Vector<Number> &x, const Vector<Number> &b, std::uint64_t *largest)
     {
       for_all(b.backend(), b.size(), [=, x = x.data(), b = b.data()] PATCHFEM_DEVICE(const std::int64_t row) {
         double residual = static_cast<double>(b[row]), size = residual < 0. ? -residual : residual;
-        for_each_entry(A, lengths, row, [&](const int column, const Number value) {
+        A.for_each_entry(row, [&](const int column, const Number value) {
           const double term = static_cast<double>(value) * static_cast<double>(x[column]);
           residual -= term;
           size += term < 0. ? -term : term;
@@ -72,13 +49,12 @@ namespace PatchFEM::solver
      * compilers make no further ones that would count its rounding twice.
      */
     template <typename View>
-    void find_residual(
-        const View &A, const int *lengths, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
+    void find_residual(const View &A, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
     {
       for_all(b.backend(), b.size(),
               [=, x = x.data(), b = b.data(), r = r.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                 double sum = b[row], rest = 0.;
-                for_each_entry(A, lengths, row, [&](const int column, const double value) {
+                A.for_each_entry(row, [&](const int column, const double value) {
                   const double product = fma(-value, x[column], 0.), product_rest = fma(-value, x[column], -product);
                   const double before = sum, added = (sum = before + product) - before;
                   rest += ((before - (sum - added)) + (product - added)) + product_rest;
@@ -94,8 +70,7 @@ namespace PatchFEM::solver
   {
     Array<std::uint64_t> largest(A.backend(), 1);
     largest.set_zero();
-    const bool done =
-        with_rows(A, [&](const auto &view, const int *lengths) { find_errors(view, lengths, x, b, largest.data()); });
+    const bool          done = with_rows(A, [&](const auto &view) { find_errors(view, x, b, largest.data()); });
     const std::uint64_t bits = largest.read(0);
     std::memcpy(&result, &bits, sizeof(result));
     return done;
@@ -105,7 +80,7 @@ namespace PatchFEM::solver
   bool compensated_residual(
       Here, const Operator<double> &A, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
   {
-    return with_rows(A, [&](const auto &view, const int *lengths) { find_residual(view, lengths, x, b, r); });
+    return with_rows(A, [&](const auto &view) { find_residual(view, x, b, r); });
   }
 
   template <typename Number, typename Where>

@@ -12,14 +12,14 @@
 /** @file Loops of solvers, which solver_steps.h has for both back ends (see run.h). */
 namespace PatchFEM::solver
 {
-  /** visit(view, row lengths) of a matrix whose rows can be read where it is; false of another. */
+  /** visit(view) of a matrix whose rows can be read where it is; false of another. */
   template <typename Number, typename Visitor>
   bool with_rows(const Operator<Number> &A, const Visitor &visit)
   {
     if (const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&A))
-      visit(sliced->view(), sliced->row_lengths());
+      visit(sliced->view());
     else if (const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&A))
-      visit(csr->view(), nullptr);
+      visit(csr->view());
     else
       return false;
     return true;

@@ -163,7 +163,7 @@ namespace PatchFEM
     }
 
   protected:
-    constexpr explicit FormatKind(const int largest_assembled, const bool is_sliced = false)
+    constexpr explicit FormatKind(const int largest_assembled = 0, const bool is_sliced = false)
         : largest_assembled(largest_assembled), is_sliced(is_sliced)
     {}
     ~FormatKind() = default;
