@@ -53,7 +53,7 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE bool couples(const int row) const
     {
       for (int k = 0; k < A.row_lengths[row]; ++k)
-        if (A.columns[A.block_index(row, k)] != row)
+        if (A.column(row, k) != row)
           for (int a = 0; a < A.block_rows; ++a)
             for (int c = 0; c < A.block_columns; ++c)
               if (A.values[A.value_index(row, k, a, c)] != Number(0))

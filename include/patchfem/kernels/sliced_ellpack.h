@@ -18,7 +18,7 @@ namespace PatchFEM::kernels
       const int i = static_cast<int>(row / A.block_rows), a = static_cast<int>(row % A.block_rows);
       int       k = 0;
       source.for_each_entry(row, [&](const int column, const Number value) {
-        while (k < A.row_lengths[i] && A.columns[A.block_index(i, k)] < column / A.block_columns)
+        while (k < A.row_lengths[i] && A.column(i, k) < column / A.block_columns)
           ++k;
         A.values[A.value_index(i, k, a, column % A.block_columns)] = value;
       });

@@ -69,12 +69,11 @@ namespace PatchFEM::multigrid
   void mask_decoupled(Where, const SlicedEllpackMatrix<Number> &matrix, const int n_m, Array<double> &modes)
   {
     for_all(matrix.backend(), matrix.n_rows(),
-            [=, A = matrix.view(), lengths = matrix.row_lengths(),
-             modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+            [=, A = matrix.view(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
               const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
-              for (int k = 0; k < lengths[row]; ++k)
+              for (int k = 0; k < A.row_lengths[row]; ++k)
               {
-                const bool diagonal = A.columns[A.block_index(row, k)] == row;
+                const bool diagonal = A.column(row, k) == row;
                 for (int b = 0; b < A.block_columns; ++b)
                   if (!(diagonal && a == b) && A.values[A.value_index(row, k, a, b)] != Number(0))
                     return;
@@ -136,11 +135,10 @@ namespace PatchFEM::multigrid
   {
     const int n = matrix.block_rows();
     for_all(matrix.backend(), matrix.n_rows() / n,
-            [=, A = matrix.view(), lengths = matrix.row_lengths(),
-             v = vector.data()] PATCHFEM_DEVICE(const std::int64_t node) {
+            [=, A = matrix.view(), v = vector.data()] PATCHFEM_DEVICE(const std::int64_t node) {
               const int     i = static_cast<int>(node);
               const double *w = v + node * n;
-              for (int a = 0; a < n && lengths[i] == 1; ++a)
+              for (int a = 0; a < n && A.row_lengths[i] == 1; ++a)
                 for (int b = 0; b < n; ++b)
                 {
                   Number &entry = A.values[A.value_index(i, 0, a, b)];
@@ -261,17 +259,13 @@ namespace PatchFEM::multigrid
   void add_row_sums(Where, const SlicedEllpackMatrix<Number> &matrix, Array<Number> &blocks)
   {
     for_all(matrix.backend(), matrix.n_rows(),
-            [A = matrix.view(), lengths = matrix.row_lengths(),
-             blocks = blocks.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+            [A = matrix.view(), blocks = blocks.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
               const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
               double    sum = 0.;
-              for (int k = 0; k < lengths[row]; ++k)
-                if (A.columns[A.block_index(row, k)] != row)
-                  for (int b = 0; b < A.block_columns; ++b)
-                  {
-                    const double value = static_cast<double>(A.values[A.value_index(row, k, a, b)]);
-                    sum += value < 0. ? -value : value;
-                  }
+              A.for_each_entry(unknown, [&](const int column, const double value) {
+                if (column / A.block_columns != row)
+                  sum += value < 0. ? -value : value;
+              });
               Number &entry = blocks[std::int64_t(a * A.block_rows + a) * A.n_rows + row];
               entry         = static_cast<Number>(static_cast<double>(entry) + sum);
             });
@@ -429,21 +423,20 @@ namespace PatchFEM
         for (int m = 0; m < nm; ++m, to += sliced.slice_height)
           *to = block[a * pitch + m];
     });
-    for_all(place, n_slots(transposed, R_width),
-            [=, lengths = R.row_lengths(), width = R_width] PATCHFEM_DEVICE(const std::int64_t index) {
-              const BlockOfSlice at(index, transposed.slice_height, width);
-              if (at.row >= transposed.n_rows || at.p >= lengths[at.row])
-                return;
-              const int          row   = static_cast<int>(at.row);
-              const int          j     = transposed.columns[transposed.block_index(row, at.p)];
-              const std::int64_t begin = pattern.row_offsets[j];
-              const int         *first = pattern.columns + begin, *end = pattern.columns + pattern.row_offsets[j + 1];
-              const int          pitch = static_cast<int>(end - first) * nm;
-              const Number *block = values + begin * (nc * nm) + (kernels::lower_bound(first, end, row) - first) * nm;
-              for (int m = 0; m < nm; ++m)
-                for (int a = 0; a < nc; ++a)
-                  transposed.values[transposed.value_index(row, at.p, m, a)] = block[a * pitch + m];
-            });
+    for_all(place, n_slots(transposed, R_width), [=, width = R_width] PATCHFEM_DEVICE(const std::int64_t index) {
+      const BlockOfSlice at(index, transposed.slice_height, width);
+      if (at.row >= transposed.n_rows || at.p >= transposed.row_lengths[at.row])
+        return;
+      const int          row   = static_cast<int>(at.row);
+      const int          j     = transposed.column(row, at.p);
+      const std::int64_t begin = pattern.row_offsets[j];
+      const int         *first = pattern.columns + begin, *end = pattern.columns + pattern.row_offsets[j + 1];
+      const int          pitch = static_cast<int>(end - first) * nm;
+      const Number      *block = values + begin * (nc * nm) + (kernels::lower_bound(first, end, row) - first) * nm;
+      for (int m = 0; m < nm; ++m)
+        for (int a = 0; a < nc; ++a)
+          transposed.values[transposed.value_index(row, at.p, m, a)] = block[a * pitch + m];
+    });
 
     // The coarse matrix, its upper half by stretches of A P.
     if (stretch_entries == 0)
@@ -462,12 +455,11 @@ namespace PatchFEM
       });
     }
     for_all(place, n_slots(C, all.C_width),
-            [=, lengths = coarse.row_lengths(), width = all.C_width,
-             dropped = tentative.dropped().data()] PATCHFEM_DEVICE(const std::int64_t index) {
+            [=, width = all.C_width, dropped = tentative.dropped().data()] PATCHFEM_DEVICE(const std::int64_t index) {
               const BlockOfSlice at(index, C.slice_height, width);
-              if (at.row >= C.n_rows || at.p >= lengths[at.row])
+              if (at.row >= C.n_rows || at.p >= C.row_lengths[at.row])
                 return;
-              const int i = static_cast<int>(at.row), column = C.columns[C.block_index(i, at.p)];
+              const int i = static_cast<int>(at.row), column = C.column(i, at.p);
               if (column == i)
                 for (int m = 0; m < nm; ++m)
                 {
@@ -504,14 +496,9 @@ namespace PatchFEM
     double *const M = dense.data();
     inverse.reinit(place, n_all);
     dense.set_zero();
-    for_all(place, n,
-            [=, A = matrix.view(), lengths = matrix.row_lengths()] PATCHFEM_DEVICE(const std::int64_t unknown) {
-              const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
-              for (int k = 0; k < lengths[row]; ++k)
-                for (int b = 0; b < A.block_columns; ++b)
-                  M[unknown * n + A.columns[A.block_index(row, k)] * A.block_columns + b] =
-                      static_cast<double>(A.values[A.value_index(row, k, a, b)]);
-            });
+    for_all(place, n, [=, A = matrix.view()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+      A.for_each_entry(unknown, [&](const int column, const double value) { M[unknown * n + column] = value; });
+    });
     for (const Array<double> &vector : null_vectors)
     {
       require(vector.size() == std::size_t(n) && scale != 0.,

@@ -15,8 +15,8 @@ namespace PatchFEM::internal
   void fill_patches(Here, const SlicedEllpackMatrix<Number> &matrix, const bool values, PatchArrays<Number> &patches)
   {
     const SlicedEllpackView<Number> A = matrix.view();
-    const int *const lengths = matrix.row_lengths(), *const nodes = patches.nodes.data();
-    const int *const patch = patches.patch_of_node.data(), *const local = patches.slot_of_node.data();
+    const int *const nodes = patches.nodes.data(), *const patch = patches.patch_of_node.data();
+    const int *const          local         = patches.slot_of_node.data();
     const std::int64_t *const inner_offsets = patches.inner_offsets.data();
     const std::int64_t *const outer_offsets = patches.outer_offsets.data();
     Number *const             inner_values  = values ? patches.inner_values.data() : nullptr;
@@ -53,9 +53,9 @@ namespace PatchFEM::internal
       int       n_inner = half ? 1 : 0, n_outer = 0;
       if (half && inner_width > 0)
         inner(0, own, -1);
-      for (int k = 0; row >= 0 && k < lengths[row]; ++k)
+      for (int k = 0; row >= 0 && k < A.row_lengths[row]; ++k)
       {
-        const int column = A.columns[A.block_index(row, k)];
+        const int column = A.column(row, k);
         if (patch[column] != patch[row])
           outer(n_outer++, column, k);
         else if (half && column == row)
@@ -106,7 +106,6 @@ namespace PatchFEM::internal
     using graph_tools::scan;
     const Backend                  &place      = matrix.backend();
     const SlicedEllpackView<Number> A          = matrix.view();
-    const int *const                lengths    = matrix.row_lengths();
     const int                       block_size = patches.view.block_size, slice_height = patches.view.slice_height;
     const int                       n_nodes = matrix.n_rows() / block_size;
     const bool                      half    = patches.view.storage != PatchStorage::both;
@@ -137,19 +136,12 @@ namespace PatchFEM::internal
     for_all(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       const int row         = static_cast<int>(i);
       int       n_neighbors = 0, n_kept = 0, n_diagonal = half ? 1 : 0;
-      for (int k = 0; k < lengths[row]; ++k)
-      {
-        const int column = A.columns[A.block_index(row, k)];
-        if (patch[column] != patch[row])
-          continue;
-        if (column == row)
-          n_diagonal = 1;
-        else
-        {
-          ++n_neighbors;
-          n_kept += !half || kernels::keeps_block(row, column);
-        }
-      }
+      A.for_each_block(row, [&](std::int64_t, const int column) {
+        const bool is_neighbor = patch[column] == patch[row] && column != row;
+        n_diagonal             = column == row ? 1 : n_diagonal;
+        n_neighbors += is_neighbor;
+        n_kept += is_neighbor && (!half || kernels::keeps_block(row, column));
+      });
       inner[row] = n_diagonal + n_neighbors;
       kept[row]  = n_diagonal + n_kept;
     });
@@ -207,7 +199,7 @@ namespace PatchFEM::internal
                 const int node = nodes[slice * slice_height + r];
                 if (node < 0)
                   continue;
-                const int outer = lengths[node] - inner[node], mirrored = inner[node] - kept[node];
+                const int outer = A.row_lengths[node] - inner[node], mirrored = inner[node] - kept[node];
                 inner_width  = kept[node] > inner_width ? kept[node] : inner_width;
                 mirror_width = mirrored > mirror_width ? mirrored : mirror_width;
                 outer_width  = outer > outer_width ? outer : outer_width;
@@ -270,9 +262,9 @@ namespace PatchFEM::internal
               const int          first_slice = patch_slices[patch[nodes[row >= 0 ? slot : slice * h]]];
               const std::int64_t begin       = inner_offsets[first_slice];
               int                n           = 0;
-              for (int k = 0; row >= 0 && k < lengths[row]; ++k)
+              for (int k = 0; row >= 0 && k < A.row_lengths[row]; ++k)
               {
-                const int column = A.columns[A.block_index(row, k)];
+                const int column = A.column(row, k);
                 if (column == row || patch[column] != patch[row] || kernels::keeps_block(row, column))
                   continue;
                 const std::int64_t keeper = first_slice + local[column] / h;
