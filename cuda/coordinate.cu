@@ -110,7 +110,7 @@ namespace PatchFEM::kernels
     add_pieces_kernel<<<static_cast<unsigned int>(A.n_pieces()), block_size, 0, stream_of(where)>>>(A, factor, x, y,
                                                                                                     carries);
     PATCHFEM_CUDA_CHECK_LAUNCH();
-    parallel_for(where, A.n_pieces(), CoordinateCarryBody<Number, Result>{A, factor, carries, y});
+    parallel_for(where, A.n_pieces(), [=] __device__(const std::int64_t p) { A.add_carried(p, factor, carries, y); });
   }
 
   template void add_product(Cuda, const CoordinateView<float> &, double, const float *, float *, double *);

@@ -3,7 +3,6 @@
 
 #include "kernels/multigrid_pattern_bodies.h"
 #include <patchfem/kernels/jacobi.h>
-#include <patchfem/kernels/product.h>
 
 /**
  * @file

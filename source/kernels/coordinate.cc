@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/kernels/coordinate.h>
+#include <patchfem/kernels/parallel_for.h>
 
 namespace PatchFEM::kernels
 {
@@ -49,7 +50,7 @@ namespace PatchFEM::kernels
           y[row] = static_cast<Result>(static_cast<double>(y[row]) + factor * sum);
       }
     }
-    parallel_for(where, n_pieces, CoordinateCarryBody<Number, Result>{A, factor, carries, y});
+    parallel_for(where, n_pieces, [=](const std::int64_t p) { A.add_carried(p, factor, carries, y); });
   }
 
   template void add_product(Host, const CoordinateView<float> &, double, const float *, float *, double *);

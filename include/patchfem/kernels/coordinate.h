@@ -2,7 +2,6 @@
 #pragma once
 
 #include <patchfem/kernels/matrix_views.h>
-#include <patchfem/kernels/parallel_for.h>
 
 /**
  * @file
@@ -34,6 +33,26 @@ namespace PatchFEM
 
     /** Whether the entries before and at @p e belong to one row. */
     PATCHFEM_INLINE bool joined(const std::int64_t e) const { return e > 0 && e < n_entries && rows[e - 1] == rows[e]; }
+
+    /** Adds the sums of add_product() for the row that begins in piece @p p and goes on beyond it. */
+    template <typename Result>
+    PATCHFEM_INLINE void
+    add_carried(const std::int64_t p, const double factor, const double *carries, Result *const y) const
+    {
+      const std::int64_t begin = p * piece, end = end_of_piece(p);
+      const int          row = rows[end - 1];
+      if (!joined(end) || (rows[begin] == row && joined(begin)))
+        return;
+      double sum = carries[2 * p + 1];
+      for (std::int64_t next = p + 1; next < n_pieces(); ++next)
+      {
+        sum += carries[2 * next];
+        const std::int64_t end_of_next = end_of_piece(next);
+        if (rows[end_of_next - 1] != row || !joined(end_of_next))
+          break;
+      }
+      y[row] = static_cast<Result>(static_cast<double>(y[row]) + factor * sum);
+    }
   };
 
   namespace kernels
@@ -41,37 +60,10 @@ namespace PatchFEM
     /**
      * y = y + factor A x, each row summed in double; y may be of a wider type than A. Rows whose entries lie in one piece
      * are added at once. Sums of pieces over rows that reach into other pieces go to @p carries, two for each piece: [0] of
-     * the row that began before it, [1] of the row that begins in it and goes on. CoordinateCarryBody adds those.
+     * the row that began before it, [1] of the row that begins in it and goes on. add_carried() adds those.
      */
     template <typename Number, typename Result, typename Where>
     void
     add_product(Where, const CoordinateView<Number> &A, double factor, const Number *x, Result *y, double *carries);
-
-    /** Over pieces: the row that begins in a piece and goes on beyond it. */
-    template <typename Number, typename Result>
-    struct CoordinateCarryBody
-    {
-      CoordinateView<Number> A;
-      double                 factor;
-      const double          *carries;
-      Result                *y;
-
-      PATCHFEM_INLINE void operator()(const std::int64_t p) const
-      {
-        const std::int64_t begin = p * A.piece, end = A.end_of_piece(p);
-        const int          row = A.rows[end - 1];
-        if (!A.joined(end) || (A.rows[begin] == row && A.joined(begin)))
-          return;
-        double sum = carries[2 * p + 1];
-        for (std::int64_t next = p + 1; next < A.n_pieces(); ++next)
-        {
-          sum += carries[2 * next];
-          const std::int64_t end_of_next = A.end_of_piece(next);
-          if (A.rows[end_of_next - 1] != row || !A.joined(end_of_next))
-            break;
-        }
-        y[row] = static_cast<Result>(static_cast<double>(y[row]) + factor * sum);
-      }
-    };
   } // namespace kernels
 } // namespace PatchFEM

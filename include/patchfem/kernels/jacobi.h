@@ -99,17 +99,28 @@ namespace PatchFEM
       }
     }
 
-    /** Calls @p run with integral_constant of the block size, 0 where there is no variant of its own. */
+    /**
+     * Calls @p run with the rows and columns of a block as constants if they are among @p sizes, each 16 * rows + columns;
+     * whether they are.
+     */
+    template <int... sizes, typename Run>
+    bool with_block_size(const int rows, const int columns, const Run &run)
+    {
+      using std::integral_constant;
+      const auto matches = [&](auto size) {
+        if (size != 16 * rows + columns)
+          return false;
+        run(integral_constant<int, size / 16>(), integral_constant<int, size % 16>());
+        return true;
+      };
+      return (matches(integral_constant<int, sizes>()) || ...);
+    }
+
+    /** The same for square blocks: run(integral_constant of the size), 0 where there is no variant of its own. */
     template <typename Run>
     void with_block_size(const int block_size, const Run &run)
     {
-      const auto matches = [&](auto size) {
-        if (size == block_size)
-          run(size);
-        return size == block_size;
-      };
-      if (!(matches(std::integral_constant<int, 1>()) || matches(std::integral_constant<int, 2>()) ||
-            matches(std::integral_constant<int, 3>()) || matches(std::integral_constant<int, 6>())))
+      if (!with_block_size<0x11, 0x22, 0x33, 0x66>(block_size, block_size, [&](auto size, auto) { run(size); }))
         run(std::integral_constant<int, 0>());
     }
 

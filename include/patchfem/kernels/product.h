@@ -6,8 +6,6 @@
 #include <patchfem/kernels/polynomial.h>
 #include <patchfem/kernels/symmetric_ellpack.h>
 
-#include <type_traits>
-
 /**
  * @file
  * Products of matrices, written once for each format and back end:
@@ -79,24 +77,7 @@ namespace PatchFEM::kernels
     }
   };
 
-  /**
-   * Calls @p run with the rows and columns of a block as constants if they are among @p sizes, each 16 * rows + columns;
-   * whether they are.
-   */
-  template <int... sizes, typename Run>
-  bool with_block_size(const int rows, const int columns, const Run &run)
-  {
-    using std::integral_constant;
-    const auto matches = [&](auto size) {
-      if (size != 16 * rows + columns)
-        return false;
-      run(integral_constant<int, size / 16>(), integral_constant<int, size % 16>());
-      return true;
-    };
-    return (matches(integral_constant<int, sizes>()) || ...);
-  }
-
-  /** The same for sizes that products in sliced ELLPACK know at compile time. */
+  /** with_block_size() for sizes that products in sliced ELLPACK know at compile time. */
   template <typename Run>
   bool with_tuned_block_size(const int rows, const int columns, const Run &run)
   {
