@@ -120,7 +120,7 @@ namespace
       const SlicedEllpackView<Number> view = matrix.view();
 #pragma omp parallel for schedule(static)
       for (int i = 0; i < view.n_rows; ++i)
-        for (int k = 0; k < matrix.row_lengths()[i]; ++k)
+        for (int k = 0; k < matrix.view().row_lengths[i]; ++k)
         {
           double block[n_c * n_c];
           system.block(i, view.columns[view.block_index(i, k)], block);

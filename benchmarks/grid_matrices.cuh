@@ -124,7 +124,7 @@ namespace benchmark
         matrix.reinit(backend, {view.n_rows, view.n_columns, view.row_offsets, view.columns}, 1, 1,
                       {32, short_columns});
       }
-      fill_sliced<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), matrix.row_lengths(),
+      fill_sliced<<<blocks_for(system.n_nodes()), 256, 0, stream()>>>(system, matrix.view(), matrix.view().row_lengths,
                                                                       node_at.data());
       PATCHFEM_CUDA_CHECK_LAUNCH();
       backend.synchronize();

@@ -386,10 +386,8 @@ namespace PatchFEM::product
       using Shared                = tuning::SharedSlices<br, bc>;
       const std::int64_t n_blocks = std::int64_t(n_slices(A.n_rows, 32)) * (br / Shared::held);
       if (n_blocks <= tuning::few_blocks && A.column_steps == nullptr)
-      {
         return launch_threads(where, shared_slices<br, bc, Shared::held, Shared::unroll, Value, Number, Target>,
                               n_blocks * block_size, A, x, target);
-      }
       launch_sliced_ellpack_tuned<32, br, bc, tuning::SlicedEllpack<Value, Number, br, bc>>(where, A, x, target);
     };
     const auto square = [&](auto b) {

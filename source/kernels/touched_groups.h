@@ -95,18 +95,17 @@ namespace PatchFEM::kernels
       int weights[room];
     };
 
-    TouchedGroups       touched;
-    const std::int64_t *group_offsets; ///< the graph of the groups
-    const int          *group_neighbours;
-    int                *group_weights;
-    std::int64_t       *inside; ///< [group]; edges inside, each from both ends
+    TouchedGroups touched;
+    AdjacencyView groups; ///< their graph
+    int          *group_weights;
+    std::int64_t *inside; ///< [group]; edges inside, each from both ends
 
     template <typename Team>
     PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
     {
       const int          i     = static_cast<int>(index);
-      const std::int64_t begin = group_offsets[i], n = group_offsets[i + 1] - begin;
-      const int *const   neighbours = group_neighbours + begin;
+      const std::int64_t begin = groups.offsets[i], n = groups.offsets[i + 1] - begin;
+      const int *const   neighbours = groups.neighbours + begin;
       int *const         sums       = n <= room ? scratch.weights : group_weights + begin;
       std::int64_t       own        = 0;
       team.sync();

@@ -411,9 +411,9 @@ TEST_P(MatrixTest, CopiesShareThePatternAndOutliveTheOriginal)
   SlicedEllpackMatrix<double> original(backend(), A, 3);
   SlicedEllpackMatrix<float>  copy;
   copy.copy_from(original);
-  EXPECT_EQ(copy.row_lengths(), original.row_lengths());
+  EXPECT_EQ(copy.view().row_lengths, original.view().row_lengths);
   original.reinit(backend(), cases::spd_blocks(9, 2, 5), 2, 2);
-  EXPECT_NE(copy.row_lengths(), original.row_lengths());
+  EXPECT_NE(copy.view().row_lengths, original.view().row_lengths);
   const HostCSR<float> result = copy.to_csr_host();
   EXPECT_EQ(result.row_offsets, A.row_offsets);
   EXPECT_EQ(result.columns, A.columns);

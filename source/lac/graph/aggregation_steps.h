@@ -128,8 +128,7 @@ namespace PatchFEM
       const Backend &place = groups.group.backend();
       Array<int>     weights(place, result.graph.neighbours().size());
       result.inside.reinit(place, groups.n_groups);
-      const AdjacencyView       view = result.graph.view();
-      kernels::GroupWeightsBody body{touched_groups(graph, groups), view.offsets, view.neighbours, weights.data(),
+      kernels::GroupWeightsBody body{touched_groups(graph, groups), result.graph.view(), weights.data(),
                                      result.inside.data()};
       launch(place, [&](const Here where) { kernels::team_for(where, groups.n_groups, body); });
       result.graph.set_weights(std::move(weights));

@@ -119,7 +119,7 @@ namespace PatchFEM::multigrid
     Array<int>     n_coupled(place, 1);
     n_coupled.set_zero();
     for_all(place, A.n_rows() / n_c,
-            [=, lengths = A.row_lengths(), v = vector.data(),
+            [=, lengths = A.view().row_lengths, v = vector.data(),
              n_coupled = n_coupled.data()] PATCHFEM_DEVICE(const std::int64_t node) {
               bool zero = true;
               for (int a = 0; a < n_c; ++a)

@@ -104,9 +104,6 @@ namespace PatchFEM
     /** Slices whose columns are also known by 16-bit steps; counted on the host, for measurements. */
     int n_short_slices() const;
 
-    /** Blocks of each block row, [n block rows], on the matrix's back end. */
-    const int *row_lengths() const { return pattern->lengths.data(); }
-
   private:
     typename MatrixBase<Number>::Values values_over_pattern() override { return {&values, nullptr, pattern->height}; }
   };
