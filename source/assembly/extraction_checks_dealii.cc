@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "extraction_internal_dealii.h"
-
+#include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/mpi.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "base/parallel_resizer.h"
-#include "extraction_internal_dealii.h"
 
-#include <patchfem/base/exceptions.h>
+#include <patchfem/assembly/extraction_dealii.h>
+#include <patchfem/base/array.h>
 #include <patchfem/base/threads.h>
 #include <patchfem/base/versions_dealii.h>
+#include <patchfem/kernels/primitives.h>
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_accessor.h>
@@ -14,6 +15,7 @@
 #include <deal.II/grid/tria.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -28,13 +30,11 @@ namespace PatchFEM::internal
 
     /** Calls @p function(begin, end, share) for equal shares of [0, n), one per thread; it may throw. */
     template <typename Function>
-    void for_each_share(const std::size_t n, const int n_shares, Function &&function)
+    void for_each_share(const std::size_t n, const int n_shares, const Function &function)
     {
-      ExceptionKeeper keeper;
-#pragma omp parallel for schedule(static, 1) num_threads(n_shares)
-      for (int share = 0; share < n_shares; ++share)
-        keeper.run([&] { function(n * share / n_shares, n * (share + 1) / n_shares, share); });
-      keeper.rethrow();
+      parallel_for(n_shares, [&](const std::int64_t share) {
+        function(n * share / n_shares, n * (share + 1) / n_shares, share);
+      });
     }
 
     /** The values [point][shape] and gradients [point][shape][dim] of a scalar element. */
@@ -210,7 +210,7 @@ namespace PatchFEM::internal
           number_nodes();
         }
         collect_faces();
-        tables.constraints = make_constraint_table(constraints, unknown_of_dof.get(), n_dofs);
+        read_constraints();
         return std::move(tables);
       }
 
@@ -261,16 +261,13 @@ namespace PatchFEM::internal
           }
 
         const unsigned int n_elements = dof_handler.get_fe_collection().size();
-        for_shares(chunks.size(), [&](const std::int64_t begin, const std::int64_t end) {
-          for (std::int64_t c = begin; c < end; ++c)
+        parallel_for(chunks.size(), [&](const std::int64_t c) {
+          chunks[c].first_cell.assign(n_elements, 0);
+          for (int index = chunks[c].begin; index < chunks[c].end; ++index)
           {
-            chunks[c].first_cell.assign(n_elements, 0);
-            for (int index = chunks[c].begin; index < chunks[c].end; ++index)
-            {
-              const Accessor cell(&triangulation, chunks[c].level, index, &dof_handler);
-              if (cell.used() && !cell.has_children())
-                ++chunks[c].first_cell[cell.active_fe_index()];
-            }
+            const Accessor cell(&triangulation, chunks[c].level, index, &dof_handler);
+            if (cell.used() && !cell.has_children())
+              ++chunks[c].first_cell[cell.active_fe_index()];
           }
         });
         std::vector<int> n_cells(n_elements, 0);
@@ -356,13 +353,10 @@ namespace PatchFEM::internal
             if (used[v])
               point_of_vertex[v] = n_points++;
         }
-        for_shares(vertices.size(), [&](const std::int64_t begin, const std::int64_t end) {
-          for (std::int64_t v = begin; v < end; ++v)
-          {
-            const int point = point_of_vertex.empty() ? static_cast<int>(v) : point_of_vertex[v];
-            if (point >= 0)
-              write_point(point, vertices[v]);
-          }
+        parallel_for(vertices.size(), [&](const std::int64_t v) {
+          const int point = point_of_vertex.empty() ? static_cast<int>(v) : point_of_vertex[v];
+          if (point >= 0)
+            write_point(point, vertices[v]);
         });
       }
 
@@ -381,10 +375,7 @@ namespace PatchFEM::internal
         const auto start = [](auto &values, const std::size_t n, const auto value) {
           // Not initialised, so that the threads that fill it also touch it first.
           values.reset(new typename std::decay_t<decltype(values)>::element_type[n]);
-          for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i)
-              values[i].store(value, std::memory_order_relaxed);
-          });
+          parallel_for(n, [&](const std::int64_t i) { values[i].store(value, std::memory_order_relaxed); });
         };
         const std::size_t n_nodes = n_dofs / n_components;
         if (in_blocks)
@@ -576,17 +567,13 @@ namespace PatchFEM::internal
         });
 
         std::atomic<bool> claimed_twice{false};
-        for_shares(n_threads, [&](const std::int64_t begin, const std::int64_t end) {
-          for (std::int64_t thread = begin; thread < end; ++thread)
-            claim_unknowns(new_nodes[thread], claimed_twice);
-        });
+        parallel_for(n_threads, [&](const std::int64_t thread) { claim_unknowns(new_nodes[thread], claimed_twice); });
         require(!claimed_twice, inconsistent_nodes(n_nodes));
 
         const int divisor = n_components;
         for (CellTable &batch : tables.batches)
-          for_shares(batch.nodes.size(), [&](const std::int64_t begin, const std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i)
-              batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
+          parallel_for(batch.nodes.size(), [&](const std::int64_t i) {
+            batch.nodes[i] = unknown_of_dof[batch.nodes[i]].load(std::memory_order_relaxed) / divisor;
           });
       }
 
@@ -606,6 +593,76 @@ namespace PatchFEM::internal
           if (points_are_nodes)
             write_point(unknown / n_components, triangulation.get_vertices()[noted[i + n_components]]);
         }
+      }
+
+      using Line = dealii::AffineConstraints<double>::ConstraintLine;
+
+      void check_line(const Line &line) const
+      {
+        const auto check_index = [&](const Index index) {
+          if (index >= n_dofs)
+            throw Error("The constraints speak of degree of freedom ", index, ", but the DoFHandler has ", n_dofs,
+                        ": build the constraints after the last distribute_dofs() of this DoFHandler.");
+        };
+        check_index(line.index);
+        if (!std::isfinite(line.inhomogeneity))
+          throw Error("The value prescribed for degree of freedom ", line.index,
+                      " is not finite: check the function that gives it.");
+        for (const auto &[master, weight] : line.entries)
+        {
+          check_index(master);
+          if (!std::isfinite(weight))
+            throw Error("The constraint of degree of freedom ", line.index, " has the weight of ", master,
+                        " not finite: check how it was computed.");
+          if (constraints.is_constrained(master))
+            throw Error("Degree of freedom ", line.index, " is constrained to ", master,
+                        ", which is constrained itself: call AffineConstraints::close() after adding the last line.");
+        }
+      }
+
+      /** Constraints in the numbering of the tables; deal.II has lines in the order of its indices. */
+      void read_constraints()
+      {
+        const auto         lines   = constraints.get_lines();
+        const std::int64_t n_lines = static_cast<std::int64_t>(lines.size());
+        const auto         unknown = [this](const Index dof) {
+          return unknown_of_dof ? unknown_of_dof[dof].load(std::memory_order_relaxed) : static_cast<int>(dof);
+        };
+        ConstraintTable &table = tables.constraints;
+        ParallelResizer  resizer;
+        resizer.add(table.constrained, n_lines);
+        resizer.add(table.offsets, n_lines + 1);
+        resizer.add(table.inhomogeneity, n_lines);
+        resizer.run();
+
+        const Backend        host;
+        Array<std::uint64_t> unknowns(host, n_lines);
+        Array<int>           order(host, n_lines), n_entries(host, n_lines);
+        parallel_for(n_lines, [&](const std::int64_t i) {
+          check_line(lines[i]);
+          unknowns.data()[i] = static_cast<std::uint64_t>(unknown(lines[i].index));
+          order.data()[i]    = static_cast<int>(i);
+        });
+        if (!std::is_sorted(unknowns.data(), unknowns.data() + n_lines))
+          kernels::stable_sort_by_key(Host(), n_lines, unknowns.data(), order.data(), 31);
+        parallel_for(n_lines, [&](const std::int64_t l) {
+          n_entries.data()[l] = static_cast<int>(lines[order.data()[l]].entries.size());
+        });
+        kernels::exclusive_scan(Host(), n_lines, n_entries.data(), table.offsets.data());
+        resizer.add(table.masters, table.offsets[n_lines]);
+        resizer.add(table.weights, table.offsets[n_lines]);
+        resizer.run();
+        parallel_for(n_lines, [&](const std::int64_t l) {
+          const Line &line       = lines[order.data()[l]];
+          table.constrained[l]   = static_cast<int>(unknowns.data()[l]);
+          table.inhomogeneity[l] = line.inhomogeneity;
+          std::int64_t entry     = table.offsets[l];
+          for (const auto &[master, weight] : line.entries)
+          {
+            table.masters[entry]   = unknown(master);
+            table.weights[entry++] = weight;
+          }
+        });
       }
 
       std::string inconsistent_nodes(const std::size_t n_nodes) const

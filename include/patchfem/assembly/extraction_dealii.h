@@ -64,6 +64,16 @@ namespace PatchFEM
                                        const dealii::AffineConstraints<double> &constraints,
                                        const ExtractionData<dim>               &data = ExtractionData<dim>());
 
+  namespace internal
+  {
+    /** Throws Error unless mesh, elements, mapping and constraints are among the supported ones. */
+    template <int dim>
+    void check_extraction(const dealii::Mapping<dim>              &mapping,
+                          const dealii::DoFHandler<dim>           &dof_handler,
+                          const dealii::AffineConstraints<double> &constraints,
+                          const ExtractionData<dim>               &data);
+  } // namespace internal
+
   /**
    * Throws Error, naming the cycle, if @p constraints, not yet closed, contain x_i = ... x_j ..., x_j = ... x_i ...,
    * directly or through others. AffineConstraints::close() does not return on such input: call this before it.
