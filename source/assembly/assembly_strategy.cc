@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/assembly/assembly_strategy.h>
+#include "strategy_gather.h"
+#include "strategy_patches.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace PatchFEM
 {
-  // Each in a file of its name.
-  StrategyRow strategy_patches();
-  StrategyRow strategy_gather();
-
   const std::vector<StrategyRow> &assembly_strategies()
   {
-    static const std::vector<StrategyRow> table{strategy_patches(), strategy_gather()};
+    using Data = Patches::AdditionalData;
+    static const std::vector<StrategyRow> table{
+        {"patches", "each patch of rows integrates all cells that touch it", true, false,
+         [](const Backend &backend) { return choose(backend, [](auto where) { return make_patches(where); }); },
+         [](const StructureEstimate &estimate, const Data &data) { return estimate.places_bytes(data); }},
+        {"gather", "cell matrices go to a buffer that rows gather from", true, true,
+         [](const Backend &backend) { return choose(backend, [](auto where) { return make_gather(where); }); },
+         [](const StructureEstimate &estimate, const Data &data) {
+           // Places as in patches, which `automatic` cuts before, and pairs of rows with cells.
+           return estimate.places_bytes(data) + 4. * double(estimate.cells.n_pairs) + 8. * estimate.n_rows_of_plans();
+         }}};
     return table;
   }
 

@@ -15,8 +15,8 @@
 /**
  * @file
  * What plans of all strategies share: patches, their cells, chunks, buffered cells, and rows fed by them. A strategy is a
- * class whose loops (see run.h) the host compiler and nvcc make, each for its side, in the source and the .cu file of its
- * name.
+ * class whose loops (see run.h) the host compiler and nvcc make, each for its side, in assembly_strategy.cc and the .cu
+ * file of its name.
  */
 namespace PatchFEM
 {
