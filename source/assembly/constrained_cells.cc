@@ -6,6 +6,7 @@
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace PatchFEM
 {
@@ -34,19 +35,14 @@ namespace PatchFEM
 #pragma omp parallel for schedule(static)
       for (int c = 0; c < table.n_cells; ++c)
       {
-        const int *nodes = table.nodes.data() + std::int64_t(c) * n_shape;
-        bool       any   = false;
-        for (int i = 0; i < n_shape && !any; ++i)
-          for (int k = 0; k < n_comp && !any; ++k)
-            any = line_of.data()[std::int64_t(nodes[i]) * n_comp + k] >= 0;
         const int cell         = cell_permutation[batches[b].first_cell + c];
-        has_lines.data()[cell] = any;
+        has_lines.data()[cell] = is_constrained(line_of, &table.nodes[std::int64_t(c) * n_shape], n_shape, n_comp);
         source.data()[cell]    = c;
       }
     }
     kernels::exclusive_scan(Host(), n_cell, has_lines.data(), places.data());
-    const int   n = static_cast<int>(places.data()[n_cell]);
-    Constrained all; // on the host
+    const int    n   = static_cast<int>(places.data()[n_cell]);
+    Constrained &all = constrained; // on the host at first
     all.cells.reinit(host, n);
 #pragma omp parallel for schedule(static)
     for (int c = 0; c < n_cell; ++c)
@@ -98,20 +94,15 @@ namespace PatchFEM
                          all.column_weight.data(), all.diagonal_local.data() + node * n_comp);
     });
 
-    const auto bring = [&](auto &from, auto &to) {
-      if (place == host)
-        to.swap(from);
-      else
-        to.copy_from(place, from);
+    const auto bring = [this](auto &array) {
+      std::decay_t<decltype(array)> there;
+      there.copy_from(place, array);
+      array.swap(there);
     };
-    bring(all.cells, constrained.cells);
-    bring(all.nodes, constrained.nodes);
-    bring(all.n_free, constrained.n_free);
-    bring(all.node_offsets, constrained.node_offsets);
-    bring(all.column_offsets, constrained.column_offsets);
-    bring(all.column_local, constrained.column_local);
-    bring(all.column_weight, constrained.column_weight);
-    bring(all.diagonal_local, constrained.diagonal_local);
+    if (place != host)
+      std::apply([&](auto &...arrays) { (bring(arrays), ...); },
+                 std::tie(all.cells, all.nodes, all.n_free, all.node_offsets, all.column_offsets, all.column_local,
+                          all.column_weight, all.diagonal_local));
 
     std::vector<int> unknowns(lines.n_lines());
 #pragma omp parallel for schedule(static)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/base/backend.h>
+#include <patchfem/base/array.h>
 #include <patchfem/base/threads.h>
+#include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -113,19 +114,21 @@ namespace PatchFEM
   }
 
   /**
-   * counts[i] = distinct values of list i, for 0 <= i < n; lists.visit(i, rank, size, emit) calls @p emit for each value.
-   * With write_distinct() lists are visited twice, which takes less time than to keep what they hold.
+   * result[offsets[i]...] = the counts[i] distinct values of list i, ascending, for 0 <= i < n = counts.size();
+   * lists.visit(i, rank, size, emit) calls @p emit for each value. Lists are visited twice, which takes less time than to
+   * keep what they hold. Arrays get the back end of @p counts, whose memory the host follows here.
    */
   template <typename Lists>
-  void count_distinct(Host, const int n, const Lists &lists, int *counts)
+  void find_distinct(const Lists &lists, Array<int> &counts, Array<std::int64_t> &offsets, Array<int> &result)
   {
-    for_distinct(n, lists, [&](const std::int64_t i, const DistinctValues &values) { counts[i] = values.size(); });
-  }
-
-  /** out[offsets[i]...] = the distinct values of list i, ascending. */
-  template <typename Lists>
-  void write_distinct(Host, const int n, const Lists &lists, const std::int64_t *offsets, int *out)
-  {
-    for_distinct(n, lists, [&](const std::int64_t i, DistinctValues &values) { values.write(out + offsets[i]); });
+    const int n = static_cast<int>(counts.size());
+    for_distinct(n, lists,
+                 [out = counts.data()](const std::int64_t i, const DistinctValues &values) { out[i] = values.size(); });
+    offsets.reinit(counts.backend(), n + 1);
+    kernels::exclusive_scan(Host(), n, counts.data(), offsets.data());
+    result.reinit(counts.backend(), offsets.read(n));
+    for_distinct(n, lists, [out = result.data(), begin = offsets.data()](const std::int64_t i, DistinctValues &values) {
+      values.write(out + begin[i]);
+    });
   }
 } // namespace PatchFEM

@@ -257,11 +257,7 @@ namespace PatchFEM
         lists.cells = unique_of_segments(n, starts.data(), keys, counts.data(), lists.cell_offsets);
 #else
         // What the rows of a patch offer goes through a table.
-        launch(place, [&](const Here where) { count_distinct(where, n, ranks, counts.data()); });
-        lists.cells.reinit(place, scan(counts, lists.cell_offsets));
-        launch(place, [&](const Here where) {
-          write_distinct(where, n, ranks, lists.cell_offsets.data(), lists.cells.data());
-        });
+        launch(place, [&](Here) { find_distinct(ranks, counts, lists.cell_offsets, lists.cells); });
 #endif
       }
 

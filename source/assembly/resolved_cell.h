@@ -23,6 +23,15 @@ namespace PatchFEM
     return result;
   }
 
+  /** Whether one of the nodes of a cell, from @p nodes on, has a line of its own. */
+  inline bool is_constrained(const Array<int> &line_of, const int *nodes, const int n_shape, const int n_comp)
+  {
+    return std::any_of(nodes, nodes + n_shape, [&](const int node) {
+      const int *lines = line_of.data() + std::int64_t(node) * n_comp;
+      return std::any_of(lines, lines + n_comp, [](const int line) { return line >= 0; });
+    });
+  }
+
   /** What ConstrainedCellsView describes, for one cell after another without allocation. */
   class ResolvedCell
   {

@@ -50,16 +50,10 @@ namespace PatchFEM
 
   /** What the cells of a row offer goes through a table. */
   template <>
-  void find_columns(
-      Host where, const RowCells &row_cells, Array<int> &lengths, Array<std::int64_t> &offsets, Array<int> &columns)
+  void
+  find_columns(Host, const RowCells &row_cells, Array<int> &lengths, Array<std::int64_t> &offsets, Array<int> &columns)
   {
-    const kernels::CandidateLists offered{row_cells.view()};
-    const int                     n_rows = row_cells.n_rows();
-    count_distinct(where, n_rows, offered, lengths.data());
-    offsets.reinit(lengths.backend(), n_rows + 1);
-    kernels::exclusive_scan(where, n_rows, lengths.data(), offsets.data());
-    columns.reinit(lengths.backend(), offsets.read(n_rows));
-    write_distinct(where, n_rows, offered, offsets.data(), columns.data());
+    find_distinct(kernels::CandidateLists{row_cells.view()}, lengths, offsets, columns);
   }
 
   void RowCells::reinit(const ElementBatches &batches, const bool resolved, const int b)

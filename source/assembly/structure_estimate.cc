@@ -37,11 +37,8 @@ namespace PatchFEM
         {
           const int *nodes  = &batch.nodes[cell * n_shape];
           int        n_rows = n_shape, n_free = n_shape;
-          const bool is_constrained = !is_free && std::any_of(nodes, nodes + n_shape, [&](const int node) {
-            const int *lines = line_of.data() + std::int64_t(node) * n_comp;
-            return std::any_of(lines, lines + n_comp, [](const int line) { return line >= 0; });
-          });
-          if (is_constrained)
+          const bool resolves = !is_free && is_constrained(line_of, nodes, n_shape, n_comp);
+          if (resolves)
           {
             resolved.reinit(nodes, n_shape);
             nodes  = resolved.nodes.data();
@@ -50,16 +47,17 @@ namespace PatchFEM
             resolved_rows += n_rows + n_shape;
             raw_blocks += std::int64_t(n_shape) * n_shape;
           }
-          all.add(1, n_rows, std::int64_t(n_free) * n_free + n_rows - n_free);
-          if (is_constrained || in_buffer[cell])
-            buffered.add(1, n_rows, std::int64_t(n_free) * n_free + n_rows - n_free);
+          const Cells one{1, n_rows, std::int64_t(n_free) * n_free + n_rows - n_free};
+          all.add(one);
+          if (resolves || in_buffer[cell])
+            buffered.add(one);
           for (int i = 0; i < n_rows; ++i)
             for (int j = i < n_free ? 0 : i; nodes[i] % stride == 0 && j < (i < n_free ? n_free : i + 1); ++j)
               found.emplace_back(nodes[i] / stride, nodes[j]);
         }
         const std::lock_guard<std::mutex> lock(one_at_a_time);
-        cells.add(all.n, all.n_pairs, all.n_blocks);
-        buffered_cells.add(buffered.n, buffered.n_pairs, buffered.n_blocks);
+        cells.add(all);
+        buffered_cells.add(buffered);
         n_resolved_rows += resolved_rows;
         n_raw_blocks += raw_blocks;
         for (const auto &[row, column] : found)

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <set>
 
 using namespace PatchFEM;
@@ -24,16 +23,16 @@ namespace
 
   std::vector<std::vector<int>> distinct(const Lists &lists)
   {
-    const int        n = static_cast<int>(lists.values.size());
-    std::vector<int> counts(n, -1);
-    count_distinct(Host(), n, lists, counts.data());
-    std::vector<std::int64_t> offsets(n + 1, 0);
-    std::partial_sum(counts.begin(), counts.end(), offsets.begin() + 1);
-    std::vector<int> all(offsets[n], -1);
-    write_distinct(Host(), n, lists, offsets.data(), all.data());
+    const int           n = static_cast<int>(lists.values.size());
+    Array<int>          counts(Backend(), n), all;
+    Array<std::int64_t> offsets;
+    find_distinct(lists, counts, offsets, all);
     std::vector<std::vector<int>> result(n);
     for (int i = 0; i < n; ++i)
-      result[i].assign(all.begin() + offsets[i], all.begin() + offsets[i + 1]);
+    {
+      result[i].assign(all.data() + offsets.read(i), all.data() + offsets.read(i + 1));
+      EXPECT_EQ(result[i].size(), counts.read(i));
+    }
     return result;
   }
 } // namespace

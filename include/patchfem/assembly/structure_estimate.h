@@ -42,11 +42,11 @@ namespace PatchFEM
       std::int64_t n = 0, n_pairs = 0; ///< cells, and pairs of a cell and a row that it feeds
       std::int64_t n_blocks = 0;       ///< of their matrices
 
-      void add(const std::int64_t n_cells, const std::int64_t pairs, const std::int64_t blocks)
+      void add(const Cells &other)
       {
-        n += n_cells;
-        n_pairs += pairs;
-        n_blocks += blocks;
+        n += other.n;
+        n_pairs += other.n_pairs;
+        n_blocks += other.n_blocks;
       }
     };
 
