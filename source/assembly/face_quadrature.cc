@@ -67,16 +67,6 @@ namespace PatchFEM
                              &reference.geometry_values[std::size_t(i / dim) * reference.n_geometry]);
   }
 
-  std::vector<double> quadrature_points(const ElementTables &tables, const CellTable &batch)
-  {
-    const std::size_t   stride = std::size_t(batch.reference.n_quadrature) * tables.dim;
-    std::vector<double> points(batch.n_cells * stride);
-#pragma omp parallel for schedule(static)
-    for (int cell = 0; cell < batch.n_cells; ++cell)
-      cell_quadrature_points(tables, batch, cell, points.data() + cell * stride);
-    return points;
-  }
-
   FaceQuadrature compute_face_quadrature(const ElementTables &tables)
   {
     const int      dim     = tables.dim;

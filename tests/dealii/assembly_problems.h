@@ -175,15 +175,16 @@ namespace AssemblyProblems
     std::vector<std::vector<double>> all;
     for (const CellTable &batch : tables.batches)
     {
-      std::vector<double> out;
-      const auto          points = quadrature_points(tables, batch);
-      const int           n_q    = kind == "cell" ? 1 : batch.reference.n_quadrature;
+      std::vector<double> out, points(batch.reference.n_quadrature * dim);
+      const int           n_q = kind == "cell" ? 1 : batch.reference.n_quadrature;
       for (int c = 0; c < batch.n_cells; ++c)
+      {
+        cell_quadrature_points(tables, batch, c, points.data());
         for (int q = 0; q < n_q; ++q)
           for (const double v :
-               values(variation<dim>(problem, batch.material_ids[c], batch.active_index[c],
-                                     points.data() + (std::size_t(c) * batch.reference.n_quadrature + q) * dim)))
+               values(variation<dim>(problem, batch.material_ids[c], batch.active_index[c], points.data() + q * dim)))
             out.push_back(v);
+      }
       all.push_back(out);
     }
     return kind == "cell" ? CoefficientField::by_cell(n, all) : CoefficientField::at_quadrature_points(n, all);
@@ -212,11 +213,14 @@ namespace AssemblyProblems
     std::vector<std::vector<double>> all;
     for (const CellTable &batch : tables.batches)
     {
-      const auto          points = quadrature_points(tables, batch);
-      std::vector<double> out;
-      for (std::size_t i = 0; i < points.size() / dim; ++i)
-        for (int c = 0; c < tables.n_components; ++c)
-          out.push_back(body_load<dim>(points.data() + i * dim, c));
+      std::vector<double> out, points(batch.reference.n_quadrature * dim);
+      for (int cell = 0; cell < batch.n_cells; ++cell)
+      {
+        cell_quadrature_points(tables, batch, cell, points.data());
+        for (int q = 0; q < batch.reference.n_quadrature; ++q)
+          for (int c = 0; c < tables.n_components; ++c)
+            out.push_back(body_load<dim>(points.data() + q * dim, c));
+      }
       all.push_back(out);
     }
     return CoefficientField::at_quadrature_points(tables.n_components, all);

@@ -62,14 +62,18 @@ namespace
   {
     FunctionParser<2> function(3);
     function.initialize("x,y", "x; y; 2*x*y", {});
-    const auto                values = PatchFEM::evaluate_at_quadrature_points(function, tables);
-    const std::vector<double> points = PatchFEM::quadrature_points(tables, tables.batches[0]);
-    ASSERT_EQ(2 * values[0].size(), 3 * points.size());
-    for (std::size_t q = 0; q < points.size() / 2; ++q)
+    const auto                 values = PatchFEM::evaluate_at_quadrature_points(function, tables);
+    const PatchFEM::CellTable &batch  = tables.batches[0];
+    const int                  n_q    = batch.reference.n_quadrature;
+    ASSERT_EQ(int(values[0].size()), 3 * batch.n_cells * n_q);
+    std::vector<double> points(2 * n_q);
+    for (int i = 0; i < batch.n_cells * n_q; ++i)
     {
-      EXPECT_NEAR(values[0][3 * q], points[2 * q], 1e-14);
-      EXPECT_NEAR(values[0][3 * q + 1], points[2 * q + 1], 1e-14);
-      EXPECT_NEAR(values[0][3 * q + 2], 2 * points[2 * q] * points[2 * q + 1], 1e-14);
+      PatchFEM::cell_quadrature_points(tables, batch, i / n_q, points.data());
+      const double *x = &points[2 * (i % n_q)];
+      EXPECT_NEAR(values[0][3 * i], x[0], 1e-14);
+      EXPECT_NEAR(values[0][3 * i + 1], x[1], 1e-14);
+      EXPECT_NEAR(values[0][3 * i + 2], 2 * x[0] * x[1], 1e-14);
     }
   }
 

@@ -35,7 +35,7 @@ namespace PatchFEM
       return {CoefficientView<double>::cell, n_values, std::move(values), "by cell"};
     }
 
-    /** values[batch][cell of the tables][q][n_values], as quadrature_points() orders the points. */
+    /** values[batch][cell of the tables][q][n_values], the points as cell_quadrature_points() orders them. */
     static CoefficientField at_quadrature_points(int n_values, std::vector<std::vector<double>> values)
     {
       return {CoefficientView<double>::quadrature_point, n_values, std::move(values), "at quadrature points"};

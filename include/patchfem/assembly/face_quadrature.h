@@ -16,9 +16,6 @@ namespace PatchFEM
   /** The points x_q = sum_g geometry_values(q, g) X_g of one cell, written to @p points, [q][dim]. */
   void cell_quadrature_points(const ElementTables &tables, const CellTable &batch, const int cell, double *points);
 
-  /** The points of all cells of @p batch, [cell][q][dim]. */
-  std::vector<double> quadrature_points(const ElementTables &tables, const CellTable &batch);
-
   /** Quadrature on the faces of ElementTables::faces, in their order. */
   struct FaceQuadrature
   {
