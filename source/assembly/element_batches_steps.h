@@ -123,7 +123,7 @@ namespace PatchFEM
       if (n_nodes < Data::least_choice)
         return Data().sorting_window;
       // Of every stride-th group of the curve; -1 behind the last node.
-      constexpr int size = SortingWindows::largest, most = 512;
+      constexpr int size = sorting_windows.back(), most = 512;
       const int     n_groups = n_nodes / size + (n_nodes % size != 0), stride = (n_groups + most - 1) / most;
       Array<int>    sample(order.backend(), std::size_t((n_groups + stride - 1) / stride) * size);
       for_all(sample.backend(), sample.size(),

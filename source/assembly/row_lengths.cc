@@ -59,20 +59,19 @@ namespace PatchFEM
 
   int cheapest_sorting_window(const std::vector<int> &lengths, const RowLengthScale &scale, const int n_components)
   {
-    using Windows                       = SortingWindows;
-    constexpr int      height           = 32;
-    const std::int64_t n                = static_cast<std::int64_t>(lengths.size());
-    const std::int64_t n_groups         = (n + Windows::largest - 1) / Windows::largest;
-    std::int64_t       sums[Windows::n] = {}, n_slices[Windows::n] = {}; // of slices with more than diagonals
+    constexpr int      height = 32, largest = sorting_windows.back(), n_windows = sorting_windows.size();
+    const std::int64_t n               = static_cast<std::int64_t>(lengths.size());
+    const std::int64_t n_groups        = (n + largest - 1) / largest;
+    std::int64_t       sums[n_windows] = {}, n_slices[n_windows] = {}; // of slices with more than diagonals
 #pragma omp parallel for schedule(static) reduction(+ : sums, n_slices)
     for (std::int64_t g = 0; g < n_groups; ++g)
     {
-      std::array<int, Windows::largest> group;
-      const int size = static_cast<int>(std::min<std::int64_t>(Windows::largest, n - g * Windows::largest));
-      std::copy_n(lengths.begin() + g * Windows::largest, size, group.begin());
-      for (int w = 0; w < Windows::n; ++w)
+      std::array<int, largest> group;
+      const int                size = static_cast<int>(std::min<std::int64_t>(largest, n - g * largest));
+      std::copy_n(lengths.begin() + g * largest, size, group.begin());
+      for (int w = 0; w < n_windows; ++w)
       {
-        const int window = Windows::size(w);
+        const int window = sorting_windows[w];
         for (int first = 0; first < size && window > 1; first += window)
           std::sort(group.begin() + first, group.begin() + std::min(size, first + window), std::greater<>());
         for (int first = 0; first < size; first += height)
@@ -93,10 +92,10 @@ namespace PatchFEM
     };
     const int usual = ElementBatches::AdditionalData().sorting_window;
     double    least = HUGE_VAL, of_usual = HUGE_VAL;
-    for (int w = 0; w < Windows::n; ++w)
+    for (int w = 0; w < n_windows; ++w)
     {
       least = std::min(least, bytes(w));
-      if (Windows::size(w) == usual)
+      if (sorting_windows[w] == usual)
         of_usual = bytes(w);
     }
     if (least >= 0.95 * of_usual)
@@ -104,6 +103,6 @@ namespace PatchFEM
     int choice = 0;
     while (bytes(choice) > 1.005 * least)
       ++choice;
-    return Windows::size(choice);
+    return sorting_windows[choice];
   }
 } // namespace PatchFEM

@@ -4,6 +4,7 @@
 #include <patchfem/assembly/element_tables.h>
 #include <patchfem/base/array.h>
 
+#include <array>
 #include <vector>
 
 namespace PatchFEM
@@ -35,22 +36,17 @@ namespace PatchFEM
     static RowLengthScale of(const ElementTables &tables);
   };
 
-  /** Sorting windows to choose from, the smallest first. */
-  struct SortingWindows
-  {
-    static constexpr int n = 4, largest = 1024;
-
-    static int size(const int w) { return w == 0 ? 1 : 16 << (2 * w); } // 1, 64, 256, 1024
-  };
+  /** To choose from, the smallest first. */
+  constexpr std::array<int, 4> sorting_windows{{1, 64, 256, 1024}};
 
   /**
-   * The one of SortingWindows that products with slices of 32 rows are expected to move the least in, values in
+   * The one of sorting_windows that products with slices of 32 rows are expected to move the least in, values in
    * fp64 with columns of 32 bits. That is the default of ElementBatches, in which the patches of assembly are as compact as
    * they were when their sizes were tuned, unless another moves at least 5 % less; then the smallest one that moves at
    * most half a per cent more than the best.
    *
    * @param lengths Of rows along the curve, in the unit of @p scale, 0 for those with their diagonal alone: groups of
-   *   SortingWindows::largest that need not be neighbours.
+   *   as many as the largest window has that need not be neighbours.
    * @param n_components Scalar rows in a row.
    */
   int cheapest_sorting_window(const std::vector<int> &lengths, const RowLengthScale &scale, int n_components);
