@@ -82,7 +82,7 @@ namespace PatchFEM
   {
     const ElementBatches     &elements = domain.batches();
     std::vector<std::int64_t> offsets{0};
-    for (const FaceEntry &face : elements.faces())
+    for (const FaceEntry &face : domain.tables().faces)
       offsets.push_back(offsets.back() + elements.reference(face.batch).n_face_quadrature);
     const auto n_points = static_cast<std::size_t>(offsets.back());
     const auto check    = [&](const std::vector<double> &values, const std::size_t n) {

@@ -19,12 +19,6 @@ namespace PatchFEM
       require(bad < 0, "A coefficient or load is not finite (" + where + ", value " +
                            std::to_string(bad < 0 ? 0 : bad / n_values) + "); correct its expression there.");
     }
-
-    template <typename Number>
-    std::vector<Number> convert(const std::vector<double> &values)
-    {
-      return std::vector<Number>(values.begin(), values.end());
-    }
   } // namespace
 
   CoefficientField CoefficientField::constant(const std::vector<double> &values)
@@ -101,7 +95,7 @@ namespace PatchFEM
     owner.reset();
     arrays.resize(sources.size());
     for (std::size_t i = 0; i < sources.size(); ++i)
-      arrays[i].copy_from(batches.backend(), convert<Number>(*sources[i]));
+      arrays[i].copy_from(batches.backend(), std::vector<Number>(sources[i]->begin(), sources[i]->end()));
     if (sources.empty())
       return;
     device_view.kind   = static_cast<typename CoefficientView<Number>::Kind>(field.kind());

@@ -250,11 +250,10 @@ namespace PatchFEM
 
   void ElementBatches::sort_faces(const ElementTables &tables)
   {
-    face_entries = tables.faces;
-    std::vector<std::pair<int, int>> order(face_entries.size()); // (cell here, position in the tables)
+    const std::vector<FaceEntry>    &faces = tables.faces;
+    std::vector<std::pair<int, int>> order(faces.size()); // (cell here, position in the tables)
     for (std::size_t i = 0; i < order.size(); ++i)
-      order[i] = {cell_permutation[batches[face_entries[i].batch].first_cell + face_entries[i].cell],
-                  static_cast<int>(i)};
+      order[i] = {cell_permutation[batches[faces[i].batch].first_cell + faces[i].cell], static_cast<int>(i)};
     std::sort(order.begin(), order.end());
     std::vector<int>          cells, number, source;
     std::vector<std::int64_t> offsets;
@@ -265,7 +264,7 @@ namespace PatchFEM
         cells.push_back(cell);
         offsets.push_back(static_cast<std::int64_t>(number.size()));
       }
-      number.push_back(face_entries[position].face);
+      number.push_back(faces[position].face);
       source.push_back(position);
     }
     offsets.push_back(static_cast<std::int64_t>(number.size()));

@@ -93,11 +93,6 @@ namespace PatchFEM
     place.synchronize();
   }
 
-  SparsityView Sparsity::view() const
-  {
-    return {n_rows(), n_columns(), offsets.data(), columns.data()};
-  }
-
   std::size_t StructureEstimate::candidates_bytes(const Backend &backend) const
   {
     // Two of each candidate of a chunk for the sort, numbers for rows, and columns by chunks beside those as a whole.

@@ -87,9 +87,6 @@ namespace PatchFEM
     /** Number of cells of batch @p b. */
     int n_cells(const int b) const { return batches[b].n_cells; }
 
-    /** Faces as they were given, for looking up boundary ids and evaluating loads. */
-    const std::vector<FaceEntry> &faces() const { return face_entries; }
-
     BatchesView          view() const;
     ConstrainedCellsView constrained_cells() const;
     FacesView            faces_view() const;
@@ -128,14 +125,13 @@ namespace PatchFEM
     int     n_cell = 0;
     int     window = 1;
 
-    std::vector<Batch>     batches;
-    Array<double>          points;
-    Array<unsigned int>    dofs;
-    std::vector<int>       material_ids, node_permutation;
-    std::vector<int>       cell_permutation; ///< [global cell of the tables] -> global number here
-    std::vector<FaceEntry> face_entries;
-    Constrained            constrained;
-    Array<int>             face_cells, face_number, face_source;
-    Array<std::int64_t>    face_offsets;
+    std::vector<Batch>  batches;
+    Array<double>       points;
+    Array<unsigned int> dofs;
+    std::vector<int>    material_ids, node_permutation;
+    std::vector<int>    cell_permutation; ///< [global cell of the tables] -> global number here
+    Constrained         constrained;
+    Array<int>          face_cells, face_number, face_source;
+    Array<std::int64_t> face_offsets;
   };
 } // namespace PatchFEM

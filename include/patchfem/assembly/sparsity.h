@@ -43,18 +43,17 @@ namespace PatchFEM
 
     const Backend             &backend() const { return offsets.backend(); }
     int                        n_rows() const { return static_cast<int>(offsets.size()) - 1; }
-    int                        n_columns() const { return n_rows(); }
     std::int64_t               n_blocks() const { return total; }
     int                        longest_row() const { return longest; }
     const Array<std::int64_t> &row_offsets() const { return offsets; }
-    SparsityView               view() const;
+    SparsityView               view() const { return {n_rows(), n_rows(), offsets.data(), columns.data()}; }
 
     /**
      * Gives the columns back once matrices have copied them and the plan is made; the lengths of the rows stay.
      * view() then has no columns.
      */
     void        release_columns() { columns.release(); }
-    std::size_t memory_consumption() const { return offsets.memory_consumption() + columns.memory_consumption(); }
+    std::size_t memory_consumption() const { return memory_consumption_of(offsets, columns); }
 
   private:
     Array<std::int64_t> offsets;
