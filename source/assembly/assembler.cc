@@ -159,10 +159,9 @@ namespace PatchFEM
     const int          n_components = domain.batches().n_components();
     const std::int64_t entries      = domain.sparsity().n_blocks() * n_components * n_components;
     require(matrix.backend() == domain.backend(), "The matrix lives on another back end than the assembler.");
-    require(matrix.block_rows() == n_components && matrix.block_columns() == n_components,
-            "The matrix has blocks of " + std::to_string(matrix.block_rows()) + " x " +
-                std::to_string(matrix.block_columns()) + ", but the weak form has " + std::to_string(n_components) +
-                " components; Space::initialize_matrix() makes the blocks that fit.");
+    require(matrix.block_rows() == n_components && matrix.block_columns() == n_components, "The matrix has blocks of ",
+            matrix.block_rows(), " x ", matrix.block_columns(), ", but the weak form has ", n_components,
+            " components; Space::initialize_matrix() makes the blocks that fit.");
     require(matrix.n_rows() == domain.n_dofs() && matrix.n_nonzero_elements() == entries,
             "The matrix was not made from the sparsity of the assembler's space.");
   }

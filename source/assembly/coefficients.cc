@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/assembly/coefficients.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace PatchFEM
@@ -16,8 +17,8 @@ namespace PatchFEM
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(values.size()); ++i)
         if (!std::isfinite(values[i]))
           bad = i;
-      require(bad < 0, "A coefficient or load is not finite (" + where + ", value " +
-                           std::to_string(bad < 0 ? 0 : bad / n_values) + "); correct its expression there.");
+      require(bad < 0, "A coefficient or load is not finite (", where, ", value ",
+              std::max<std::int64_t>(bad, 0) / n_values, "); correct its expression there.");
     }
   } // namespace
 
@@ -60,8 +61,7 @@ namespace PatchFEM
     std::vector<const std::vector<double> *> sources;
     const int                                n_batches = batches.n_batches();
     if (field.kind() != View::none)
-      require(field.n_values() == n_values, std::string(name) + " needs " + std::to_string(n_values) + " values, not " +
-                                                std::to_string(field.n_values()) + ".");
+      require(field.n_values() == n_values, name, " needs ", n_values, " values, not ", field.n_values(), ".");
     if (field.kind() == View::constant)
       sources = {&field.values()[0]};
     else if (field.kind() == View::material)
@@ -69,23 +69,22 @@ namespace PatchFEM
       for (const int id : batches.materials())
       {
         const auto entry = field.material_values().find(id);
-        require(entry != field.material_values().end(),
-                std::string(name) + " has no value for material id " + std::to_string(id) + ", which the mesh has.");
+        require(entry != field.material_values().end(), name, " has no value for material id ", id,
+                ", which the mesh has.");
         values_of_all.insert(values_of_all.end(), entry->second.begin(), entry->second.end());
       }
       sources = {&values_of_all};
     }
     else if (field.kind() != View::none)
     {
-      require(field.values().size() == static_cast<std::size_t>(n_batches),
-              std::string(name) + " needs values for every batch of cells.");
+      require(field.values().size() == static_cast<std::size_t>(n_batches), name,
+              " needs values for every batch of cells.");
       for (int b = 0; b < n_batches; ++b)
       {
         const std::size_t per_cell =
             field.kind() == View::cell ? n_values : std::size_t(n_values) * batches.reference(b).n_quadrature;
-        require(field.values()[b].size() == per_cell * batches.n_cells(b),
-                std::string(name) + " has another number of values than the cells of batch " + std::to_string(b) +
-                    " need.");
+        require(field.values()[b].size() == per_cell * batches.n_cells(b), name,
+                " has another number of values than the cells of batch ", b, " need.");
         sources.push_back(&field.values()[b]);
       }
     }

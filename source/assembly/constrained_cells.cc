@@ -74,8 +74,8 @@ namespace PatchFEM
     });
     // The matrix of a cell is indexed with 32 bits, and kernels::Pair has 16 for the rows of a cell.
     const int limit = 32767 / n_comp, most = kernels::maximum(Host(), n, n_nodes.data());
-    require(most <= limit, "Constraints couple a cell with " + std::to_string(most) + " nodes, more than the " +
-                               std::to_string(limit) + " that are supported; use constraints with fewer masters.");
+    require(most <= limit, "Constraints couple a cell with ", most, " nodes, more than the ", limit,
+            " that are supported; use constraints with fewer masters.");
     all.node_offsets.reinit(host, std::size_t(n) + 1);
     kernels::exclusive_scan(Host(), n, n_nodes.data(), all.node_offsets.data());
     kernels::exclusive_scan(Host(), n, n_entries.data(), entry_offsets.data());

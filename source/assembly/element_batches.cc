@@ -129,8 +129,8 @@ namespace PatchFEM
     require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
     require(data.sorting_window >= 1 || data.sorting_window == AdditionalData::best_window,
             "The sorting window must be at least one row, or AdditionalData::best_window.");
-    require(tables.batches.size() <= BatchesView::max_batches,
-            "More than " + std::to_string(BatchesView::max_batches) + " different finite elements in one problem.");
+    require(tables.batches.size() <= BatchesView::max_batches, "More than ", BatchesView::max_batches,
+            " different finite elements in one problem.");
     require(tables.n_cells() > 0, "The mesh has no cells.");
     require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
     upload(backend, tables);
@@ -282,7 +282,7 @@ namespace PatchFEM
     const int               b      = view().batch_of(cell);
     const int               local  = cell - batches[b].first_cell; // cells have not been reordered yet
     const std::vector<int> &active = tables.batches[b].active_index;
-    throw Error("Cell " + std::to_string(active.empty() ? local : active[local]) +
+    throw Error("Cell ", active.empty() ? local : active[local],
                 " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh there.");
   }
 

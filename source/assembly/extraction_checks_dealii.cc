@@ -39,8 +39,8 @@ namespace PatchFEM::internal
       const unsigned int n_processes = dealii::Utilities::MPI::job_supports_mpi()
                                            ? dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator())
                                            : 1;
-      require(n_processes == 1, "The triangulation is shared by " + std::to_string(n_processes) +
-                                    " MPI processes, so each sees artificial and ghost cells: run with one process.");
+      require(n_processes == 1, "The triangulation is shared by ", n_processes,
+              " MPI processes, so each sees artificial and ghost cells: run with one process.");
 
       const std::vector<dealii::ReferenceCell> kinds = triangulation.get_reference_cells();
       std::string                              names;
@@ -55,10 +55,9 @@ namespace PatchFEM::internal
       if (kinds[0].is_simplex())
         for (unsigned int level = 0; level + 1 < triangulation.n_levels(); ++level)
           require(triangulation.n_active_cells(level) == 0,
-                  "The simplex mesh is refined adaptively: " + std::to_string(triangulation.n_active_cells(level)) +
-                      " active cells are on level " + std::to_string(level) + ", the finest is " +
-                      std::to_string(triangulation.n_levels() - 1) +
-                      "; refine simplices globally, or use quadrilaterals or hexahedra.");
+                  "The simplex mesh is refined adaptively: ", triangulation.n_active_cells(level),
+                  " active cells are on level ", level, ", the finest is ", triangulation.n_levels() - 1,
+                  "; refine simplices globally, or use quadrilaterals or hexahedra.");
     }
 
     template <int dim>
@@ -78,11 +77,10 @@ namespace PatchFEM::internal
       const std::type_info             &type = typeid(base);
       require(simplex ? type == typeid(dealii::FE_SimplexP<dim>) : type == typeid(dealii::FE_Q<dim>),
               subject + " is not supported" + remedy);
-      require(base.degree >= 1 && base.degree <= max_degree,
-              subject + " has degree " + std::to_string(base.degree) + ", which is not supported" + remedy);
-      require(fe.n_components() <= max_n_components, subject + " has " + std::to_string(fe.n_components()) +
-                                                         " components, at most " + std::to_string(max_n_components) +
-                                                         " are supported: solve for fewer fields at once.");
+      require(base.degree >= 1 && base.degree <= max_degree, subject, " has degree ", base.degree,
+              ", which is not supported", remedy);
+      require(fe.n_components() <= max_n_components, subject, " has ", fe.n_components(), " components, at most ",
+              max_n_components, " are supported: solve for fewer fields at once.");
     }
 
     template <int dim>
@@ -98,22 +96,21 @@ namespace PatchFEM::internal
       {
         const std::string place =
             elements.size() > 1 ? " (number " + std::to_string(i) + " of the collection)" : std::string();
-        require(elements[i].reference_cell() == cell, "The element " + elements[i].get_name() + place +
-                                                          " does not fit the mesh, whose cells are of kind " +
-                                                          cell.to_string() + ": choose an element of that kind.");
+        require(elements[i].reference_cell() == cell, "The element ", elements[i].get_name(), place,
+                " does not fit the mesh, whose cells are of kind ", cell.to_string(),
+                ": choose an element of that kind.");
         if (elements[i].n_dofs_per_cell() > 0) // not FE_Nothing, or a system of it
         {
           check_element(elements[i], place);
           ++n_supported;
         }
       }
-      require(!cell.is_simplex() || n_supported <= 1,
-              "The DoFHandler has a collection of " + std::to_string(n_supported) +
-                  " elements on a simplex mesh, where only one is supported: use one FE_SimplexP" + dim_string<dim>() +
-                  " on all cells.");
+      require(!cell.is_simplex() || n_supported <= 1, "The DoFHandler has a collection of ", n_supported,
+              " elements on a simplex mesh, where only one is supported: use one FE_SimplexP", dim_string<dim>(),
+              " on all cells.");
       require(dof_handler.n_dofs() < static_cast<unsigned long long>(std::numeric_limits<int>::max()),
-              "The DoFHandler has " + std::to_string(dof_handler.n_dofs()) +
-                  " degrees of freedom, more than 32-bit indices can count: use a coarser mesh.");
+              "The DoFHandler has ", dof_handler.n_dofs(),
+              " degrees of freedom, more than 32-bit indices can count: use a coarser mesh.");
     }
 
     template <int dim>
@@ -127,20 +124,18 @@ namespace PatchFEM::internal
                     mapping.is_compatible_with(dim == 2 ? dealii::ReferenceCells::Triangle
                                                         : dealii::ReferenceCells::Tetrahedron),
                 "The mapping of a simplex mesh is not a MappingFE of simplices" + remedy);
-        require(mapping_fe->get_degree() == 1, "The mapping of a simplex mesh has degree " +
-                                                   std::to_string(mapping_fe->get_degree()) +
-                                                   ", but simplices must be straight" + remedy);
+        require(mapping_fe->get_degree() == 1, "The mapping of a simplex mesh has degree ", mapping_fe->get_degree(),
+                ", but simplices must be straight", remedy);
       }
       else
       {
         const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping);
         require(mapping_q != nullptr,
                 "The mapping of a mesh of quadrilaterals or hexahedra is neither MappingQ nor made of one, as "
-                "MappingQEulerian and MappingQCache are: use MappingQ" +
-                    dim_string<dim>() + " of degree 1 to " + std::to_string(max_mapping_degree) + ".");
-        require(mapping_q->get_degree() <= max_mapping_degree,
-                "The mapping MappingQ" + dim_string<dim>() + "(" + std::to_string(mapping_q->get_degree()) +
-                    ") is not supported: use degree 1 to " + std::to_string(max_mapping_degree) + ".");
+                "MappingQEulerian and MappingQCache are: use MappingQ",
+                dim_string<dim>(), " of degree 1 to ", max_mapping_degree, ".");
+        require(mapping_q->get_degree() <= max_mapping_degree, "The mapping MappingQ", dim_string<dim>(), "(",
+                mapping_q->get_degree(), ") is not supported: use degree 1 to ", max_mapping_degree, ".");
         const auto *cache = dynamic_cast<const dealii::MappingQCache<dim> *>(&mapping);
         require(cache == nullptr || cache->memory_consumption() > sizeof(*cache),
                 "The MappingQCache holds no points of this mesh: call its initialize() after each change of the mesh.");
@@ -152,9 +147,8 @@ namespace PatchFEM::internal
     {
       const unsigned int n_elements = dof_handler.get_fe_collection().size();
       const auto         check_size = [&](const unsigned int n_rules, const std::string &what) {
-        require(n_rules <= 1 || n_rules == n_elements, "There are " + std::to_string(n_rules) + " " + what +
-                                                                   " rules for " + std::to_string(n_elements) +
-                                                                   " elements: give one for all or one for each.");
+        require(n_rules <= 1 || n_rules == n_elements, "There are ", n_rules, " ", what, " rules for ", n_elements,
+                        " elements: give one for all or one for each.");
       };
       check_size(data.quadrature.size(), "quadrature");
       check_size(data.face_quadrature.size(), "face quadrature");
@@ -174,14 +168,13 @@ namespace PatchFEM::internal
     check_mapping(mapping, simplex);
     check_data(dof_handler, data);
 
-    require(constraints.n_constraints() == 0 || constraints.is_closed(),
-            "The constraints (" + std::to_string(constraints.n_constraints()) +
-                " lines) are not closed: call AffineConstraints::close() before the extraction.");
+    require(constraints.n_constraints() == 0 || constraints.is_closed(), "The constraints (",
+            constraints.n_constraints(),
+            " lines) are not closed: call AffineConstraints::close() before the extraction.");
     if (simplex)
       for (const auto &line : constraints.get_lines())
         if (!line.entries.empty())
-          throw Error("Degree of freedom " + std::to_string(line.index) + " of the simplex mesh is constrained to " +
-                      std::to_string(line.entries.size()) +
+          throw Error("Degree of freedom ", line.index, " of the simplex mesh is constrained to ", line.entries.size(),
                       " others, as periodicity or hanging nodes do, but only prescribed values are supported there: "
                       "use quadrilaterals or hexahedra.");
   }
@@ -253,8 +246,7 @@ namespace PatchFEM
           if (inside)
             cycle += std::to_string(lines[step.line].index) + " -> ";
         }
-        throw Error("The constraints close a cycle of degrees of freedom, " + cycle +
-                    std::to_string(lines[found->second].index) +
+        throw Error("The constraints close a cycle of degrees of freedom, ", cycle, lines[found->second].index,
                     ": remove one of these lines before AffineConstraints::close().");
       }
     }

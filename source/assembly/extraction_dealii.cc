@@ -331,9 +331,8 @@ namespace PatchFEM::internal
           }
         if (mapping_of_cells == nullptr)
           n_points = points_are_nodes ? n_dofs / n_components : triangulation.n_used_vertices();
-        require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()),
-                "The mesh has " + std::to_string(n_points) +
-                    " geometry nodes, more than 32-bit indices can count: use a mapping of degree 1 or fewer cells.");
+        require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()), "The mesh has ", n_points,
+                " geometry nodes, more than 32-bit indices can count: use a mapping of degree 1 or fewer cells.");
         resizer.add(tables.points, n_points * dim);
         resizer.run();
       }
@@ -531,8 +530,8 @@ namespace PatchFEM::internal
         std::string present;
         for (const dealii::types::boundary_id id : triangulation.get_boundary_ids())
           present += (present.empty() ? "" : ", ") + std::to_string(id);
-        throw Error("No boundary face of a cell with unknowns has the boundary id " + std::to_string(*missing.begin()) +
-                    ": the mesh has the ids " + present + ".");
+        throw Error("No boundary face of a cell with unknowns has the boundary id ", *missing.begin(),
+                    ": the mesh has the ids ", present, ".");
       }
 
       /** Numbers nodes by their first unknowns and completes unknown_of_dof, dof_indices and the nodes of cells. */

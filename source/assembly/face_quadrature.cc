@@ -89,9 +89,8 @@ namespace PatchFEM
     if (flat_face < n_faces)
     {
       const FaceEntry &face = tables.faces[flat_face];
-      throw Error("Face " + std::to_string(face.face) + " of cell " +
-                  std::to_string(tables.batches[face.batch].active_index[face.cell]) + " with boundary id " +
-                  std::to_string(face.boundary_id) + " has no area: repair this cell of the mesh.");
+      throw Error("Face ", face.face, " of cell ", tables.batches[face.batch].active_index[face.cell],
+                  " with boundary id ", face.boundary_id, " has no area: repair this cell of the mesh.");
     }
     return result;
   }

@@ -49,8 +49,8 @@ namespace PatchFEM
               std::string place;
               for (unsigned int d = 0; d < dim; ++d)
                 place += (d > 0 ? ", " : "") + std::to_string(points[i / n_components][d]);
-              throw Error("Component " + std::to_string(i % n_components) + " of a function is not finite at (" +
-                          place + "): correct its expression there.");
+              throw Error("Component ", i % n_components, " of a function is not finite at (", place,
+                          "): correct its expression there.");
             }
         }
       });
@@ -122,7 +122,7 @@ namespace PatchFEM
             ++(std::binary_search(begin, end, matrix.columns[e] / n) ? n_inside : n_outside);
           }
     if (10 * n_outside > n_inside)
-      throw Error(std::to_string(n_outside) + " of " + std::to_string(n_inside + n_outside) +
+      throw Error(n_outside, " of ", n_inside + n_outside,
                   " entries of the matrix couple unknowns whose nodes share no cell of the space: it is one of other "
                   "indices.");
   }
@@ -153,8 +153,8 @@ namespace PatchFEM
         same = (*entries)[e].first == this->tables().dof_index(lines.masters[m]) &&
                std::abs((*entries)[e].second - lines.weights[m]) <= 1e-12;
       if (!same)
-        throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index " +
-                    std::to_string(dof) + ".");
+        throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index ", dof,
+                    ".");
       values[l] = constraints.get_inhomogeneity(dof);
     }
     Space::update_inhomogeneities(values);

@@ -34,9 +34,8 @@ namespace PatchFEM
   QuadratureField<Number> QuadratureField<Number>::components(const int first, const int n_values) const
   {
     get();
-    require(first >= 0 && n_values > 0 && first <= n - n_values,
-            "A field with " + std::to_string(n) + " values at each point does not have values " +
-                std::to_string(first) + " to " + std::to_string(std::int64_t(first) + n_values - 1) + ".");
+    require(first >= 0 && n_values > 0 && first <= n - n_values, "A field with ", n,
+            " values at each point does not have values ", first, " to ", std::int64_t(first) + n_values - 1, ".");
     QuadratureField result = *this;
     result.offset += first;
     result.n = n_values;
@@ -56,10 +55,9 @@ namespace PatchFEM
     require(batches.dimension() == dimension, "The law and the mesh have different dimensions.");
     require(batches.n_components() == n_components,
             "The law and the finite element have different numbers of components.");
-    require(n == n_values, "The law writes " + std::to_string(n_values) + " values at each point, but the field has " +
-                               std::to_string(n) + ".");
-    require(parameters.kind != CoefficientView<Number>::none || n_parameters == 0,
-            "The law needs " + std::to_string(n_parameters) + " parameters.");
+    require(n == n_values, "The law writes ", n_values, " values at each point, but the field has ", n, ".");
+    require(parameters.kind != CoefficientView<Number>::none || n_parameters == 0, "The law needs ", n_parameters,
+            " parameters.");
     require(std::int64_t(u.size()) == batches.n_dofs(),
             "A vector does not have an entry for each unknown of its space.");
     require(u.backend() == batches.backend(), "A vector lives on another back end than its space.");
@@ -77,10 +75,9 @@ namespace PatchFEM
     const ElementBatches   &batches = space.batches();
     if (data == nullptr)
       return result;
-    require(n == n_values,
-            std::string(name) + " needs " + std::to_string(n_values) + " values, not " + std::to_string(n) + ".");
-    require(&space.tables() == &data->space.tables() && batches.backend() == data->space.backend(),
-            std::string(name) + " was given a field at the quadrature points of another space.");
+    require(n == n_values, name, " needs ", n_values, " values, not ", n, ".");
+    require(&space.tables() == &data->space.tables() && batches.backend() == data->space.backend(), name,
+            " was given a field at the quadrature points of another space.");
     result.kind   = CoefficientView<Number>::quadrature_point;
     result.stride = data->stride;
     for (int b = 0; b < batches.n_batches(); ++b)

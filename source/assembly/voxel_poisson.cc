@@ -39,8 +39,8 @@ namespace PatchFEM
     choose(backend, [&](auto where) { mark(where, labels, sides); });
     dispatch(backend, [&](auto where) { kernels::exclusive_scan(where, n_words, counts.data(), first.data()); });
     const std::int64_t found = first.read(n_words);
-    require(found < std::numeric_limits<int>::max(),
-            "There are " + std::to_string(found) + " cells of fluid, more than rows of a matrix can have.");
+    require(found < std::numeric_limits<int>::max(), "There are ", found,
+            " cells of fluid, more than rows of a matrix can have.");
     n = static_cast<int>(found);
   }
 
@@ -55,9 +55,8 @@ namespace PatchFEM
   {
     if (n_closed < 0)
       find_closed_parts();
-    require(n_closed <= limit, "The fluid has " + std::to_string(n_closed) +
-                                   " closed parts, and the constants of at most " + std::to_string(limit) +
-                                   " can be projected away.");
+    require(n_closed <= limit, "The fluid has ", n_closed, " closed parts, and the constants of at most ", limit,
+            " can be projected away.");
     if (n_closed == 0)
       return NullSpace<Number>();
     return NullSpace<Number>(choose(backend(), [&](auto where) { return constants_of_parts(where); }));

@@ -21,9 +21,8 @@ namespace PatchFEM
                                 const DoFNumbering &numbering,
                                 const GetRow       &get_row)
     {
-      require(n_rows == numbering.size() && n_columns == numbering.size(),
-              "A matrix of " + std::to_string(n_rows) + " x " + std::to_string(n_columns) + " is not one of " +
-                  std::to_string(numbering.size()) + " unknowns.");
+      require(n_rows == numbering.size() && n_columns == numbering.size(), "A matrix of ", n_rows, " x ", n_columns,
+              " is not one of ", numbering.size(), " unknowns.");
       HostCSR<double> result{static_cast<int>(n_rows), static_cast<int>(n_rows), {0}, {}, {}};
       result.row_offsets.reserve(n_rows + 1);
       Row row;
@@ -90,7 +89,7 @@ namespace PatchFEM
     for (std::size_t i = 0; i < theirs.size(); ++i)
     {
       if (theirs[i] >= ours.size() || ours[theirs[i]] != none)
-        throw Error("The map of degrees of freedom is not a permutation at unknown " + std::to_string(i) + ".");
+        throw Error("The map of degrees of freedom is not a permutation at unknown ", i, ".");
       ours[theirs[i]] = static_cast<unsigned int>(i);
     }
   }
@@ -147,7 +146,7 @@ namespace PatchFEM
       int     n_entries = 0, *columns = nullptr;
       double *values = nullptr;
       if (epetra.ExtractMyRowView(epetra.LRID(static_cast<int>(index)), n_entries, values, columns) != 0)
-        throw Error("Row " + std::to_string(index) + " of a Trilinos matrix cannot be read.");
+        throw Error("Row ", index, " of a Trilinos matrix cannot be read.");
       for (int e = 0; e < n_entries; ++e)
         row.emplace_back(epetra.GCID(columns[e]), values[e]);
     });
