@@ -25,7 +25,7 @@ namespace PatchFEM::kernels
     using Scratch = typename Body::Scratch;
     using Records = CellRecords<Form, Number, Extents>;
 
-    static constexpr bool can_mirror = IsSymmetric<Form>::value && Form::n_components == 1;
+    static constexpr bool can_mirror = is_symmetric<Form> && Form::n_components == 1;
 
     /** How many warps a patch has, and how many cells each maps at once: enough points for its lanes. */
     struct Shape

@@ -54,7 +54,7 @@ namespace PatchFEM::kernels
   template <typename Form, typename Number>
   struct Hexahedra
   {
-    static constexpr bool outer  = MomentsOf<Form>::kind == MomentKind::outer_product;
+    static constexpr bool outer  = moment_kind_of<Form> == MomentKind::outer_product;
     static constexpr int  n_comp = Form::n_components;
 
     // 16 warps of 128 registers, or twice 10 of 96. Those that add numbers of four bytes are faster.
@@ -743,10 +743,10 @@ namespace PatchFEM::kernels
   struct HexahedraKernel : public AnyKernel
   {
     /// A cell's matrix is a product with constants.
-    static constexpr bool inner = MomentsOf<Form>::kind == MomentKind::inner_product;
+    static constexpr bool inner = moment_kind_of<Form> == MomentKind::inner_product;
     static constexpr bool possible =
         Form::dimension == 3 && Form::n_components <= 4 &&
-        (MomentsOf<Form>::kind == MomentKind::outer_product || (inner && std::is_same<Number, double>::value));
+        (moment_kind_of<Form> == MomentKind::outer_product || (inner && std::is_same<Number, double>::value));
     static constexpr const char *name = "trilinear hexahedra by matrix instructions";
 
     using Cells = Hexahedra<Form, Number>;

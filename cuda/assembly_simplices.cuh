@@ -120,7 +120,7 @@ namespace PatchFEM::kernels
     /** Of the reference cell. */
     static __device__ Number volume() { return Number(1) / Number(dim == 2 ? 2 : 6); }
 
-    static constexpr bool scales_products = MomentsOf<Form>::kind == MomentKind::inner_product;
+    static constexpr bool scales_products = moment_kind_of<Form> == MomentKind::inner_product;
 
     /** What turns det (grad phi_i . grad phi_j) into an entry: finish() is linear. */
     static __device__ Number factor(const Number *coefficients)
@@ -329,7 +329,7 @@ namespace PatchFEM::kernels
   template <typename Form, typename Number>
   struct SimplicesKernel : public AnyKernel
   {
-    static constexpr bool        possible = Form::n_components == 1 && IsSymmetric<Form>::value;
+    static constexpr bool        possible = Form::n_components == 1 && is_symmetric<Form>;
     static constexpr const char *name     = "linear simplices, a thread each";
 
     using Cells = SimplexCells<Form, Number, 5>;

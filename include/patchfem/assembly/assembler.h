@@ -153,7 +153,7 @@ namespace PatchFEM
       require(batches.dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
       require(batches.n_components() == Form::n_components,
               "The weak form and the finite element have different numbers of components.");
-      this->make_plan(space, find_kernel, GradientsOnly<Form>::value, Form::n_coefficients, data);
+      this->make_plan(space, find_kernel, depends_on_gradients_only<Form>, Form::n_coefficients, data);
     }
 
     /** A CoefficientField or a QuadratureField, see set_body_load(). */

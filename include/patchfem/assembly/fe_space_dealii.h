@@ -76,23 +76,17 @@ namespace PatchFEM
     }
 
     /**
-     * A matrix that deal.II or Trilinos assembled for the DoFHandler, in the blocks of the nodes. Throws Error if its size
+     * A matrix that deal.II or Trilinos assembled for the DoFHandler, in the blocks of the nodes: a CSRMatrix<double> or a
+     * SlicedEllpackMatrix<double>. Throws Error if its size
      * is another, or if more than a tenth of its entries couple unknowns whose nodes share no cell: then it is of other
      * indices.
      */
-    template <typename DealIIMatrix>
-    void import_matrix(const DealIIMatrix &src, SlicedEllpackMatrix<double> &dst) const
+    template <typename DealIIMatrix, typename Matrix>
+    void import_matrix(const DealIIMatrix &src, Matrix &dst) const
     {
       const HostCSR<double> matrix = numbering().import_matrix(src);
       check_coupling(matrix);
-      dst.reinit(this->backend(), matrix, this->batches().n_components(), this->batches().n_components());
-    }
-    template <typename DealIIMatrix>
-    void import_matrix(const DealIIMatrix &src, CSRMatrix<double> &dst) const
-    {
-      const HostCSR<double> matrix = numbering().import_matrix(src);
-      check_coupling(matrix);
-      dst.reinit(this->backend(), matrix, this->batches().n_components());
+      dst = Matrix(this->backend(), matrix, this->batches().n_components());
     }
 
     /** evaluate_at_quadrature_points() for Assembler: a coefficient for each component of @p function. */

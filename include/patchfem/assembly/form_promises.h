@@ -40,11 +40,11 @@ namespace PatchFEM
       return !(difference <= 1e-10 * largest); // true for a NaN
     };
     const auto block = Form::matrix(coefficients, test, trial);
-    if constexpr (IsSymmetric<Form>::value)
+    if constexpr (is_symmetric<Form>)
       require(!differ(block, Form::matrix(coefficients, trial, test), true),
               "The weak form says that it is symmetric, but exchanging test and trial function does not transpose its "
               "block; take `symmetric = true` out of it.");
-    if constexpr (GradientsOnly<Form>::value)
+    if constexpr (depends_on_gradients_only<Form>)
     {
       Shape other = test, another = trial;
       other.value   = 3.;
@@ -53,7 +53,7 @@ namespace PatchFEM
               "The weak form says that it depends on gradients only, but it depends on values; take "
               "`gradients_only = true` out of it.");
     }
-    if constexpr (HasMoments<Form>::value)
+    if constexpr (has_moments<Form>)
     {
       typename Form::template Moments<double> sum{};
       Form::add(sum, 1., test, trial);

@@ -151,7 +151,7 @@ namespace PatchFEM
         result.room                 = kernel.room(request);
         result.room.total           = request.fast_memory;
         result.room.bytes_per_entry = sizeof(Number);
-        result.room.symmetric       = IsSymmetric<Form>::value && Form::n_components == 1;
+        result.room.symmetric       = is_symmetric<Form> && Form::n_components == 1;
         result.name                 = kernel.name;
         result.sum = [where](const AssemblyArguments<Number> &a) { decltype(kernel)::launch(where, a); };
       });

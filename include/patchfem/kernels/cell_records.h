@@ -116,7 +116,7 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number>
                     block(const Number *record, const int local, const int i, const int j) const
     {
-      if constexpr (IsSymmetric<Form>::value)
+      if constexpr (is_symmetric<Form>)
       {
         const auto upper = integrate(record, local, i < j ? i : j, i < j ? j : i);
         return i <= j ? upper : transpose(upper);
@@ -129,7 +129,7 @@ namespace PatchFEM::kernels
                     integrate(const Number *record, const int local, const int i, const int j) const
     {
       const int stride = point_size(n_shape());
-      if constexpr (HasMoments<Form>::value)
+      if constexpr (has_moments<Form>)
         if (!a.coefficients.varies_inside_cells())
         {
           typename Form::template Moments<Number> moments{};

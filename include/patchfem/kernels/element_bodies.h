@@ -99,7 +99,7 @@ namespace PatchFEM::kernels
         for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
         {
           const int  i = ij / r.n_shape, j = ij % r.n_shape;
-          const bool mirrored = IsSymmetric<Form>::value && j < i;
+          const bool mirrored = is_symmetric<Form> && j < i;
           auto       block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
           if (mirrored)
             block = transpose(block);
@@ -123,7 +123,7 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number> integrate_block(
         const ReferenceView &r, const int b, const int local, const Point *scratch, const int i, const int j) const
     {
-      if constexpr (HasMoments<Form>::value)
+      if constexpr (has_moments<Form>)
         if (!a.coefficients.varies_inside_cells())
         {
           typename Form::template Moments<Number> moments{};

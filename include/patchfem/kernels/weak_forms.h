@@ -55,12 +55,9 @@ namespace PatchFEM
 
   /** Whether @p Form has the faster path for coefficients that are constant on a cell. */
   template <typename Form, typename = void>
-  struct HasMoments : std::false_type
-  {};
-
+  constexpr bool has_moments = false;
   template <typename Form>
-  struct HasMoments<Form, std::void_t<typename Form::template Moments<double>>> : std::true_type
-  {};
+  constexpr bool has_moments<Form, std::void_t<typename Form::template Moments<double>>> = true;
 
   /** What Moments are, if it is known: w grad(test) . grad(trial), or w grad(test) (x) grad(trial), summed over points. */
   enum class MomentKind
@@ -69,36 +66,22 @@ namespace PatchFEM
     inner_product,
     outer_product
   };
-
   template <typename Form, typename = void>
-  struct MomentsOf
-  {
-    static constexpr MomentKind kind = MomentKind::other;
-  };
-
+  constexpr MomentKind moment_kind_of = MomentKind::other;
   template <typename Form>
-  struct MomentsOf<Form, std::enable_if_t<Form::moment_kind != MomentKind::other>>
-  {
-    static constexpr MomentKind kind = Form::moment_kind;
-  };
+  constexpr MomentKind moment_kind_of<Form, std::void_t<decltype(Form::moment_kind)>> = Form::moment_kind;
 
   /** Whether the matrix of @p Form depends on gradients alone (`static constexpr bool gradients_only = true`). */
   template <typename Form, typename = void>
-  struct GradientsOnly : std::false_type
-  {};
-
+  constexpr bool depends_on_gradients_only = false;
   template <typename Form>
-  struct GradientsOnly<Form, std::enable_if_t<Form::gradients_only>> : std::true_type
-  {};
+  constexpr bool depends_on_gradients_only<Form, std::enable_if_t<Form::gradients_only>> = true;
 
   /** Whether the matrix of @p Form is promised to be symmetric (`static constexpr bool symmetric = true`). */
   template <typename Form, typename = void>
-  struct IsSymmetric : std::false_type
-  {};
-
+  constexpr bool is_symmetric = false;
   template <typename Form>
-  struct IsSymmetric<Form, std::enable_if_t<Form::symmetric>> : std::true_type
-  {};
+  constexpr bool is_symmetric<Form, std::enable_if_t<Form::symmetric>> = true;
 
   /** -div(k grad u): coefficient k. */
   template <int dim>
