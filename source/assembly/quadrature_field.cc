@@ -43,31 +43,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  LawArguments<Number> QuadratureField<Number>::law_arguments(const Vector<Number>          &u,
-                                                              const CoefficientView<Number> &parameters,
-                                                              const int                      dimension,
-                                                              const int                      n_components,
-                                                              const int                      n_parameters,
-                                                              const int                      n_values) const
-  {
-    Data                 &d       = get();
-    const ElementBatches &batches = d.space.batches();
-    require(batches.dimension() == dimension, "The law and the mesh have different dimensions.");
-    require(batches.n_components() == n_components,
-            "The law and the finite element have different numbers of components.");
-    require(n == n_values, "The law writes ", n_values, " values at each point, but the field has ", n, ".");
-    require(parameters.kind != CoefficientView<Number>::none || n_parameters == 0, "The law needs ", n_parameters,
-            " parameters.");
-    require(std::int64_t(u.size()) == batches.n_dofs(),
-            "A vector does not have an entry for each unknown of its space.");
-    require(u.backend() == batches.backend(), "A vector lives on another back end than its space.");
-    LawArguments<Number> result{batches.view(), u.data(), parameters, {}, d.stride};
-    for (int b = 0; b < result.batches.n_batches; ++b)
-      result.values[b] = d.values.data() + d.first[b] + offset;
-    return result;
-  }
-
-  template <typename Number>
   CoefficientView<Number>
   QuadratureField<Number>::view(const Space &space, const int n_values, const char *const name) const
   {

@@ -86,20 +86,27 @@ namespace PatchFEM
       Array<Number> values;                          ///< [batch][cell of the tables][q][stride]
     };
 
-    Data                &get() const;
-    LawArguments<Number> law_arguments(const Vector<Number>          &u,
-                                       const CoefficientView<Number> &parameters,
-                                       int                            dimension,
-                                       int                            n_components,
-                                       int                            n_parameters,
-                                       int                            n_values) const;
+    Data &get() const;
 
     template <typename Law>
     void run(const Vector<Number> &u, const CoefficientView<Number> &parameters)
     {
-      const LawArguments<Number> arguments =
-          law_arguments(u, parameters, Law::dimension, Law::n_components, Law::n_parameters, Law::n_values);
-      dispatch(get().space.backend(), [&](auto where) { kernels::evaluate_law<Law>(where, arguments); });
+      Data                 &d       = get();
+      const ElementBatches &batches = d.space.batches();
+      require(batches.dimension() == Law::dimension, "The law and the mesh have different dimensions.");
+      require(batches.n_components() == Law::n_components,
+              "The law and the finite element have different numbers of components.");
+      require(n == Law::n_values, "The law writes ", Law::n_values, " values at each point, but the field has ", n,
+              ".");
+      require(parameters.kind != CoefficientView<Number>::none || Law::n_parameters == 0, "The law needs ",
+              Law::n_parameters, " parameters.");
+      require(std::int64_t(u.size()) == batches.n_dofs(),
+              "A vector does not have an entry for each unknown of its space.");
+      require(u.backend() == batches.backend(), "A vector lives on another back end than its space.");
+      LawArguments<Number> arguments{batches.view(), u.data(), parameters, {}, d.stride};
+      for (int b = 0; b < batches.n_batches(); ++b)
+        arguments.values[b] = d.values.data() + d.first[b] + offset;
+      dispatch(batches.backend(), [&](auto where) { kernels::evaluate_law<Law>(where, arguments); });
     }
 
     std::shared_ptr<Data> data;
