@@ -232,22 +232,18 @@ namespace PatchFEM
         const auto found = line_of.find(entries[path.back().next_entry++].first);
         if (found == line_of.end() || state[found->second] == State::done)
           continue;
-        if (state[found->second] == State::unseen)
+        const std::size_t next = found->second;
+        if (state[next] == State::on_path)
         {
-          state[found->second] = State::on_path;
-          path.push_back({found->second, 0});
-          continue;
+          const auto  is_next = [next](const Step &step) { return step.line == next; };
+          std::string cycle;
+          for (auto step = std::find_if(path.begin(), path.end(), is_next); step != path.end(); ++step)
+            cycle += std::to_string(lines[step->line].index) + " -> ";
+          throw Error("The constraints close a cycle of degrees of freedom, ", cycle, lines[next].index,
+                      ": remove one of these lines before AffineConstraints::close().");
         }
-        std::string cycle;
-        bool        inside = false;
-        for (const Step &step : path)
-        {
-          inside = inside || step.line == found->second;
-          if (inside)
-            cycle += std::to_string(lines[step.line].index) + " -> ";
-        }
-        throw Error("The constraints close a cycle of degrees of freedom, ", cycle, lines[found->second].index,
-                    ": remove one of these lines before AffineConstraints::close().");
+        state[next] = State::on_path;
+        path.push_back({next, 0});
       }
     }
   }
