@@ -110,9 +110,8 @@ namespace PatchFEM
     const std::size_t available = backend.free_memory();
     if (forecast.peak() <= available)
       return;
-    throw Error(
-        str(format("This problem needs about %.3g GB, but %.3g GB are free on the back end %s; refine less, lower "
-                   "the degree, or use a back end with more memory.") %
-            (forecast.peak() * 1e-9) % (available * 1e-9) % backend.name()));
+    throw Error(str(format("This problem needs about %.3g GB, but %.3g GB are free on the back end %s; refine less, "
+                           "lower the degree, or use a back end with more memory.") %
+                    (forecast.peak() * 1e-9) % (available * 1e-9) % backend.name()));
   }
 } // namespace PatchFEM

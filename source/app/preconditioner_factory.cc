@@ -233,10 +233,9 @@ namespace PatchFEM
       natural = row.section == "SSOR" && solver.ssor.ordering == SSORData::Ordering::natural;
     }
     // Also where there is no device.
-    require(
-        !natural || (name != "cuda" && Backend(name).kind() != BackendKind::cuda),
-        "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or Backend "
-        "= host.");
+    require(!natural || (name != "cuda" && Backend(name).kind() != BackendKind::cuda),
+            "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or "
+            "Backend = host.");
     return Backend(name);
   }
 } // namespace PatchFEM

@@ -307,8 +307,7 @@ namespace PatchFEM
         constraints.close();
         require(!physics.has_unit_rhs() || constraints.n_constraints() == 0,
                 "Loads/Right-hand side = ones is for problems without Dirichlet values, periodicity and hanging nodes; "
-                "choose "
-                "loads.");
+                "choose loads.");
 
         // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
         discretisation.free_modes.clear();

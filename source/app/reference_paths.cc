@@ -324,9 +324,9 @@ namespace PatchFEM
                                             const MPI_Comm           communicator)
   {
 #ifndef PATCHFEM_WITH_BOOMERAMG
-    require(name != "petsc_boomeramg",
-            "Baseline = petsc_boomeramg needs a deal.II with PETSc and hypre, which this one "
-            "lacks; choose trilinos_ml.");
+    require(
+        name != "petsc_boomeramg",
+        "Baseline = petsc_boomeramg needs a deal.II with PETSc and hypre, which this one lacks; choose trilinos_ml.");
 #endif
 #ifndef DEAL_II_WITH_UMFPACK
     require(name != "umfpack",

@@ -176,12 +176,10 @@ namespace PatchFEM
       if (cycle.baseline)
         print_rounding("The baseline's solution is", *cycle.baseline);
       if (const auto &null_space = cycle.path.null_space)
-        std::cout
-            << format(
-                   "The system is singular; its null space of dimension %d was projected away, with a part of %.2g of "
-                   "the load") %
-                   null_space->dimension % null_space->removed_load
-            << std::endl;
+        std::cout << format("The system is singular; its null space of dimension %d was projected away, with a part of "
+                            "%.2g of the load") %
+                         null_space->dimension % null_space->removed_load
+                  << std::endl;
       if (const auto &step = cycle.projection)
         std::cout << format("Time %g: divergence %.2g before, %.2g after the step") % step->time %
                          step->divergence_before % step->divergence_after
@@ -221,10 +219,9 @@ namespace PatchFEM
         table.add_value("edges cut by patches", share(a.cut_by_patches, a.n_patches));
         table.add_value("dropped modes", level.n_dropped_modes);
       }
-      std::cout
-          << format("Levels of the preconditioner (sizes: least/mean/most), operator complexity %.3f, grid complexity "
-                    "%.3f:\n") %
-                 amg.operator_complexity % amg.grid_complexity;
+      std::cout << format("Levels of the preconditioner (sizes: least/mean/most), operator complexity %.3f, grid "
+                          "complexity %.3f:\n") %
+                       amg.operator_complexity % amg.grid_complexity;
       print(table);
     }
 
@@ -260,12 +257,10 @@ namespace PatchFEM
       if (cycle.path.amg)
         print_hierarchy(*cycle.path.amg);
       if (cycle.baseline)
-        std::cout
-            << format(
-                   "Iterations %d and %d, relative residuals %.2e and %.2e, largest difference of the solutions %.2e, "
-                   "relative to the largest value %.2e\n") %
-                   cycle.path.n_iterations % cycle.baseline->n_iterations % cycle.path.relative_residual %
-                   cycle.baseline->relative_residual % cycle.max_difference % cycle.relative_difference;
+        std::cout << format("Iterations %d and %d, relative residuals %.2e and %.2e, largest difference of the "
+                            "solutions %.2e, relative to the largest value %.2e\n") %
+                         cycle.path.n_iterations % cycle.baseline->n_iterations % cycle.path.relative_residual %
+                         cycle.baseline->relative_residual % cycle.max_difference % cycle.relative_difference;
     }
   } // namespace
 

@@ -55,8 +55,8 @@ namespace PatchFEM
             "The back end 'cuda' was asked for, but this machine has no usable GPU; use 'host' or 'auto'.");
     device();
 #else
-    throw Error("The back end 'cuda' was asked for, but this build has no CUDA; install nvcc and build again, or use "
-                "'host'.");
+    throw Error(
+        "The back end 'cuda' was asked for, but this build has no CUDA; install nvcc and build again, or use 'host'.");
 #endif
   }
 

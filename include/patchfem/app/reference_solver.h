@@ -162,10 +162,9 @@ namespace PatchFEM
       VectorType   best(x), r(b);
 
       const auto fail = [&](const std::string &how, const std::string &remedy) {
-        throw Error(
-            str(boost::format("The conjugate gradient method with %s %s %d iterations; the relative residual is "
-                              "%g. %s") %
-                library % how % report.n_iterations % report.relative_residual % remedy));
+        throw Error(str(
+            boost::format("The conjugate gradient method with %s %s %d iterations; the relative residual is %g. %s") %
+            library % how % report.n_iterations % report.relative_residual % remedy));
       };
       for (bool restarted = false;; restarted = true)
       {
