@@ -136,14 +136,8 @@ namespace PatchFEM
           matrix(i, j) = matrix(j, i);
     }
 
-    SystemAssembler<double> make_assembler(double) const override
-    {
-      return make_system_assembler<Elasticity<dim>, double>();
-    }
-    SystemAssembler<float> make_assembler(float) const override
-    {
-      return make_system_assembler<Elasticity<dim>, float>();
-    }
+    AssemblerBase<double> make_assembler(double) const override { return Assembler<Elasticity<dim>, double>(); }
+    AssemblerBase<float>  make_assembler(float) const override { return Assembler<Elasticity<dim>, float>(); }
 
     SystemFields evaluate_fields(const ElementTables &tables) const override
     {

@@ -99,8 +99,8 @@ namespace PatchFEM
 
       bool has_unit_rhs() const override { return unit_rhs; }
 
-      SystemAssembler<double> make_assembler(double) const override { return make<double>(); }
-      SystemAssembler<float>  make_assembler(float) const override { return make<float>(); }
+      AssemblerBase<double> make_assembler(double) const override { return make<double>(); }
+      AssemblerBase<float>  make_assembler(float) const override { return make<float>(); }
 
       SystemFields evaluate_fields(const ElementTables &tables) const override
       {
@@ -143,11 +143,11 @@ namespace PatchFEM
     private:
       /** Laplace if K is a number and r = 0, else Diffusion. */
       template <typename Number>
-      SystemAssembler<Number> make() const
+      AssemblerBase<Number> make() const
       {
         if (is_plain())
-          return make_system_assembler<Laplace<dim>, Number>();
-        return make_system_assembler<Diffusion<dim>, Number>();
+          return Assembler<Laplace<dim>, Number>();
+        return Assembler<Diffusion<dim>, Number>();
       }
 
       /** K at a point; throws Error if it is not positive definite there. */

@@ -30,7 +30,7 @@ namespace PatchFEM
 
       PathReport                report      = {};
       Space                     space       = {};
-      SystemAssembler<Number>   system      = physics.make_assembler(Number());
+      AssemblerBase<Number>     assembler   = physics.make_assembler(Number());
       SystemFields              fields      = {};
       std::vector<unsigned int> dof_indices = {};   ///< deal.II's index of each unknown of the matrix
       double                    load        = 0.;   ///< as check_ranges() estimates it
@@ -106,12 +106,11 @@ namespace PatchFEM
       void make_plan()
       {
         progress.stage("sparsity and patches (" + backend.name() + ")");
-        system.reinit(space, assembly.patches);
-        AssemblerBase<Number> &assembler = *system.assembler;
-        report.seconds.sparsity          = assembler.structure_seconds().sparsity;
-        report.seconds.plan              = assembler.structure_seconds().plan;
+        assembler.reinit(space, assembly.patches);
+        report.seconds.sparsity = assembler.structure_seconds().sparsity;
+        report.seconds.plan     = assembler.structure_seconds().plan;
         *report.seconds.plan += timed(MPI_COMM_SELF, progress, "coefficients", [&] {
-          system.set_coefficients(fields.coefficients);
+          assembler.set_coefficients(fields.coefficients);
           assembler.set_body_load(fields.body_load);
           assembler.set_face_terms(fields.face_terms);
           backend.synchronize();
@@ -150,7 +149,7 @@ namespace PatchFEM
         });
         const auto assemble = [&] {
           converted.reset(); // gives memory back first
-          system.assemble(*assembled, rhs);
+          assembler.assemble(*assembled, rhs);
           if (converts)
             converted = convert(*assembled, format);
         };

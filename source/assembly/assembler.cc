@@ -10,18 +10,18 @@
 namespace PatchFEM
 {
   template <typename Number>
-  void AssemblerBase<Number>::make_plan(const Space          &space,
-                                        const FindKernel      find_kernel,
-                                        const bool            gradients_only,
-                                        const int             n_coefficients,
-                                        const AdditionalData &data)
+  void AssemblerBase<Number>::reinit(const Space space, const AdditionalData &data)
   {
+    form.check_promises();
+    const ElementBatches &elements = space.batches();
+    require(elements.dimension() == form.dimension, "The weak form and the mesh have different dimensions.");
+    require(elements.n_components() == form.n_components,
+            "The weak form and the finite element have different numbers of components.");
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     domain = Space(); // until all of the new one is there
     passes.clear();
-    const ElementBatches &elements = space.batches();
-    const Backend        &backend  = space.backend();
-    const auto            now      = [&] {
+    const Backend &backend = space.backend();
+    const auto     now     = [&] {
       backend.synchronize();
       return std::chrono::steady_clock::now();
     };
@@ -47,13 +47,13 @@ namespace PatchFEM
       request.reference        = cells.reference;
       request.isoparametric    = r.n_geometry == r.n_shape && r.geometry_gradients == r.shape_gradients;
       request.points_are_nodes = cells.geometry == cells.nodes;
-      request.one_point        = gradients_only && r.constant_jacobian && r.degree == 1;
+      request.one_point        = form.gradients_only && r.constant_jacobian && r.degree == 1;
       request.fast_memory      = backend.patch_memory();
       request.concurrent       = concurrent;
       for (const StrategyRow &row : assembly_strategies())
       {
         request.strategy = row.name;
-        rooms.push_back(may_take(row, data) ? find_kernel(backend, request).room : kernels::PatchRoom{});
+        rooms.push_back(may_take(row, data) ? form.find_kernel(backend, request).room : kernels::PatchRoom{});
       }
       made.push_back({space.plan(b, rooms, data), request});
       for (const Patches::Chunk &chunk : made.back().plan->chunks())
@@ -65,10 +65,8 @@ namespace PatchFEM
     }
     buffer_matrix.reinit(backend, n_matrix);
     buffer_vector.reinit(backend, n_vector);
-    this->find_kernel  = find_kernel;
-    needs_coefficients = n_coefficients > 0;
-    coefficients       = DeviceCoefficients<Number>();
-    body_load          = DeviceCoefficients<Number>();
+    coefficients = DeviceCoefficients<Number>();
+    body_load    = DeviceCoefficients<Number>();
     face_load.release();
     face_robin.release();
     seconds.sparsity = std::chrono::duration<double>(middle - start).count();
@@ -154,7 +152,7 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AssemblerBase<Number>::check_matrix(const MatrixBase<Number> &matrix) const
+  MatrixTarget<Number> AssemblerBase<Number>::target(const MatrixBase<Number> &matrix) const
   {
     const int          n_components = domain.batches().n_components();
     const std::int64_t entries      = domain.sparsity().n_blocks() * n_components * n_components;
@@ -164,6 +162,11 @@ namespace PatchFEM
             " components; Space::initialize_matrix() makes the blocks that fit.");
     require(matrix.n_rows() == domain.n_dofs() && matrix.n_nonzero_elements() == entries,
             "The matrix was not made from the sparsity of the assembler's space.");
+    if (const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix))
+      return {MatrixTarget<Number>::csr, csr->view(), {}};
+    const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
+    require(sliced != nullptr, "Matrices in the format ", matrix.format(), " are not assembled; see convert().");
+    return {MatrixTarget<Number>::sliced_ellpack, {}, sliced->view()};
   }
 
   template <typename Number>
@@ -195,7 +198,7 @@ namespace PatchFEM
     request.computes     = a.most_levels > 0;
     request.varying      = a.coefficients.varies_inside_cells();
     request.short_places = a.patches.places.diagonal != nullptr || a.patches.places.view.width == 1;
-    return find_kernel(domain.backend(), request);
+    return form.find_kernel(domain.backend(), request);
   }
 
   template <typename Number>
@@ -212,7 +215,7 @@ namespace PatchFEM
     a.rhs           = rhs;
     a.buffer_matrix = buffer_matrix.data();
     a.buffer_vector = buffer_vector.data();
-    require(!needs_coefficients || a.coefficients.kind != CoefficientView<Number>::none,
+    require(form.n_coefficients == 0 || a.coefficients.kind != CoefficientView<Number>::none,
             "The weak form has no coefficients; call set_coefficients() before assembling.");
     for (const Pass &pass : passes)
     {

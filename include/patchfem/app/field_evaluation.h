@@ -2,7 +2,7 @@
 #pragma once
 
 #include <patchfem/app/boundary_conditions.h>
-#include <patchfem/app/system_assembler.h>
+#include <patchfem/app/physics.h>
 
 #include <functional>
 

@@ -2,12 +2,20 @@
 #pragma once
 
 #include <patchfem/app/boundary_conditions.h>
-#include <patchfem/app/system_assembler.h>
+#include <patchfem/assembly/assembler.h>
 
 #include <deal.II/numerics/data_out.h>
 
 namespace PatchFEM
 {
+  /** The data of a weak form on one mesh, as plain values. */
+  struct SystemFields
+  {
+    CoefficientField coefficients;
+    CoefficientField body_load;
+    FaceTerms        face_terms;
+  };
+
   /**
    * What an application knows about its equation, and the driver does not: coefficients, loads, natural
    * boundary conditions, the modes without energy, and what to put into pictures. One object serves every
@@ -52,9 +60,9 @@ namespace PatchFEM
     /** @name Plain data, for PatchFEM's own assembly of the same integrals */
     /** @{ */
     /** The argument is a zero that says in which numbers. */
-    virtual SystemAssembler<double> make_assembler(double) const                       = 0;
-    virtual SystemAssembler<float>  make_assembler(float) const                        = 0;
-    virtual SystemFields            evaluate_fields(const ElementTables &tables) const = 0;
+    virtual AssemblerBase<double> make_assembler(double) const                       = 0;
+    virtual AssemblerBase<float>  make_assembler(float) const                        = 0;
+    virtual SystemFields          evaluate_fields(const ElementTables &tables) const = 0;
     /** @} */
 
     /** @name Modes of no energy: the constant, or the rigid-body modes */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/app/system_assembler.h>
+#include <patchfem/app/physics.h>
 
 #include <string>
 

@@ -9,12 +9,21 @@
 
 namespace PatchFEM
 {
-  /** What assembly does not need to know of the weak form: plan, data on the back end, and the loop over chunks. */
+  /**
+   * Assembles a weak form that is chosen at run time: an Assembler<Form>, without its type. All that it has is here, so that
+   * it may be copied into one of these.
+   */
   template <typename Number>
   class AssemblerBase
   {
   public:
     using AdditionalData = Patches::AdditionalData;
+
+    /**
+     * Takes the plan of @p space. Throws Error if that does not have the form's dimension and components, or if the form
+     * does not keep what it promises.
+     */
+    void reinit(Space space, const AdditionalData &data = AdditionalData()); // a copy: it may be this one's own
 
     /** The space of the last reinit(); it is shared with all that was made of it. */
     const Space &space() const { return domain; }
@@ -38,6 +47,13 @@ namespace PatchFEM
     /** [active cell], the patch that owns the cell's first node in the plan of its batch. */
     std::vector<unsigned int> patch_of_cells() const;
 
+    /** A CoefficientField or a QuadratureField, see set_body_load(). */
+    template <typename Field>
+    void set_coefficients(const Field &field)
+    {
+      set(coefficients, field, form.n_coefficients, "The weak form");
+    }
+
     /**
      * Body load, n_components values; a field without values is no load. A field that is refused changes nothing. A
      * CoefficientField is copied; a QuadratureField is not: what is evaluated there later is seen by the next assembly.
@@ -51,6 +67,27 @@ namespace PatchFEM
     /** Boundary loads and Robin coefficients on the faces of the element tables; none change if one is refused. */
     void set_face_terms(const FaceTerms &terms);
 
+    /**
+     * Matrix and right-hand side. The matrix, a CSRMatrix or SlicedEllpackMatrix, must have been made from the space's
+     * sparsity.
+     */
+    void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs)
+    {
+      const MatrixTarget<Number> to = target(matrix);
+      rhs.reinit(domain.backend(), domain.n_dofs(), true);
+      run(to, rhs.data());
+    }
+
+    /** The matrix alone. */
+    void assemble_matrix(MatrixBase<Number> &matrix) { run(target(matrix), nullptr); }
+
+    /** The right-hand side alone, with the boundary values of the constraints. */
+    void assemble_rhs(Vector<Number> &rhs)
+    {
+      rhs.reinit(domain.backend(), domain.n_dofs(), true);
+      run({}, rhs.data());
+    }
+
     /** What the last reinit() took, apart. */
     struct StructureSeconds
     {
@@ -63,15 +100,18 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   protected:
-    /** kernels::assembly_kernel() for the form. */
-    using FindKernel = kernels::AssemblyKernel<Number> (*)(const Backend &, const kernels::KernelRequest &);
+    /** What assembly needs to know of a weak form. */
+    struct Traits
+    {
+      int  dimension, n_components, n_coefficients;
+      bool gradients_only;
+      void (*check_promises)();
+      kernels::AssemblyKernel<Number> (*find_kernel)(const Backend &, const kernels::KernelRequest &);
+    };
 
-    void make_plan(const Space          &space,
-                   FindKernel            find_kernel,
-                   bool                  gradients_only,
-                   int                   n_coefficients,
-                   const AdditionalData &data);
+    explicit AssemblerBase(const Traits &form) : form(form) {}
 
+  private:
     void set(DeviceCoefficients<Number> &to, const CoefficientField &field, int n_values, const char *name)
     {
       to.reinit(domain.batches(), field, n_values, name);
@@ -81,23 +121,12 @@ namespace PatchFEM
       to.reinit(field.view(domain, n_values, name), field.keeper());
     }
 
-    static MatrixTarget<Number> target(const CSRMatrix<Number> &matrix)
-    {
-      return {MatrixTarget<Number>::csr, matrix.view(), {}};
-    }
-    static MatrixTarget<Number> target(const SlicedEllpackMatrix<Number> &matrix)
-    {
-      return {MatrixTarget<Number>::sliced_ellpack, {}, matrix.view()};
-    }
+    /** Throws Error for one that cannot be assembled. */
+    MatrixTarget<Number> target(const MatrixBase<Number> &matrix) const;
 
     /** Assembles. @p rhs may be null. */
     void run(const MatrixTarget<Number> &target, Number *rhs);
 
-    void check_matrix(const MatrixBase<Number> &matrix) const;
-
-    DeviceCoefficients<Number> coefficients, body_load;
-
-  private:
     /** The cells of one batch. */
     struct Pass
     {
@@ -108,13 +137,13 @@ namespace PatchFEM
     AssemblyArguments<Number>       data_arguments() const;
     kernels::AssemblyKernel<Number> begin_pass(const Pass &pass, AssemblyArguments<Number> &arguments) const;
 
-    Space               domain;
-    std::vector<Pass>   passes;
-    Array<Number>       face_load, face_robin, buffer_matrix, buffer_vector;
-    Array<std::int64_t> face_points;
-    StructureSeconds    seconds;
-    FindKernel          find_kernel        = nullptr;
-    bool                needs_coefficients = false;
+    Traits                     form;
+    Space                      domain;
+    std::vector<Pass>          passes;
+    DeviceCoefficients<Number> coefficients, body_load;
+    Array<Number>              face_load, face_robin, buffer_matrix, buffer_vector;
+    Array<std::int64_t>        face_points;
+    StructureSeconds           seconds;
   };
 
   /**
@@ -139,52 +168,14 @@ namespace PatchFEM
   public:
     using typename AssemblerBase<Number>::AdditionalData;
 
-    Assembler() = default;
-    explicit Assembler(const Space &space, const AdditionalData &data = AdditionalData()) { reinit(space, data); }
+    Assembler()
+        : AssemblerBase<Number>({Form::dimension, Form::n_components, Form::n_coefficients,
+                                 depends_on_gradients_only<Form>, check_promises<Form>, find_kernel})
+    {}
 
-    /**
-     * Takes the plan of @p space. Throws Error if that does not have the form's dimension and components, or if the form
-     * does not keep what it promises.
-     */
-    void reinit(const Space space, const AdditionalData &data = AdditionalData()) // a copy: it may be this one's own
+    explicit Assembler(const Space &space, const AdditionalData &data = AdditionalData()) : Assembler()
     {
-      check_promises<Form>();
-      const ElementBatches &batches = space.batches();
-      require(batches.dimension() == Form::dimension, "The weak form and the mesh have different dimensions.");
-      require(batches.n_components() == Form::n_components,
-              "The weak form and the finite element have different numbers of components.");
-      this->make_plan(space, find_kernel, depends_on_gradients_only<Form>, Form::n_coefficients, data);
-    }
-
-    /** A CoefficientField or a QuadratureField, see set_body_load(). */
-    template <typename Field>
-    void set_coefficients(const Field &field)
-    {
-      this->set(this->coefficients, field, Form::n_coefficients, "The weak form");
-    }
-
-    /** Matrix and right-hand side. The matrix must have been made from the space's sparsity. */
-    template <typename Matrix>
-    void assemble(Matrix &matrix, Vector<Number> &rhs)
-    {
-      this->check_matrix(matrix);
-      rhs.reinit(this->space().backend(), this->space().n_dofs(), true);
-      this->run(this->target(matrix), rhs.data());
-    }
-
-    /** The matrix alone. */
-    template <typename Matrix>
-    void assemble_matrix(Matrix &matrix)
-    {
-      this->check_matrix(matrix);
-      this->run(this->target(matrix), nullptr);
-    }
-
-    /** The right-hand side alone, with the boundary values of the constraints. */
-    void assemble_rhs(Vector<Number> &rhs)
-    {
-      rhs.reinit(this->space().backend(), this->space().n_dofs(), true);
-      this->run(MatrixTarget<Number>{}, rhs.data());
+      this->reinit(space, data);
     }
 
   private:
