@@ -18,17 +18,17 @@ namespace PatchFEM
    * are given, or sigma n = g (traction), sigma n = -p n (pressure), or sigma n + alpha u = g (Robin: elastic
    * support).
    */
-  struct ElasticityParameters : public PhysicsParameters
+  struct ElasticityApplication : public FiniteElementApplication
   {
     std::string                youngs_modulus = "1", poissons_ratio = "0.3", body_force;
     bool                       plane_stress = false;
     NaturalConditionParameters natural{"Traction", "", "", ""};
 
     std::string name() const override { return "elasticity"; }
-    bool        vector_valued() const override { return true; }
 
     void declare_parameters(dealii::ParameterHandler &prm) override
     {
+      FiniteElementApplication::declare_parameters(prm);
       prm.enter_subsection("Boundary conditions");
       prm.add_parameter("Traction", natural.loads, "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.");
       prm.add_parameter("Pressure", natural.pressure, "Pressure p, a traction -p n, by boundary id: '2: 1e5'.");
@@ -49,16 +49,20 @@ namespace PatchFEM
       prm.leave_subsection();
     }
 
-    void parse_parameters(dealii::ParameterHandler &prm) override
+    ParametersInUse parse_parameters(dealii::ParameterHandler &prm) override
     {
-      plane_stress = prm.get({"Material"}, "Plane state") == "plane stress";
+      const ParametersInUse result = FiniteElementApplication::parse_parameters(prm);
+      plane_stress                 = prm.get({"Material"}, "Plane state") == "plane stress";
       require(!plane_stress || prm.get_integer("Dimension") == 2,
               "The entry Material/Plane state = plane stress would be without effect, as it is for Dimension = 2; "
               "remove it.");
+      return result;
     }
 
-    std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const override;
-    std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const override;
+  protected:
+    bool                        vector_valued() const override { return true; }
+    std::unique_ptr<Physics<2>> make_physics_2d() const override;
+    std::unique_ptr<Physics<3>> make_physics_3d() const override;
   };
 
   /** Lame's parameters as they stand in the weak form, and what a post-processor needs besides. */
@@ -74,18 +78,19 @@ namespace PatchFEM
   class ElasticityPhysics : public Physics<dim>, public dealii::DataPostprocessor<dim>
   {
   public:
-    ElasticityPhysics(const ElasticityParameters &parameters, const Constants &constants)
-        : Physics<dim>(NaturalConditions<dim>(parameters.natural, dim, constants)),
-          youngs_modulus(parameters.youngs_modulus, {1}, {0.}, constants, "Material/Young's modulus"),
-          poissons_ratio(parameters.poissons_ratio, {1}, {-1., false, 0.5}, constants, "Material/Poisson's ratio"),
-          body_force(parameters.body_force.empty() ? std::string("0; 0; 0").substr(0, 3 * dim - 2)
-                                                   : parameters.body_force,
+    explicit ElasticityPhysics(const ElasticityApplication &application)
+        : Physics<dim>(NaturalConditions<dim>(application.natural, dim, application.constants())),
+          youngs_modulus(application.youngs_modulus, {1}, {0.}, application.constants(), "Material/Young's modulus"),
+          poissons_ratio(
+              application.poissons_ratio, {1}, {-1., false, 0.5}, application.constants(), "Material/Poisson's ratio"),
+          body_force(application.body_force.empty() ? std::string("0; 0; 0").substr(0, 3 * dim - 2)
+                                                    : application.body_force,
                      {dim},
                      {},
-                     constants,
+                     application.constants(),
                      "Loads/Body force"),
           constant_moduli(youngs_modulus.is_piecewise_constant() && poissons_ratio.is_piecewise_constant()),
-          is_plane_stress(dim == 2 && parameters.plane_stress)
+          is_plane_stress(dim == 2 && application.plane_stress)
     {}
 
     void add_cell(const dealii::FEValues<dim> &values,
@@ -270,19 +275,19 @@ namespace PatchFEM
     }
   };
 
-  std::unique_ptr<Physics<2>> ElasticityParameters::make_physics_2d(const Constants &constants) const
+  std::unique_ptr<Physics<2>> ElasticityApplication::make_physics_2d() const
   {
-    return std::make_unique<ElasticityPhysics<2>>(*this, constants);
+    return std::make_unique<ElasticityPhysics<2>>(*this);
   }
 
-  std::unique_ptr<Physics<3>> ElasticityParameters::make_physics_3d(const Constants &constants) const
+  std::unique_ptr<Physics<3>> ElasticityApplication::make_physics_3d() const
   {
-    return std::make_unique<ElasticityPhysics<3>>(*this, constants);
+    return std::make_unique<ElasticityPhysics<3>>(*this);
   }
 } // namespace PatchFEM
 
 int main(int argc, char **argv)
 {
-  PatchFEM::ElasticityParameters parameters;
-  return PatchFEM::application_main(argc, argv, parameters);
+  PatchFEM::ElasticityApplication application;
+  return PatchFEM::application_main(argc, argv, application);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/app/application.h>
 #include <patchfem/app/diffusion_physics.h>
 
 /**
- * -div(sigma grad u) + lambda u = f with lambda > 0, the problem of P3, section 2: DiffusionParameters with K in `Sigma`
- * and r in `Lambda`. Where no condition is given nothing flows through the boundary, and none is needed anywhere.
+ * -div(sigma grad u) + lambda u = f with lambda > 0, the problem of P3, section 2: DiffusionApplication with K in
+ * `Sigma` and r in `Lambda`. Where no condition is given nothing flows through the boundary, and none is needed anywhere.
  */
 int main(int argc, char **argv)
 {
-  PatchFEM::DiffusionParameters parameters({"helmholtz", "Sigma", "Lambda", "1", true});
-  return PatchFEM::application_main(argc, argv, parameters);
+  PatchFEM::DiffusionApplication application({"helmholtz", "Sigma", "Lambda", "1", true});
+  return PatchFEM::application_main(argc, argv, application);
 }

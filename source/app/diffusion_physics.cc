@@ -12,8 +12,9 @@ namespace PatchFEM
   using dealii::SymmetricTensor;
   using dealii::types::material_id;
 
-  void DiffusionParameters::declare_parameters(dealii::ParameterHandler &prm)
+  void DiffusionApplication::declare_parameters(dealii::ParameterHandler &prm)
   {
+    FiniteElementApplication::declare_parameters(prm);
     prm.enter_subsection("Boundary conditions");
     prm.add_parameter("Flux", natural.loads, "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.");
     prm.add_parameter("Robin", natural.robin,
@@ -36,12 +37,14 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-  void DiffusionParameters::parse_parameters(dealii::ParameterHandler &prm)
+  ParametersInUse DiffusionApplication::parse_parameters(dealii::ParameterHandler &prm)
   {
-    unit_rhs = prm.get({"Loads"}, "Right-hand side") == "ones";
+    const ParametersInUse result = FiniteElementApplication::parse_parameters(prm);
+    unit_rhs                     = prm.get({"Loads"}, "Right-hand side") == "ones";
     require(!unit_rhs || (source == "0" && natural.loads.empty() && natural.robin.empty()),
             "Loads/Right-hand side = ones leaves no place for Loads/Source, Boundary conditions/Flux and Robin; remove "
             "these, or choose loads.");
+    return result;
   }
 
   namespace
@@ -50,16 +53,17 @@ namespace PatchFEM
     class DiffusionPhysics : public Physics<dim>
     {
     public:
-      DiffusionPhysics(const DiffusionParameters &parameters, const Constants &constants)
-          : Physics<dim>(NaturalConditions<dim>(parameters.natural, 1, constants)),
-            coefficient_name("Material/" + parameters.words.coefficient), unit_rhs(parameters.unit_rhs),
-            coefficient(parameters.coefficient, {1, dim * (dim + 1) / 2}, {}, constants, coefficient_name),
-            reaction(parameters.reaction,
+      explicit DiffusionPhysics(const DiffusionApplication &application)
+          : Physics<dim>(NaturalConditions<dim>(application.natural, 1, application.constants())),
+            coefficient_name("Material/" + application.words.coefficient), unit_rhs(application.unit_rhs),
+            coefficient(
+                application.coefficient, {1, dim * (dim + 1) / 2}, {}, application.constants(), coefficient_name),
+            reaction(application.reaction,
                      {1},
-                     {0., !parameters.words.positive_reaction},
-                     constants,
-                     "Material/" + parameters.words.reaction),
-            source(parameters.source, {1}, {}, constants, "Loads/Source"),
+                     {0., !application.words.positive_reaction},
+                     application.constants(),
+                     "Material/" + application.words.reaction),
+            source(application.source, {1}, {}, application.constants(), "Loads/Source"),
             constant_coefficients(coefficient.is_piecewise_constant() && reaction.is_piecewise_constant())
       {}
 
@@ -184,13 +188,13 @@ namespace PatchFEM
     };
   } // namespace
 
-  std::unique_ptr<Physics<2>> DiffusionParameters::make_physics_2d(const Constants &constants) const
+  std::unique_ptr<Physics<2>> DiffusionApplication::make_physics_2d() const
   {
-    return std::make_unique<DiffusionPhysics<2>>(*this, constants);
+    return std::make_unique<DiffusionPhysics<2>>(*this);
   }
 
-  std::unique_ptr<Physics<3>> DiffusionParameters::make_physics_3d(const Constants &constants) const
+  std::unique_ptr<Physics<3>> DiffusionApplication::make_physics_3d() const
   {
-    return std::make_unique<DiffusionPhysics<3>>(*this, constants);
+    return std::make_unique<DiffusionPhysics<3>>(*this);
   }
 } // namespace PatchFEM

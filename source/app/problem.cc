@@ -445,48 +445,25 @@ namespace PatchFEM
           triangulation->prepare_coarsening_and_refinement();
       }
     };
-
-    /** A Problem with a physics. */
-    class FiniteElementApplication : public Application
-    {
-    public:
-      explicit FiniteElementApplication(PhysicsParameters &physics) : physics(physics) {}
-
-      std::string name() const override { return physics.name(); }
-
-      void declare_parameters(ParameterHandler &prm) override
-      {
-        parameters.declare_parameters(prm, physics.vector_valued());
-        physics.declare_parameters(prm);
-      }
-
-      ParametersInUse parse_parameters(ParameterHandler &prm) override
-      {
-        parameters.parse_parameters(prm, physics.vector_valued());
-        physics.parse_parameters(prm);
-        return {parameters.output, problem_conditions(parameters), parameters.general.export_system,
-                parameters.mesh.file};
-      }
-
-      void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override
-      {
-        parameters.mesh.directory  = directory;
-        const Constants &constants = parameters.general.constants;
-        if (parameters.general.dimension == 2)
-          Problem<2>(parameters, *physics.make_physics_2d(constants), report, communicator).run();
-        else
-          Problem<3>(parameters, *physics.make_physics_3d(constants), report, communicator).run();
-      }
-
-    private:
-      PhysicsParameters &physics;
-      ProblemParameters  parameters;
-    };
   } // namespace
 
-  int application_main(int argc, char **argv, PhysicsParameters &physics)
+  void FiniteElementApplication::declare_parameters(ParameterHandler &prm)
   {
-    FiniteElementApplication application(physics);
-    return application_main(argc, argv, application);
+    parameters.declare_parameters(prm, vector_valued());
+  }
+
+  ParametersInUse FiniteElementApplication::parse_parameters(ParameterHandler &prm)
+  {
+    parameters.parse_parameters(prm, vector_valued());
+    return {parameters.output, problem_conditions(parameters), parameters.general.export_system, parameters.mesh.file};
+  }
+
+  void FiniteElementApplication::run(const std::string &directory, RunReport &report, const MPI_Comm communicator)
+  {
+    parameters.mesh.directory = directory;
+    if (parameters.general.dimension == 2)
+      Problem<2>(parameters, *make_physics_2d(), report, communicator).run();
+    else
+      Problem<3>(parameters, *make_physics_3d(), report, communicator).run();
   }
 } // namespace PatchFEM

@@ -49,9 +49,23 @@ namespace PatchFEM
    */
   int application_main(int argc, char **argv, Application &application);
 
-  /**
-   * The main function of an application with finite elements, which runs the Problem in the dimension that the file
-   * names.
-   */
-  int application_main(int argc, char **argv, PhysicsParameters &physics);
+  /** An application with finite elements: runs the Problem with a physics in the dimension that the file names. */
+  class FiniteElementApplication : public Application
+  {
+  public:
+    /** Those of the physics are declared and read behind the others by what derives from this. */
+    void            declare_parameters(dealii::ParameterHandler &prm) override;
+    ParametersInUse parse_parameters(dealii::ParameterHandler &prm) override;
+    void            run(const std::string &directory, RunReport &report, MPI_Comm communicator) override;
+
+    const Constants &constants() const { return parameters.general.constants; }
+
+  protected:
+    virtual bool                        vector_valued() const   = 0;
+    virtual std::unique_ptr<Physics<2>> make_physics_2d() const = 0;
+    virtual std::unique_ptr<Physics<3>> make_physics_3d() const = 0;
+
+  private:
+    ProblemParameters parameters;
+  };
 } // namespace PatchFEM

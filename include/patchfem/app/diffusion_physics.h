@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/app/physics.h>
+#include <patchfem/app/application.h>
 
 namespace PatchFEM
 {
@@ -11,7 +11,7 @@ namespace PatchFEM
    *
    * Several applications solve this equation and differ in what they call K and r.
    */
-  struct DiffusionParameters : public PhysicsParameters
+  struct DiffusionApplication : public FiniteElementApplication
   {
     /** How an application speaks of its equation. */
     struct Words
@@ -28,17 +28,18 @@ namespace PatchFEM
     bool                       unit_rhs = false; ///< the right-hand side has a 1 in every unknown
     NaturalConditionParameters natural{"Flux", "", "", ""};
 
-    explicit DiffusionParameters(const Words &words) : words(words), reaction(words.reaction_default) {}
+    explicit DiffusionApplication(const Words &words) : words(words), reaction(words.reaction_default) {}
 
     std::string name() const override { return words.application; }
-    bool        vector_valued() const override { return false; }
 
     void declare_parameters(dealii::ParameterHandler &prm) override;
 
     /** Throws Error if the right-hand side is to be all ones and loads are given as well. */
-    void parse_parameters(dealii::ParameterHandler &prm) override;
+    ParametersInUse parse_parameters(dealii::ParameterHandler &prm) override;
 
-    std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const override;
-    std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const override;
+  protected:
+    bool                        vector_valued() const override { return false; }
+    std::unique_ptr<Physics<2>> make_physics_2d() const override;
+    std::unique_ptr<Physics<3>> make_physics_3d() const override;
   };
 } // namespace PatchFEM

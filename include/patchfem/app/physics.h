@@ -93,21 +93,4 @@ namespace PatchFEM
 
     NaturalConditions<dim> natural;
   };
-
-  /** What an application adds to a parameter file, and how a physics is made of it. */
-  class PhysicsParameters
-  {
-  public:
-    virtual ~PhysicsParameters() = default;
-
-    /** The application's name: laplace, elasticity, ... */
-    virtual std::string name() const          = 0;
-    virtual bool        vector_valued() const = 0;
-
-    virtual void declare_parameters(dealii::ParameterHandler &prm) = 0;
-    virtual void parse_parameters(dealii::ParameterHandler &prm)   = 0;
-
-    virtual std::unique_ptr<Physics<2>> make_physics_2d(const Constants &constants) const = 0;
-    virtual std::unique_ptr<Physics<3>> make_physics_3d(const Constants &constants) const = 0;
-  };
 } // namespace PatchFEM
