@@ -89,34 +89,28 @@ namespace PatchFEM
       return std::make_unique<PreconditionIdentity<Number>>();
     }
 
-    template <template <typename, typename> class Precondition, typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_plain(const PreconditionerInput<Number> &input)
-    {
+    template <template <typename, typename> class Precondition>
+    constexpr auto plain = [](const auto &input) {
       return make<Precondition>(input, [&](auto &result) { result.initialize(input.matrix); });
-    }
+    };
 
-    template <PolynomialKind kind, typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_polynomial(const PreconditionerInput<Number> &input)
-    {
+    template <PolynomialKind kind>
+    constexpr auto polynomial = [](const auto &input) {
       PolynomialData data = input.solver.polynomial;
       data.kind           = kind;
       return make<PreconditionPolynomial>(input, [&](auto &result) { result.initialize(input.matrix, data); });
-    }
+    };
 
-    template <typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_ssor(const PreconditionerInput<Number> &input)
-    {
+    constexpr auto ssor = [](const auto &input) {
       return make<PreconditionSSOR>(input, [&](auto &result) { result.initialize(input.matrix, input.solver.ssor); });
-    }
+    };
 
-    template <typename Number>
-    std::unique_ptr<PreconditionBase<Number>> make_incomplete_cholesky(const PreconditionerInput<Number> &input)
-    {
+    constexpr auto incomplete_cholesky = [](const auto &input) {
       return make<PreconditionIC>(input, [&](auto &result) {
         result.initialize(input.matrix, input.solver.incomplete_cholesky);
         input.report.factorisation_shift = result.shift();
       });
-    }
+    };
 
     template <template <typename, typename> class Precondition>
     double peak_of(const PreconditionerExtents &e)
@@ -151,26 +145,24 @@ namespace PatchFEM
     using Row  = PreconditionerRow;
     using Kind = PolynomialKind;
     static const std::vector<Row> table{
-        {"none", "", "", Row::reference, peak_of_diagonal, make_identity, make_identity},
-        {"jacobi", "", "", Row::values | Row::automatic | Row::reference, peak_of_diagonal,
-         make_plain<PreconditionJacobi>, make_plain<PreconditionJacobi>},
+        {"none", "", "", Row::reference, peak_of_diagonal, [](const auto &input) { return make_identity(input); }},
+        {"jacobi", "", "", Row::values | Row::automatic | Row::reference, peak_of_diagonal, plain<PreconditionJacobi>},
         {"block_jacobi", "blocks of a node's unknowns", "", Row::values | Row::blocks | Row::automatic,
-         peak_of_diagonal, make_plain<PreconditionBlockJacobi>, make_plain<PreconditionBlockJacobi>},
+         peak_of_diagonal, plain<PreconditionBlockJacobi>},
         {"neumann", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
-         peak_of<PreconditionPolynomial>, make_polynomial<Kind::neumann>, make_polynomial<Kind::neumann>},
+         peak_of<PreconditionPolynomial>, polynomial<Kind::neumann>},
         {"least_squares", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy | Row::automatic,
-         peak_of<PreconditionPolynomial>, make_polynomial<Kind::least_squares>, make_polynomial<Kind::least_squares>},
+         peak_of<PreconditionPolynomial>, polynomial<Kind::least_squares>},
         {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
-         peak_of<PreconditionPolynomial>, make_polynomial<Kind::chebyshev>, make_polynomial<Kind::chebyshev>},
-        {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of<PreconditionSSOR>, make_ssor,
-         make_ssor},
+         peak_of<PreconditionPolynomial>, polynomial<Kind::chebyshev>},
+        {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of<PreconditionSSOR>, ssor},
         {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy, peak_of<PreconditionIC>,
-         make_incomplete_cholesky, make_incomplete_cholesky},
+         incomplete_cholesky},
         {"amg", "multigrid by smoothed aggregation, whose number of iterations hardly depends on the mesh", "AMG",
          Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic | Row::levels, peak_of_multigrid,
-         make_multigrid, make_multigrid},
+         [](const auto &input) { return make_multigrid(input); }},
         {"ml", "smoothed aggregation of Trilinos, of the back end trilinos alone", "", Row::reference, peak_of_diagonal,
-         nullptr, nullptr}};
+         nullptr}};
     return table;
   }
 
@@ -225,7 +217,7 @@ namespace PatchFEM
     if (chosen != "auto")
     {
       const PreconditionerRow &row = preconditioner_row(chosen);
-      require(row.make_double != nullptr,
+      require(row.make.in_double != nullptr,
               "Solver/Preconditioner " + chosen + " is Trilinos'; choose another, such as amg, or Backend = trilinos.");
       require(precision != "mixed" || row.is(PreconditionerRow::values),
               "Precision = mixed keeps values of the preconditioner in single precision, which there are not of " +

@@ -63,18 +63,21 @@ namespace PatchFEM
 
     bool is(const Trait trait) const { return (traits & trait) != 0; }
 
-    /// Ready to be applied; throws Error with the cause where the matrix does not allow it. Null: of trilinos alone.
-    std::unique_ptr<PreconditionBase<double>> (*make_double)(const PreconditionerInput<double> &);
-    std::unique_ptr<PreconditionBase<float>> (*make_single)(const PreconditionerInput<float> &);
-
-    template <typename Number>
-    auto make(const PreconditionerInput<Number> &input) const
+    /** Ready to be applied; throws Error with the cause where the matrix does not allow it. Null: of trilinos alone. */
+    struct Maker
     {
-      if constexpr (std::is_same_v<Number, float>)
-        return make_single(input);
-      else
-        return make_double(input);
-    }
+      std::unique_ptr<PreconditionBase<double>> (*in_double)(const PreconditionerInput<double> &);
+      std::unique_ptr<PreconditionBase<float>> (*in_single)(const PreconditionerInput<float> &);
+
+      /** Of a function of both kinds of input. */
+      template <typename Function>
+      Maker(const Function &function) : in_double(function), in_single(function)
+      {}
+
+      auto operator()(const PreconditionerInput<double> &input) const { return in_double(input); }
+      auto operator()(const PreconditionerInput<float> &input) const { return in_single(input); }
+    };
+    Maker make;
   };
 
   /** The table, in the order in which users see it. */
