@@ -33,7 +33,7 @@ namespace PatchFEM::internal
     void for_each_share(const std::size_t n, const int n_shares, const Function &function)
     {
       parallel_for(n_shares, [&](const std::int64_t share) {
-        function(n * share / n_shares, n * (share + 1) / n_shares, share);
+        function(n * share / n_shares, n * (share + 1) / n_shares, static_cast<int>(share));
       });
     }
 

@@ -17,43 +17,6 @@
  */
 namespace PatchFEM
 {
-  namespace internal
-  {
-    /** Keeps an exception thrown inside a parallel region, that of the lowest @p rank, to throw it again outside. */
-    class ExceptionKeeper
-    {
-    public:
-      template <typename Function>
-      void run(Function &&function, const int rank = 0) noexcept
-      {
-        try
-        {
-          function();
-        }
-        catch (...)
-        {
-          const std::lock_guard<std::mutex> lock(mutex);
-          if (!exception || rank < lowest)
-          {
-            exception = std::current_exception();
-            lowest    = rank;
-          }
-        }
-      }
-
-      void rethrow() const
-      {
-        if (exception)
-          std::rethrow_exception(exception);
-      }
-
-    private:
-      std::mutex         mutex;
-      std::exception_ptr exception;
-      int                lowest = 0;
-    };
-  } // namespace internal
-
   /** The threads that the next parallel region has at most. */
   inline int max_threads()
   {
@@ -68,14 +31,32 @@ namespace PatchFEM
   template <typename Function>
   void on_all_threads(const Function &function)
   {
-    internal::ExceptionKeeper keeper;
+    std::mutex         mutex;
+    std::exception_ptr exception;
+    int                lowest = 0;
+    const auto         run    = [&](const int thread, const int n_threads) noexcept {
+      try
+      {
+        function(thread, n_threads);
+      }
+      catch (...)
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (!exception || thread < lowest)
+        {
+          exception = std::current_exception();
+          lowest    = thread;
+        }
+      }
+    };
 #ifdef _OPENMP
 #pragma omp parallel
-    keeper.run([&] { function(omp_get_thread_num(), omp_get_num_threads()); }, omp_get_thread_num());
+    run(omp_get_thread_num(), omp_get_num_threads());
 #else
-    keeper.run([&] { function(0, 1); });
+    run(0, 1);
 #endif
-    keeper.rethrow();
+    if (exception)
+      std::rethrow_exception(exception);
   }
 
   /** Calls @p function(begin, end) for equal shares of [0, n), one for each thread, which may allocate there. */
