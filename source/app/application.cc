@@ -70,9 +70,8 @@ namespace PatchFEM
         report.fail(message_of_exception());
         throw;
       }
-      require(std::cout.flush().good(),
-              "The results in " + folder.name() +
-                  " are complete, but standard output could not be written; is it closed, or its disk full?");
+      require(std::cout.flush().good(), "The results in ", folder.name(),
+              " are complete, but standard output could not be written; is it closed, or its disk full?");
     }
   } // namespace
 

@@ -41,8 +41,8 @@ namespace PatchFEM
           files.push_back(entry->path());
       for (std::size_t i = 0; !failure && i < files.size(); ++i)
         fs::remove(files[i], failure);
-      require(!failure, "Results of an earlier run in " + folder + " cannot be removed (" + failure.message() +
-                            "); choose another folder with --output.");
+      require(!failure, "Results of an earlier run in ", folder, " cannot be removed (", failure.message(),
+              "); choose another folder with --output.");
     }
   } // namespace
 
@@ -63,8 +63,8 @@ namespace PatchFEM
       return;
     descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     require(descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
-            "Another run is writing into the output folder " + folder +
-                "; wait for its end, or choose another with --output.");
+            "Another run is writing into the output folder ", folder,
+            "; wait for its end, or choose another with --output.");
   }
 
   void OutputFolder::make()
@@ -84,8 +84,8 @@ namespace PatchFEM
       if (locks && descriptor < 0)
         reason = std::generic_category().message(errno);
     }
-    require(reason.empty(), "The output folder " + printable(folder, 400) + " cannot be made (" + reason +
-                                "); choose another with --output.");
+    require(reason.empty(), "The output folder ", printable(folder, 400), " cannot be made (", reason,
+            "); choose another with --output.");
   }
 
   void OutputFolder::check_input(const std::string &file) const
@@ -94,7 +94,7 @@ namespace PatchFEM
     // Both a link in the folder and what it points to are lost when they are replaced.
     for (const fs::path &path : {fs::path(file), fs::canonical(file, failure)})
       if (is_own(path) && fs::equivalent(path.has_parent_path() ? path.parent_path() : ".", folder, failure))
-        throw Error("The file " + file + " is read by this run, which would replace it in the output folder " + folder +
+        throw Error("The file ", file, " is read by this run, which would replace it in the output folder ", folder,
                     "; rename it, or choose another folder with --output.");
   }
 
@@ -105,14 +105,14 @@ namespace PatchFEM
     const std::string entry = "The entry Export system is " + quote(file_name) + ", ";
     require(fs::path(file_name).filename() == file_name && file_name != "." && file_name != ".." &&
                 file_name.size() <= 200,
-            entry + "which is not the name of a file in the output folder, such as system.bin.");
-    require(!is_own(file_name) && !is_unfinished(file_name),
-            entry + "which is a name of the run's own files; choose another, such as system.bin.");
+            entry, "which is not the name of a file in the output folder, such as system.bin.");
+    require(!is_own(file_name) && !is_unfinished(file_name), entry,
+            "which is a name of the run's own files; choose another, such as system.bin.");
     const std::string     file = path(file_name);
     std::error_code       failure;
     const fs::file_status status = fs::symlink_status(file, failure);
-    require(!fs::exists(status) || (fs::is_regular_file(status) && is_linear_system(file)),
-            entry + "but there is one in " + folder + " that no earlier run exported; choose another name.");
+    require(!fs::exists(status) || (fs::is_regular_file(status) && is_linear_system(file)), entry,
+            "but there is one in ", folder, " that no earlier run exported; choose another name.");
   }
 
   void OutputFolder::remove_unfinished() const

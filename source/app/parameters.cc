@@ -56,10 +56,9 @@ namespace PatchFEM
   {
     require(export_system.empty() || backend != "trilinos",
             "The entry Export system writes systems of PatchFEM's own back ends; choose Backend = host, cuda or auto.");
-    require(precision == "auto" || precision == "double" || backend != "trilinos",
-            "Precision = " + precision +
-                " does not exist with Backend = trilinos, which computes in double precision; choose Backend = host, "
-                "cuda or auto.");
+    require(precision == "auto" || precision == "double" || backend != "trilinos", "Precision = ", precision,
+            " does not exist with Backend = trilinos, which computes in double precision; choose Backend = host, "
+            "cuda or auto.");
     constants = parse_constants(prm.get("Constants"));
   }
 
@@ -92,13 +91,13 @@ namespace PatchFEM
     std::sort(degrees.begin(), degrees.end());
     const auto twice = std::adjacent_find(degrees.begin(), degrees.end());
     if (twice != degrees.end())
-      throw Error("The entry Finite element/Degrees names degree " + std::to_string(*twice) + " twice.");
+      throw Error("The entry Finite element/Degrees names degree ", *twice, " twice.");
     require(cell_degree.empty() || is_hp(),
             "The entry Finite element/Cell degree chooses among Finite element/Degrees, which is empty; list there all "
             "degrees that cells may have.");
     require(!is_hp() || !cell_degree.empty() || std::binary_search(degrees.begin(), degrees.end(), degree),
-            "The entry Finite element/Degree is " + std::to_string(degree) +
-                ", which is not in the list Finite element/Degrees; correct one of them or give Cell degree.");
+            "The entry Finite element/Degree is ", degree,
+            ", which is not in the list Finite element/Degrees; correct one of them or give Cell degree.");
   }
 
   void RefinementParameters::declare_parameters(ParameterHandler &prm)
@@ -126,9 +125,9 @@ namespace PatchFEM
     hp_adaptive                = strategy == "hp_adaptive";
     adaptive                   = hp_adaptive || strategy == "adaptive";
     require(refine_fraction + coarsen_fraction <= 1.,
-            "The entries Refinement/Refine fraction = " + quote(prm.get({"Refinement"}, "Refine fraction")) +
-                " and Refinement/Coarsen fraction = " + quote(prm.get({"Refinement"}, "Coarsen fraction")) +
-                " add up to more than 1, which is all cells; lower one of them.");
+            "The entries Refinement/Refine fraction = ", quote(prm.get({"Refinement"}, "Refine fraction")),
+            " and Refinement/Coarsen fraction = ", quote(prm.get({"Refinement"}, "Coarsen fraction")),
+            " add up to more than 1, which is all cells; lower one of them.");
   }
 
   void AssemblyParameters::declare_parameters(ParameterHandler &prm)
@@ -199,7 +198,7 @@ namespace PatchFEM
         return format == "auto" || format_row(format).is(FormatRow::sorted) ? Data::best_window : Data().sorting_window;
       const bool is_number = !text.empty() && text.size() < 10 &&
                              text.find_first_not_of("0123456789") == std::string::npos && std::stoi(text) > 0;
-      require(is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not " + quote(text) + ".");
+      require(is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not ", quote(text), ".");
       return std::stoi(text);
     }
   } // namespace
@@ -212,15 +211,15 @@ namespace PatchFEM
     patches.strategy  = prm.get({"Assembly"}, "Strategy");
     const bool slices = format != "auto" && format_row(format).is(FormatRow::slices);
     require(!calibrate || format == "auto",
-            "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not " + format + ".");
+            "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not ", format, ".");
     const std::string &csr = format_row(formats::csr).name;
-    require(csr_kernel == CSRKernel::pieces || format == csr,
-            "Matrix/CSR kernel = " + kernel + " needs Matrix/Format = " + csr + ", not " + format + ".");
-    require(slice_height == 32 || slices,
-            "Matrix/Slice height needs Matrix/Format = " + format_names(FormatRow::slices) + ", not " + format + ".");
+    require(csr_kernel == CSRKernel::pieces || format == csr, "Matrix/CSR kernel = ", kernel,
+            " needs Matrix/Format = ", csr, ", not ", format, ".");
+    require(slice_height == 32 || slices, "Matrix/Slice height needs Matrix/Format = ", format_names(FormatRow::slices),
+            ", not ", format, ".");
     require(column_indices != "16 bit" || (slices && slice_height == 32),
-            "Matrix/Column indices = 16 bit needs Matrix/Format = " + format_names(FormatRow::slices) +
-                " with slices of 32.");
+            "Matrix/Column indices = 16 bit needs Matrix/Format = ", format_names(FormatRow::slices),
+            " with slices of 32.");
   }
 
   MatrixFormat AssemblyParameters::matrix_format() const
@@ -246,21 +245,19 @@ namespace PatchFEM
     const std::string  asked          = "Solver/Preconditioner = " + preconditioner;
     const std::string  given          = "Matrix/Format = " + format;
     require(!vector_valued || column_indices != "16 bit" || !row.is(FormatRow::blocks),
-            "Matrix/Column indices = 16 bit is for scalar entries, but " + given +
-                " has blocks of a node's unknowns here; choose " + format_names(FormatRow::slices, FormatRow::blocks) +
-                ".");
+            "Matrix/Column indices = 16 bit is for scalar entries, but ", given,
+            " has blocks of a node's unknowns here; choose ", format_names(FormatRow::slices, FormatRow::blocks), ".");
     using Row         = PreconditionerRow;
     const auto chosen = [&](const Row::Trait trait) {
       return preconditioner != "auto" && preconditioner_row(preconditioner).is(trait);
     };
-    require(!chosen(Row::rows) || row.is(FormatRow::rows),
-            asked + " works on the rows of a matrix, which " + given + " does not have; choose " + proposed + ".");
-    require(!vector_valued || !chosen(Row::blocks) || row.is(FormatRow::blocks),
-            asked + " works on the blocks of a node's unknowns, which " + given + " does not keep; choose " + proposed +
-                ".");
+    require(!chosen(Row::rows) || row.is(FormatRow::rows), asked, " works on the rows of a matrix, which ", given,
+            " does not have; choose ", proposed, ".");
+    require(!vector_valued || !chosen(Row::blocks) || row.is(FormatRow::blocks), asked,
+            " works on the blocks of a node's unknowns, which ", given, " does not keep; choose ", proposed, ".");
     require(precision != "mixed" || !chosen(Row::copy) || row.is(FormatRow::copy),
-            "Precision = mixed needs a copy of the matrix in single precision, which there is not of " + given +
-                "; choose double, or " + proposed + ".");
+            "Precision = mixed needs a copy of the matrix in single precision, which there is not of ", given,
+            "; choose double, or ", proposed, ".");
   }
 
   void OutputParameters::declare_parameters(ParameterHandler &prm)
@@ -317,7 +314,7 @@ namespace PatchFEM
       const std::string argument = argv[i];
       if (argument == "--set" || argument == "--output")
       {
-        require(i + 1 < argc, "The option " + argument + " wants a value after it.");
+        require(i + 1 < argc, "The option ", argument, " wants a value after it.");
         const std::string value = argv[++i];
         if (argument == "--output")
         {
@@ -326,17 +323,17 @@ namespace PatchFEM
         }
         const std::size_t equals = value.find('=');
         require(equals != std::string::npos && equals > 0,
-                "The option --set wants 'Section/Entry=value', but was given " + quote(value) + ".");
+                "The option --set wants 'Section/Entry=value', but was given ", quote(value), ".");
         settings.emplace_back(dealii::Utilities::trim(value.substr(0, equals)),
                               dealii::Utilities::trim(value.substr(equals + 1)));
       }
       else if (!argument.empty() && argument[0] == '-')
-        throw Error("The option " + quote(argument) +
+        throw Error("The option ", quote(argument),
                     " is not known; there are --set \"Section/Entry=value\" and --output DIR.");
       else
       {
-        require(parameter_file.empty(), "Two parameter files were given, " + quote_file(parameter_file) + " and " +
-                                            quote_file(argument) + "; a run reads one.");
+        require(parameter_file.empty(), "Two parameter files were given, ", quote_file(parameter_file), " and ",
+                quote_file(argument), "; a run reads one.");
         parameter_file = argument;
       }
     }
@@ -365,12 +362,12 @@ namespace PatchFEM
       std::error_code   failure;
       for (const std::string &includer : includers)
         if (std::filesystem::equivalent(file, includer, failure))
-          throw Error("The parameter file " + file + " includes itself" +
-                      (includer == includers.back() ? "" : " by way of " + includers.back()) +
-                      "; take the include out of " + includers.back() + ".");
-      require(!std::filesystem::is_directory(file, failure), name + " is a folder.");
+          throw Error("The parameter file ", file, " includes itself",
+                      includer == includers.back() ? "" : " by way of " + includers.back(),
+                      "; take the include out of ", includers.back(), ".");
+      require(!std::filesystem::is_directory(file, failure), name, " is a folder.");
       std::ifstream in(file);
-      require(in.good(), name + " cannot be opened.");
+      require(in.good(), name, " cannot be opened.");
       files.push_back(file);
       includers.push_back(file);
       bool first = true;
@@ -379,7 +376,7 @@ namespace PatchFEM
         const std::string start = line.substr(0, 3);
         require(!first ||
                     (start != "\xef\xbb\xbf" && start.substr(0, 2) != "\xff\xfe" && start.substr(0, 2) != "\xfe\xff"),
-                name + " starts with a byte order mark; save it as UTF-8 without one, or as plain text.");
+                name, " starts with a byte order mark; save it as UTF-8 without one, or as plain text.");
         for (std::string rest; !line.empty() && line.back() == '\\' && std::getline(in, rest);)
           line.replace(line.size() - 1, 1, rest);
         std::replace(line.begin(), line.end(), '\t', ' ');
@@ -391,8 +388,8 @@ namespace PatchFEM
 
     std::vector<std::string> find_parameter_files(const std::string &file)
     {
-      require(file.size() > 4 && file.substr(file.size() - 4) == ".prm",
-              "The parameter file " + printable(file, 400) + " must have a name that ends in .prm.");
+      require(file.size() > 4 && file.substr(file.size() - 4) == ".prm", "The parameter file ", printable(file, 400),
+              " must have a name that ends in .prm.");
       std::vector<std::string> files;
       find_parameter_files(file, {}, files);
       return files;
@@ -451,7 +448,7 @@ namespace PatchFEM
       }
       catch (const ParameterHandler::ExcEntryUndeclared &)
       {
-        throw Error("The option --set names " + printable(setting.first) +
+        throw Error("The option --set names ", printable(setting.first),
                     ", which is not a parameter; --help lists all.");
       }
       catch (const dealii::ExceptionBase &exception)
@@ -462,8 +459,8 @@ namespace PatchFEM
         std::string       legal;
         if (begin != std::string::npos && text.back() == '>')
           legal = "; it must be " + text.substr(begin + before.size(), text.size() - begin - before.size() - 1);
-        throw Error("The option --set gives " + printable(setting.first) + " the value " + quote(setting.second) +
-                    ", which is not legal there" + legal + ".");
+        throw Error("The option --set gives ", printable(setting.first), " the value ", quote(setting.second),
+                    ", which is not legal there", legal, ".");
       }
       for (std::size_t i = 0; i < path.size(); ++i)
         prm.leave_subsection();

@@ -201,8 +201,8 @@ namespace PatchFEM
         if (n_modes == n_components)
           return space.constants();
         require(n_components == dim && n_modes == dim * (dim + 1) / 2,
-                "Solver/Preconditioner amg knows constants and rigid-body modes, not the " + std::to_string(n_modes) +
-                    " modes of this equation; choose block_jacobi.");
+                "Solver/Preconditioner amg knows constants and rigid-body modes, not the ", n_modes,
+                " modes of this equation; choose block_jacobi.");
         return space.rigid_body_modes();
       }
 
@@ -232,8 +232,8 @@ namespace PatchFEM
                                         const MPI_Comm           communicator)
   {
     const std::string &name = parameters.general.backend, &precision = parameters.general.precision;
-    require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,
-            "The back end " + name + " runs in one process; with several MPI ranks use Backend = trilinos.");
+    require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1, "The back end ", name,
+            " runs in one process; with several MPI ranks use Backend = trilinos.");
     const Backend backend = choose_backend(name, parameters.solver, precision);
     return [backend, &precision, &parameters, &report, &progress](
                const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
@@ -241,7 +241,7 @@ namespace PatchFEM
                                                 physics.n_components(), discretisation.dof_handler->n_dofs());
       const std::string &chosen = choice.parameters.preconditioner;
       require(!parameters.output.aggregates || preconditioner_row(chosen).is(PreconditionerRow::levels),
-              "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is " + chosen + " here.");
+              "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is ", chosen, " here.");
       if (choice.precision == "single")
         return PatchRun<dim, float>{backend, parameters, choice, discretisation, physics, report, progress}.run(
             solution);

@@ -39,9 +39,8 @@ namespace PatchFEM
       if (text.empty())
         return {};
       const std::vector<std::string> formulas = split_components(text);
-      require(formulas.size() == n_components, "The entry Exact solution/Formula has " +
-                                                   std::to_string(formulas.size()) + " components where " +
-                                                   std::to_string(n_components) + " are wanted.");
+      require(formulas.size() == n_components, "The entry Exact solution/Formula has ", formulas.size(),
+              " components where ", n_components, " are wanted.");
       return formulas;
     }
 
@@ -56,8 +55,8 @@ namespace PatchFEM
     void require_finite(const SolutionVector &vector, const MPI_Comm communicator, const std::string &name)
     {
       const bool finite = std::all_of(vector.begin(), vector.end(), [](const double v) { return std::isfinite(v); });
-      require(Utilities::MPI::min(int(finite), communicator) == 1,
-              name + " is not finite; choose other units for loads and coefficients.");
+      require(Utilities::MPI::min(int(finite), communicator) == 1, name,
+              " is not finite; choose other units for loads and coefficients.");
     }
 
     /**
@@ -152,9 +151,9 @@ namespace PatchFEM
         {
           const std::string chosen = preconditioner == "auto" ? "ml" : preconditioner;
           const auto        exists = [](const PreconditionerRow &row) { return row.is(PreconditionerRow::reference); };
-          require(exists(preconditioner_row(chosen)), "Solver/Preconditioner " + preconditioner +
-                                                          " does not exist with Backend = trilinos; choose " +
-                                                          names_of_preconditioners(exists, ", ", " or ") + ".");
+          require(exists(preconditioner_row(chosen)), "Solver/Preconditioner ", preconditioner,
+                  " does not exist with Backend = trilinos; choose ", names_of_preconditioners(exists, ", ", " or "),
+                  ".");
           return make_reference_path<dim>("trilinos_" + chosen, parameters, progress, communicator);
         }
         return make_patch_path<dim>(parameters, report, progress, communicator);
@@ -220,14 +219,14 @@ namespace PatchFEM
         if (summary.simplices)
         {
           const auto refuse = [&](const bool asked, const std::string &what, const std::string &remedy) {
-            require(!asked, what + " is not supported on " + summary.cell_kind + "; " + remedy);
+            require(!asked, what, " is not supported on ", summary.cell_kind, "; ", remedy);
           };
           refuse(p.is_hp(), "Finite element/Degrees (an hp space)",
                  "give one Degree, or use quadrilaterals or hexahedra.");
           refuse(p.degree > 2, "Finite element/Degree " + std::to_string(p.degree),
                  "use 1 or 2, or quadrilaterals and hexahedra for degrees to 4.");
-          require(p.mapping_degree == 1,
-                  "Finite element/Mapping degree must be 1 on " + summary.cell_kind + "; their edges are straight.");
+          require(p.mapping_degree == 1, "Finite element/Mapping degree must be 1 on ", summary.cell_kind,
+                  "; their edges are straight.");
           refuse(parameters.refinement.adaptive, "Refinement/Strategy adaptive", "use global.");
           refuse(essential.has_periodicity(), "Boundary conditions/Periodic", "use quadrilaterals or hexahedra.");
           refuse(essential.has_no_normal_flux(), "Boundary conditions/No normal flux",
@@ -243,8 +242,8 @@ namespace PatchFEM
         if (summary.simplices)
         {
           mapping = std::make_unique<MappingFE<dim>>(FE_SimplexP<dim>(1));
-          require(p.n_quadrature <= 4,
-                  "Finite element/Quadrature points must be at most 4 on " + summary.cell_kind + ".");
+          require(p.n_quadrature <= 4, "Finite element/Quadrature points must be at most 4 on ", summary.cell_kind,
+                  ".");
         }
         else
           mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
@@ -256,9 +255,8 @@ namespace PatchFEM
         const unsigned int highest      = p.legal_degrees().back();
         const unsigned int least_points = std::max(highest, !summary.simplices && physics.n_components() > 1 ? 2u : 1u);
         require(p.n_quadrature == 0 || p.n_quadrature >= least_points,
-                "Finite element/Quadrature points = " + std::to_string(p.n_quadrature) +
-                    " makes a singular matrix with degree " + std::to_string(highest) + " on " + summary.cell_kind +
-                    "; at least " + std::to_string(least_points) + " are needed.");
+                "Finite element/Quadrature points = ", p.n_quadrature, " makes a singular matrix with degree ", highest,
+                " on ", summary.cell_kind, "; at least ", least_points, " are needed.");
 
         for (const unsigned int degree : p.legal_degrees())
         {

@@ -106,7 +106,7 @@ namespace PatchFEM
           }
           catch (const dealii::SparseDirectUMFPACK::ExcUMFPACKError &)
           {
-            throw Error("Baseline = umfpack cannot factorise the matrix of " + std::to_string(n) +
+            throw Error("Baseline = umfpack cannot factorise the matrix of ", n,
                         " unknowns: memory does not suffice for its factors, or it is singular to double precision; "
                         "choose trilinos_ml.");
           }
@@ -132,9 +132,8 @@ namespace PatchFEM
         {
           const double product = reference::spectral_norm(matrix, rhs) * x.l2_norm();
           if (!(residual <= 4. * std::numeric_limits<double>::epsilon() * product && reference::is_answer(x, rhs, r)))
-            throw Error(str(boost::format("The solution of UMFPACK is not accurate: its relative residual is %g; the "
-                                          "matrix is nearly singular.") %
-                            report.relative_residual));
+            throw Error("The solution of UMFPACK is not accurate: its relative residual is ", report.relative_residual,
+                        "; the matrix is nearly singular.");
           report.backward_error = BackwardError{residual / (product + norm), componentwise};
         }
         reference::restore_units(x, exponent);
@@ -221,8 +220,8 @@ namespace PatchFEM
             const double smallest = 1e-12 * std::pow(cell->diameter(), dim);
             for (const unsigned int q : cell_values.quadrature_point_indices())
               if (!(cell_values.JxW(q) > smallest * cell_values.get_quadrature().weight(q)))
-                throw Error(str(boost::format("Cell %d around (%s) is flat or tangled; repair the mesh.") %
-                                cell->active_cell_index() % cell->center()));
+                throw Error("Cell ", cell->active_cell_index(), " around (", cell->center(),
+                            ") is flat or tangled; repair the mesh.");
             physics.add_cell(cell_values, cell->material_id(), cell_matrix, cell_rhs);
             for (const auto &face : cell->face_iterators())
               if (face->at_boundary() && physics.natural_conditions().contains(face->boundary_id()))

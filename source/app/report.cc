@@ -310,7 +310,7 @@ namespace PatchFEM
     dealii::Utilities::System::get_memory_stats(memory);
     cycle.host_peak       = dealii::Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
     const std::string bad = key_not_finite(cycle_to_json(cycle));
-    require(bad.empty(), "The result" + bad + " is not finite; choose other units, in which it is not out of range.");
+    require(bad.empty(), "The result", bad, " is not finite; choose other units, in which it is not out of range.");
     begin();
     cycles.push_back(std::move(cycle));
     write();

@@ -185,13 +185,13 @@ namespace PatchFEM
     iteration.update   = get("Solution update") == "streams" ? SolutionUpdate::streams : SolutionUpdate::fused;
     project_null_space = get("Null space") == "project";
     require(polynomial.eigenvalue_ratio == 0. || polynomial.eigenvalue_ratio > 1.,
-            "The entry Solver/Polynomial/Eigenvalue ratio must be 0 or more than 1, not " +
-                quote(get("Eigenvalue ratio", "Polynomial")) + ".");
+            "The entry Solver/Polynomial/Eigenvalue ratio must be 0 or more than 1, not ",
+            quote(get("Eigenvalue ratio", "Polynomial")), ".");
     ssor.ordering =
         get("Ordering", "SSOR") == "natural" ? SSORData::Ordering::natural : SSORData::Ordering::multicolour;
     require(ssor.relaxation > 0. && ssor.relaxation < 2.,
-            "The entry Solver/SSOR/Relaxation must be above 0 and below 2, not " + quote(get("Relaxation", "SSOR")) +
-                ".");
+            "The entry Solver/SSOR/Relaxation must be above 0 and below 2, not ", quote(get("Relaxation", "SSOR")),
+            ".");
     if (get("Solution", "Incomplete Cholesky") == "exact")
       incomplete_cholesky.n_sweeps = 0;
     for (const SmootherRow &row : smoothers())
@@ -200,7 +200,7 @@ namespace PatchFEM
     amg.patch_storage       = patch_storage(get("Patch storage", "AMG"));
     const std::string cycle = get("Cycle", "AMG");
     amg.cycle               = cycle == "w" ? AMGCycle::w : cycle == "v" ? AMGCycle::v : AMGCycle::automatic;
-    require(amg.smoothing_range > 1., "The entry Solver/AMG/Smoothing range must be more than 1, not " +
-                                          quote(get("Smoothing range", "AMG")) + ".");
+    require(amg.smoothing_range > 1., "The entry Solver/AMG/Smoothing range must be more than 1, not ",
+            quote(get("Smoothing range", "AMG")), ".");
   }
 } // namespace PatchFEM

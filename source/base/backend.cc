@@ -22,8 +22,8 @@ namespace PatchFEM
       if (name == "auto")
         return Backend::cuda_available() ? BackendKind::cuda : BackendKind::host;
       const auto found = std::find(std::begin(names), std::end(names), name);
-      require(found != std::end(names),
-              "There is no back end " + quote(name) + "; the choices are auto, host, cuda and emulated_device.");
+      require(found != std::end(names), "There is no back end ", quote(name),
+              "; the choices are auto, host, cuda and emulated_device.");
       return static_cast<BackendKind>(found - std::begin(names));
     }
 

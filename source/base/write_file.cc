@@ -74,7 +74,7 @@ namespace PatchFEM
         buffer.reason = errno;
       std::remove(temporary.c_str());
     }
-    throw Error("The file " + name + " cannot be written: " + std::generic_category().message(buffer.reason) +
+    throw Error("The file ", name, " cannot be written: ", std::generic_category().message(buffer.reason),
                 "; make room or choose another folder.");
   }
 } // namespace PatchFEM

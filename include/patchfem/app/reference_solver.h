@@ -10,7 +10,6 @@
 #include <deal.II/lac/solver_cg.h>
 
 #include <boost/algorithm/string/case_conv.hpp>
-#include <boost/format.hpp>
 
 #include <limits>
 #include <type_traits>
@@ -53,7 +52,7 @@ namespace PatchFEM
       using Limits      = std::numeric_limits<double>;
       const int largest = binary_exponent(x.linfty_norm()) + exponent;
       if (x.linfty_norm() > 0. && (largest > Limits::max_exponent || largest < Limits::min_exponent))
-        throw Error("The solution is of the order of 1e" + std::to_string(static_cast<int>(0.30103 * largest)) +
+        throw Error("The solution is of the order of 1e", static_cast<int>(0.30103 * largest),
                     ", which is beyond the range of double precision; choose other units.");
       multiply_by_power_of_two(x, exponent);
     }
@@ -162,9 +161,8 @@ namespace PatchFEM
       VectorType   best(x), r(b);
 
       const auto fail = [&](const std::string &how, const std::string &remedy) {
-        throw Error(str(
-            boost::format("The conjugate gradient method with %s %s %d iterations; the relative residual is %g. %s") %
-            library % how % report.n_iterations % report.relative_residual % remedy));
+        throw Error("The conjugate gradient method with ", library, " ", how, " ", report.n_iterations,
+                    " iterations; the relative residual is ", report.relative_residual, ". ", remedy);
       };
       for (bool restarted = false;; restarted = true)
       {
