@@ -174,9 +174,8 @@ namespace PatchFEM
         pattern.n_blocks                   = static_cast<std::int64_t>(n_fluid) * (2 * dim + 1);
         pattern.stored.fill(pattern.n_blocks);
         return bytes + (1 << 20) +
-               static_cast<std::size_t>(
-                   preconditioner_row(choice.parameters.preconditioner)
-                       .peak_bytes({backend, pattern, {formats::mdia}, choice.parameters, choice.precision, 1}));
+               static_cast<std::size_t>(preconditioner_row(choice.parameters.preconditioner)
+                                            .peak_bytes({backend, pattern, {formats::mdia}, choice, 1}));
       }
 
       /** Throws Error if the step does not fit, before anything is allocated for it. */

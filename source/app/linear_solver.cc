@@ -102,9 +102,9 @@ namespace PatchFEM
       if (kernel.n_vectors() > 0)
         report.null_space =
             NullSpaceReport{kernel.n_vectors(), project_load(b, [&](Vector<Number> &v) { kernel.project(v); })};
-      preconditioner = preconditioner_row(choice.parameters.preconditioner)
-                           .make(PreconditionerInput<Number>{choice.parameters, choice.precision == "mixed", A, kernel,
-                                                             make_near_null_space, keep_aggregates, report});
+      preconditioner =
+          preconditioner_row(choice.parameters.preconditioner)
+              .make(PreconditionerInput<Number>{choice, A, kernel, make_near_null_space, keep_aggregates, report});
       if (kernel.n_vectors() > 0)
         projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, kernel);
     });

@@ -81,8 +81,8 @@ namespace PatchFEM
 
     result.solver         = 7 * n_dofs * size;
     result.preconditioner = static_cast<std::size_t>(
-        row.peak_bytes({backend, cut, assembly.format == "auto" ? MatrixFormat() : assembly.matrix_format(),
-                        solver.parameters, solver.precision, n_modes, fallback}));
+        row.peak_bytes({backend, cut, assembly.format == "auto" ? MatrixFormat() : assembly.matrix_format(), solver,
+                        n_modes, fallback}));
     return result;
   }
 

@@ -37,9 +37,9 @@ namespace PatchFEM
     std::unique_ptr<PreconditionBase<Number>> make_multigrid(const PreconditionerInput<Number> &input)
     {
       typename PreconditionAMG<Number>::AdditionalData data;
-      static_cast<AMGParameters &>(data)     = input.solver.amg;
-      data.single_precision                  = input.mixed;
-      Aggregation::AdditionalData aggregates = input.solver.aggregation;
+      static_cast<AMGParameters &>(data)     = input.choice.parameters.amg;
+      data.single_precision                  = input.choice.precision == "mixed";
+      Aggregation::AdditionalData aggregates = input.choice.parameters.aggregation;
       aggregates.patches                     = input.keep_aggregates; // a smoother on patches asks for them itself
       MISAggregation aggregation(aggregates);
       AMGReport     &report = input.report.amg.emplace();
@@ -53,8 +53,7 @@ namespace PatchFEM
         if (!std::is_same_v<Number, float>)
           throw;
         throw NotPositiveDefinite(
-            std::string(error.what()) +
-            " The levels are in single precision, which may be too little: choose Precision = double.");
+            error.what(), " The levels are in single precision, which may be too little: choose Precision = double.");
       }
       report.condition           = result->condition();
       report.fallback            = result->fallback();
@@ -78,7 +77,7 @@ namespace PatchFEM
         return result;
       };
       if constexpr (std::is_same_v<Number, double>)
-        if (input.mixed)
+        if (input.choice.precision == "mixed")
           return made(std::make_unique<Precondition<double, float>>());
       return made(std::make_unique<Precondition<Number, Number>>());
     }
@@ -96,18 +95,19 @@ namespace PatchFEM
 
     template <PolynomialKind kind>
     constexpr auto polynomial = [](const auto &input) {
-      PolynomialData data = input.solver.polynomial;
+      PolynomialData data = input.choice.parameters.polynomial;
       data.kind           = kind;
       return make<PreconditionPolynomial>(input, [&](auto &result) { result.initialize(input.matrix, data); });
     };
 
     constexpr auto ssor = [](const auto &input) {
-      return make<PreconditionSSOR>(input, [&](auto &result) { result.initialize(input.matrix, input.solver.ssor); });
+      return make<PreconditionSSOR>(
+          input, [&](auto &result) { result.initialize(input.matrix, input.choice.parameters.ssor); });
     };
 
     constexpr auto incomplete_cholesky = [](const auto &input) {
       return make<PreconditionIC>(input, [&](auto &result) {
-        result.initialize(input.matrix, input.solver.incomplete_cholesky);
+        result.initialize(input.matrix, input.choice.parameters.incomplete_cholesky);
         input.report.factorisation_shift = result.shift();
       });
     };
@@ -115,15 +115,16 @@ namespace PatchFEM
     template <template <typename, typename> class Precondition>
     double peak_of(const PreconditionerExtents &e)
     {
-      return e.precision == "single"  ? Precondition<float, float>::peak_bytes(e.pattern, e.format)
-             : e.precision == "mixed" ? Precondition<double, float>::peak_bytes(e.pattern, e.format)
-                                      : Precondition<double, double>::peak_bytes(e.pattern, e.format);
+      return e.choice.precision == "single"  ? Precondition<float, float>::peak_bytes(e.pattern, e.format)
+             : e.choice.precision == "mixed" ? Precondition<double, float>::peak_bytes(e.pattern, e.format)
+                                             : Precondition<double, double>::peak_bytes(e.pattern, e.format);
     }
 
     /** At most half of the blocks of the nodes' unknowns. */
     double peak_of_diagonal(const PreconditionerExtents &e)
     {
-      return double(e.pattern.scalar_rows()) * (e.pattern.block_rows + 1) / 2. * (e.precision == "single" ? 4. : 8.);
+      return double(e.pattern.scalar_rows()) * (e.pattern.block_rows + 1) / 2. *
+             (e.choice.precision == "single" ? 4. : 8.);
     }
 
     double peak_of_multigrid(const PreconditionerExtents &e)
@@ -131,12 +132,12 @@ namespace PatchFEM
       const auto peak_of_levels = [&](const auto number) {
         using AMG = PreconditionAMG<std::remove_const_t<decltype(number)>>;
         typename AMG::AdditionalData data;
-        static_cast<AMGParameters &>(data) = e.solver.amg;
-        data.single_precision              = e.precision == "mixed";
-        return AMG::peak_bytes(e.backend, e.pattern, e.format, e.n_modes, e.solver.aggregation.aggregate_distance, data,
-                               e.fallback);
+        static_cast<AMGParameters &>(data) = e.choice.parameters.amg;
+        data.single_precision              = e.choice.precision == "mixed";
+        return AMG::peak_bytes(e.backend, e.pattern, e.format, e.n_modes,
+                               e.choice.parameters.aggregation.aggregate_distance, data, e.fallback);
       };
-      return e.precision == "single" ? peak_of_levels(0.f) : peak_of_levels(0.);
+      return e.choice.precision == "single" ? peak_of_levels(0.f) : peak_of_levels(0.);
     }
   } // namespace
 
@@ -171,7 +172,7 @@ namespace PatchFEM
     for (const PreconditionerRow &row : preconditioners())
       if (row.name == name)
         return row;
-    throw Error("There is no Solver/Preconditioner " + name + ".");
+    throw Error("There is no Solver/Preconditioner ", name, ".");
   }
 
   std::string names_of_preconditioners(const std::function<bool(const PreconditionerRow &)> &chosen,
@@ -217,11 +218,11 @@ namespace PatchFEM
     if (chosen != "auto")
     {
       const PreconditionerRow &row = preconditioner_row(chosen);
-      require(row.make.in_double != nullptr,
-              "Solver/Preconditioner " + chosen + " is Trilinos'; choose another, such as amg, or Backend = trilinos.");
+      require(row.make.in_double != nullptr, "Solver/Preconditioner ", chosen,
+              " is Trilinos'; choose another, such as amg, or Backend = trilinos.");
       require(precision != "mixed" || row.is(PreconditionerRow::values),
-              "Precision = mixed keeps values of the preconditioner in single precision, which there are not of " +
-                  chosen + "; choose double or single.");
+              "Precision = mixed keeps values of the preconditioner in single precision, which there are not of ",
+              chosen, "; choose double or single.");
       natural = row.section == "SSOR" && solver.ssor.ordering == SSORData::Ordering::natural;
     }
     // Also where there is no device.

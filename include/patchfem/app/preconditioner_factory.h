@@ -13,12 +13,18 @@
 
 namespace PatchFEM
 {
+  /** What a parameter file asks for, without `auto`. */
+  struct SolverChoice
+  {
+    SolverParameters parameters;
+    std::string      precision; ///< double, single or mixed
+  };
+
   /** What a preconditioner is made of. */
   template <typename Number>
   struct PreconditionerInput
   {
-    const SolverParameters               &solver;
-    bool                                  mixed; ///< with values in single precision, for a matrix in double
+    const SolverChoice                   &choice;
     const MatrixBase<Number>             &matrix;
     const NullSpace<Number>              &null_space;
     const std::function<NearNullSpace()> &near_null_space; ///< the modes of no energy at the nodes of the matrix
@@ -32,8 +38,7 @@ namespace PatchFEM
     const Backend           &backend;
     const PatternStatistics &pattern;
     MatrixFormat             format;
-    const SolverParameters  &solver;
-    const std::string       &precision;
+    const SolverChoice      &choice;
     int                      n_modes;          ///< of multigrid's near-null space
     bool                     fallback = false; ///< whether its levels turn out to be too hard for single precision
   };
@@ -96,13 +101,6 @@ namespace PatchFEM
    * together neither with it nor with @p precision.
    */
   Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision);
-
-  /** What a parameter file asks for, without `auto`. */
-  struct SolverChoice
-  {
-    SolverParameters parameters;
-    std::string      precision; ///< double, single or mixed
-  };
 
   /**
    * What Solver/Preconditioner stands for if it is `auto`, for @p n_unknowns with @p n_components at a node:
