@@ -3,7 +3,7 @@
 #include <patchfem/app/linear_solver.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
-#include <patchfem/app/paths.h>
+#include <patchfem/app/report.h>
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>

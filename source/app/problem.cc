@@ -4,7 +4,6 @@
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
-#include <patchfem/app/paths.h>
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/assembly/extraction_dealii.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/near_null_space.h>
-#include <patchfem/app/paths.h>
 #include <patchfem/app/reference_solver.h>
 
 #include <deal.II/dofs/dof_tools.h>

@@ -3,21 +3,49 @@
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
-#include <patchfem/app/progress.h>
 #include <patchfem/lac/graph/aggregation.h>
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/hp/q_collection.h>
 #include <deal.II/lac/la_parallel_vector.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <optional>
 
 namespace PatchFEM
 {
+  class RunReport;
+
+  /** One line per stage and per few hundred iterations, for a person who waits: only on a terminal. */
+  class Progress
+  {
+  public:
+    /** @param enabled False on all but one rank. Nothing is ever printed where standard error is no terminal. */
+    explicit Progress(const bool enabled) : enabled(enabled && isatty(STDERR_FILENO)) {}
+
+    void stage(const std::string &name)
+    {
+      if (enabled)
+        std::fprintf(stderr, "  ... %s\n", name.c_str());
+    }
+
+    /** Called in every iteration; prints every few hundred. */
+    void iteration(const unsigned int step, const double relative_residual)
+    {
+      if (enabled && step > 0 && step % 300 == 0)
+        std::fprintf(stderr, "  ... iteration %u, relative residual %.2e\n", step, relative_residual);
+    }
+
+  private:
+    bool enabled;
+  };
+
   /** What the driver keeps of a solution: owned and ghost entries, with ghosts up to date. */
   using SolutionVector = dealii::LinearAlgebra::distributed::Vector<double>;
 
@@ -150,6 +178,40 @@ namespace PatchFEM
   template <int dim>
   using LinearSystemPath =
       std::function<PathReport(const Discretisation<dim> &, const Physics<dim> &, SolutionVector &)>;
+
+  /**
+   * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on
+   * one back end; only the solution comes back. Throws Error if @p communicator has several processes.
+   *
+   * @param parameters Are to live as long as the path, and so are the others.
+   * @param report Is told to begin() before a system is exported.
+   */
+  template <int dim>
+  LinearSystemPath<dim>
+  make_patch_path(const ProblemParameters &parameters, RunReport &report, Progress &progress, MPI_Comm communicator);
+
+  /**
+   * A reference by deal.II's loop over cells with distribute_local_to_global():
+   *  - trilinos_ml, trilinos_jacobi, trilinos_none: into a Trilinos matrix, and conjugate gradients with smoothed
+   *    aggregation (ML), point Jacobi (Ifpack) or nothing. Any number of ranks.
+   *  - petsc_boomeramg: into a PETSc matrix, and conjugate gradients with hypre's BoomerAMG through deal.II's wrapper. The
+   *    wrapper takes every unknown by itself: it passes on neither the unknowns of a node nor a near-null space, which is
+   *    what elasticity lacks most with it. Strong connections are 0.25 of the largest in 2D and 0.5 in 3D, as hypre's
+   *    manual recommends; everything else is deal.II's default. Any number of ranks.
+   *  - umfpack, for accuracy: into deal.II's matrix, which UMFPACK factorises, and two steps of iterative refinement with
+   *    residuals in extended precision. On systems whose condition is below 1e13 or so x is then as accurate as its digits,
+   *    whatever its residual; both triangular factors are kept, which in three dimensions is for some ten thousand unknowns.
+   *    In the report the steps are iterations and the factorisation is the preconditioner `lu`. One process; the path throws
+   *    Error if the system is singular, or too large for memory.
+   *
+   * Throws Error if deal.II was built without PETSc, or PETSc without hypre, or without UMFPACK, where that is needed, or if
+   * @p communicator has several processes where one is.
+   */
+  template <int dim>
+  LinearSystemPath<dim> make_reference_path(const std::string       &name,
+                                            const ProblemParameters &parameters,
+                                            Progress                &progress,
+                                            MPI_Comm                 communicator);
 
   /** Runs @p stage between two barriers and returns its seconds. */
   template <typename Function>
