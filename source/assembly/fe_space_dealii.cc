@@ -103,11 +103,9 @@ namespace PatchFEM
   {
     const Sparsity                 &sparsity = this->sparsity();
     const std::vector<std::int64_t> offsets  = sparsity.row_offsets().to_vector();
-    require(sparsity.view().columns != nullptr || sparsity.n_blocks() == 0,
+    const std::vector<int>          columns  = sparsity.column_indices().to_vector();
+    require(std::int64_t(columns.size()) == sparsity.n_blocks(),
             "The columns of a space were given back before a matrix was imported.");
-    std::vector<int> columns(sparsity.n_blocks());
-    memory::copy(Backend(BackendKind::host), columns.data(), this->backend(), sparsity.view().columns,
-                 columns.size() * sizeof(int));
     // Nodes that are constrained in all components have nothing but their diagonal in the sparsity.
     const int    n          = this->batches().n_components();
     const auto   is_coupled = [&](const int node) { return offsets[node + 1] - offsets[node] > 1; };

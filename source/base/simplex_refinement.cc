@@ -43,8 +43,7 @@ namespace PatchFEM
               function(std::minmax(mesh.cell(c)[local_edges[e][0]], mesh.cell(c)[local_edges[e][1]]));
         };
         for_each_edge_of_cells([&](const auto &ends) { ++bucket[ends.first + 1]; });
-        for (std::size_t v = 0; v < n_vertices; ++v)
-          bucket[v + 1] += bucket[v];
+        std::partial_sum(bucket.begin(), bucket.end(), bucket.begin());
 
         std::vector<Vertex>      larger(bucket[n_vertices]);
         std::vector<std::size_t> next(bucket.begin(), bucket.end() - 1);
@@ -58,8 +57,7 @@ namespace PatchFEM
           std::sort(begin, end);
           first[v + 1] = std::unique(begin, end) - begin;
         }
-        for (std::size_t v = 0; v < n_vertices; ++v)
-          first[v + 1] += first[v];
+        std::partial_sum(first.begin(), first.end(), first.begin());
         upper.resize(first[n_vertices]);
 #pragma omp parallel for schedule(static)
         for (std::size_t v = 0; v < n_vertices; ++v)

@@ -46,6 +46,7 @@ namespace PatchFEM
     std::int64_t               n_blocks() const { return total; }
     int                        longest_row() const { return longest; }
     const Array<std::int64_t> &row_offsets() const { return offsets; }
+    const Array<int>          &column_indices() const { return columns; }
     SparsityView               view() const { return {n_rows(), n_rows(), offsets.data(), columns.data()}; }
 
     /**
