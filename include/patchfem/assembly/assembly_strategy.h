@@ -8,9 +8,8 @@
 namespace PatchFEM
 {
   /**
-   * A way in which the assembler gets the matrices of cells to the rows. To add one is to add the header of its class, with
-   * its .cu file, its row in assembly_strategy.cc, and its kernels (first_that_serves()) in the lists of assembly_host.h and
-   * assembly.cuh.
+   * A way in which the assembler gets the matrices of cells to the rows. To add one is to add the file of its class, this row
+   * in assembly_strategy.cc, and kernels of its own (first_that_serves()) to the lists of assembly_host.h and assembly.cuh.
    */
   struct StrategyRow
   {
