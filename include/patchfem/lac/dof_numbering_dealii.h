@@ -12,10 +12,7 @@
 
 namespace PatchFEM
 {
-  /**
-   * Which of deal.II's indices each of our unknowns has: the way between our matrices and vectors and those of deal.II and
-   * Trilinos. FESpace has the one of its unknowns.
-   */
+  /** deal.II's index of each of our unknowns, to carry data to and from deal.II and Trilinos. FESpace has its own. */
   class DoFNumbering
   {
   public:
@@ -40,17 +37,11 @@ namespace PatchFEM
     /** Modes of (nearly) no energy that the user has computed, for PreconditionAMG, on @p backend. */
     NearNullSpace near_null_space(const std::vector<dealii::Vector<double>> &modes, const Backend &backend) const;
 
-    /**
-     * A square matrix assembled with deal.II, or with Trilinos where all rows are on this process, of which CSRMatrix and
-     * SlicedEllpackMatrix are made.
-     */
+    /** A square matrix of deal.II, or of Trilinos if all on this process, for CSRMatrix and SlicedEllpackMatrix. */
     HostCSR<double> import_matrix(const dealii::SparseMatrix<double> &matrix) const;
     HostCSR<double> import_matrix(const dealii::TrilinosWrappers::SparseMatrix &matrix) const;
 
-    /**
-     * Our matrix as deal.II's. @p pattern is what @p dst points to and must live as long; it holds the diagonal in any
-     * case, as deal.II's do.
-     */
+    /** Our matrix as deal.II's. @p dst points to @p pattern, which must live as long and always has the diagonal. */
     void export_matrix(const MatrixBase<double>     &src,
                        dealii::SparsityPattern      &pattern,
                        dealii::SparseMatrix<double> &dst) const;

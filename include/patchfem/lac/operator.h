@@ -36,23 +36,13 @@ namespace PatchFEM
     /** dst = A src */
     virtual void vmult(Vector<Number> &dst, const Vector<Number> &src) const = 0;
 
-    /**
-     * r = b - A x; matrices sum each row in double for both number types. What is here, a product and an update, needs an
-     * r other than x and b; matrices take b for r, too.
-     */
+    /** r = b - A x. Matrices sum each row in double and take b for r; other operators need an r other than x and b. */
     virtual void residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const;
 
-    /**
-     * q = A p and the step length of conjugate gradients; p and q are conforming vectors of this back end. What is
-     * here is one product and one sum after it; formats do both in one kernel.
-     */
+    /** q = A p and the step length of conjugate gradients; p and q conform. Formats do both in one kernel. */
     virtual void cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const;
 
-    /**
-     * One step of a polynomial preconditioner; @p step and @p y, which is its y, conform and are of this back end. What is
-     * here is a product, which takes @p product as room, and a kernel of vectors; formats do both in one kernel without
-     * that room, and say so.
-     */
+    /** A step of a polynomial preconditioner from its @p y; @p product is room, which fused steps do without. */
     virtual void polynomial_step(const kernels::PolynomialStep<Number> &step,
                                  const Vector<Number>                  &y,
                                  Vector<Number>                        &product) const;
@@ -68,10 +58,8 @@ namespace PatchFEM
     virtual bool can_be_recorded() const { return false; }
 
   protected:
-    /** Throws Error unless the vectors fit a product. */
+    /** Throw Error unless the vectors fit a product or a residual. */
     void check_product(const Vector<Number> &dst, const Vector<Number> &src) const;
-
-    /** Throws Error unless they fit a residual. */
     void check_residual(const Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const;
   };
 

@@ -13,10 +13,9 @@
  *   Vector<double> x(backend, n), b(backend, n);
  *   dealii::SolverGMRES<Vector<double>>(control).solve(A, x, b, preconditioner);
  * @endcode
- * A cycle of PreconditionAMG in fp32 is the same linear operator to 1e-7 only: SolverFGMRES allows for that, SolverGMRES
- * ends at a residual of that accuracy and wants AdditionalData::single_precision = false.
- * Their work vectors stay in memory for the next solution until
- * dealii::GrowingVectorMemory<Vector<double>>::release_unused_memory().
+ * A cycle of PreconditionAMG in fp32 is the same linear operator to 1e-7 only: SolverFGMRES allows for that,
+ * SolverGMRES ends at a residual of that accuracy and wants AdditionalData::single_precision = false. Their work
+ * vectors stay in memory until dealii::GrowingVectorMemory<Vector<double>>::release_unused_memory().
  */
 namespace dealii
 {

@@ -11,18 +11,13 @@
 #include <climits>
 #include <vector>
 
-/**
- * @file
- * The steps (see run.h) of Aggregation: groups of nodes around the members of an independent set, the graph of the groups,
- * and the exchange of aggregates between patches. The group of a node is a number or -1.
- */
+/** @file The steps (see run.h) of Aggregation. The group of a node is a number or -1. */
 namespace PatchFEM
 {
   namespace
   {
     using namespace graph_tools;
 
-    /** Groups of the nodes of a graph. */
     struct Groups
     {
       int        n_groups = 0;
@@ -134,7 +129,6 @@ namespace PatchFEM
       result.graph.set_weights(std::move(weights));
     }
 
-    /** Both. */
     void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
     {
       find_group_graph(graph, groups, result);
@@ -156,10 +150,7 @@ namespace PatchFEM
       return result;
     }
 
-    /**
-     * Nodes without a group join neighbouring groups, layer by layer: each the one it touches most, the lowest of those
-     * that tie.
-     */
+    /** Nodes without a group join, layer by layer, the one they touch most, the lowest of those that tie. */
     void grow(const AdjacencyView &graph, Groups &groups)
     {
       const Backend &place = groups.group.backend();
@@ -219,10 +210,9 @@ namespace PatchFEM
     }
 
     /**
-     * Dissolves groups smaller than @p least while they touch others. Which ones is an independent set in the graph of
-     * groups: those that are large enough, or have no neighbour, stay from the start; a small one that touches one that
-     * stays is dissolved; of small ones among themselves the larger stay. So each group that is dissolved touches one that
-     * its nodes can join, and no chain of small groups falls to a distant one.
+     * Dissolves groups smaller than @p least while they touch others. An independent set in the graph of groups stays:
+     * first those that are large enough or have no neighbour, then of small ones among themselves the larger. So each
+     * group that is dissolved touches one that its nodes can join, and no chain of small groups falls to a distant one.
      */
     void dissolve_small(const AdjacencyView &graph,
                         const SizeMeasure   &measure,
@@ -321,10 +311,7 @@ namespace PatchFEM
       return static_cast<int>(~static_cast<std::uint32_t>(ranked));
     }
 
-    /**
-     * Exchanges aggregates until no patch that has more than one is above the limit. Meanwhile a patch is named by one of
-     * its aggregates, its root, which never leaves.
-     */
+    /** Exchanges aggregates until no patch of several is above the limit; one of its own, the root, never leaves it. */
     void exchange(const PatchBytes &measure, Groups &patches)
     {
       const Backend      &place = patches.group.backend();
@@ -525,7 +512,6 @@ namespace PatchFEM
     const Backend &place               = pattern.backend();
     const int recentrings = data.recentrings == AdditionalData::automatic ? (block_size > 1 ? 1 : 0) : data.recentrings;
 
-    // Keeps the lists of the aggregates and their graph.
     const auto take = [&](Groups &groups, Adjacency &graph) {
       stats.n_isolated          = stats.n_nodes - groups.offsets.read(groups.n_groups);
       aggregate_starts          = std::move(groups.offsets);

@@ -54,7 +54,6 @@ namespace PatchFEM::graph_tools
     }
   } // namespace
 
-  /** Where the nodes of a graph are. */
   struct NodePoints
   {
     const double *points; ///< [node][dim]
@@ -85,7 +84,6 @@ namespace PatchFEM::graph_tools
   /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
   constexpr int whole_node = 12;
 
-  /** Sizes of aggregates in lines. */
   struct LineSizes
   {
     int    least, most;

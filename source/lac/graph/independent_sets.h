@@ -11,9 +11,8 @@ namespace PatchFEM
   namespace graph_tools
   {
     /**
-     * What a node shows to those around it while an independent set grows: its status, its priority and its number in
-     * one word, so that the largest word within reach tells first whether there is a member, and else which undecided
-     * node comes first.
+     * Status, priority and number of a node in one word while an independent set grows: the largest word within reach
+     * tells first whether there is a member, and else which undecided node comes first.
      */
     namespace tuple
     {

@@ -31,10 +31,9 @@ namespace PatchFEM
 
     /**
      * Parameters of a level. Aggregates are smaller where the coarse problem is harder than its size tells or they cost
-     * little: three nodes of a scalar problem in lines, which are what short edges of flat cells make; and of a body that
-     * bends, if nodes have so few neighbours that they make a surface or a line, as thin bodies do on coarser levels. (Parts
-     * of a body may be lines as well, of which nine nodes would make few elements for its bending; graph_tools::line_weights() cuts them:
-     * cells of 50 : 1 with hanging nodes take 40 steps in place of 263.)
+     * little: three nodes of a scalar problem in lines, the short edges of flat cells; and of a body that bends, if
+     * nodes have so few neighbours that they make a surface or a line, as thin bodies do on coarser levels.
+     * (line_weights() cuts lines in parts of a body: cells of 50 : 1 with hanging nodes take 40 steps in place of 263.)
      */
     Aggregation::AdditionalData smaller(Aggregation::AdditionalData data,
                                         const unsigned int          level,

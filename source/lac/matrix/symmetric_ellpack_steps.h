@@ -16,10 +16,7 @@ namespace PatchFEM
 {
   namespace kernels
   {
-    /**
-     * What becomes of each block of the source: the kind, and for the two that share storage the number of the block
-     * that is stored among those of its row.
-     */
+    /** The kind of each block of the source and, of two that share storage, the number of the stored one in its row. */
     struct SymmetricCode
     {
       enum Kind : std::uint16_t
@@ -311,7 +308,6 @@ namespace PatchFEM
       });
       find_mirrors(nullptr, made.mirror_offsets.data(), made.mirrors.data());
 
-      // Columns and values of each position.
       made.columns.reinit(place, size);
       all_values.reinit(place, made.n_on_diagonal() + size * block_size * block_size);
       all_values.set_zero();

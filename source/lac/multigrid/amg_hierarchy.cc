@@ -109,7 +109,7 @@ namespace PatchFEM
     other.levels.clear();
   }
 
-  /** The levels; @p aggregate(index, level) and @p find_modes(index, level) give one its aggregates and its tentative prolongator. */
+  /** The levels; @p aggregate and @p find_modes (index, level) give one aggregates and tentative prolongator. */
   template <typename Number>
   template <typename Aggregate, typename FindModes>
   void AMGHierarchy<Number>::build(const SlicedEllpackMatrix<Number> &A,

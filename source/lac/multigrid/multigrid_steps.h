@@ -334,13 +334,11 @@ namespace PatchFEM
 {
   namespace
   {
-    /**
-     * omega = factor / lambda_max. 4/3, the choice of Vanek, Mandel and Brezina, takes 2 to 4 % more steps of conjugate
-     * gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
-     */
+    /// omega = factor / lambda_max. 4/3, the choice of Vanek, Mandel and Brezina, takes 2 to 4 % more steps of
+    /// conjugate gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
     constexpr double omega_factor = 1.5;
 
-    /** Index (slice * width + p) * slice height + r is block p of row r of a slice, so that neighbours write to neighbours. */
+    /** Index (slice * width + p) * height + r is block p of row r of a slice: neighbours write to neighbours. */
     struct BlockOfSlice
     {
       std::int64_t row;

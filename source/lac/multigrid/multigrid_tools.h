@@ -6,10 +6,8 @@
 #include <patchfem/lac/multigrid/smoothed_aggregation.h>
 
 /**
- * @file
- * What smoothed aggregation (Vanek, Mandel, Brezina 1996) and the cycle are built by: multigrid_steps.h has it for both
- * back ends (see run.h). n_c is the number of unknowns of a node, n_m that of modes, which is the number of unknowns of
- * a node on the next level.
+ * @file Parts of smoothed aggregation (Vanek, Mandel, Brezina 1996) and the cycle, for both back ends (see run.h) in
+ * multigrid_steps.h. n_c is the number of unknowns of a node, n_m that of modes, the n_c of the next level.
  */
 namespace PatchFEM::multigrid
 {
@@ -24,10 +22,7 @@ namespace PatchFEM::multigrid
   template <typename Where>
   void rigid_body_modes(Where, int dim, const Array<double> &points, Array<double> &modes);
 
-  /**
-   * The modes of unknowns that no other unknown depends on (Dirichlet values, padding of coarse nodes) become 0: the
-   * coarse space must not move them. A row of the matrix whose off-diagonal entries all vanish marks such an unknown.
-   */
+  /** Modes of unknowns with rows 0 off the diagonal (Dirichlet, padding) become 0: coarse spaces must not move them. */
   template <typename Number, typename Where>
   void mask_decoupled(Where, const SlicedEllpackMatrix<Number> &A, int n_m, Array<double> &modes);
 
@@ -66,7 +61,6 @@ namespace PatchFEM::multigrid
    * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
    * that I has dropped depends on the others there and has no part in the motion. Values are in scalar rows (see
    * kernels/coarsening.h).
-   *
    * @param kept Rows are subsets of those of @p all, and have their node's own aggregate.
    * @param aggregate_of_node [node], -1 where none.
    * @param coarse_modes R, upper triangles, [aggregate][mode][mode].

@@ -17,10 +17,7 @@ namespace PatchFEM
     /** Beyond this shift a matrix is dominated by its diagonal unless its entries are far from those of a positive one. */
     constexpr double largest_shift = 1e3;
 
-    /**
-     * @p matrix in blocks of @p block_size: itself if it is a SlicedEllpackMatrix of these blocks, else @p copy, which is
-     * made of it on its back end.
-     */
+    /** @p matrix if it is a SlicedEllpackMatrix of blocks of @p block_size, else @p copy, made of it where it is. */
     template <typename Number>
     const SlicedEllpackMatrix<Number> &
     in_blocks(const MatrixBase<Number> &matrix, const int block_size, SlicedEllpackMatrix<Number> &copy)

@@ -5,17 +5,14 @@
 
 #include <patchfem/lac/precondition/triangular_factors.h>
 
-/** @file What preconditioners made of triangular factors are built by: triangular_steps.h has it for both back ends (see run.h). */
+/** @file Parts of preconditioners of triangular factors, for both back ends (see run.h) in triangular_steps.h. */
 namespace PatchFEM::triangular
 {
   /** Every row a phase of its own, at its own position. */
   template <typename Where>
   void find_natural(Where, const Backend &place, int n_rows, PhaseOrder &order);
 
-  /**
-   * Phases are colours of the graph of @p A (Jones and Plassmann 1993), few, and the same on every back end for any number of
-   * threads. Positions of a colour keep the order of rows.
-   */
+  /** Few colours of the graph of @p A (Jones, Plassmann 1993), the same on all back ends and threads, rows in order. */
   template <typename Where>
   void find_colours(Where, const Backend &place, const SlicedPatternView &A, PhaseOrder &order);
 

@@ -36,28 +36,22 @@ namespace PatchFEM
     /** The rounding of A x is at most some of these times |A| |x|. */
     constexpr double rounding_unit = 0.5 * std::numeric_limits<double>::epsilon();
 
-    /**
-     * A restart goes for a quarter of the residual it starts from, and has helped if it got to half. What is rounding of
-     * A x already it lowers by 20 to 40 % (slender beams, plates, stiff on soft parts), for 6 to 15 steps: only where that
-     * may reach the tolerance is it worth it.
-     */
+    /// A restart goes for a quarter of the residual it starts from, and has helped if it got to half. What is rounding
+    /// of A x already it lowers by 20 to 40 % (slender beams, plates, stiff on soft parts), for 6 to 15 steps: only
+    /// where that may reach the tolerance is it worth it.
     constexpr double restart_goal = 0.25, restart_success = 0.5, restart_reach = 2.;
 
-    /**
-     * Rounding leaves some u cond(A) in the solution, while other right digits of A alone would change it as much. Where that
-     * is more than this in the energy, residuals of restarts are summed in twice the precision, which takes some 2 to 13
-     * steps (cells 50 times as long as wide: 2e-7 -> 1e-11; 1 : 1e6 in stiffness: 2e-6 -> 1e-8).
-     */
+    /// Rounding leaves some u cond(A) in the solution, while other right digits of A alone would change it as much.
+    /// Where that is more than this in the energy, residuals of restarts are summed in twice the precision, which takes
+    /// some 2 to 13 steps (cells 50 times as long as wide: 2e-7 -> 1e-11; 1 : 1e6 in stiffness: 2e-6 -> 1e-8).
     constexpr double accurate_energy = 1e-7;
 
     /** Where a stretch of such steps may end: the restart that follows has to find accurate_energy. */
     constexpr double enough_energy = 1e-8;
 
-    /**
-     * A residual that rounding explains is an answer's if it is smaller than the load and does no more than this part of the
-     * load's work, r . x <= ... b . x. That work is about what x errs by: 1e-5 and less where bodies are held, 4e-4 for stiff
-     * parts 1e9 times as stiff as soft ones, and some 1 where nothing holds a body and the load moves it.
-     */
+    /// A residual that rounding explains is an answer's if it is smaller than the load and does no more than this part
+    /// of the load's work, r . x <= ... b . x. That work is about what x errs by: 1e-5 and less where bodies are held,
+    /// 4e-4 for stiff parts 1e9 times as stiff as soft ones, and some 1 where nothing holds a body that the load moves.
     constexpr double largest_work = 1e-2;
   } // namespace
 

@@ -24,9 +24,8 @@ namespace PatchFEM::solver
     }
 
     /**
-     * *largest = max_i |b - A x|_i / (|A| |x| + |b|)_i over rows whose denominator is not 0 (Oettli and Prager 1964), as
-     * the bits of a double: those of numbers that are not negative are in the order of the numbers, and those of one that
-     * is not a number come after them. 0 before.
+     * *largest = the maximum of componentwise_backward_error() over rows whose denominator is not 0, as the bits of a
+     * double, whose order is that of numbers that are not negative, with what is not a number behind them. 0 before.
      */
     template <typename View, typename Number>
     void find_errors(const View &A, const Vector<Number> &x, const Vector<Number> &b, std::uint64_t *largest)

@@ -9,10 +9,9 @@
 namespace PatchFEM
 {
   /**
-   * The graph of the nodes (block rows) of a matrix, on the matrix's back end. Two nodes are neighbours if they share a
-   * block of the pattern, which has to be symmetric. A row that couples with nothing, such as that of a Dirichlet node,
-   * has no neighbours: one that holds only its diagonal, and, where values are known, one whose other entries are
-   * all 0. Neither its row nor its column makes edges.
+   * The graph of the nodes (block rows) of a matrix, on its back end. Neighbours share a block of the pattern, which
+   * has to be symmetric. A row that holds only its diagonal or, where values are known, only zeros beside it, such as
+   * that of a Dirichlet node, has no neighbours: neither it nor its column makes edges.
    */
   class Adjacency
   {

@@ -26,10 +26,7 @@ namespace PatchFEM
     /** [node], -1 where none. */
     const Array<int> &aggregate_of_node() const { return of_node; }
 
-    /**
-     * Patches of nodes, the blocks of a relaxation: those of patch p stand at @p offsets[p] ... offsets[p + 1] of
-     * @p nodes, which holds every node of the level once, those without a patch last.
-     */
+    /** The blocks of a relaxation: @p patch_nodes has each node of the level once, by patch, those without one last. */
     void set_patches(Array<int> &&patch_offsets, Array<int> &&patch_nodes)
     {
       offsets_of_patches = std::move(patch_offsets);
@@ -38,25 +35,19 @@ namespace PatchFEM
 
     bool has_patches() const { return !offsets_of_patches.empty(); }
 
-    /** [patch + 1] */
+    /** [patch + 1], and [node] by patch */
     const Array<int> &patch_offsets() const { return offsets_of_patches; }
-
-    /** [node] */
     const Array<int> &patch_nodes() const { return nodes_of_patches; }
 
-    /**
-     * The short edges of a level with stretched cells: along them alone aggregates grow and the prolongator is smoothed.
-     */
+    /** Of a level with stretched cells: along them alone aggregates grow and the prolongator is smoothed. */
     void             set_short_edges(Adjacency &&graph) { edges = std::move(graph); }
     bool             stretched() const { return !edges.offsets().empty(); }
     const Adjacency &short_edges() const { return edges; }
 
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
-    /** [aggregate + 1] */
+    /** [aggregate + 1], and nodes by aggregate, ascending in each */
     const Array<int> &aggregate_offsets() const { return offsets; }
-
-    /** Nodes by aggregate, ascending in each. */
     const Array<int> &aggregate_nodes() const { return nodes; }
 
     std::size_t memory_consumption() const

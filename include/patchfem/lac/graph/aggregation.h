@@ -44,15 +44,13 @@ namespace PatchFEM
       int patch_distance = 1;
       /// Blocks with |A_ij| <= threshold sqrt(|A_ii| |A_jj|) do not make nodes neighbours; 0: every block does.
       double strength_threshold = 0.;
-      /// Where positions of nodes are known, nodes are neighbours if their distance is at most this times that of either to
-      /// its nearest neighbour (find_short_edges()). On stretched cells this coarsens along short edges until cells are
-      /// round; edges of cubes, at most 1.74, all stay. 0: every edge does.
+      /// Factor of find_short_edges() where positions of nodes are known. On stretched cells it coarsens along short
+      /// edges until cells are round; edges of cubes, at most 1.74, all stay. 0: every edge does.
       double distance_factor = 2.;
       /// Aggregates of fewer nodes are dissolved.
       int min_aggregate_size = 9;
-      /// Fast memory that A_kk takes at most, in bytes, without padding. The same on every back end, so that all build the
-      /// same hierarchy; with this default two or three patches share the 227 KiB of an H200's multiprocessor, vectors
-      /// included (P3: 48 KiB).
+      /// Most bytes of fast memory for A_kk, without padding: two or three patches share the 227 KiB of an H200's
+      /// multiprocessor, vectors included (P3: 48 KiB). The same on every back end, so that all build one hierarchy.
       std::size_t patch_bytes = 65536;
       /// Patches with an A_kk of less than this share of patch_bytes are dissolved before the exchange.
       double min_patch_share = 0.25;
@@ -88,18 +86,13 @@ namespace PatchFEM
     /** From a SlicedEllpackMatrix or CSRMatrix of floats or doubles. Throws Error for parameters out of range. */
     template <typename Matrix>
     void reinit(const Matrix &matrix, const AdditionalData &additional_data);
-
-    /** The same with default parameters. */
     template <typename Matrix>
     void reinit(const Matrix &matrix)
     {
       reinit(matrix, AdditionalData());
     }
 
-    /**
-     * Of the same nodes. On coarse levels, where the pattern of A is much wider than the coarse mesh, P3 takes the graph of
-     * the aggregates of the level above for @p all.
-     */
+    /** Of the same nodes. On coarse levels, where A is wider, P3 takes the last level's aggregate graph for @p all. */
     struct Graphs
     {
       const Adjacency &pattern; ///< which blocks a matrix has and so what patches take
@@ -107,10 +100,7 @@ namespace PatchFEM
       const Adjacency &strong;  ///< those edges of it along which aggregates grow
     };
 
-    /**
-     * From the graphs of a matrix in blocks of @p block_size x @p block_size. With @p weights [node] aggregates are large
-     * enough when their nodes count min_aggregate_size graph_tools::whole_node.
-     */
+    /** With @p weights [node] aggregates are large enough at a sum of min_aggregate_size graph_tools::whole_node. */
     void reinit(const Graphs              &graphs,
                 int                        block_size,
                 const AdditionalData      &additional_data,

@@ -9,24 +9,20 @@
 namespace PatchFEM
 {
   /**
-   * The aggregates of a hierarchy from Aggregation, whose roots are a maximal independent set (MIS). On the finest level
-   * neighbours are those of the matrix. On coarser ones they are aggregates whose nodes are neighbours: the smoothed
-   * prolongator makes the pattern of a coarse matrix some layers wider than that, and aggregates in it would take in so
-   * many nodes that the number of iterations grows with the size of the problem.
-   *
-   * Without an edge left in that graph, as a strength threshold may leave it, the pattern of the matrix takes its place.
+   * The aggregates of a hierarchy from Aggregation, whose roots are a maximal independent set (MIS). On the finest
+   * level neighbours are those of the matrix. On coarser ones they are aggregates whose nodes are neighbours: the
+   * pattern of a coarse matrix is some layers wider, by the smoothed prolongator, and aggregates in it would take in so
+   * many nodes that iterations grow with the problem. It is taken only if a strength threshold leaves no edge.
    *
    * Where positions of the nodes are known, aggregates grow along short edges only (find_short_edges()), on every level
-   * anew: coarse nodes are at the centroids of their aggregates, and their graph is that of all edges. Unless there is a
-   * strength threshold, the finest level does so as well.
+   * anew, the finest one too unless there is a strength threshold: coarse nodes are at the centroids of their
+   * aggregates, and their graph is that of all edges.
    */
   class MISAggregation : public AMGAggregation
   {
   public:
-    /** With default parameters, and patches only for a smoother that works on them. */
+    /** Patches are made if @p data asks for them, which it does not by default, or the smoother works on them. */
     MISAggregation() { data.patches = false; }
-
-    /** With what @p data asks for, and patches for a smoother that works on them. */
     explicit MISAggregation(const Aggregation::AdditionalData &data) : data(data) {}
 
     AggregateLists aggregate(const unsigned int level, const SlicedEllpackMatrix<double> &A) override

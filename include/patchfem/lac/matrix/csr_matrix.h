@@ -17,10 +17,7 @@ namespace PatchFEM
     };
   } // namespace internal
 
-  /**
-   * Compressed sparse rows of scalars with 64-bit offsets and 32-bit columns. Made from a block pattern, it stores the
-   * scalar rows of the blocks (see internal::ExpandPatternBody for where an entry stands).
-   */
+  /** Compressed rows of scalars, 64-bit offsets, 32-bit columns; of blocks as in internal::ExpandPatternBody. */
   template <typename Number>
   class CSRMatrix : public PatternMatrix<CSRMatrix, Number, internal::CSRPattern>
   {

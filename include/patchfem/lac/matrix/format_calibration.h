@@ -14,15 +14,13 @@ namespace PatchFEM
   using MeasuredRates = std::map<std::string, double>;
 
   /**
-   * Sets the rate of each of @p predictions, which must be of product_formats(), to what a few
-   * products with a matrix of zeros in it reach, and sorts them, the fastest first. @p pattern is memory of @p backend.
+   * Sets the rate of each of @p predictions (of product_formats()) to what a few products with a matrix of zeros reach,
+   * sorts them, the fastest first, and returns how many were measured. @p pattern is memory of @p backend.
    *
    * A rate that @p known has for this device, @p build, format, number type, block size and about this length of rows and
    * size of matrix (both to a factor of two) is taken from there, and a new one added; with a build of changed files, whose
    * name ends in `-dirty` and says nothing about the kernels in it, all are measured each time. Each measurement takes the
    * time of about ten products and, while it lasts, the memory of the matrix, or of two where one is converted.
-   *
-   * @return how many were measured.
    */
   template <typename Number>
   int calibrate_formats(const Backend                 &backend,

@@ -9,11 +9,7 @@
 #include <climits>
 #include <memory>
 
-/**
- * @file
- * Which format suits a pattern, before there is a matrix: a product is as fast as what it moves, so the bytes of each
- * format are counted, and divided by the share of the memory's rate that its kernel reaches.
- */
+/** @file Choice of a format before there is a matrix: a product's bytes over the share of the rate that it reaches. */
 namespace PatchFEM
 {
   template <typename Number>
@@ -59,17 +55,11 @@ namespace PatchFEM
     /** Rows of others that its patches read: half as many again as rows that couple to others. */
     double halo() const { return 1.5 * cut_rows * n_rows; }
 
-    /**
-     * @p limit, the share of the memory's rate that products of long rows reach, for rows of these lengths: each costs as
-     * much as some @p further entries, in its offsets, its last incomplete group of loads and its end.
-     */
+    /** Share of the rate, @p limit for long rows; offsets, incomplete loads and ends cost @p further entries a row. */
     double share_of_rate(double limit, double further) const;
   };
 
-  /**
-   * Counts on the back end where the arrays of @p pattern live: on a device a few milliseconds, on the host about as long
-   * as a product.
-   */
+  /** Counts where the arrays of @p pattern live: a few milliseconds on a device, about a product's on the host. */
   PatternStatistics
   pattern_statistics(const Backend &backend, const SparsityView &pattern, int block_rows = 1, int block_columns = 1);
 
@@ -118,10 +108,7 @@ namespace PatchFEM
     int                      size;
   };
 
-  /**
-   * What the model, the factory and the choice among formats know of the matrices of a class. Each class has an object of it
-   * beside itself, in namespace formats, which rows of matrix_formats() refer to.
-   */
+  /** What model, factory and choice know of a class of matrices: an object in formats, named in matrix_formats(). */
   class FormatKind
   {
   public:
@@ -256,10 +243,7 @@ namespace PatchFEM
   /** The formats that matrices can be assembled into. */
   std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern);
 
-  /**
-   * Those, and of formats that matrices are converted to those which products may be fastest in: on a device symmetric
-   * storage, of blocks that there are kernels for. On the host, where arithmetic takes longer, slices win.
-   */
+  /** Those, and on a device symmetric storage of blocks with kernels; on the host, slow at arithmetic, slices win. */
   std::vector<MatrixFormat> product_formats(const PatternStatistics &pattern, const MemoryModel &memory);
 
   /** What each of @p formats is expected to cost, the cheapest first. */

@@ -8,10 +8,7 @@
 
 namespace PatchFEM
 {
-  /**
-   * A sparse matrix in plain host arrays, scalar rows sorted by column: what every format can be made from and
-   * written to. For imports, exports and tests; nothing on the way from the mesh to the solution uses it.
-   */
+  /** Scalar rows sorted by column on the host: what formats are made from and written to, for imports and exports. */
   template <typename Number>
   struct HostCSR
   {
@@ -34,10 +31,7 @@ namespace PatchFEM
     }
   };
 
-  /**
-   * Throws Error that names the row unless offsets are monotone, columns are in range, sorted and unique, and the
-   * sizes of the arrays agree.
-   */
+  /** Throws Error that names the row unless offsets are monotone, columns in range, sorted, unique, and sizes agree. */
   template <typename Number>
   void check_host_csr(const HostCSR<Number> &matrix);
 } // namespace PatchFEM

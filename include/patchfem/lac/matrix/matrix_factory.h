@@ -11,10 +11,7 @@
 /** @file From a MatrixFormat to a matrix in it. Assemblers write CSRMatrix and SlicedEllpackMatrix; others are made of those. */
 namespace PatchFEM
 {
-  /**
-   * What a format's name in parameter files stands for, and what the format serves: to add one is to add its class, with its
-   * FormatKind beside it, and its row to the table in matrix_factory.cc.
-   */
+  /** A format by its name in parameter files. A new one is a class, its FormatKind and a row in matrix_factory.cc. */
   struct FormatRow
   {
     enum Trait : unsigned int
@@ -49,10 +46,7 @@ namespace PatchFEM
   const FormatRow &format_row(const std::string &name);
   const FormatRow &format_row(const MatrixFormat &format);
 
-  /**
-   * The format to assemble into for a matrix in @p format with blocks of @p block_size: the same one, or that of which
-   * convert() makes it.
-   */
+  /** What to assemble for @p format with blocks of @p block_size: the same, or that of which convert() makes it. */
   MatrixFormat assembled_format(const MatrixFormat &format, int block_size);
 
   /** Whether matrices in @p format with blocks of @p block_size, rows or entries, are made of others, by convert(). */
@@ -66,10 +60,7 @@ namespace PatchFEM
                                                   int                 block_columns,
                                                   const MatrixFormat &format);
 
-  /**
-   * @p matrix, a CSRMatrix, or for formats::symmetric a SlicedEllpackMatrix as well, in another format with its blocks, made on
-   * its back end. Throws Error for a matrix that @p format cannot hold.
-   */
+  /** A CSRMatrix, or for symmetric a SlicedEllpackMatrix, in @p format on its back end; Error if it does not fit. */
   template <typename Number>
   std::unique_ptr<MatrixBase<Number>> convert(const MatrixBase<Number> &matrix, const MatrixFormat &format);
 } // namespace PatchFEM

@@ -16,10 +16,7 @@ namespace PatchFEM
     };
   } // namespace internal
 
-  /**
-   * Square matrices whose entries off the diagonal are one constant, such as -1 for the pressure equation on voxels
-   * (mDIA, P2, section 3.3; see MDIAView for the layout).
-   */
+  /** Square, with one constant off the diagonal, as -1 for pressure on voxels (mDIA, P2, section 3.3; MDIAView). */
   template <typename Number>
   class MDIAMatrix : public PatternMatrix<MDIAMatrix, Number, internal::MDIAPattern>
   {
@@ -32,17 +29,13 @@ namespace PatchFEM
     MDIAMatrix() = default;
     MDIAMatrix(const Backend &backend, const HostCSR<Number> &matrix) { reinit(CSRMatrix<Number>(backend, matrix)); }
 
-    /**
-     * Of @p n rows, made where @p slice_offsets and @p columns live, which are as in MDIAView and taken over. Of its
-     * entries @p n_off_diagonal are off the diagonal; those on it have undefined content until written through view().
-     */
+    /** Takes over @p slice_offsets and @p columns as in MDIAView. The diagonal is undefined until written by view(). */
     void reinit(
         int n, Number constant, Array<std::int64_t> &&slice_offsets, Array<int> &&columns, std::int64_t n_off_diagonal);
 
     /**
-     * The entries of @p matrix, on its back end. Those off the diagonal may be 0, and are left out then, and differ from
-     * one constant by rounding, 1000 times the accuracy of the number type relative to the largest entry of their row; else
-     * Error.
+     * The entries of @p matrix, on its back end. Those off the diagonal are 0, and left out, or one constant up to 1000
+     * times the accuracy of the number type relative to the largest entry of their row; else Error.
      */
     void reinit(const CSRMatrix<Number> &matrix);
 

@@ -42,10 +42,7 @@ namespace PatchFEM
     const MatrixBase<float> &base() const;
   };
 
-  /**
-   * Throws Error that names the row unless each positive entry of the diagonal of @p matrix is one in fp32, too, neither
-   * infinite nor subnormal. Other entries of a positive definite matrix are no larger than the largest of those.
-   */
+  /** Throws Error with the row unless positive diagonal entries, which bound the others, stay normal in fp32. */
   void require_single_range(const MatrixBase<double> &matrix);
 
   /** The same for @p n numbers, which the sentence calls @p what; number i belongs to row i * @p rows. */

@@ -43,16 +43,11 @@ namespace PatchFEM
     {
       /// Block rows in a slice.
       int slice_height = 32;
-      /**
-       * Columns also as steps of 16 bits, which products read instead wherever all steps of a slice are that
-       * short: 2 bytes less for each entry, a sixth of scalar matrices in fp64, and 2 bytes more memory. For blocks of
-       * 1 x 1 in slices of 32.
-       */
+      /// Columns also as steps of 16 bits, which products read in slices whose steps all fit: 2 bytes less for each
+      /// entry, a sixth of scalar matrices in fp64, and 2 bytes more memory. For blocks of 1 x 1 in slices of 32.
       bool short_columns = false;
-      /**
-       * Products on `cuda` stop at the end of each row instead of that of its slice (ELLPACK-R): for slices so high that
-       * much of them is padding.
-       */
+      /// Products on `cuda` stop at the end of each row instead of that of its slice (ELLPACK-R): for slices so high
+      /// that much of them is padding.
       bool skip_padding = false;
     };
 
@@ -69,16 +64,11 @@ namespace PatchFEM
                 int                   block_columns   = 1,
                 const AdditionalData &additional_data = AdditionalData());
 
-    /**
-     * The entries of scalar rows, on their back end, gathered into blocks: a block is stored if one of its entries is
-     * there. Rows and columns must be multiples of the block sizes.
-     */
+    /** From scalar rows, also of the host: blocks with an entry there. Extents must be multiples of block sizes. */
     void reinit(const CSRMatrix<Number> &rows,
                 int                      block_rows,
                 int                      block_columns,
                 const AdditionalData    &additional_data = AdditionalData());
-
-    /** The same from host memory. */
     void reinit(const Backend         &backend,
                 const HostCSR<Number> &matrix,
                 int                    block_rows      = 1,

@@ -10,10 +10,7 @@
 
 namespace PatchFEM
 {
-  /**
-   * A matrix whose products are kernels::product() of Derived::view() and their targets: a format gives the storage, the
-   * view and the kernel, and has all products. @p Value is the type of the entries.
-   */
+  /** All products of a format, which gives storage, kernel and Derived::view(). @p Value is the type of the entries. */
   template <typename Derived, typename Number, typename Value = Number>
   class StoredMatrix : public MatrixBase<Number>
   {
@@ -64,10 +61,7 @@ namespace PatchFEM
       derived().product(y.data(), step);
     }
 
-    /**
-     * dst = A src for any host vector with begin() and end() whose entries lie side by side, such as deal.II's; the matrix
-     * must be on `host`.
-     */
+    /** dst = A src on `host`, for vectors with begin() and end() whose entries lie side by side, such as deal.II's. */
     template <typename VectorType>
     void vmult(VectorType &dst, const VectorType &src) const
     {
@@ -91,10 +85,7 @@ namespace PatchFEM
     const Derived &derived() const { return static_cast<const Derived &>(*this); }
   };
 
-  /**
-   * A matrix of values on a @p SharedPattern, MatrixExtents and arrays with their memory_consumption(), which is never
-   * changed once it is made: copies share it, in any number type.
-   */
+  /** Values on a @p SharedPattern, MatrixExtents and arrays, never changed: copies in any number type share it. */
   template <template <typename> class Matrix, typename Number, typename SharedPattern>
   class PatternMatrix : public StoredMatrix<Matrix<Number>, Number>
   {

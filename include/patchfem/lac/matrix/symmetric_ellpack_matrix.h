@@ -27,9 +27,8 @@ namespace PatchFEM
   } // namespace internal
 
   /**
-   * A symmetric matrix of which most is stored once (see SymmetricEllpackView for the layout and the bytes moved). How
-   * much that saves depends on the numbering: rows that are coupled should have numbers close to each other, as on a
-   * space-filling curve. Blocks of 1, 2, 3 and 6 rows.
+   * A symmetric matrix of which most is stored once (see SymmetricEllpackView for the layout and the bytes moved): the
+   * more, the closer the numbers of coupled rows are, as on a space-filling curve. Blocks of 1, 2, 3 and 6 rows.
    */
   template <typename Number>
   class SymmetricEllpackMatrix : public PatternMatrix<SymmetricEllpackMatrix, Number, internal::SymmetricPattern>
@@ -47,11 +46,10 @@ namespace PatchFEM
     }
 
     /**
-     * The entries of @p matrix, which must have square blocks, on its back end. Rows that lack their diagonal get a zero
-     * there. Throws Error for a matrix that is not symmetric: an entry and its mirror image may differ by rounding, 1000
-     * times the accuracy of the number type relative to the largest entries of their rows, and the one that is kept
-     * stands for both. Also refuses one in which a patch couples to more rows of others than 16 bits can number, about
-     * 64000. An Error leaves an empty matrix.
+     * The entries of @p matrix, which must have square blocks, on its back end. Rows that lack their diagonal get a
+     * zero there. Error, which leaves an empty matrix, if an entry and its mirror image differ by more than 1000 times
+     * the accuracy of the number type relative to the largest entries of their rows (the one that is kept stands for
+     * both), or if a patch couples to more rows of others than 16 bits can number, about 64000.
      */
     void reinit(const SlicedEllpackMatrix<Number> &matrix);
 

@@ -15,10 +15,7 @@
 
 namespace PatchFEM
 {
-  /**
-   * How the nodes of a level are put together. Asked level by level, from the finest on, so that it may keep what it
-   * needs of one for the next.
-   */
+  /** How nodes of a level are put together. Asked from the finest on, so that it may keep what the next one needs. */
   class AMGAggregation
   {
   public:
@@ -28,30 +25,20 @@ namespace PatchFEM
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) = 0;
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A)  = 0;
 
-    /**
-     * Whether the smoother works on patches, so that the lists must have some, and what it stores of them: said before
-     * the finest level is asked for. An aggregation that makes none need not listen; the hierarchy finds out.
-     */
+    /** Whether lists must have patches, and what the smoother stores; said before any level. Need not be heeded. */
     virtual void want_patches(bool, PatchStorage) {}
 
-    /**
-     * Positions of the nodes of the finest level, [node][dim] on its back end, said before that level is asked for; an empty
-     * array if they are not known.
-     */
+    /** Positions of the finest level's nodes, [node][dim] on its back end, or empty; said before it is asked for. */
     virtual void know_points(int, const Array<double> &) {}
   };
 
-  /**
-   * The levels of smoothed aggregation and the multigrid cycle on them. The finest matrix is the caller's and must
-   * outlive the hierarchy. Errors name the level.
-   */
+  /** The levels of smoothed aggregation and their cycle. The finest matrix must outlive it. Errors name the level. */
   template <typename Number>
   class AMGHierarchy
   {
   public:
     /**
      * Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A.
-     *
      * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. It has to lie
      * in the span of the modes on every aggregate. Smoothed prolongators then keep it: from Q w = v, Q the tentative one,
      * follow P w = v and (R A P) w = 0. The last level is inverted on its complement, see DenseInverse. A part of the mesh
@@ -68,8 +55,8 @@ namespace PatchFEM
     void initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other);
 
     /**
-     * For levels in fp64: the finest one is smoothed with @p A, its matrix rounded to fp32, by cycle_in_single(). The
-     * other levels are made of the unrounded matrix still, and so are prolongator and restrictor. Again after each update().
+     * For levels in fp64: the finest one is smoothed with @p A, its matrix rounded to fp32, by cycle_in_single(). Other
+     * levels, prolongator and restrictor are made of the unrounded matrix still. Again after each update().
      */
     void smooth_finest_with(const SlicedEllpackMatrix<float> &A);
 
@@ -115,7 +102,6 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class AMGHierarchy;
 
-    /** What smooths a matrix. */
     template <typename SmootherNumber>
     struct Smoothing
     {

@@ -20,9 +20,7 @@ namespace PatchFEM
   {
   public:
     /**
-     * Throws Error that names the row of the first pivot that is not positive, and one for a matrix that is singular to
-     * rounding.
-     *
+     * Throws Error that names the row of the first pivot that is not positive, and one if A is singular to rounding.
      * @param null_vectors Orthonormal basis V of the matrix's null space, if it has one, on its back end. What is inverted
      * then is A + s V V^T, whose inverse is the pseudo-inverse of A plus V V^T / s.
      * @param scale s, of the size of matrix entries before anything cancelled: A may be nothing but rounding.

@@ -22,10 +22,7 @@ namespace PatchFEM
   public:
     virtual ~LevelSmoother() = default;
 
-    /**
-     * Once per matrix and again for new values on its pattern. Keeps references to the matrix, to the inverse of its
-     * block diagonal and to the bound of the spectrum of the product of the two.
-     */
+    /** Once per matrix, and again for new values on its pattern. Keeps references to all three. */
     virtual void initialize(const SlicedEllpackMatrix<Number>     &A,
                             const PreconditionBlockJacobi<Number> &D_inverse,
                             const LargestEigenvalue<Number>       &lambda) = 0;

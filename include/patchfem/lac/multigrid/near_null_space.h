@@ -23,10 +23,7 @@ namespace PatchFEM
     /** The same at nodes whose positions are known: @p points is [node][dim] on their back end. */
     static NearNullSpace constants(int n_components, int dim, const Array<double> &points);
 
-    /**
-     * Translations and rotations of elasticity, 3 modes in 2D and 6 in 3D, from the positions of the nodes, [node][dim]
-     * on their back end. Rotations are about the centroid.
-     */
+    /** Translations and rotations about the centroid, 3 modes in 2D and 6 in 3D; @p points is [node][dim]. */
     static NearNullSpace rigid_body_modes(int dim, const Array<double> &points);
 
     /** Modes given by the user, each with an entry for every unknown. */

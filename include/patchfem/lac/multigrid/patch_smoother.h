@@ -25,18 +25,16 @@ namespace PatchFEM
    * A matrix split into what lies inside of patches and what couples them (P3's patchSPM), with the inexact inverse of
    * the inner part as a preconditioner. See kernels/patch_relaxation.h for layout and operators.
    *
-   * P3 keeps the upper half of the inner part in coordinates and adds to both rows by atomics. Here a row is summed by
-   * one thread in a fixed order, from both halves or from one and the places of the other: see PatchMatrixView. Adding
-   * by atomics is an option, with which results do not repeat bit by bit.
+   * P3 keeps the upper half of the inner part and adds to both rows by atomics: here an option, with which results do
+   * not repeat bit by bit. Else one thread sums a row in a fixed order, from one half or both: see PatchMatrixView.
    */
   template <typename Number>
   class PatchMatrix : public PreconditionBase<Number>
   {
   public:
     /**
-     * The pattern of @p A in the patches of @p aggregates. Nodes without a patch share further ones. Throws Error if
-     * there are no patches, if they do not fit the matrix, or if a patch has more than 65536 nodes or, with half
-     * storage, kept blocks.
+     * The pattern of @p A in the patches of @p aggregates; nodes without one share further ones. Throws Error without
+     * patches, if they do not fit the matrix, or if one has more than 65536 nodes or, with half storage, kept blocks.
      */
     void reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, PatchStorage storage);
 

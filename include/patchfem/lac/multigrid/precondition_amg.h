@@ -20,17 +20,13 @@ namespace PatchFEM
   public:
     struct AdditionalData : AMGParameters
     {
-      /**
-       * The hierarchy in fp32 where that can hold it, for a matrix in fp64: halves what a cycle moves and costs fp32 values
-       * of the finest matrix, whose pattern the two share. The cycle is applied to r / |r|, so that nothing leaves fp32's
-       * range. A matrix in fp32 has its hierarchy in fp32 in any case.
-       *
-       * What fp32 cannot hold is kept in fp64. Coarse matrices of slender bodies, or of stiff parts on soft ones, are
-       * differences of entries that are orders larger; rounding those may leave them indefinite. So where
-       * AMGHierarchy::condition() is above single_limit, or a level cannot be inverted, all levels are made of the unrounded
-       * matrix and only the finest is smoothed in fp32; above finest_limit, where that fails, too, or where numbers leave
-       * fp32's range, none is.
-       */
+      /// The hierarchy in fp32 where that can hold it, for a matrix in fp64: halves what a cycle moves and costs fp32
+      /// values of the finest matrix, whose pattern the two share. The cycle is applied to r / |r|, so that nothing
+      /// leaves fp32's range. A matrix in fp32 has its hierarchy in fp32 in any case. What fp32 cannot hold is kept in
+      /// fp64: coarse matrices of slender bodies, or of stiff parts on soft ones, are differences of entries that are
+      /// orders larger; rounding those may leave them indefinite. So where AMGHierarchy::condition() is above
+      /// single_limit, or a level cannot be inverted, all levels are made of the unrounded matrix and only the finest
+      /// is smoothed in fp32; above finest_limit, where that fails, too, or where numbers leave fp32's range, none is.
       bool single_precision = true;
       /// About the inverse of the rounding unit of fp32: counts are those of fp64 up to here (7e6), and double at 2e7.
       double single_limit = 1e7;
@@ -66,10 +62,7 @@ namespace PatchFEM
                     const AdditionalData     &additional_data = AdditionalData(),
                     const NullSpace<Number>  &null_space      = NullSpace<Number>());
 
-    /**
-     * New values on the same pattern: numeric only, the same operator as initialize() would make, bit by bit. Levels that
-     * once did not fit fp32 stay in fp64, though.
-     */
+    /** New values on the same pattern, bit by bit as initialize(); levels that once did not fit fp32 stay in fp64. */
     void update(const MatrixBase<Number> &matrix);
 
     void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
@@ -77,10 +70,7 @@ namespace PatchFEM
     std::string  name() const override { return "amg"; }
     std::size_t  memory_consumption() const override;
 
-    /**
-     * The most that initialize() takes on @p backend, of a matrix in @p format, with @p n_modes and aggregates of nodes within
-     * @p distance; @p fallback: levels turn out to be too hard for single precision.
-     */
+    /** The most that initialize() takes, of aggregates within @p distance; @p fallback: levels too hard for fp32. */
     static double peak_bytes(const Backend           &backend,
                              const PatternStatistics &pattern,
                              const MatrixFormat      &format,

@@ -23,7 +23,7 @@ namespace PatchFEM
   class TentativeProlongator
   {
   public:
-    /** @p modes is B, [node][component][mode], on the back end of the aggregates; a mode shorter than 1e-10 of its length is dropped. */
+    /** @p modes is B, [node][component][mode], where aggregates are; one below 1e-10 of its length is dropped. */
     void compute(const AggregateLists &aggregates, const Array<double> &modes, int n_components, int n_modes);
 
     /** Q, [node][component][mode]; 0 at nodes without an aggregate. */

@@ -34,19 +34,13 @@ namespace PatchFEM
     /** dst = M^-1 src; dst and src are different vectors. */
     virtual void vmult(Vector<Number> &dst, const Vector<Number> &src) const = 0;
 
-    /**
-     * Block diagonal operators may give M^-1 itself; a solver then applies it inside its own kernels and never calls
-     * vmult(). nullptr: there is no such form. A view with block_size 0 is the identity.
-     */
+    /** M^-1 if block diagonal: solvers apply it in kernels, never by vmult(); else nullptr. Block size 0: identity. */
     virtual const BlockDiagonalView<Number> *block_diagonal() const { return nullptr; }
 
     /** The same of one whose values are kept in fp32; block_diagonal() is nullptr then. */
     virtual const BlockDiagonalView<float> *single_block_diagonal() const { return nullptr; }
 
-    /**
-     * Iterations after which a solver should see whether it is done. Those it launched after the last one do nothing
-     * but apply the preconditioner once more each, so an expensive one wants to be looked at often.
-     */
+    /** Iterations between a solver's looks: few if it is expensive, as steps past the end still apply it. */
     virtual unsigned int look_interval() const
     {
       return block_diagonal() != nullptr || single_block_diagonal() != nullptr ? 32 : 4;

@@ -105,10 +105,7 @@ namespace PatchFEM
     BlockDiagonalView<Value> inverse{0, 1, 0, nullptr};
   };
 
-  /**
-   * M = D / relaxation, D the diagonal: blocks of one unknown, of any operator that knows it. Refuses an entry that is not
-   * positive and names its row.
-   */
+  /** M = D / relaxation, D the diagonal of any operator that knows it. Error with the row where it is not positive. */
   template <typename Number, typename Value = Number>
   class PreconditionJacobi : public PreconditionBlockJacobi<Number, Value>
   {

@@ -18,10 +18,8 @@ namespace PatchFEM
     unsigned int order = 6;
     /// Steps of Lanczos' iteration that find the spectrum, from 2 to 64; each costs a product.
     unsigned int lanczos_steps = 20;
-    /**
-     * Upper over lower end of the interval of the polynomial, above 1: with 0 the lower end is the smallest Ritz value;
-     * with infinity it is 0, which Chebyshev's does not allow.
-     */
+    /// Upper over lower end of the interval of the polynomial, above 1: with 0 the lower end is the smallest Ritz
+    /// value; with infinity it is 0, which Chebyshev's does not allow.
     double eigenvalue_ratio = 0.;
   };
 

@@ -9,10 +9,7 @@
 
 namespace PatchFEM
 {
-  /**
-   * Block rows in phases: rows of one phase do not depend on each other. Each row has a position; those of a phase
-   * follow each other, and phases begin at multiples of an alignment, so that some positions are empty.
-   */
+  /** Block rows in phases of independent ones, which begin at multiples of an alignment: some positions are empty. */
   struct PhaseOrder
   {
     Array<int>       phase, position; ///< [row]
@@ -80,10 +77,7 @@ namespace PatchFEM
     /** Patterns of both triangles of @p A, zeros in them, and vectors to work with. Refuses patterns without symmetry. */
     void reinit_triangles(const SlicedEllpackMatrix<Number> &A, int slice_height);
 
-    /**
-     * The most that is taken while triangles in blocks of @p block_size are made of a matrix in @p format: both of them, order
-     * and vectors, for the time being columns of one, and where it is not in slices of these blocks a copy that is.
-     */
+    /** Most bytes while made: both triangles, order, vectors, columns of one, and a copy if A is not in such slices. */
     static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format, const int block_size)
     {
       const MatrixFormat slices{block_size == 1 ? formats::sliced_scalar : formats::sliced_ellpack};

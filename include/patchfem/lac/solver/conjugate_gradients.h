@@ -28,11 +28,8 @@ namespace PatchFEM
     double       reduction      = 0.;
     unsigned int max_iterations = 1000;
 
-    /**
-     * Sees the residual of every step, 0 included, in order and each once. It may end the iteration, but as the host
-     * looks only from time to time, x is then that of the step of the last look; with a look interval of 1 it is that
-     * of the step itself.
-     */
+    /// Sees the residual of every step, 0 included, in order and each once. If it ends the iteration, x is that of the
+    /// step of the host's last look; with a look interval of 1 that of the step itself.
     std::function<Action(unsigned int step, double residual)> monitor;
   };
 
@@ -51,12 +48,10 @@ namespace PatchFEM
   {
     /// Iterations between two looks of the host, 4096 at most; 0: what the preconditioner asks for.
     unsigned int look_interval = 0;
-    /**
-     * The residual is recomputed as b - A x every so many steps (P1), so that it does not drift; 0: only at the end. The
-     * rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
-     * doing it often costs steps; where the residual is no longer a million times what rounding may leave it would make
-     * the iteration grow, and is not done. Costs ten products at the start.
-     */
+    /// The residual is recomputed as b - A x every so many steps (P1), so that it does not drift; 0: only at the end.
+    /// The rounding of b - A x is large beside that of the recursion and disturbs the conjugacy of later directions, so
+    /// doing it often costs steps; where the residual is no longer a million times what rounding may leave it would
+    /// make the iteration grow, and is not done. Costs ten products at the start.
     unsigned int   residual_interval = 0;
     SolutionUpdate update            = SolutionUpdate::fused;
   };
@@ -145,7 +140,6 @@ namespace PatchFEM
   private:
     AdditionalData additional_data;
 
-    // What an iteration works with, kept between solutions.
     Vector<Number>              r, z, p, q;
     Array<char>                 shared; ///< CGScalars and the history of the steps since the last look
     Array<double>               partials;

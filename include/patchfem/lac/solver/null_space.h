@@ -19,10 +19,7 @@ namespace PatchFEM
     /** Empty: P = I. */
     NullSpace() = default;
 
-    /**
-     * The span of @p basis, each vector with an entry for every unknown. Throws Error if they differ in length or depend on
-     * each other.
-     */
+    /** The span of @p basis, with entries for all unknowns. Throws Error if lengths differ or vectors are dependent. */
     NullSpace(const Backend &backend, const std::vector<std::vector<double>> &basis);
 
     /** The span of @p basis, made where it lives; it is taken over. */
@@ -34,10 +31,7 @@ namespace PatchFEM
     /** x = P x; only launches kernels. Moves 5 n values per vector. */
     void project(Vector<Number> &x) const;
 
-    /**
-     * Throws Error unless |A v|, for every vector v, is rounding beside the diagonal of A. So it is noticed if, say,
-     * curved cells cannot represent a rotation.
-     */
+    /** Error if some |A v| is not rounding beside A's diagonal, as where curved cells cannot represent a rotation. */
     void check(const Operator<Number> &A) const;
 
     std::size_t memory_consumption() const;

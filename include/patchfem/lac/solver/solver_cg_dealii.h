@@ -7,16 +7,13 @@
 namespace PatchFEM
 {
   /**
-   * ConjugateGradients under a dealii::SolverControl, with the interface of dealii::SolverCG.
-   *
-   * The control sees the residual |b - A x| of every step, the last one recomputed from x in double. SolverControl,
-   * ReductionControl and IterationNumberControl give tolerance and limit to the back end, so that the host need not
-   * look at each step; any other control is asked after each step, which costs one wait per iteration.
+   * ConjugateGradients under a dealii::SolverControl, with the interface of dealii::SolverCG. The control sees the
+   * residual |b - A x| of every step, the last one recomputed from x in double. SolverControl, ReductionControl and
+   * IterationNumberControl give tolerance and limit to the back end; any other control costs one wait per iteration.
    *
    * Throws SolverControl::NoConvergence when the control says that it failed, and Error when the iteration broke down
-   * (which names the matrix or the preconditioner), stagnates, or finds the matrix singular. A solution that is as accurate as double precision allows
-   * is one: last_result().status then is IterationResult::Status::rounding, and the control's last value is above its
-   * tolerance.
+   * (which names matrix or preconditioner), stagnates, or finds the matrix singular. A solution as accurate as double
+   * allows is one, with last_result().status IterationResult::Status::rounding and a last value above the tolerance.
    */
   class SolverCG
   {
