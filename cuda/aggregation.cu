@@ -2,6 +2,5 @@
 #include "parallel_for.cuh"
 #include "unique_rows.cuh"
 
-// Graphs and their partitions on the device.
 #include "lac/graph/aggregation_steps.h"
 #include "lac/graph/graph_steps.h"

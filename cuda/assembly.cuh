@@ -20,5 +20,4 @@ namespace PatchFEM::kernels
   }
 } // namespace PatchFEM::kernels
 
-/** Compiles the device kernels of a weak form. */
 #define PATCHFEM_INSTANTIATE_ASSEMBLY(Form) PATCHFEM_INSTANTIATE_ASSEMBLY_ON(Cuda, Form)

@@ -7,10 +7,7 @@
 
 namespace PatchFEM::kernels
 {
-  /**
-   * Cells of any element and weak form: a warp keeps the records of a few cells, then shares out the blocks of one
-   * after the other, a few lanes to a row.
-   */
+  /** Any element and weak form: a warp records a few cells, then a few lanes to a row share out the blocks of each. */
   template <typename Form, typename Number, typename Extents>
   struct WarpCells
   {
@@ -36,7 +33,6 @@ namespace PatchFEM::kernels
       std::size_t bytes() const { return std::size_t(n_warps) * cells_per_warp * record_bytes; }
     };
 
-    /** The shape that fits into @p available bytes. */
     static Shape shape(const int n_shape, const int n_quadrature, const std::size_t available)
     {
       Shape s{most_warps, std::max(1, 32 / n_quadrature), Records::record_size(n_shape, n_quadrature) * sizeof(Number)};
@@ -173,7 +169,6 @@ namespace PatchFEM::kernels
       }
     }
 
-    /** All computed cells of the patch. */
     __device__ void add_all(const int n_warps) const
     {
       const PatchesView &p              = body.a.patches;
@@ -211,7 +206,6 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** Patches compute cells by WarpCells. */
   template <typename Form, typename Number, typename Extents>
   struct CellsKernel : public AnyKernel
   {

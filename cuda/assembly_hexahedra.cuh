@@ -128,7 +128,6 @@ namespace PatchFEM::kernels
         level_barriers()[k].init(LevelPhases::expected);
     }
 
-    /** Whether the load is the same in all of a cell. */
     __device__ bool constant_load() const { return body.loaded() && !body.a.load.varies_inside_cells(); }
 
     static __device__ int lane() { return threadIdx.x % 32; }
@@ -455,10 +454,7 @@ namespace PatchFEM::kernels
         slot.emptied.arrive(mine + cells_a_warp >= n ? 8 - mine % 8 : cells_a_warp);
     }
 
-    /**
-     * Adds what a warp has formed of a cell. All sums are read before one is written, since the columns of a lane
-     * differ: one wait instead of three.
-     */
+    /** Adds a formed cell. Columns of a lane differ, so all sums are read before one is written: one wait. */
     __device__ void add(const Formed &formed) const
     {
       if (formed.corner.x < 0)
@@ -618,7 +614,6 @@ namespace PatchFEM::kernels
       }
     }
 
-    /** Zeros for all sums. */
     __device__ void clear(const int rank, const int size) const
     {
       const int n = body.a.most_blocks * Body::n_block + body.a.patches.rows_per_patch * n_comp;
@@ -626,7 +621,6 @@ namespace PatchFEM::kernels
         scratch.blocks[i] = Number(0);
     }
 
-    /** The warps that add, all patches of the block. */
     __device__ void add_patches() const
     {
       constexpr int      size = n_adding * 32;
@@ -667,7 +661,6 @@ namespace PatchFEM::kernels
       }
     }
 
-    /** The warps that map, all patches of the block. */
     __device__ void map_patches() const
     {
       constexpr int step = 8 * n_mapping;
@@ -735,10 +728,7 @@ namespace PatchFEM::kernels
     }
   } // namespace internal
 
-  /**
-   * Patches compute trilinear hexahedra by matrix instructions, in double precision. For sums in single precision that is
-   * worth it where a cell has much to compute.
-   */
+  /** Trilinear hexahedra by matrix instructions; with sums in single precision only if a cell has much to compute. */
   template <typename Form, typename Number>
   struct HexahedraKernel : public AnyKernel
   {

@@ -325,7 +325,6 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** Patches compute cells by SimplexCells. */
   template <typename Form, typename Number>
   struct SimplicesKernel : public AnyKernel
   {

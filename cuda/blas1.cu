@@ -63,7 +63,6 @@ namespace PatchFEM::kernels
         *result = sum;
     }
 
-    /** result[0] = the sum of term(i) over all elements. */
     template <typename Term>
     void sum(const Cuda &where, const std::int64_t n, const Term &term, double *partials, double *result)
     {

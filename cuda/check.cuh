@@ -25,8 +25,6 @@ namespace PatchFEM
   }
 } // namespace PatchFEM
 
-/** Checks a call of the CUDA run time. */
 #define PATCHFEM_CUDA_CHECK(call) ::PatchFEM::check((call), __FILE_NAME__, __LINE__)
 
-/** Checks the launch before it. */
 #define PATCHFEM_CUDA_CHECK_LAUNCH() PATCHFEM_CUDA_CHECK(cudaGetLastError())

@@ -5,7 +5,6 @@
 #include "kernels/coarsening.h"
 #include "kernels/instantiate.h"
 
-// What of the set-up of smoothed aggregation is the work of teams.
 namespace PatchFEM::kernels
 {
   template void team_for(Cuda, std::int64_t, const AggregateQRBody &);

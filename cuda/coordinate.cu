@@ -11,10 +11,7 @@ namespace PatchFEM::kernels
   {
     constexpr int block_size = tuning::block_size;
 
-    /**
-     * One block of threads per piece: products into shared memory, side by side; then a list of the entries that
-     * begin a row, so that neighbouring threads add the products of neighbouring rows.
-     */
+    /** One block of threads per piece. Row starts are listed, so that neighbouring threads add neighbouring rows. */
     template <typename Number, typename Result>
     __global__ void __launch_bounds__(block_size) add_pieces_kernel(const CoordinateView<Number> A,
                                                                     const double                 factor,

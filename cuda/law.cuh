@@ -5,5 +5,4 @@
 
 #include <patchfem/kernels/law_bodies.h>
 
-/** Compiles the device kernels of a law. */
 #define PATCHFEM_INSTANTIATE_LAW(Law) PATCHFEM_INSTANTIATE_LAW_ON(Cuda, Law)

@@ -9,7 +9,6 @@
 #include "lac/matrix/mdia_steps.h"
 #include "lac/matrix/symmetric_ellpack_steps.h"
 
-// The structure of matrices on the device.
 namespace PatchFEM
 {
   namespace kernels

@@ -7,10 +7,7 @@ namespace PatchFEM::product
 {
   namespace
   {
-    /**
-     * One thread per row, a warp per slice, so that each step reads 32 columns side by side. The columns of a
-     * row of six neighbours are on their way before the first of them is used.
-     */
+    /** One thread per row, a warp per slice: steps read 32 columns side by side; a row's first six are loaded early. */
     template <typename Value, typename Number, typename Target>
     __global__ void __launch_bounds__(block_size)
         mdia(const MDIAView<Value> A, const Number *__restrict__ x, const Target target)

@@ -59,10 +59,7 @@ namespace PatchFEM::kernels::internal
 #endif
   }
 
-  /**
-   * Launches @p kernel(arguments...) with @p bytes of fast memory for each of @p n_blocks blocks; where it @p overlaps the
-   * one before, every thread of it calls wait_for_previous().
-   */
+  /** @p bytes are fast memory a block. If it @p overlaps the one before, all its threads call wait_for_previous(). */
   template <bool overlaps = false, typename... Arguments>
   void launch(Cuda where,
               void (*kernel)(Arguments...),
@@ -88,15 +85,13 @@ namespace PatchFEM::kernels::internal
 
   /**
    * A block for each patch: prepare, clear | run | add buffered cells | write, with a barrier at each bar. Two of these
-   * are of Cells{body, scratch, patch}, which has
+   * are of Cells{body, scratch, patch} and called by all threads. It has
    *
    *   Body                    a PatchBody, or one with more
    *   n_threads, residency    the most threads of a block, and the fewest blocks on a multiprocessor (0: any number)
    *   overlaps                whether the kernel begins while the one before ends, whose results run() alone reads
    *   prepare()               loads what is needed besides sums
    *   run()                   adds the patch's cells to the sums
-   *
-   * All threads of the block call both.
    */
   template <typename Cells>
   __global__ void __launch_bounds__(Cells::n_threads, Cells::residency)
@@ -131,7 +126,6 @@ namespace PatchFEM::kernels::internal
     body.write(patch, rank, size, scratch, body.a.add);
   }
 
-  /** Launches patch_kernel for the patches of @p body. */
   template <typename Cells>
   void launch_patches(Cuda where, const typename Cells::Body &body, const int n_threads, const std::size_t worker_bytes)
   {

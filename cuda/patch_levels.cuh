@@ -7,7 +7,6 @@
 
 namespace PatchFEM::kernels
 {
-  /** All lanes of a warp. */
   using WholeWarp = internal::WarpTeam<32>;
 
   /** A barrier of some whole warps, @p n_threads threads together, apart from __syncthreads() of all. */

@@ -3,7 +3,6 @@
 
 #include "lac/multigrid/patch_matrix_steps.h"
 
-// Matrices in patches on the device.
 namespace PatchFEM::internal
 {
 #define INSTANTIATE(Number)                                                                               \

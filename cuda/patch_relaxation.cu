@@ -110,10 +110,7 @@ namespace PatchFEM::kernels
       Number              *buffer;            ///< half storage, staged: [component][block], see PatchMatrixView
     };
 
-    /**
-   * What a thread does for the rows [first, first + held) of one node of a patch. Vectors of the patch are
-   * [component][slot] in shared memory.
-   */
+    /** A thread's work on rows [first, first + held) of a node. Vectors are [component][slot] in shared memory. */
     template <bool staged, int static_size, int static_held, typename Number>
     struct Rows
     {
@@ -315,7 +312,6 @@ namespace PatchFEM::kernels
         }
       }
 
-      /** D^-1 of the node in registers. */
       __device__ __forceinline__ NodeDiagonal<static_held, Number> node_diagonal() const
       {
         const int                         h = height<static_size>(A), packed = A.packed();
@@ -590,9 +586,8 @@ namespace PatchFEM::kernels
     }
 
     /**
-     * One block of threads per patch; see patch_relaxation(). If A_P fits
-     * @p room bytes with the vectors, it is copied to shared memory, on its way while the vectors are gathered; else
-     * it is read from memory in every sweep.
+     * One block of threads per patch; see patch_relaxation(). If A_P fits @p room bytes with the vectors, it is copied
+     * to shared memory, on its way while the vectors are gathered; else it is read from memory in every sweep.
      */
     template <PatchStorage storage, int static_size, int held, typename Number>
     __global__ void __launch_bounds__(max_threads) relaxation_kernel(const __grid_constant__ PatchMatrixView<Number> A,

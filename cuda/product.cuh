@@ -7,11 +7,7 @@
 
 #include "kernels/instantiate_products.h"
 
-/**
- * @file
- * What threads do before and after their rows for the targets of products (see kernels/product.h), which are one more
- * parameter of kernels that are written once.
- */
+/** @file What threads do before and after their rows for each target of products (see kernels/product.h). */
 namespace PatchFEM::product
 {
   using tuning::block_size;

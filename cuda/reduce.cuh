@@ -3,11 +3,7 @@
 
 #include <cuda_runtime.h>
 
-/**
- * @file
- * Sums in a fixed order: within a warp by shuffles, within a block through shared memory, over blocks by the block that
- * finishes last, which reads the partial sums in their order. No floating-point atomics.
- */
+/** @file Sums in fixed order without floating-point atomics: shuffles, shared memory, then the block that ends last. */
 namespace PatchFEM::reduce
 {
   /** The sum over the block, valid in thread 0. All threads must call it; block_size is a multiple of 32. */
@@ -32,10 +28,7 @@ namespace PatchFEM::reduce
     return value;
   }
 
-  /**
-   * True in all threads of exactly one block: the one that arrives last, which then sees what every other block
-   * wrote before its call. @p ticket is 0 between kernels and is left so.
-   */
+  /** True in all threads of the last block, which sees what all wrote before. @p ticket: 0 between kernels, left so. */
   __device__ inline bool is_last_block(unsigned int *ticket)
   {
     __shared__ bool last;

@@ -12,15 +12,14 @@ namespace PatchFEM::product
 {
   /**
    * Tuned product: BR x BC blocks in slices of @p height block rows or, where that is 0, of any height of which
-   * rows_per_thread is a divisor, with the numbers of a @p Tuning of tuning.cuh. A thread holds BR / parts scalar rows of rows_per_thread neighbouring block rows;
-   * what is left of the blocks is held by the threads 32 / rows_per_thread further. Half a warp or a whole one reads,
-   * for each block column, 32 columns and 32 values per entry, all contiguous in slices of 32 or more, and each value
-   * once; loads of `unroll` blocks are issued before the first is used. From lower slices it reads pieces that are as
-   * long as a slice is high: of 8 and more they are whole sectors of 32 bytes. Compulsory traffic per block row:
-   * width * (BR * BC * sizeof(Value) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and
-   * source are read by every part, the second time from the caches. Scalar rows read 2 bytes instead of 4 in slices
-   * whose columns are known by steps of 16 bits. With skip_padding, threads stop at the end of the longest of their
-   * rows (ELLPACK-R).
+   * rows_per_thread is a divisor; @p Tuning as in tuning.cuh. A thread holds BR / parts scalar rows of rows_per_thread
+   * neighbouring block rows; threads 32 / rows_per_thread further hold what is left of the blocks. For each block
+   * column half a warp or a whole one reads 32 columns and 32 values per entry, each value once, contiguous in slices
+   * of 32 or more; from lower ones pieces as long as a slice is high, whole sectors of 32 bytes from 8 on. Loads of
+   * `unroll` blocks are issued before the first is used. Compulsory traffic per block row:
+   * width * (BR * BC * sizeof(Value) + 4) in, (BC + BR) * sizeof(Number) for source and destination; columns and source
+   * are read by every part, from caches after the first. Scalar rows read 2 bytes instead of 4 in slices whose columns
+   * are known by steps of 16 bits. With skip_padding, threads stop at the end of their longest row (ELLPACK-R).
    */
   template <int height, int BR, int BC, typename Tuning, typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, Tuning::residency)
@@ -239,10 +238,7 @@ namespace PatchFEM::product
     finish<block_size>(target, total);
   }
 
-  /**
-   * General product: any slice height, one scalar row per thread, neighbouring threads in neighbouring block rows.
-   * With skip_padding it stops at the end of the row (ELLPACK-R), else at that of the slice.
-   */
+  /** Any slice height: one row per thread, neighbours in neighbouring block rows. skip_padding stops at a row's end. */
   template <typename Value, typename Number, typename Target>
   __global__ void __launch_bounds__(block_size, 4)
       sliced_ellpack_general(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)

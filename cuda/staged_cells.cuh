@@ -70,10 +70,7 @@ namespace PatchFEM::kernels
           constants.shape[l] = make_double2(r.shape_values[2 * v * 8 + i], r.shape_values[(2 * v + 1) * 8 + i]);
     }
 
-    /**
-     * What M_bc, b <= c number @p bc of the six, contributes to entry (i, j) at two points where the functions have
-     * these gradients: symmetric in i and j to the last bit.
-     */
+    /** Share of M_bc, number @p bc of six, in entry (i, j) at two points: symmetric in i and j to the last bit. */
     static __device__ double2 product(const int bc, const double (&i)[2][3], const double (&j)[2][3])
     {
       const int b = bc < 3 ? 0 : (bc < 5 ? 1 : 2), c = bc < 3 ? bc : (bc < 5 ? bc - 2 : 2);
@@ -104,10 +101,7 @@ namespace PatchFEM::kernels
       return r;
     }
 
-    /**
-     * a b - c d, of which the second product is rounded. Left to itself, the compiler chooses another one for the second
-     * cell of a lane than for the first, and a cell's bits depend on its slot.
-     */
+    /** a b - c d, c d rounded: the compiler's choice differs between a lane's cells; bits would depend on the slot. */
     static __device__ double minor(const double a, const double b, const double c, const double d)
     {
       return __fma_rn(a, b, -__dmul_rn(c, d));
@@ -462,7 +456,6 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** Sixteen staged hexahedra at a time, by StagedHexahedra. */
   template <typename Form, typename Number>
   struct StagedHexahedraKernel : public AnyKernel
   {
@@ -491,7 +484,6 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** Rows gather staged cells by @p Gather. */
   template <typename Form, typename Number, typename Gather>
   struct GatherKernel : public AnyKernel
   {

@@ -11,7 +11,6 @@ namespace PatchFEM::kernels
   {
     constexpr int team_for_threads = 128;
 
-    /** @p n neighbouring threads of a warp. */
     template <int n>
     struct WarpTeam
     {

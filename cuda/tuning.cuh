@@ -3,10 +3,7 @@
 
 #include <patchfem/kernels/cg.h>
 
-/**
- * @file
- * Launch shapes, apart from the algorithms. bench_spmv --variants times the alternatives.
- */
+/** @file Launch shapes, apart from the algorithms. bench_spmv --variants times the alternatives. */
 namespace PatchFEM::tuning
 {
   /** Threads of a block of the vector kernels and of products. */
@@ -60,10 +57,7 @@ namespace PatchFEM::tuning
     static constexpr int rows_per_thread = 2;
   };
 
-  /**
-   * Slices of one row: a lane takes a row of each block, and a few blocks at once stand side by side. With more of them
-   * lanes have nothing to do at the end of a row, and there are more sums to exchange.
-   */
+  /** Slices of one row: a lane takes a row of each block; more blocks at once idle at row ends and exchange more. */
   template <int b>
   struct BlockRows
   {
@@ -87,10 +81,7 @@ namespace PatchFEM::tuning
   constexpr int few_blocks = 1250;
   static_assert(few_blocks <= 2 * kernels::reduction::max_parts, "each block leaves a partial sum of p.Ap");
 
-  /**
-   * Symmetric sliced ELLPACK of b x b blocks, a block of threads to a patch. Several of them share the registers and the
-   * shared memory of a multiprocessor, so that some read while others wait at a barrier.
-   */
+  /** b x b blocks, a block of threads to a patch. Several share a multiprocessor: some read while others wait. */
   template <typename Number, int b>
   struct SymmetricEllpack
   {

@@ -10,10 +10,7 @@ namespace PatchFEM
 {
   namespace
   {
-    /**
-     * The different values of each segment [segments[s], segments[s + 1]) of @p values, which are not negative and become
-     * sorted: how many, where those of a segment start, and they themselves, ascending.
-     */
+    /** Distinct @p values (>= 0, get sorted) of each [segments[s], segments[s + 1]): number, starts, ascending list. */
     Array<int> unique_of_segments(const int            n_segments,
                                   const std::int64_t  *segments,
                                   Array<int>          &values,

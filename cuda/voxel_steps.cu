@@ -9,10 +9,7 @@ namespace PatchFEM
   {
     constexpr int words_threads = 256, words_per_warp = 8;
 
-    /**
-     * A warp reads the labels of eight words, 32 side by side of each; where a word lies is found by one lane, and the
-     * eight loads do not wait for each other.
-     */
+    /** A warp reads eight words of 32 labels; one lane finds where a word lies, and no load waits for another. */
     __global__ void __launch_bounds__(words_threads) words_kernel(const VoxelView    grid,
                                                                   const unsigned int open_sides,
                                                                   const unsigned char *__restrict__ labels,

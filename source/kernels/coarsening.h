@@ -36,9 +36,8 @@ namespace PatchFEM::kernels
 
   /**
    * The tentative prolongator of one aggregate: its rows of B become Q R by modified Gram-Schmidt, each column
-   * orthogonalised twice. A column that then is shorter than @p drop_tolerance times what it was depends on the
-   * others: its column of Q and its row of R are zero. Each member keeps its rows in the scratch memory if they fit,
-   * else in Q.
+   * orthogonalised twice. A column that then is shorter than @p drop_tolerance times what it was depends on the others:
+   * its column of Q and its row of R are zero. Each member keeps its rows in the scratch memory if they fit, else in Q.
    */
   struct AggregateQRBody
   {
@@ -329,7 +328,6 @@ namespace PatchFEM::kernels
       unsigned char places[n_terms][n_blocks];
       unsigned char unused[padding];
 
-      /** From a row to the next. */
       PATCHFEM_INLINE static int pitch(const int n_modes) { return n_blocks * n_modes; }
     };
 
@@ -574,10 +572,7 @@ namespace PatchFEM::kernels
     }
   };
 
-  /**
-   * A row of A P as far as the coarse matrix needs it: its upper half has no use for columns before the first of the
-   * row of P. Item i is row rows.first + i.
-   */
+  /** Item i is row rows.first + i of A P, as far as the coarse matrix needs it: see MatrixProlongatorRow. */
   template <int static_nc, int static_nm, typename Number>
   struct MatrixProlongatorBody
   {
@@ -680,9 +675,7 @@ namespace PatchFEM::kernels
   template <typename Number, typename Where>
   void prolongator(Where, const CoarseningView<Number> &view, const TentativeView<Number> &Q);
 
-  /**
-   * Rows of A P. Columns before the first one of the row of P are left out: the upper half of C has no use for them.
-   */
+  /** Rows of A P without columns before the first of the row of P: the upper half of C has no use for them. */
   template <typename Number, typename Where>
   void matrix_prolongator(Where, const CoarseningView<Number> &view, const ProductStretch<Number> &rows);
 
@@ -711,8 +704,7 @@ namespace PatchFEM::kernels
                    AddPartsBody<Number>{view, rows});
   }
 
-  /** Into how many parts the device cuts the rows of R: where coarse rows are few, their parts are as many teams as
-   * fill 132 multiprocessors. */
+  /** Parts the device cuts rows of R into: where coarse rows are few, as many teams as fill 132 multiprocessors. */
   inline int n_coarse_parts(Cuda, const int n_coarse)
   {
     constexpr int wanted = 8192, most = 32;

@@ -3,11 +3,7 @@
 
 #include <patchfem/kernels/batch_views.h>
 
-/**
- * @file
- * What constraints x_i = sum_j w_j x_j + k_i do to vectors. Masters are not constrained
- * themselves, so that lines are independent of each other.
- */
+/** @file What constraints x_i = sum_j w_j x_j + k_i do to vectors. No master is constrained: lines are independent. */
 namespace PatchFEM::kernels
 {
   /** Line l: x_i = sum_j w_j x_j + k_i. */

@@ -73,10 +73,7 @@ namespace PatchFEM::kernels
     return std::size_t(dense::tile) * (dense::tile + n + (n + strip - 1) / strip * strip);
   }
 
-  /**
-   * The inverse of the n x n matrix @p A, which is overwritten. @p workspace: see inverse_workspace(), failure: see
-   * invert_tile().
-   */
+  /** A^-1 of the n x n matrix @p A, overwritten. @p workspace: see inverse_workspace(), @p failure: invert_tile(). */
   template <int rows, int strip, typename Number>
   void invert_dense_spd(const Here where, const int n, double *A, double *workspace, Number *inverse, int *failure)
   {
@@ -129,7 +126,6 @@ namespace PatchFEM::kernels
             a[std::int64_t(r) * n + s] = (old ? a[std::int64_t(r) * n + s] : 0.) + sign * sum[r][s];
       });
     }
-    // Both halves from the lower one.
     parallel_for(where, std::int64_t(n) * n, [=] PATCHFEM_DEVICE(const std::int64_t index) {
       const std::int64_t i = index / n, j = index % n;
       inverse[index] = static_cast<Number>(i > j ? A[i * n + j] : A[j * n + i]);

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-/**
- * @file
- * Of what number types the functions are that the headers of kernels declare, on the host and on the device alike:
- * PATCHFEM_INSTANTIATE_CG(Host).
- */
+/** @file Number types of the functions of kernels, the same on host and device: PATCHFEM_INSTANTIATE_CG(Host). */
 #define PATCHFEM_INSTANTIATE_CG(Where)                                                                      \
   PATCHFEM_INSTANTIATE_CG_OF(Where, float)                                                                  \
   PATCHFEM_INSTANTIATE_CG_OF(Where, double)                                                                 \

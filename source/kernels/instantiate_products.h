@@ -3,11 +3,7 @@
 
 #include <patchfem/kernels/product.h>
 
-/**
- * @file
- * Which products there are of every format, on the host and on the device: PATCHFEM_INSTANTIATE_PRODUCTS(Host, CSRView).
- * Values are of the type of vectors, or float under double in preconditioners, which no conjugate gradients multiply with.
- */
+/** @file Products of all formats: values as vectors, or float under double for preconditioners, never in CG. */
 #define PATCHFEM_INSTANTIATE_PRODUCT(Where, View, Value, Number, Target) \
   template void product(Where, const View<Value> &, const Number *, const Target<Number> &);
 

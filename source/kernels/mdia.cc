@@ -9,10 +9,7 @@ namespace PatchFEM::kernels
   {
     constexpr int columns_ahead = 1024; ///< how far ahead memory is asked for, see csr.cc
 
-    /**
-     * Calls @p use(row, sum) for the rows of slice @p s. The innermost loop runs over rows, so that columns are read
-     * contiguously and only the source is gathered.
-     */
+    /** @p use(row, sum) for the rows of slice @p s. Innermost over rows: only the source is gathered, not columns. */
     template <typename Sum, typename Value, typename Number, typename Use>
     inline void slice_product(const MDIAView<Value> &A, const int s, const Number *__restrict__ x, const Use &use)
     {

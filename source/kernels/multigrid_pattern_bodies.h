@@ -7,9 +7,8 @@
 
 /**
  * @file
- * Lists (see unique_rows.h) that find the patterns of smoothed aggregation: of the prolongator P, the product A P and
- * the coarse matrix R A P, R = P^T. Indices are those of nodes, that is of blocks. A row of the coarse level is an
- * aggregate of the fine one.
+ * Lists (see unique_rows.h) for the patterns of smoothed aggregation, P, A P and R A P with R = P^T, by nodes, that is
+ * by blocks. A row of the coarse level is an aggregate of the fine one.
  */
 namespace PatchFEM::kernels
 {

@@ -5,13 +5,11 @@
 
 #include <cstdint>
 
-/** @file The Hilbert curve. */
 namespace PatchFEM::kernels
 {
   /**
-   * Position along the Hilbert curve of the point with integer coordinates @p x of @p bits bits each. Skilling's
-   * transform ("Programming the Hilbert curve", AIP Conf. Proc. 707, 2004): Gray-code and rotate in place, then
-   * interleave the bits.
+   * Position along the Hilbert curve of the point with coordinates @p x of @p bits bits (Skilling, Programming the
+   * Hilbert curve, AIP Conf. Proc. 707, 2004): Gray-code and rotate in place, then interleave the bits.
    */
   template <int dim>
   PATCHFEM_INLINE std::uint64_t hilbert_index(std::uint32_t (&x)[dim], const int bits)

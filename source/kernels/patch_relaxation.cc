@@ -246,7 +246,6 @@ namespace PatchFEM::kernels
       }
     };
 
-    /** work(patch) on every patch. */
     template <typename Number, typename Work>
     void for_each_patch(const PatchMatrixView<Number> &A, const Work &work)
     {

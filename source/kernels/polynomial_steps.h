@@ -4,7 +4,6 @@
 #include "kernels/run.h"
 #include <patchfem/kernels/polynomial.h>
 
-/** @file The steps (see run.h) of polynomial.h. */
 namespace PatchFEM::kernels
 {
   namespace

@@ -26,10 +26,7 @@ namespace PatchFEM::kernels
       share(0, n);
   }
 
-  /**
-   * p.q is the sum of parts that depend on n alone. An item costs as much as @p weight elements of a vector, so that few
-   * heavy ones are still shared out over all threads.
-   */
+  /** p.q is the sum of parts that depend on n alone; @p weight as for sum_parts(). */
   template <typename Number, typename Items>
   inline void share_items(const std::int64_t                n,
                           const std::int64_t                weight,

@@ -44,7 +44,6 @@ namespace PatchFEM
     return bits;
   }
 
-  /** Runs @p body for 0 <= i < n on @p backend. */
   template <typename Body>
   void run(const Backend &backend, const std::int64_t n, const Body &body)
   {

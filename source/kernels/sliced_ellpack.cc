@@ -16,11 +16,7 @@ namespace PatchFEM::kernels
 
     constexpr int max_strip_rows = strip_rows(1), max_strip_sums = 64 * 12;
 
-    /**
-     * Asks for the memory @p distance values behind @p n values of @p pointer. Beside their gathers the processor's own
-     * prefetching does not keep the streams of values and columns at the rate of memory (see csr.cc). Requests past the
-     * end of the arrays are ignored.
-     */
+    /** Asks for memory @p distance values behind @p n of @p pointer (why: csr.cc); past the end it is ignored. */
     template <typename T>
     inline void prefetch(const T *pointer, const std::int64_t distance, const int n)
     {

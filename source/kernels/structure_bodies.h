@@ -7,10 +7,7 @@
 /** @file Searches in rows, and what cells offer them. */
 namespace PatchFEM::kernels
 {
-  /**
-   * The first position in the ascending list [begin, end) whose value is not below @p value. All lists of one length
-   * take the same steps, so that nothing is predicted wrongly and several searches overlap.
-   */
+  /** std::lower_bound() with the same steps for all lists of one length: no wrong predictions, searches overlap. */
   template <typename T>
   PATCHFEM_INLINE const T *lower_bound(const T *begin, const T *end, const T value)
   {

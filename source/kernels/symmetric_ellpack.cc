@@ -9,10 +9,7 @@ namespace PatchFEM::kernels
 {
   namespace
   {
-    /**
-     * Calls @p use(row, sum) for the rows of patch @p p. The sums of the patch, @p y, and its part of the source stay in
-     * the first-level cache, so both products of a block are added as soon as it is read.
-     */
+    /** Calls @p use(row, sum) for patch @p p. @p y and source stay in first-level cache: a block is used at once. */
     template <int b, typename Sum, typename Value, typename Number, typename Use>
     inline void patch_product(
         const SymmetricEllpackView<Value> &A, const int p, const Number *__restrict__ x, Sum *y, const Use &use)

@@ -8,10 +8,7 @@
 /** @file What nodes and groups of nodes touch in a graph. The group of a node is a number or -1. */
 namespace PatchFEM::kernels
 {
-  /**
-   * visit(group, weight) for the different groups among the neighbours of @p node, in ascending order, with the sum
-   * of the weights of the edges there. Neighbours without a group are passed over.
-   */
+  /** visit(group, sum of the weights of the edges there) for the groups (>= 0) of neighbours of @p node, ascending. */
   template <typename Visitor>
   PATCHFEM_INLINE void
   for_each_group(const AdjacencyView &graph, const std::int64_t node, const int *group, const Visitor &visit)

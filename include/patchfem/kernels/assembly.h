@@ -116,13 +116,11 @@ namespace PatchFEM
     };
 
     /**
-     * Calls @p function(kernel) for the first of @p Kernels that serves: no other place chooses. A kernel is an AnyKernel with
-     *
+     * Calls @p function(kernel) for the first of @p Kernels that serves. A kernel is an AnyKernel with
      *   possible        whether it is compiled for its form and numbers
      *   name            for a user
      *   serves(request) whether it takes such cells of such a strategy
      *   launch(where, arguments)
-     *
      * and room(request), a PatchRoom, if it sums rows, or buffer_share if it stages cells.
      */
     template <typename... Kernels, typename Function>

@@ -10,11 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-/**
- * @file
- * Host definitions of the assembly kernels: threads over cells and patches, one worker each. Included where a weak form
- * is instantiated; see PATCHFEM_INSTANTIATE_ASSEMBLY.
- */
+/** @file Host definitions of the assembly kernels: threads over cells and patches, one worker each. */
 namespace PatchFEM::kernels
 {
   /** Cells of a chunk's buffer, resolved or staged. */

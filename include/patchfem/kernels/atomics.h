@@ -7,11 +7,7 @@
 #include <functional>
 #include <type_traits>
 
-/**
- * @file
- * How bodies change integers together. None of these orders other memory. The smallest and largest values seen, sums of
- * integers and the number of calls are the same in every order.
- */
+/** @file Atomics of integers. None orders other memory; minima, maxima, sums and counts do not depend on the order. */
 namespace PatchFEM::kernels
 {
   /** Of the two integer types of 64 bits the one that CUDA's functions take; others as they are. */

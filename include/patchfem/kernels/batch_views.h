@@ -60,7 +60,7 @@ namespace PatchFEM
     const double *points; ///< [point][dim]
     BatchView     batch[max_batches];
 
-    /** The batch that the cell with global number @p cell belongs to. */
+    /** The batch of the cell with global number @p cell. */
     PATCHFEM_INLINE int batch_of(const int cell) const
     {
       int b = 0;
@@ -70,10 +70,7 @@ namespace PatchFEM
     }
   };
 
-  /**
-   * Values that vary from nowhere to everywhere: n_values numbers that are the same everywhere, per material, per
-   * cell or per quadrature point of a cell.
-   */
+  /** n_values numbers that are the same everywhere, per material, per cell or per quadrature point of a cell. */
   template <typename Number>
   struct CoefficientView
   {
@@ -110,10 +107,7 @@ namespace PatchFEM
     }
   };
 
-  /**
-   * Which rows a cell feeds once its constraints are resolved. Cells without constrained unknowns feed
-   * their own nodes and need no entry here.
-   */
+  /** Rows that cells with constraints feed once these are resolved; others feed their nodes and have no entry. */
   struct ConstrainedCellsView
   {
     int                 n_cells;
@@ -122,8 +116,7 @@ namespace PatchFEM
     const int          *nodes;        ///< free nodes of a cell first, then those whose unknowns are all constrained
     const int          *n_free;       ///< [n_cells], how many of a cell's nodes are free
 
-    /// x_local = C x_resolved + k, by columns of C. A resolved unknown is (position in nodes) * n_components +
-    /// component.
+    /// x_local = C x_resolved + k by columns of C; a resolved unknown is node position * n_components + component.
     const std::int64_t *column_offsets; ///< [n resolved unknowns + 1]
     const int          *column_local;   ///< local unknown, shape * n_components + component
     const double       *column_weight;

@@ -8,10 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-/**
- * @file
- * Operations on whole vectors. Bytes moved per element are 8 (fp64) times the vectors read and written.
- */
+/** @file Operations on whole vectors. Bytes moved per element are 8 (fp64) times the vectors read and written. */
 namespace PatchFEM::kernels
 {
   /** x_i = value */
@@ -66,10 +63,7 @@ namespace PatchFEM::kernels
   template <typename Where>
   void invert(Where, std::int64_t n, const int *list, int *to);
 
-  /**
-   * result[0], in memory of the back end, becomes the first i at which x_i is positive and fp32 has it neither exactly nor
-   * rounded to all of its digits, if that is below what it holds.
-   */
+  /** result[0], in memory of the back end, = min(itself, all i whose x_i > 0 is no normal number of fp32). */
   template <typename Where>
   void find_outside_of_single(Where, std::int64_t n, const double *x, int *result);
 

@@ -39,10 +39,7 @@ namespace PatchFEM::kernels
     return Extents::n_shape == 0 ? "any cells" : Extents::n_quadrature == 1 ? "linear simplices" : "multilinear cubes";
   }
 
-  /**
-   * What a computed cell keeps in fast memory while its blocks are formed: for each quadrature point the weight times
-   * the Jacobian determinant and the real gradients of the shape functions.
-   */
+  /** What a computed cell keeps in fast memory, per quadrature point: weight times determinant and real gradients. */
   template <typename Form, typename Number, typename Extents>
   struct CellRecords
   {

@@ -3,11 +3,7 @@
 
 #include <patchfem/kernels/matrix_views.h>
 
-/**
- * @file
- * Coordinate form. A product reads 16 bytes an entry (fp64 value, row, column), and per row 8 bytes of the source and 16
- * of the destination, which is set first and then added to.
- */
+/** @file Products: 16 bytes an entry (fp64 value, row, column), 8 a row of source, 16 of destination (set, added). */
 namespace PatchFEM
 {
   /** Entries by ascending rows, those of a row by ascending columns (COO). */

@@ -7,9 +7,8 @@
 namespace PatchFEM
 {
   /**
-   * The Jacobian J(a, b) = d x_a / d xi_b of a cell at a point where the geometry functions have the @p gradients
-   * [geometry][dim]. Positions enter relative to the cell's first node, so that single precision keeps the digits of small
-   * cells.
+   * J(a, b) = d x_a / d xi_b of a cell where the geometry functions have the @p gradients [geometry][dim]. Positions
+   * are relative to the cell's first node, so that single precision keeps the digits of small cells.
    */
   template <int dim, typename Number>
   PATCHFEM_INLINE SmallMatrix<dim, dim, Number>

@@ -99,10 +99,7 @@ namespace PatchFEM
       }
     }
 
-    /**
-     * Calls @p run with the rows and columns of a block as constants if they are among @p sizes, each 16 * rows + columns;
-     * whether they are.
-     */
+    /** Calls @p run with a block's size as constants if 16 * rows + columns is among @p sizes; whether it is. */
     template <int... sizes, typename Run>
     bool with_block_size(const int rows, const int columns, const Run &run)
     {

@@ -17,10 +17,7 @@ namespace PatchFEM::kernels
     double product;             ///< of the reduction that ran last
     double largest;             ///< upper bound of the spectrum, once find_largest() ran
 
-    /**
-     * Of @p n_steps steps those before an invariant space was found, where beta vanishes beside alpha: what follows
-     * is rounding.
-     */
+    /** Of @p n_steps steps those before an invariant space, where beta vanishes beside alpha: the rest is rounding. */
     PATCHFEM_INLINE int n_independent(const int n_steps) const
     {
       int    n     = 1;

@@ -5,17 +5,10 @@
 
 #include <cstdint>
 
-/**
- * @file
- * Sparse matrices as kernels see them: pointers and extents. Offsets into values are 64 bit, row and
- * column indices 32 bit. Rows that are owned and columns that are read are separate extents.
- */
+/** @file Sparse matrices: pointers and extents, apart for rows owned and columns read. Offsets 64 bits, indices 32. */
 namespace PatchFEM
 {
-  /**
-   * Which block columns each block row holds. Columns of a row are sorted and unique; an owned row of a
-   * square pattern always holds its diagonal.
-   */
+  /** Block columns of block rows, sorted and unique in each; an owned row of a square pattern holds its diagonal. */
   struct SparsityView
   {
     int                 n_rows;      ///< block rows
@@ -24,10 +17,7 @@ namespace PatchFEM
     const int          *columns;     ///< [row_offsets[n_rows]]
   };
 
-  /**
-   * How a product in compressed rows shares out its work on the device. All give each row to one sum in a fixed order,
-   * though not the same one.
-   */
+  /** How compressed rows are shared out on the device. All sum a row in a fixed order, though not the same one. */
   enum class CSRKernel
   {
     pieces, ///< a warp streams the entries of 32 rows in pieces of equal length, whatever row they belong to
@@ -138,11 +128,9 @@ namespace PatchFEM
   };
 
   /**
-   * A matrix in such slices.
-   *
-   * A product reads, per stored b x b block, 8 b^2 bytes of values and 4 of column, and per unknown 8 bytes of the source
-   * and 8 of the destination. Q1 elasticity in 3D (27 blocks of 3 x 3 a row) moves 27 * 76 / 3 + 16 = 700 bytes an
-   * unknown, against 996 in CSR.
+   * A matrix in such slices. A product reads, per stored b x b block, 8 b^2 bytes of values and 4 of column, and per
+   * unknown 8 bytes of the source and 8 of the destination. Q1 elasticity in 3D (27 blocks of 3 x 3 a row) moves
+   * 27 * 76 / 3 + 16 = 700 bytes an unknown, against 996 in CSR.
    *
    * Where column_steps is given, columns of rows may be read as 16-bit steps from one to the next: in slices whose
    * column_steps[slot(s, 0) + r] is 1 the k-th column of row r is columns[slot(s, 0) + r] - 1 plus the steps at

@@ -9,9 +9,8 @@
 
 /**
  * @file
- * Structure (orderings, plans, patterns) is built by bodies: functors of pointers and extents whose
- * operator()(i) is written once for both sides and independent for different i. For the device a body is
- * instantiated in one line of the source of its topic in cuda, which includes parallel_for.cuh.
+ * Structure (orderings, plans, patterns) is built by bodies: functors of pointers and extents whose operator()(i) is
+ * written once for both sides and independent for different i. Sources in cuda instantiate them, a line for each.
  */
 namespace PatchFEM::kernels
 {

@@ -83,10 +83,7 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /**
-     * Whether row @p i keeps its block of the pair {i, j}, i != j; else row j does. On a structured mesh neighbours come
-     * in pairs i - d, i + d, of which this gives one, so that rows keep about half of their blocks each.
-     */
+    /** Whether row @p i != @p j keeps the block of {i, j}, else row j. Of neighbours i - d, i + d rows keep one. */
     PATCHFEM_INLINE constexpr bool keeps_block(const int i, const int j)
     {
       return ((i ^ j) & 1) == (i < j ? 1 : 0);

@@ -4,16 +4,10 @@
 #include <patchfem/kernels/matrix_views.h>
 #include <patchfem/kernels/parallel_for.h>
 
-/**
- * @file
- * What storage formats need of a pattern, by bodies (see parallel_for.h) that write a few numbers for many rows.
- */
+/** @file What storage formats need of a pattern, by bodies (see parallel_for.h): a few numbers for many rows. */
 namespace PatchFEM::kernels
 {
-  /**
-   * Over groups of 1024 rows: the blocks that slices of 1, 2, 4, ..., 1024 rows store, padding included, and the longest
-   * row. A slice of the last group that reaches behind the last row is stored in full.
-   */
+  /** Over groups of 1024 rows: blocks in slices of 1, 2, 4, ..., 1024 rows, padding past the end too; longest row. */
   struct PaddingBody
   {
     static constexpr int n_heights  = 11;

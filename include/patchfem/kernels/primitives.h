@@ -5,11 +5,7 @@
 
 #include <cstdint>
 
-/**
- * @file
- * Scan, sort and select: CUB on the device, the standard library with OpenMP on the host. They allocate their
- * workspace on the stream and are for building structure, not for loops that run often.
- */
+/** @file Scan, sort, select: CUB or the standard library. They allocate on the stream: for structure, not hot loops. */
 namespace PatchFEM::kernels
 {
   /** offsets[i] = sum of counts[0..i), for 0 <= i <= n: offsets holds n + 1 entries. */

@@ -8,13 +8,10 @@
 
 /**
  * @file
- * Products of matrices, written once for each format and back end:
- *
- *   product(where, A, x, target)
- *
- * sums each row of A x in Target::Sum, in a fixed order, and gives it to target.use(row, sum), which does with it what the
- * product is for and returns what the row adds to a sum over all rows, 0 where the target forms none. The targets are
- * PolynomialStep and those below; source/kernels/instantiate_products.h lists the types there are.
+ * Products of matrices, written once for each format and back end: product(where, A, x, target) sums each row of A x in
+ * Target::Sum, in a fixed order, and gives it to target.use(row, sum), which does with it what the product is for and
+ * returns what the row adds to a sum over all rows, 0 where the target forms none. Targets are PolynomialStep and those
+ * below; source/kernels/instantiate_products.h lists the types there are.
  */
 namespace PatchFEM::kernels
 {

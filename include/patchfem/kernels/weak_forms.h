@@ -120,10 +120,7 @@ namespace PatchFEM
     }
   };
 
-  /**
-   * -div(K grad u) + c u (P3, equation 1): coefficients are the upper triangle of the symmetric tensor K row
-   * by row (xx, xy, yy or xx, xy, xz, yy, yz, zz), then c.
-   */
+  /** -div(K grad u) + c u (P3, equation 1); coefficients: upper half of K (xx, xy, yy or xx, xy, xz, yy, yz, zz), c. */
   template <int dim>
   struct Diffusion
   {
