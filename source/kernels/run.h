@@ -16,10 +16,11 @@
  *     });
  *   }
  * @endcode
- * What others call takes Here first. It is declared once, as a template of that tag, and called through choose(); the steps
- * specialise it for Here or, where it is a template of more, instantiate it, in a source of their own, not in one that
- * calls them, which would make the device's with the loops of the host. All else is in a namespace without a name. So, and
- * with launch() in place of dispatch(), the two compilers never make functions of one name. Lambdas capture pointers, never arrays or an object's members, which would be followed on the host.
+ * What others call takes Here first. It is declared once, as a template of that tag, and called through choose(); the
+ * steps specialise it for Here or, where it is a template of more, instantiate it, in a source of their own: one that calls
+ * it would make the device's with the loops of the host. All else is in a namespace without a name. So, and with launch() in
+ * place of dispatch(), the two compilers never make functions of one name. Lambdas capture pointers, never arrays or an
+ * object's members, which would be followed on the host.
  */
 #if defined(__CUDACC__)
 #define PATCHFEM_DEVICE __device__
