@@ -101,9 +101,8 @@ namespace PatchFEM
   std::vector<std::string> split_components(const std::string &text);
 
   /**
-   * A coefficient of a material as a parameter file states it: one formula, or a formula per material id
-   * ("1: 70e9, 2: 210e9, default: 1e9"), with one or several components. Values are checked to be finite and
-   * inside an open interval.
+   * A coefficient of a material as a parameter file states it: one formula, or a formula per material id ("1: 70e9, 2:
+   * 210e9, default: 1e9"), with one or several components. Values are checked to be finite and inside an open interval.
    */
   template <int dim>
   class MaterialFunction
@@ -138,10 +137,7 @@ namespace PatchFEM
     /** True if the value is the same on all of a material. */
     bool is_piecewise_constant() const { return piecewise_constant; }
 
-    /**
-     * Throws Error if a formula is for a material that is not @p present, or if a present material has
-     * none.
-     */
+    /** Throws Error if a formula is for a material that is not @p present, or if a present material has none. */
     void check_material_ids(const std::set<dealii::types::material_id> &present) const;
 
   private:

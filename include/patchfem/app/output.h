@@ -28,10 +28,9 @@ namespace PatchFEM
   void note_range_of_pictures(double largest, std::ostream &out);
 
   /**
-   * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the
-   * solution, what the physics derives from it, the material id, and on hp spaces the degree of each cell, as data of nodes `aggregate_0`, `patch_0`
-   * and so on for each level of multigrid. Every file is
-   * renamed when it is whole.
+   * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the solution,
+   * what the physics derives from it, the material id, and on hp spaces the degree of each cell, as data of nodes
+   * `aggregate_0`, `patch_0` and so on for each level of multigrid. Every file is renamed when it is whole.
    *
    * @param folder Exists.
    * @param report Of the path that found the solution: its patches of cells, and aggregates of multigrid if it holds any.

@@ -76,10 +76,9 @@ namespace PatchFEM
     }
 
     /**
-     * A matrix that deal.II or Trilinos assembled for the DoFHandler, in the blocks of the nodes: a CSRMatrix<double> or a
-     * SlicedEllpackMatrix<double>. Throws Error if its size
-     * is another, or if more than a tenth of its entries couple unknowns whose nodes share no cell: then it is of other
-     * indices.
+     * A matrix that deal.II or Trilinos assembled for the DoFHandler, in the blocks of the nodes: a CSRMatrix<double>
+     * or a SlicedEllpackMatrix<double>. Throws Error if its size is another, or if more than a tenth of its entries
+     * couple unknowns whose nodes share no cell: then it is of other indices.
      */
     template <typename DealIIMatrix, typename Matrix>
     void import_matrix(const DealIIMatrix &src, Matrix &dst) const

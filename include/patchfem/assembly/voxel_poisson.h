@@ -164,9 +164,7 @@ namespace PatchFEM
 
     const MDIAMatrix<Number> &matrix() const { return A; }
 
-    /**
-     * The right-hand side, by @p scale = rho h / dt. @p divergence: the one that cells shall have, nullptr for 0.
-     */
+    /** The right-hand side, by @p scale = rho h / dt. @p divergence: the one that cells shall have, nullptr for 0. */
     void assemble_rhs(const FluidCells     &cells,
                       const FaceVelocities &velocities,
                       const Array<double>  *divergence,
