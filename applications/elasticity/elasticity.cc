@@ -13,10 +13,9 @@ namespace PatchFEM
   using dealii::types::material_id;
 
   /**
-   * -div sigma(u) = f with sigma = lambda tr(eps) I + 2 mu eps, eps = (grad u + grad u^T) / 2, isotropic in
-   * every material. In two dimensions plane strain or plane stress. On the boundary displacement components
-   * are given, or sigma n = g (traction), sigma n = -p n (pressure), or sigma n + alpha u = g (Robin: elastic
-   * support).
+   * -div sigma(u) = f with sigma = lambda tr(eps) I + 2 mu eps, eps = (grad u + grad u^T) / 2, isotropic in every
+   * material. In two dimensions plane strain or plane stress. On the boundary displacement components are given, or
+   * sigma n = g (traction), sigma n = -p n (pressure), or sigma n + alpha u = g (Robin: elastic support).
    */
   struct ElasticityApplication : public FiniteElementApplication
   {

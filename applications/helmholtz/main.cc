@@ -3,7 +3,7 @@
 
 /**
  * -div(sigma grad u) + lambda u = f with lambda > 0, the problem of P3, section 2: DiffusionApplication with K in
- * `Sigma` and r in `Lambda`. Where no condition is given nothing flows through the boundary, and none is needed anywhere.
+ * `Sigma` and r in `Lambda`. Where no condition is given nothing flows through the boundary; none is needed anywhere.
  */
 int main(int argc, char **argv)
 {

@@ -132,8 +132,8 @@ namespace PatchFEM
       }
 
       /**
-       * Throws Error if the cells do not fit on the host, before any is made: labels, velocities and divergence there, and
-       * if the back end is the host as well, another copy and the pressure. What the fluid takes is not known yet.
+       * Throws Error if labels, velocities and divergence do not fit on the host, before any is made; if the back end
+       * is the host, too, also their copies and the pressure. What the fluid takes is not known yet.
        */
       void check_cells() const
       {
@@ -154,19 +154,18 @@ namespace PatchFEM
         return sizeof(double) * (grid.n_faces(0) + grid.n_faces(1) + grid.n_faces(2));
       }
 
-      /** Bytes that a step allocates at most: exact for cells, matrix and vectors, and of closed parts it counts one. */
+      /** Bytes that a step allocates at most: exact for cells, matrix and vectors; of closed parts it counts one. */
       std::size_t forecast_memory(const std::size_t n_fluid) const
       {
         const VoxelGrid  &grid    = fields.grid();
         const std::size_t n_cells = grid.n_cells(), number = sizeof(Number);
-        // Labels, velocities, pressure and what else cells have, for errors the exact pressure and the difference to it;
+        // Labels, velocities, pressure and what else cells have, for errors the exact pressure and the difference;
         // words with their numbers and entries.
         std::size_t bytes = n_cells * (9 + 8 * !fields.divergence().empty() + 16 * fields.has_exact_pressure()) +
                             grid.n_words() * 32 + bytes_of_velocities();
-        // Each row: two integers for its part; columns, diagonal and its share of the slices; right-hand side, solution,
-        // residual, four vectors of the iteration, and two when the step is judged; if there is a null space the constant of
-        // one part, what finds it, and a projected vector; of a check the known solution, its right-hand side, and what is
-        // found.
+        // Each row: two integers for its part; columns, diagonal, its share of the slices; right-hand side, solution,
+        // residual, four vectors of the iteration, two to judge the step; of a null space the constant of one part,
+        // what finds it, a projected vector; of a check the known solution, its right-hand side, and what is found.
         bytes += n_fluid * (9 + 8 * dim + 10 * number + 28 * parameters.solver.project_null_space +
                             3 * number * parameters.solver.check);
         PatternStatistics pattern; // as if all rows were full
@@ -211,7 +210,7 @@ namespace PatchFEM
         check_rhs<Number>(rhs.l2_norm(), load);
       }
 
-      /** Of what is kept from step to step. */
+      /** Bytes of what is kept from step to step. */
       std::size_t in_use() const
       {
         return memory_consumption_of(labels, velocities, divergence, pressure, cells, system, rhs, linear_solver);
@@ -320,8 +319,8 @@ namespace PatchFEM
       }
 
       /**
-       * The same system in a Trilinos matrix, filled by a loop over cells on the host, and solved by Trilinos' conjugate
-       * gradients, with a basis of the constants of closed parts of the fluid; and how far @p x is from its solution.
+       * The same system in a Trilinos matrix, filled by a loop over cells on the host, and solved by Trilinos'
+       * conjugate gradients, with a basis of the constants of closed parts; and how far @p x is from its solution.
        */
       void solve_baseline(const Vector<Number> &x, CycleReport &result)
       {
@@ -419,9 +418,9 @@ namespace PatchFEM
   } // namespace
 
   /**
-   * The pressure of a liquid on voxels of fluid, air and solid, step by step as the fluid moves (P2): VoxelPoisson with the
-   * preconditioners of all applications. The cells' labels and the velocities before each step are formulas of a
-   * parameter file, or labels an image; the step makes the velocities free of divergence.
+   * The pressure of a liquid on voxels of fluid, air and solid, step by step as the fluid moves (P2): VoxelPoisson with
+   * the preconditioners of all applications. Labels and the velocities before each step are formulas of a parameter
+   * file, labels also an image; the step makes the velocities free of divergence.
    */
   class PressureApplication : public Application
   {

@@ -208,7 +208,7 @@ namespace PatchFEM
 
     const VoxelGrid &grid() const { return box; }
 
-    /** Evaluates what depends on time, and at the first call everything, at @p time. */
+    /** Evaluates what depends on time, and at the first call everything, at @p time, for the functions below. */
     void set_time(const double time)
     {
       const auto set = [&](std::optional<Expression<dim>> &expression) {
@@ -233,12 +233,9 @@ namespace PatchFEM
       first = false;
     }
 
-    /** @name At the time that was set */
-    /** @{ */
     const std::vector<unsigned char> &labels() const { return all_labels; }
     const std::vector<double>        &velocity(const int d) const { return velocities[d]; } ///< as in FaceVelocities
     const std::vector<double>        &divergence() const { return divergences; }            ///< empty for 0
-    /** @} */
 
     /** Whether the last set_time() changed velocities or divergence. */
     bool flow_changed() const { return changed; }
@@ -248,10 +245,7 @@ namespace PatchFEM
     /** At the centres of all cells. */
     std::vector<double> exact_pressure() const { return at_centres(*exact); }
 
-    /**
-     * Writes @p file_name as VTU: one cell for each voxel with its label, @p pressure of cells and the mean of its faces'
-     * @p face_velocities.
-     */
+    /** Writes a VTU: a cell for each voxel with label, @p pressure and the mean of its faces' @p face_velocities. */
     void write(const std::string         &file_name,
                const std::vector<double> &pressure,
                const std::vector<double> (&face_velocities)[3]) const
@@ -305,7 +299,6 @@ namespace PatchFEM
     std::vector<double>            velocities[3], divergences;
     bool                           first = true, changed = true;
 
-    /** The @p n numbers in @p text, with commas between them. */
     static std::vector<double>
     numbers(const std::string &text, const unsigned int n, const Constants &constants, const std::string &entry)
     {

@@ -49,7 +49,6 @@ namespace PatchFEM
       if (has_lines.data()[c])
         all.cells.data()[places.data()[c]] = c;
 
-    // Two sweeps: count what each cell needs, then write it in place.
     const BatchesView view      = this->view();
     const auto        for_cells = [&](const auto &function) {
       for_shares(n, [&](const std::int64_t begin, const std::int64_t end) {

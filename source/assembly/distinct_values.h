@@ -11,16 +11,12 @@
 
 namespace PatchFEM
 {
-  /**
-   * The distinct values, not negative, of one list after another: a hash table that is never cleared, because its
-   * entries name the list that they are of.
-   */
+  /** The distinct values >= 0 of one list after another: a hash table, never cleared, whose entries name their list. */
   class DistinctValues
   {
   public:
     DistinctValues() { resize(9); }
 
-    /** Starts a new list. */
     void start()
     {
       ++list;
@@ -115,8 +111,8 @@ namespace PatchFEM
 
   /**
    * result[offsets[i]...] = the counts[i] distinct values of list i, ascending, for 0 <= i < n = counts.size();
-   * lists.visit(i, rank, size, emit) calls @p emit for each value. Lists are visited twice, which takes less time than to
-   * keep what they hold. Arrays get the back end of @p counts, whose memory the host follows here.
+   * lists.visit(i, rank, size, emit) calls @p emit for each value. Lists are visited twice, which takes less time than
+   * to keep what they hold. Arrays get the back end of @p counts, whose memory the host follows here.
    */
   template <typename Lists>
   void find_distinct(const Lists &lists, Array<int> &counts, Array<std::int64_t> &offsets, Array<int> &result)

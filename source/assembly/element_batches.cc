@@ -32,8 +32,8 @@ namespace PatchFEM
     }
 
     /**
-     * The usual distance of neighbouring nodes along each axis: the extents of cells, on average over a sample, scaled to
-     * the cells' average volume, over the polynomial degree. Six tetrahedra, or two triangles, count as one cell.
+     * The usual distance of neighbouring nodes along each axis: the extents of cells, on average over a sample, scaled
+     * to the cells' average volume, over the polynomial degree. Six tetrahedra, or two triangles, count as one cell.
      */
     template <int dim>
     std::array<double, dim> node_spacing(const CellTable &table, const std::vector<double> &points)

@@ -18,8 +18,8 @@ namespace PatchFEM
   /**
    * How positions become integers on the curve. One spacing of nodes is a power of two of these, and a node lies in the
    * middle of its spacing: on a mesh with even spacings, moved nodes included, 2^k nodes that follow each other from a
-   * multiple of 2^k on fill a box. A cell of a cube of 150^3 then touches 1.93 patches of 96 rows; with spacings that are
-   * no power of two, 2.19.
+   * multiple of 2^k on fill a box. A cell of a cube of 150^3 then touches 1.93 patches of 96 rows; with spacings that
+   * are no power of two, 2.19.
    */
   struct CurveScale
   {

@@ -73,10 +73,7 @@ namespace PatchFEM::internal
                     remedy + ".");
     }
 
-    /**
-     * Tables of @p fe, whose scalar base element counts, with the Lagrange functions of a mapping of degree
-     * @p mapping_degree as geometry.
-     */
+    /** Tables of the scalar base element of @p fe, with Lagrange functions of degree @p mapping_degree as geometry. */
     template <int dim>
     ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
                                             const unsigned int                 mapping_degree,
@@ -182,9 +179,9 @@ namespace PatchFEM::internal
 
     /**
      * The work of extract_element_tables(). Memory traffic per hexahedron and trilinear element with n_c components:
-     * reads of deal.II 32 n_c (indices) + 28 bytes, writes of 40 bytes, and once for each node 24 bytes of its position.
-     * Where unknowns do not come in blocks, 4 bytes are read and written per node of a cell when provisional node
-     * numbers are replaced by the final ones.
+     * reads of deal.II 32 n_c (indices) + 28 bytes, writes of 40 bytes, and once for each node 24 bytes of its
+     * position. Where unknowns do not come in blocks, 4 bytes are read and written per node of a cell when provisional
+     * node numbers are replaced by the final ones.
      */
     template <int dim>
     class Extraction
@@ -229,8 +226,8 @@ namespace PatchFEM::internal
       ElementTables      tables;
       std::vector<Chunk> chunks;
 
-      /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local index of
-      /// [shape][component].
+      /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local
+      /// index of [shape][component].
       std::vector<int>                       batch_of_fe;
       std::vector<std::vector<unsigned int>> local_dofs;
 
@@ -366,8 +363,9 @@ namespace PatchFEM::internal
       }
 
       /**
-       * With @p in_blocks nodes are taken to have unknowns that follow each other from a multiple of n_components on, as
-       * deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if they have not.
+       * With @p in_blocks nodes are taken to have unknowns that follow each other from a multiple of n_components on,
+       * as deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if they have
+       * not.
        */
       bool read_cells(const bool in_blocks)
       {

@@ -32,8 +32,8 @@ namespace PatchFEM
         for (int d = 0; d < dim; ++d)
           x[d] = coordinate(tables.points.data(), dim, d, geometry, n_geometry, values);
 
-        // det J J^-T n is outward for right-handed cells, and as long as an area of 1 becomes; a cell with det(J) < 0 is
-        // tangled, and refused elsewhere. As n has length 1, det (n, T) is the area that the tangents T span.
+        // det J J^-T n is outward for right-handed cells, and as long as an area of 1 becomes; a cell with det(J) < 0
+        // is tangled, and refused elsewhere. As n has length 1, det (n, T) is the area that the tangents T span.
         const auto                    C = adjugate(jacobian<dim, double>(tables.points.data(), geometry, n_geometry,
                                                       &reference.face_geometry_gradients[row * n_geometry * dim]));
         SmallMatrix<dim, dim, double> span;

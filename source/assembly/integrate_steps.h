@@ -11,9 +11,9 @@
 
 /**
  * @file
- * The steps (see run.h) of int f_c phi_i + F_cd d_d phi_i: at each point f and F are brought to the reference cell, each
- * cell tests them with its shape functions, and each unknown sums its cells in their order. No atomics, hence the same bits
- * each time.
+ * The steps (see run.h) of int f_c phi_i + F_cd d_d phi_i: at each point f and F are brought to the reference cell,
+ * each cell tests them with its shape functions, and each unknown sums its cells in their order. No atomics, hence the
+ * same bits each time.
  */
 namespace PatchFEM
 {

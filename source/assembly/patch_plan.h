@@ -14,9 +14,9 @@
 
 /**
  * @file
- * What plans of all strategies share: patches, their cells, chunks, buffered cells, and rows fed by them. A strategy is a
- * class whose loops (see run.h) the host compiler and nvcc make, each for its side, in assembly_strategy.cc and the .cu
- * file of its name.
+ * What plans of all strategies share: patches, their cells, chunks, buffered cells, and rows fed by them. A strategy is
+ * a class whose loops (see run.h) the host compiler and nvcc make, each for its side, in assembly_strategy.cc and the
+ * .cu file of its name.
  */
 namespace PatchFEM
 {
@@ -81,7 +81,6 @@ namespace PatchFEM
                               columns);
     }
 
-    /** Finds and stores the places of a pair's columns. */
     struct PlacesWriter
     {
       SparsityView  sparsity;
@@ -248,7 +247,6 @@ namespace PatchFEM
         const PatchRanksLists ranks{source.row_cells.view(), cell_ranks.data(), lists.rows_per_patch, lists.n_rows};
         Array<int>            counts(place, n);
 #if defined(__CUDACC__)
-        // What the rows of a patch offer is sorted.
         Array<std::int64_t> starts;
         Array<int>          keys(place, source.row_cells.n_pairs());
         write_patch_offsets(place, ranks.rows.offsets, starts);
@@ -256,7 +254,6 @@ namespace PatchFEM
                 [=, keys = keys.data()] __device__(const std::int64_t i) { keys[i] = ranks.rank_of(i); });
         lists.cells = unique_of_segments(n, starts.data(), keys, counts.data(), lists.cell_offsets);
 #else
-        // What the rows of a patch offer goes through a table.
         launch(place, [&](Here) { find_distinct(ranks, counts, lists.cell_offsets, lists.cells); });
 #endif
       }

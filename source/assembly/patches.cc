@@ -62,8 +62,8 @@ namespace PatchFEM
                                             const Patches::AdditionalData &data,
                                             const StrategyRow             &row) const
   {
-    // Cells in the order of sums; flags of the patches' cells, and keys of those in a buffer; rows that these feed. Device
-    // kernels sort where the host counts; their sort of all pairs takes less than the plan does.
+    // Cells in the order of sums; flags of the patches' cells, and keys of those in a buffer; rows that these feed.
+    // Device kernels sort where the host counts; their sort of all pairs takes less than the plan does.
     const bool   sorts = backend.kind() == BackendKind::cuda;
     const double n = n_cells_of_patches(data), n_rows = tables.n_nodes;
     const double keys =

@@ -46,8 +46,8 @@ namespace PatchFEM
     for (const CellTable &batch : tables.batches)
       if (batch.reference.n_shape != r.n_shape)
         return {};
-    // 2^dim cubes share a node, whose row has (2 p + 1)^dim nodes then, or (dim + 1)! of the simplices that cubes are cut
-    // into along one diagonal, with (p + 1)^(dim + 1) - p^(dim + 1) nodes.
+    // 2^dim cubes share a node, whose row has (2 p + 1)^dim nodes then, or (dim + 1)! of the simplices that cubes are
+    // cut into along one diagonal, with (p + 1)^(dim + 1) - p^(dim + 1) nodes.
     const int    dim = r.dim, p = r.degree;
     const double most_cells = r.simplex ? (dim == 2 ? 6. : 24.) : std::ldexp(1., dim);
     const double most_nodes =

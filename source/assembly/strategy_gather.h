@@ -59,7 +59,6 @@ namespace PatchFEM
         }
       }
 
-      /** The patches have no cells of their own. */
       void plan_cells(const Source &source) override
       {
         lists.cells.release();

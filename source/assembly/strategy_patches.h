@@ -7,11 +7,7 @@ namespace PatchFEM
 {
   namespace
   {
-    /**
-     * A patch integrates every cell that touches one of its rows, in an order that is a property of the mesh and lets
-     * cells that share no row follow each other, so that they are added at the same time and sums do not depend on the
-     * cut.
-     */
+    /** A patch integrates every cell that touches its rows, in an order of the mesh: sums do not depend on the cut. */
     struct ComputedCells : public PatchPlan
     {
       Array<std::int64_t> pair_offsets; ///< this and what follows as in PatchesView
@@ -69,10 +65,10 @@ namespace PatchFEM
       }
 
       /**
-       * The cells that touch each patch, in the order of the sums: computed cells colour by colour, then buffered ones,
-       * each in the order of their numbers. Cells of one colour rarely share a node. They are found greedily, in the
-       * order of the cells, looking at earlier cells of the same run of cells alone: runs are independent, and the
-       * result is a property of the mesh. Buffered cells get the last colour.
+       * The cells of each patch in the order of the sums: computed cells colour by colour, then buffered ones, each by
+       * their numbers. Cells of one colour rarely share a node, so that they are added at the same time. They are found
+       * greedily, cell by cell, looking back in the same run of cells alone: runs are independent, and the result is a
+       * property of the mesh.
        */
       void find_cells(const Source &source)
       {
@@ -135,7 +131,6 @@ namespace PatchFEM
         const std::int64_t *const from_offsets = lists.cell_offsets.data();
         Array<int>                counts(place, n), n_levels(place, n), row_levels(place, n_rows);
         Array<std::int64_t>       computed_offsets;
-        // Computed cells stand before buffered ones.
         for_all(place, n,
                 [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
                   counts[p] = 0;

@@ -64,9 +64,9 @@ namespace PatchFEM
     };
 
     /**
-     * The cells of a word that are outside of the box and have air: bit 2 d + s of @p open_sides is for the lower (s = 0)
-     * or upper (s = 1) side in direction d. A word in front of a row is for the cell before it and the one behind the
-     * row before.
+     * The cells of a word that are outside of the box and have air: bit 2 d + s of @p open_sides is for the lower (s =
+     * 0) or upper (s = 1) side in direction d. A word in front of a row is for the cell before it and the one behind
+     * the row before.
      */
     PATCHFEM_INLINE std::uint32_t air_outside(const VoxelView &grid, const VoxelWord &at, const unsigned int open_sides)
     {
@@ -86,8 +86,8 @@ namespace PatchFEM
     }
 
     /**
-     * For each of the six directions the cells of a word of the box whose neighbour is fluid, and those whose neighbour is
-     * not solid. Directions are ordered as unknowns are: -z, -y, -x, +x, +y, +z.
+     * For each of the six directions the cells of a word of the box whose neighbour is fluid, and those whose neighbour
+     * is not solid. Directions are ordered as unknowns are: -z, -y, -x, +x, +y, +z.
      */
     struct VoxelNeighbours
     {
@@ -135,7 +135,6 @@ namespace PatchFEM
       PATCHFEM_INLINE int row(const VoxelView &grid) const { return row(grid.first[word], bits.fluid); }
     };
 
-    /** Where a cell is. */
     struct VoxelPlace
     {
       int          at[3];
@@ -153,8 +152,8 @@ namespace PatchFEM
       }
 
       /**
-       * Of the face below in direction @p d, one more cell on is the face above. Faces of a direction are x fastest too:
-       * each row has one more along x, or each plane one more row along y.
+       * Of the face below in direction @p d, one more cell on is the face above. Faces of a direction are x fastest
+       * too: each row has one more along x, or each plane one more row along y.
        */
       PATCHFEM_INLINE std::int64_t face(const VoxelView &grid, const int d) const
       {
@@ -170,7 +169,6 @@ namespace PatchFEM
       return d == 0 ? 1 : (d == 1 ? std::int64_t(grid.n[0]) : std::int64_t(grid.n[0]) * grid.n[1]);
     }
 
-    /** Where the components of velocities are. */
     template <typename Velocities>
     auto pointers_of(Velocities &velocities)
     {
@@ -260,12 +258,12 @@ namespace PatchFEM
   } // namespace
 
   /**
-   * Of each run of fluid cells in a word the first row points to a lower such row of its part or, the lowest, to itself.
-   * Runs are joined one by one, the larger of two roots to the smaller, so that in the end the root of a part is its
-   * lowest row in whatever order that happens (see Jaiganesh and Burtscher, HPDC 2018). A pair of cells need not be joined
-   * if a pair before it has been: along y and z those that touch a pair with smaller x, along z those that touch one with
-   * smaller y, as their ends are joined in x and y. Of a full box only the ends of words are, one word in a row to the row
-   * below and one in a plane to the plane below.
+   * Of each run of fluid cells in a word the first row points to a lower such row of its part or, the lowest, to
+   * itself. Runs are joined one by one, the larger of two roots to the smaller, so that in the end the root of a part
+   * is its lowest row in whatever order that happens (see Jaiganesh and Burtscher, HPDC 2018). A pair of cells need not
+   * be joined if a pair before it has been: along y and z those that touch a pair with smaller x, along z those that
+   * touch one with smaller y, as their ends are joined in x and y. Of a full box only the ends of words are, one word
+   * in a row to the row below and one in a plane to the plane below.
    */
   template <>
   int FluidCells::find_closed_parts(Here)
@@ -395,9 +393,9 @@ namespace PatchFEM
     sums.reinit(backend, std::size_t(n_words) + 1);
     widths.reinit(backend, n_slices);
     widths.set_zero();
-    // Of each word the number of entries off the diagonal, and into widths[slice] the columns of an mDIA slice, 32 times
-    // the most neighbours of one of its rows. Neighbours of the 32 cells are added side by side: bit c of sum[k] is
-    // digit k of the number of cell c.
+    // Of each word the number of entries off the diagonal, and into widths[slice] the columns of an mDIA slice, 32
+    // times the most neighbours of one of its rows. Neighbours of the 32 cells are added side by side: bit c of sum[k]
+    // is digit k of the number of cell c.
     for_all(backend, n_words,
             [=, counts = counts.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               const std::uint32_t cells = grid.bits[i].fluid;
@@ -480,10 +478,7 @@ namespace PatchFEM
     });
   }
 
-  /**
-   * The flow out of a cell is the sum of the velocities on faces that are not solid; b = 0 for a cell between solid ones.
-   * Velocities are 8 bytes a face, three faces a cell.
-   */
+  /** b = 0 for a cell between solid ones. Velocities are 8 bytes a face, three faces a cell. */
   template <typename Number>
   template <typename Where>
   void VoxelPoisson<Number>::assemble_rhs(Where,
@@ -525,10 +520,7 @@ namespace PatchFEM
             });
   }
 
-  /**
-   * u = u - scale grad p on faces of fluid cells, p = 0 in air; 0 on faces of solid cells; what it was between two
-   * cells of air. A cell does the faces below it, and those above it at the end of the grid.
-   */
+  /** Faces between two cells of air stay. A cell does the faces below it, and those above it at the end of the grid. */
   template <typename Number>
   template <typename Where>
   void VoxelPoisson<Number>::project(Where,

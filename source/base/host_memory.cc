@@ -71,8 +71,8 @@ namespace PatchFEM
         continue;
       const std::string top  = root + (unified ? "" : "/memory");
       std::string       path = line.substr(second + 1);
-      // A group has the limits of all that it is in. In a container the path may be that of the machine outside, of which
-      // only the root is seen.
+      // A group has the limits of all that it is in. In a container the path may be that of the machine outside,
+      // of which only the root is seen.
       while (true)
       {
         const std::string folder = top + path + "/";

@@ -17,9 +17,8 @@ namespace PatchFEM
   namespace
   {
     /**
-     * Memory of the emulated device: one reserved range of addresses, which only a KernelScope makes accessible, so that
-     * opening and closing it is one system call each. Blocks are handed out first fit and whole pages; pages behind a freed
-     * block are returned to the system.
+     * Memory of the emulated device: one reserved range of addresses that a KernelScope opens and closes with one
+     * system call each. Blocks are whole pages, handed out first fit; pages behind a freed one go back to the system.
      */
     class Arena
     {
@@ -138,10 +137,7 @@ namespace PatchFEM
           ;
       }
 
-      /**
-       * Large arrays lie in pages of 2 MB if the system has them: a product that goes through many streams, and reads the
-       * source here and there, otherwise waits for translations of addresses.
-       */
+      /** Large arrays get 2 MB pages if there are: products of many streams otherwise wait for address translations. */
       void *allocate_host(const std::size_t bytes)
       {
         constexpr std::size_t huge_page = std::size_t(2) << 20;

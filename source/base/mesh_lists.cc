@@ -39,7 +39,6 @@ namespace PatchFEM
         {{0, 1, 2}, {1, 0, 3}, {0, 2, 3}, {2, 1, 3}},
         {{0, 2, 4, 6}, {1, 3, 5, 7}, {0, 4, 1, 5}, {2, 6, 3, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}}};
 
-    /** The coordinates of @p x in a mesh of @p kind with commas between them. */
     std::string coordinates(const CellKind kind, const Point &x)
     {
       return text_of(x[0], ", ", x[1], cell_dimension(kind) == 3 ? text_of(", ", x[2]) : "");
@@ -82,10 +81,7 @@ namespace PatchFEM
       return text_of("the face centred at (", coordinates(mesh.kind, centre), ")");
     }
 
-    /**
-     * The number of the first vertex that is where @p vertex is, for each; the number of the vertex itself where no other
-     * is, as in a mesh without cracks.
-     */
+    /** For each vertex the number of the first one at its place: its own wherever there is no crack. */
     std::vector<std::uint32_t> places_of_vertices(const MeshLists &mesh)
     {
       std::vector<std::uint32_t> order(mesh.vertices.size()), places(mesh.vertices.size());
@@ -294,8 +290,8 @@ namespace PatchFEM
       const unsigned int *local = face_vertices[static_cast<int>(mesh.kind)][number % n_faces_per];
       return face_of([&](const unsigned int i) { return mesh.cell(number / n_faces_per)[local[i]]; });
     };
-    // Faces are told apart by where they are, so that cells that are there twice with vertices of their own are found. The
-    // two sides of a crack have one place, and each is on the boundary. Collapsed faces have no place but their vertices.
+    // Faces are told apart by where they are, so that cells that are there twice with vertices of their own are found.
+    // Both sides of a crack, each on the boundary, have one place. Collapsed faces have no place but their vertices.
     const std::vector<std::uint32_t> places    = places_of_vertices(mesh);
     const auto                       places_of = [&](const FaceKey &vertices) {
       FaceKey result = vertices;

@@ -10,9 +10,8 @@
 namespace PatchFEM
 {
   /**
-   * Resizes several empty vectors at once. All threads touch the pages of each, so that the system's zeroing of fresh
-   * pages is shared out and pages lie near the threads that fill them; then each vector is set to zero by one thread.
-   * A single thread does both at once.
+   * Resizes several empty vectors at once. All threads touch the pages of each, so that the system's zeroing is shared
+   * out and pages lie near the threads that fill them; then each vector is set to zero by one thread.
    */
   class ParallelResizer
   {

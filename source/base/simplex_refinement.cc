@@ -25,9 +25,8 @@ namespace PatchFEM
     }
 
     /**
-     * Numbers the edges of a mesh. Edges are gathered in one bucket per smaller vertex (a counting sort), and the few
-     * larger vertices of a bucket are sorted: O(n) in all, buckets in parallel, and the numbers of edges follow the
-     * numbers of vertices, so that midpoints lie in memory as the vertices do.
+     * Numbers the edges of a mesh in O(n): gathers them by smaller vertex (a counting sort) and sorts each of these
+     * small buckets, in parallel. They are numbered as the vertices are, so that midpoints lie in memory as these do.
      */
     class EdgeNumbering
     {
@@ -88,10 +87,8 @@ namespace PatchFEM
       }
 
     private:
-      /// Edges of smaller vertex v are first[v] ... first[v + 1].
-      std::vector<std::size_t> first;
-      /// [edge]: the larger vertex
-      std::vector<Vertex> upper;
+      std::vector<std::size_t> first; ///< [smaller vertex], its first edge
+      std::vector<Vertex>      upper; ///< [edge], the larger vertex
     };
 
     constexpr unsigned int simplex_edges[6][2] = {{0, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 3}};
@@ -132,9 +129,9 @@ namespace PatchFEM
     }
 
     /**
-     * Directions of edges such that parallel edges of every hexahedron point the same way: sets of edges with a direction,
-     * of which an edge with its other direction is in another set. The smallest edge of a set says which of both sets is
-     * taken, so that directions mostly follow the numbers of vertices.
+     * Directions of edges such that parallel edges of every hexahedron point the same way: sets of edges with a
+     * direction, of which an edge with its other direction is in another set. The smallest edge of a set says which of
+     * both sets is taken, so that directions mostly follow the numbers of vertices.
      */
     class EdgeDirections
     {
@@ -172,9 +169,8 @@ namespace PatchFEM
       static constexpr unsigned int hexahedron_edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
                                                                {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
-      EdgeNumbering numbering;
-      /// The forest of sets, with the smallest member of a set as its root.
-      std::vector<std::size_t> parent;
+      EdgeNumbering            numbering;
+      std::vector<std::size_t> parent; ///< the forest of sets, with the smallest member of a set as its root
 
       /** Twice the number of the edge, and one more if it is to point to its smaller vertex. */
       std::size_t directed(const Vertex a, const Vertex b) const { return 2 * numbering(a, b) + (a > b); }

@@ -9,20 +9,14 @@
 
 namespace PatchFEM
 {
-  /**
-   * Assembles a weak form that is chosen at run time: an Assembler<Form>, without its type. All that it has is here, so that
-   * it may be copied into one of these.
-   */
+  /** An Assembler<Form> without its type, chosen at run time. All of its data is here: copy an Assembler into one. */
   template <typename Number>
   class AssemblerBase
   {
   public:
     using AdditionalData = Patches::AdditionalData;
 
-    /**
-     * Takes the plan of @p space. Throws Error if that does not have the form's dimension and components, or if the form
-     * does not keep what it promises.
-     */
+    /** Throws Error if @p space lacks the form's dimension or components, or if the form breaks a promise. */
     void reinit(Space space, const AdditionalData &data = AdditionalData()); // a copy: it may be this one's own
 
     /** The space of the last reinit(); it is shared with all that was made of it. */
@@ -67,10 +61,7 @@ namespace PatchFEM
     /** Boundary loads and Robin coefficients on the faces of the element tables; none change if one is refused. */
     void set_face_terms(const FaceTerms &terms);
 
-    /**
-     * Matrix and right-hand side. The matrix, a CSRMatrix or SlicedEllpackMatrix, must have been made from the space's
-     * sparsity.
-     */
+    /** @p matrix, a CSRMatrix or SlicedEllpackMatrix, must have been made from the space's sparsity. */
     void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs)
     {
       const MatrixTarget<Number> to = target(matrix);
@@ -100,7 +91,6 @@ namespace PatchFEM
     std::size_t memory_consumption() const;
 
   protected:
-    /** What assembly needs to know of a weak form. */
     struct Traits
     {
       int  dimension, n_components, n_coefficients;
@@ -149,8 +139,8 @@ namespace PatchFEM
   /**
    * Assembles a weak form: owner computes on patches (see Patches), with constraints resolved on the way. The result
    * equals what AffineConstraints::distribute_local_to_global() makes of the same cell matrices, on every row. Repeated
-   * assemblies write values only, and give the same bits each time, for any number of threads and, with one strategy, any
-   * size of patches.
+   * assemblies write values only, and give the same bits each time, for any number of threads and, with one strategy,
+   * any size of patches.
    *
    * @code
    *   Assembler<Elasticity<3>> assembler(space);                          // structure, once per mesh

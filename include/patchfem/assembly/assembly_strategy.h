@@ -8,8 +8,8 @@
 namespace PatchFEM
 {
   /**
-   * A way in which the assembler gets the matrices of cells to the rows. To add one is to add the file of its class, this row
-   * in assembly_strategy.cc, and kernels of its own (first_that_serves()) to the lists of assembly_host.h and assembly.cuh.
+   * A way in which matrices of cells get to the rows. To add one is to add the file of its class, this row in
+   * assembly_strategy.cc, and its kernels (first_that_serves()) to the lists of assembly_host.h and assembly.cuh.
    */
   struct StrategyRow
   {
@@ -30,7 +30,7 @@ namespace PatchFEM
   /** Whether plans with @p data may be of @p row, and then what it needs of fast memory matters. */
   bool may_take(const StrategyRow &row, const Patches::AdditionalData &data);
 
-  /** Of which plans will be: of the one that @p data name, or of those that `automatic` may take, if it is @p sure the first. */
+  /** Those that plans may be of: the one that @p data names, or what `automatic` may take, if @p sure the first. */
   std::vector<const StrategyRow *> likely_strategies(const Patches::AdditionalData &data, bool sure);
 
   /** What the parameter `Strategy` takes, and what that means. */

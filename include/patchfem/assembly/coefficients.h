@@ -12,9 +12,8 @@
 namespace PatchFEM
 {
   /**
-   * Values of a coefficient or a body load on a problem: n_values numbers that are constant, or vary by material, by
-   * cell or by quadrature point. Plain host data; an Assembler takes it to its back end. Throws Error for values that
-   * are not finite, naming where.
+   * Values of a coefficient or a body load: n_values numbers that are constant, or vary by material, by cell or by
+   * quadrature point. Plain host data. Throws Error for values that are not finite, naming where.
    */
   class CoefficientField
   {

@@ -7,8 +7,8 @@
 namespace PatchFEM
 {
   /**
-   * The constraints x_i = sum_j w_j x_j + k_i of a problem, in the numbering of its ElementBatches and on their back end:
-   * what they do to vectors. In terms of C, x = C x_free + k. Instantiated for float and double.
+   * The constraints x_i = sum_j w_j x_j + k_i of a problem, in the numbering of its ElementBatches and on their back
+   * end: what they do to vectors. In terms of C, x = C x_free + k. Instantiated for float and double.
    */
   class ConstraintLines
   {
@@ -34,10 +34,7 @@ namespace PatchFEM
     template <typename Number>
     void condense(Vector<Number> &b) const;
 
-    /**
-     * b = C^T (b - A k), 0 at the constrained unknowns: the right-hand side of a problem of which @p A and @p b were
-     * assembled without constraints.
-     */
+    /** b = C^T (b - A k), 0 at the constrained unknowns, of @p A and @p b assembled without constraints. */
     template <typename Number>
     void condense(const Operator<Number> &A, Vector<Number> &b) const;
 

@@ -10,15 +10,13 @@
 namespace PatchFEM
 {
   /**
-   * A discretised problem on one back end, in the numbering that everything below uses. Nodes are numbered along a
-   * Hilbert curve through their positions and, inside windows of @p sorting_window nodes, by falling number of
-   * cells, so that the rows of a slice of a SlicedEllpackMatrix have nearly one length. Where nodes hang or degrees differ
-   * the nodes of those cells count, with the masters of hanging ones. Cells are numbered by their smallest node. Both orders depend on the mesh alone, not on the back end or the number of threads.
-   *
-   * Where the tables' geometry nodes are their nodes, as with degree 1, points are numbered as nodes, so that neighbours
-   * lie together and one table serves for both.
-   *
-   * Depends on mesh, space and constraints; computed once for as many assemblies as they last.
+   * A discretised problem on one back end, in the numbering that everything below uses; it depends on mesh, space and
+   * constraints, and serves any number of assemblies. Nodes are numbered along a Hilbert curve through their positions
+   * and, inside windows of @p sorting_window nodes, by falling number of cells, so that the rows of a slice of a
+   * SlicedEllpackMatrix have nearly one length. Where nodes hang or degrees differ the nodes of those cells count, with
+   * the masters of hanging ones. Cells are numbered by their smallest node. Both orders depend on the mesh alone, not
+   * on the back end or the number of threads. Where the tables' geometry nodes are their nodes, as with degree 1,
+   * points are numbered as nodes, so that neighbours lie together and one table serves for both.
    */
   class ElementBatches
   {
@@ -32,30 +30,20 @@ namespace PatchFEM
       static constexpr int best_window  = 0;     ///< for @p sorting_window
       static constexpr int least_choice = 16384; ///< nodes; products with fewer take about as long as their launch
 
-      /**
-       * Nodes that are sorted by row length; 1 keeps the order of the curve. @p best_window takes 256, or, of
-       * @p least_choice nodes or more, another of 1, 64 and 1024 if products with slices of 32 rows are expected to move at
-       * least 5 % less with it, by the row lengths of at most 512 pieces of the curve.
-       */
+      /// Nodes that are sorted by row length; 1 keeps the order of the curve. @p best_window takes 256, or, of
+      /// @p least_choice nodes or more, another of 1, 64 and 1024 if products with slices of 32 rows are expected to
+      /// move at least 5 % less with it, by the row lengths of at most 512 pieces of the curve.
       int sorting_window;
 
-      /**
-       * Nodes that are constrained in all components couple with the nodes of their cells as others do, by zeros, instead
-       * of holding only their diagonal: the pattern of the mesh, which other codes count.
-       */
+      /// Nodes constrained in all components couple with their cells' nodes, by zeros, instead of holding only their
+      /// diagonal: the pattern of the mesh, which other codes count.
       bool keep_constrained_entries;
     };
 
-    /**
-     * Takes over what @p tables describe. Throws Error if a cell is flat or tangled, that is, its Jacobian
-     * determinant is not positive at a quadrature point; the message names the cell.
-     */
+    /** Throws Error, naming the cell, if one is flat or tangled: a Jacobian determinant <= 0 at a quadrature point. */
     void reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data = AdditionalData());
 
-    /**
-     * The cells of @p tables, of which @p other was made, without constraints: in its numbering, with every unknown an
-     * ordinary one.
-     */
+    /** The cells of @p tables, of which @p other was made, in its numbering and without constraints. */
     void reinit_unconstrained(const ElementBatches &other, const ElementTables &tables);
 
     /** New k of constraints x_i = ... + k_i: @p values [line] of the unknowns @p constrained, all on this back end. */
@@ -84,7 +72,6 @@ namespace PatchFEM
     /** Where the nodes lie: the support points of their shape functions, [node][dim], computed on the back end. */
     Array<double> node_points() const;
 
-    /** Number of cells of batch @p b. */
     int n_cells(const int b) const { return batches[b].n_cells; }
 
     BatchesView          view() const;

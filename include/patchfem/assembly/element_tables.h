@@ -8,9 +8,8 @@
 namespace PatchFEM
 {
   /**
-   * One reference cell with one scalar finite element, one geometry and one quadrature rule, tabulated.
-   * Shape functions, geometry nodes and quadrature points are in deal.II's order. "Geometry" are the
-   * Lagrange functions of the mapping: x(xi) = sum_g geometry_values(xi, g) X_g.
+   * The tables of one reference cell, scalar finite element, geometry and quadrature rule, all in deal.II's order.
+   * "Geometry" are the Lagrange functions of the mapping: x(xi) = sum_g geometry_values(xi, g) X_g.
    */
   struct ReferenceElement
   {
@@ -89,9 +88,8 @@ namespace PatchFEM
   };
 
   /**
-   * A discretised problem as plain host tables: what is read from deal.II once per mesh (see
-   * extract_element_tables()), or made without it by a benchmark. Everything below here speaks of *nodes*,
-   * each of which carries n_components unknowns, in the numbering of the source; ElementBatches renumbers.
+   * A discretised problem as plain host tables: read from deal.II once per mesh, see extract_element_tables(), or made
+   * without it. Each *node* carries n_components unknowns. Numbers are those of the source; ElementBatches renumbers.
    */
   struct ElementTables
   {

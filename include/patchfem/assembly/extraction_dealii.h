@@ -31,10 +31,8 @@ namespace PatchFEM
   template <int dim>
   struct ExtractionData
   {
-    /**
-     * The rule on cells: one for all, or one for each element of the DoFHandler's collection. Empty: Gauss rules with
-     * degree + 1 points per direction (QGauss, on simplices QGaussSimplex).
-     */
+    /// The rule on cells: one for all, or one for each element of the DoFHandler's collection. Empty: Gauss rules with
+    /// degree + 1 points per direction (QGauss, on simplices QGaussSimplex).
     dealii::hp::QCollection<dim> quadrature;
 
     /** The same for faces. */
@@ -49,14 +47,11 @@ namespace PatchFEM
 
   /**
    * Reads the active cells of @p dof_handler, in one pass over them on all threads, and @p constraints, which must be
-   * closed. Nodes are the support points of the scalar element, numbered by the index of their first unknown;
-   * the unknowns of a node are those that component_to_system_index() assigns to one support point, so any renumbering
-   * of @p dof_handler is allowed.
-   *
-   * Geometry nodes are the vertices of the mesh, shared between cells, for mappings of degree 1 that leave them where
-   * they are, and (degree+1)^dim points per cell, as the mapping gives them, for all others.
-   *
-   * Throws Error if anything is not supported; see the top of this file.
+   * closed. Nodes are the support points of the scalar element, numbered by the index of their first unknown; the
+   * unknowns of a node are those that component_to_system_index() assigns to one support point, so any renumbering is
+   * allowed. Geometry nodes are the vertices of the mesh, shared between cells, for mappings of degree 1 that leave
+   * them where they are, and (degree+1)^dim points per cell, as the mapping gives them, for all others. Throws Error
+   * for what is not supported, see the top of this file.
    */
   template <int dim>
   ElementTables extract_element_tables(const dealii::Mapping<dim>              &mapping,

@@ -6,11 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-/**
- * @file
- * Where quadrature points lie, in cells and on boundary faces, from plain tables on the host. Coefficients and loads
- * given as expressions are evaluated at these points.
- */
+/** @file Where quadrature points lie, in cells and on boundary faces, from plain tables on the host. */
 namespace PatchFEM
 {
   /** The points x_q = sum_g geometry_values(q, g) X_g of one cell, written to @p points, [q][dim]. */

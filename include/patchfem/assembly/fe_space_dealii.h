@@ -12,8 +12,8 @@ namespace PatchFEM
 {
   /**
    * @p function at the quadrature points of all cells: for each batch, [cell][q][component of the function]. It is called on
-   * all threads: as in deal.II's own threaded loops, its value functions must be safe to call at the same time, as those of
-   * FunctionParser are. A value that is not finite is an Error that names the point.
+   * all threads: as in deal.II's own threaded loops, its value functions must be safe to call at the same time, as
+   * those of FunctionParser are. A value that is not finite is an Error that names the point.
    */
   template <int dim>
   std::vector<std::vector<double>> evaluate_at_quadrature_points(const dealii::Function<dim> &function,
@@ -45,9 +45,9 @@ namespace PatchFEM
     }
 
     /**
-     * Reads the discretisation, once per mesh and numbering: DoFRenumbering and distribute_dofs() ask for another one as a
-     * new mesh does, which alone is noticed. @p constraints must be closed. What it made before stays with those who
-     * share it. Throws Error for what is not supported, see extract_element_tables().
+     * Reads the discretisation, once per mesh and numbering: DoFRenumbering and distribute_dofs() ask for another one
+     * as a new mesh does, which alone is noticed. @p constraints must be closed. What it made before stays with those
+     * who share it. Throws Error for what is not supported, see extract_element_tables().
      */
     void reinit(const Backend                           &backend,
                 const dealii::Mapping<dim>              &mapping,
@@ -91,10 +91,7 @@ namespace PatchFEM
     /** evaluate_at_quadrature_points() for Assembler: a coefficient for each component of @p function. */
     CoefficientField evaluate(const dealii::Function<dim> &function) const;
 
-    /**
-     * The inhomogeneities of @p constraints, which must be closed and otherwise those of the space: new
-     * boundary values at the price of a vector.
-     */
+    /** New boundary values at the price of a vector: @p constraints must be closed and else those of the space. */
     void update_inhomogeneities(const dealii::AffineConstraints<double> &constraints);
 
   private:

@@ -10,8 +10,8 @@
 namespace PatchFEM
 {
   /**
-   * Throws Error if a weak form does not keep what it promises (`symmetric`, `gradients_only`, Moments), tried on one pair of
-   * shape functions and arbitrary coefficients, for all of which it must hold: kernels that rely on it would make a wrong matrix without a word.
+   * Throws Error if a weak form breaks a promise (`symmetric`, `gradients_only`, Moments), tried on one pair of shape
+   * functions and arbitrary coefficients, for all of which it must hold: kernels rely on it without a check.
    */
   template <typename Form>
   void check_promises()

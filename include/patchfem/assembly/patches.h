@@ -55,10 +55,10 @@ namespace PatchFEM
    * What brings the cells of one batch to the rows: the plan of a strategy, which derives from this class, see
    * assembly_strategies(). Of several batches the first overwrites all rows, and the others add.
    *
-   * Owner computes: the rows, in their order, are cut into patches whose rows fit into fast memory; a patch sums
-   * all contributions to its rows and writes each row once. All strategies share this cut, the cells with constraints or
-   * boundary terms, which are resolved in a buffer first, chunk by chunk of consecutive patches, and the rows that these
-   * feed, which add them last. They differ in how the other cells come to the rows.
+   * Owner computes: the rows, in their order, are cut into patches whose rows fit into fast memory; a patch sums all
+   * contributions to its rows and writes each row once. All strategies share this cut, the cells with constraints or
+   * boundary terms, which are resolved in a buffer first, chunk by chunk of consecutive patches, and the rows that
+   * these feed, which add them last. They differ in how the other cells come to the rows.
    */
   class Patches
   {
@@ -67,8 +67,8 @@ namespace PatchFEM
     {
       std::string strategy       = "automatic"; ///< or one of assembly_strategies(), whose results differ by rounding
       int         rows_per_patch = 0;           ///< 0: as many as fit; patches that only gather have 128 at most
-      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed. 0 takes the
-      /// default of the kind of element, a tenth or a quarter.
+      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed. 0 takes
+      /// the default of the kind of element, a tenth or a quarter.
       double buffer_share = 0.;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
       int concurrent = 0;

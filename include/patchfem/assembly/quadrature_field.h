@@ -10,9 +10,9 @@
 namespace PatchFEM
 {
   /**
-   * Numbers at the quadrature points of a space, on its back end, 0 at first: what laws make of a solution, for Assembler
-   * and for integrate(). A handle: copies and components() denote the same numbers, so that those who have taken it
-   * see what is evaluated later. Instantiated for float and double.
+   * Numbers at the quadrature points of a space, on its back end, 0 at first: what laws make of a solution, for
+   * Assembler and for integrate(). A handle: copies and components() denote the same numbers, so that those who have
+   * taken it see what is evaluated later. Instantiated for float and double.
    *
    * @code
    *   QuadratureField<double> field(space, 7 + 3);          // tangent and flux
@@ -52,10 +52,7 @@ namespace PatchFEM
       run<Law>(u, values.view());
     }
 
-    /**
-     * The same with parameters on the back end, such as the state of a material. Parameters and values may lie in one
-     * field: each point reads before it writes.
-     */
+    /** With parameters on the back end, such as a material's state, of any field: each point reads before it writes. */
     template <typename Law>
     void evaluate(const Vector<Number> &u, const QuadratureField &parameters)
     {
@@ -114,9 +111,9 @@ namespace PatchFEM
   };
 
   /**
-   * rhs_i = int f_c phi_i + F_cd d_d phi_i for each unknown i, c its component, with @p load f, a value for each component,
-   * and @p flux F, [component][dim]; either may be empty. Constraints are condensed, C^T rhs with 0 at constrained
-   * unknowns; on space.unconstrained() there are none. The same bits each time, for any number of threads.
+   * rhs_i = int f_c phi_i + F_cd d_d phi_i for each unknown i, c its component, with @p load f, a value for each
+   * component, and @p flux F, [component][dim]; either may be empty. Constraints are condensed, C^T rhs with 0 at
+   * constrained unknowns; on space.unconstrained() there are none. The same bits each time, for any number of threads.
    */
   template <typename Number>
   void integrate(const Space                   &space,

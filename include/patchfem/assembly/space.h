@@ -13,9 +13,9 @@ namespace PatchFEM
 {
   /**
    * A finite element space on one back end: cells, constraints, sparsity and plans of assembly, made once per mesh and
-   * shared by any number of forms, matrices and vectors. A handle: copies denote the same space. What depends on the mesh
-   * is structure and stays; what depends on time, the k of constraints x_i = sum_j w_j x_j + k_i, are values. What is asked
-   * for the first time is made then, so one thread at a time may use a space and its copies.
+   * shared by any number of forms, matrices and vectors. A handle: copies denote the same space. What depends on the
+   * mesh is structure and stays; what depends on time, the k of constraints x_i = sum_j w_j x_j + k_i, are values. What
+   * is asked for the first time is made then, so one thread at a time may use a space and its copies.
    *
    * @code
    *   Space                     space(backend, tables); // or an FESpace, of deal.II's objects
@@ -76,16 +76,12 @@ namespace PatchFEM
     /** The constraints, for AffineConstraints' operations on vectors of this space; made when they are first asked for. */
     const ConstraintLines &constraints() const;
 
-    /**
-     * New k, [line of tables().constraints], for all later assemblies and for constraints(). Structure, matrices and
-     * plans stay as they are. Throws Error if there is not one finite number for each line.
-     */
+    /** New k, [line of tables().constraints], from now on. Throws Error unless each line gets one finite number. */
     void update_inhomogeneities(const std::vector<double> &values);
 
     /**
-     * The same cells and numbering without constraints: products with its matrices are those of the whole space, as
-     * right-hand sides of time steps and of residuals need them. Made when it is first asked for; takes about as much
-     * memory as this space.
+     * The same cells and numbering without constraints, made when it is first asked for, with about as much memory: for
+     * products with matrices of the whole space, as right-hand sides of time steps and of residuals need them.
      */
     Space unconstrained() const;
 
@@ -93,7 +89,6 @@ namespace PatchFEM
     std::shared_ptr<const Patches>
     plan(int b, const std::vector<kernels::PatchRoom> &rooms, const Patches::AdditionalData &data) const;
 
-    /** Whether both denote one space. */
     bool operator==(const Space &other) const { return state == other.state; }
     bool operator!=(const Space &other) const { return state != other.state; }
 

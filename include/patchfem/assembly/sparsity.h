@@ -7,8 +7,8 @@
 namespace PatchFEM
 {
   /**
-   * For each row (node) the cells that feed it, in the order of the cells: after constraints are resolved, as Patches add
-   * buffered cells, or before, as integrate() does.
+   * For each row (node) the cells that feed it, in the order of the cells: after constraints are resolved, as Patches
+   * add buffered cells, or before, as integrate() does.
    */
   class RowCells
   {
@@ -32,9 +32,8 @@ namespace PatchFEM
   };
 
   /**
-   * The block sparsity pattern of a problem, built on its back end: for each node the nodes it couples with, from
-   * the batches row by row. Rows of nodes that are constrained in all components hold only their diagonal,
-   * unless ElementBatches keep them.
+   * The block sparsity pattern, built on the back end: for each node the nodes it couples with. Rows of nodes that are
+   * constrained in all components hold only their diagonal, unless ElementBatches keep them.
    */
   class Sparsity
   {
@@ -49,10 +48,7 @@ namespace PatchFEM
     const Array<int>          &column_indices() const { return columns; }
     SparsityView               view() const { return {n_rows(), n_rows(), offsets.data(), columns.data()}; }
 
-    /**
-     * Gives the columns back once matrices have copied them and the plan is made; the lengths of the rows stay.
-     * view() then has no columns.
-     */
+    /** Gives back the columns, not the offsets, once matrices have copied them and the plan is made. */
     void        release_columns() { columns.release(); }
     std::size_t memory_consumption() const { return memory_consumption_of(offsets, columns); }
 

@@ -9,10 +9,10 @@ namespace PatchFEM
   struct StrategyRow;
 
   /**
-   * What the bytes of a problem's structure depend on, counted on the host from its tables before there is any of it, and
-   * these bytes. What is of cells is exact; the pattern is that of a few thousand rows, constraints resolved, sorted and
-   * sliced as the rows of a matrix are, with errors of a few per cent. Functions are defined beside memory_consumption() of
-   * the class that they are about, and bounds from above but for these errors.
+   * What the bytes of a problem's structure depend on, counted on the host from its tables before there is any of it,
+   * and these bytes. What is of cells is exact; the pattern is that of a few thousand rows, constraints resolved,
+   * sorted and sliced as the rows of a matrix are, with errors of a few per cent. Functions are defined beside
+   * memory_consumption() of the class that they are about, and bounds from above but for these errors.
    */
   struct StructureEstimate
   {

@@ -12,8 +12,8 @@
  * The pressure equation on voxels, numbered and assembled without a list of cells. A word of 32 bits says which of 32
  * cells of a row along x are fluid, and the number of an unknown is that of its word's first one plus the fluid cells
  * before it in the word. Words, and their first numbers, are 16 bytes for 32 cells, which the second-level cache holds
- * for 256^3 cells, so that from memory come labels, 1 byte a cell, and to memory go columns and diagonal, 32 bytes a row.
- * Members that take Where are the steps (source/kernels/run.h) of those without.
+ * for 256^3 cells, so that from memory come labels, 1 byte a cell, and to memory go columns and diagonal, 32 bytes a
+ * row. Members that take Where are the steps (source/kernels/run.h) of those without.
  *
  * Around the box there is a layer of words without fluid, so that the words of neighbours are at fixed distances and no
  * one asks for the ends of the box: one word in front of each row along x, which is behind the row before as well, and
@@ -103,18 +103,14 @@ namespace PatchFEM
     }
 
     /**
-     * Finds parts of the fluid that are connected by faces and touch no air: their pressure is determined up to a
-     * constant each. Cells with solid ones all around are not counted; their pressure is 0.
-     * @return how many there are.
+     * How many parts of the fluid, connected by faces, touch no air: the pressure of each is determined up to a
+     * constant. Cells with solid ones all around are not counted; their pressure is 0.
      */
     int find_closed_parts();
     template <typename Where>
     int find_closed_parts(Where);
 
-    /**
-     * The constants of the closed parts, which it looks for unless find_closed_parts() has done so. Throws Error if they
-     * are more than @p limit.
-     */
+    /** The constants of the closed parts, which it finds if need be. Throws Error if they are more than @p limit. */
     template <typename Number>
     NullSpace<Number> null_space(int limit = 32);
     template <typename Where>
@@ -145,8 +141,8 @@ namespace PatchFEM
 
   /**
    * The pressure equation of an incompressible liquid on voxels (P2), assembled straight into mDIA. A step of length dt
-   * takes the velocities u to u - dt / rho grad p, without divergence in fluid cells; with p = 0 in air, no flow through
-   * solid faces, and both sides of the balance of a cell multiplied by rho h / dt:
+   * takes the velocities u to u - dt / rho grad p, without divergence in fluid cells; with p = 0 in air, no flow
+   * through solid faces, and both sides of the balance of a cell multiplied by rho h / dt:
    *
    *   sum over neighbours j that are not solid of (p_i - p_j) = - rho h / dt (sum of u over the same faces, outward).
    *

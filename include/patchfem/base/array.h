@@ -12,9 +12,8 @@
 namespace PatchFEM
 {
   /**
-   * Owns @p size elements on one back end. It never migrates by itself: data() is a pointer of that back
-   * end, only kernels called through dispatch() may follow it, and every transfer is a copy_from() or
-   * copy_to() that a reader can see. Movable; copies are explicit.
+   * Owns a number of elements on one back end. Nothing migrates by itself: only kernels called through dispatch() may
+   * follow data(), and every transfer is a copy_from() or copy_to(). Movable; copies are explicit.
    */
   template <typename T>
   class Array

@@ -8,13 +8,12 @@
 
 /**
  * @file
- * Where work runs. A kernel is an overload set on the tags Host and Cuda; a class calls it through
- * dispatch(), which is the only place that knows which back ends this build contains:
+ * Where work runs. A kernel is an overload set on the tags Host and Cuda; a class calls it through dispatch(), which is
+ * the only place that knows which back ends this build contains:
  * @code
  *   dispatch(backend, [&](auto where) { kernels::vmult(where, view, src.data(), dst.data()); });
  * @endcode
- * With CUDA a missing overload does not compile and a missing definition does not link; without CUDA
- * the Cuda branch is never instantiated, so there are no stubs.
+ * With CUDA a missing overload or definition fails the build; without it the Cuda branch is never instantiated.
  */
 namespace PatchFEM
 {
@@ -30,31 +29,26 @@ namespace PatchFEM
 
   enum class BackendKind
   {
-    /// OpenMP threads on ordinary memory.
-    host,
-    /// Our own CUDA kernels on one device.
-    cuda,
-    /// Host kernels on memory that only kernels and explicit copies may touch: a missing copy traps.
-    emulated_device
+    host,           ///< OpenMP threads on ordinary memory
+    cuda,           ///< our own CUDA kernels on one device
+    emulated_device ///< host kernels on memory that only kernels and explicit copies may touch: a missing copy traps
   };
 
   /**
-   * A handle to one place where arrays live and kernels run. Handles of one kind are equal and denote the same
-   * place; on CUDA that is one stream of this process on the device that was current when the first handle was made. Work
-   * given to it from any thread runs there, and its device becomes the current one of that thread.
+   * A handle to one place where arrays live and kernels run. Handles of one kind are equal and denote the same place;
+   * on CUDA that is one stream of this process on the device that was current when the first handle was made. Work
+   * given to it from any thread runs there in the order given, and makes its device that thread's current one.
    *
    * Threads may share a Backend and what is only looked at: arrays, patterns, views, sizes. Vectors, matrices,
    * preconditioners and solvers have workspaces behind their const products and sums: each is used by one thread at a
-   * time, a matrix also where a preconditioner multiplies with it. On CUDA what threads give to the one stream runs in the
-   * order in which they gave it.
+   * time, a matrix also where a preconditioner multiplies with it.
    */
   class Backend
   {
   public:
     /**
-     * @param name `auto` (a GPU if this build and machine have one, else the host), `host`, `cuda`
-     *             or `emulated_device`.
-     * Throws Error for another name, for `cuda` in a build without CUDA and on a machine without a GPU.
+     * @param name `auto` (a GPU if this build and machine have one, else the host), `host`, `cuda` or
+     * `emulated_device`. Throws Error for another name, and for `cuda` without CUDA in this build or without a GPU.
      */
     explicit Backend(const std::string &name = "host");
     explicit Backend(BackendKind kind);
@@ -70,13 +64,10 @@ namespace PatchFEM
     /** Waits until all work given to this back end is done, and throws Error if any of it failed. */
     void synchronize() const;
 
-    /** Bytes that can still be allocated there; on the host within the limits of this process, see free_host_memory(). */
+    /** Bytes that can still be allocated there; on the host within this process' limits, see free_host_memory(). */
     std::size_t free_memory() const;
 
-    /**
-     * Bytes of fast memory one patch may use: the opt-in shared memory of a block on a GPU, a share of
-     * the second-level cache on the host.
-     */
+    /** Bytes of fast memory for a patch: opt-in shared memory of a GPU's block, a share of the host's level-2 cache. */
     std::size_t patch_memory() const;
 
     /** True if pointers of the two may be used in one kernel. */

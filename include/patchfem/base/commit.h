@@ -5,9 +5,6 @@
 
 namespace PatchFEM
 {
-  /**
-   * The commit this library was built from, as `git describe --always --dirty` gives it; `unknown` outside a
-   * git working tree. Reports and benchmark results carry it.
-   */
+  /** The commit of this library as by `git describe --always --dirty`; `unknown` outside a git working tree. */
   std::string commit();
 } // namespace PatchFEM

@@ -18,8 +18,8 @@ namespace PatchFEM
   }
 
   /**
-   * What every part of the library throws for bad input and for failures that a user can act on: one
-   * sentence, text_of() its parts, that names the thing, its place and the remedy. Programming errors are asserted instead.
+   * What the library throws for bad input and for failures that a user can act on: one sentence, text_of() its parts,
+   * that names the thing, its place and the remedy. Programming errors are asserted instead.
    */
   class Error : public std::runtime_error
   {

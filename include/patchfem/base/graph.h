@@ -8,10 +8,9 @@
 namespace PatchFEM
 {
   /**
-   * A fixed sequence of kernels that is launched many times, such as some iterations of a solver. On CUDA
-   * it is captured once into a CUDA graph, so that a launch costs one call; elsewhere a launch calls the
-   * function again. While it is recorded the function must only launch kernels on @p backend: no
-   * allocation, no host copies, no synchronisation.
+   * A fixed sequence of kernels that is launched many times. On CUDA it is captured once into a CUDA graph, so that a
+   * launch costs one call; elsewhere a launch calls the function again. While it is recorded the function must only
+   * launch kernels on @p backend: no allocation, no host copies, no synchronisation.
    */
   class Graph
   {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-/**
- * @file
- * The one decoration for functions that both compilers see. Arithmetic that the host and the device
- * twin of a kernel share is written once in such a function, so that it is tested without a GPU.
- */
+/** @file Decorations of functions for both compilers; arithmetic that kernels share is tested without a GPU. */
 #if defined(__CUDACC__)
 #define PATCHFEM_HOST_DEVICE __host__ __device__
 #define PATCHFEM_INLINE __host__ __device__ __forceinline__

@@ -10,7 +10,7 @@ namespace PatchFEM
   std::string system_entry(const std::string &file, const std::string &key);
 
   /**
-   * Bytes that this process can still allocate: the least of what the machine has, what its limits of address space and of
+   * Bytes that this process can still allocate: the least of what the machine has, what its limits of address space and
    * data leave (`ulimit -v` and `-d`), and what its control groups leave, as containers and batch systems set them.
    */
   std::size_t free_host_memory();

@@ -13,19 +13,13 @@ namespace PatchFEM
    */
   namespace memory
   {
-    /**
-     * @p bytes aligned to 256. The content is undefined. Throws Error with the request and what is
-     * available if it does not fit.
-     */
+    /** @p bytes aligned to 256, content undefined. Throws Error with the request and what is available if too large. */
     void *allocate(const Backend &backend, std::size_t bytes);
 
     /** Gives back what allocate() returned; never throws. */
     void deallocate(const Backend &backend, void *pointer, std::size_t bytes) noexcept;
 
-    /**
-     * Copies between any two back ends. From the host's point of view the copy is complete on return if
-     * either side is `host`; between two arrays of one device it is stream-ordered.
-     */
+    /** Copies between any back ends: complete on return if either side is `host`, in stream order within one device. */
     void copy(const Backend &to, void *destination, const Backend &from, const void *source, std::size_t bytes);
 
     /** Sets bytes to zero, in stream order. */

@@ -41,23 +41,15 @@ namespace PatchFEM
   /** `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`. */
   const char *plural_name(CellKind kind);
 
-  /**
-   * A conforming mesh of one kind of cell as plain lists: what files are read into, what is cut and refined before
-   * a triangulation exists, and what a triangulation is created from.
-   */
+  /** A conforming mesh of one kind of cell as plain lists: read from files, cut, refined, made into a triangulation. */
   struct MeshLists
   {
-    CellKind kind = CellKind::triangle;
-    /// The third coordinate is 0 in two dimensions.
-    std::vector<std::array<double, 3>> vertices;
-    /// [cell][vertex]
-    std::vector<std::uint32_t> cells;
-    /// [cell]
-    std::vector<std::uint32_t> material_ids;
-    /// [face][vertex]: faces that carry an id. Lexicographic if they are quadrilaterals.
-    std::vector<std::uint32_t> faces;
-    /// [face]
-    std::vector<std::uint32_t> face_ids;
+    CellKind                           kind = CellKind::triangle;
+    std::vector<std::array<double, 3>> vertices;     ///< the third coordinate is 0 in two dimensions
+    std::vector<std::uint32_t>         cells;        ///< [cell][vertex]
+    std::vector<std::uint32_t>         material_ids; ///< [cell]
+    std::vector<std::uint32_t>         faces;        ///< [face][vertex]: those with an id, quadrilaterals lexicographic
+    std::vector<std::uint32_t>         face_ids;     ///< [face]
 
     /// The file this came from, and the line of each cell in it; empty if there is none.
     std::string                source;
@@ -73,25 +65,19 @@ namespace PatchFEM
     std::string describe_cell(std::size_t c) const;
   };
 
-  /**
-   * The determinants of the linear or multilinear map's Jacobian at the vertices of @p cell: one for a simplex
-   * (the same everywhere), 4 for a quadrilateral, 8 for a hexahedron; the rest of the result is 0.
-   */
+  /** Jacobian determinants at the vertices of @p cell: one of a simplex, 4 or 8 of a multilinear cell; then zeros. */
   std::array<double, 8> jacobians_at_vertices(const MeshLists &mesh, std::size_t cell);
 
   /** Area or volume of a simplex, negative if it is inverted. */
   double simplex_measure(const MeshLists &mesh, std::size_t cell);
 
-  /**
-   * Drops vertices that no cell uses and numbers the others without gaps, in the same order. Throws Error for a face that
-   * has one.
-   */
+  /** Drops vertices that no cell uses and numbers the others in order. Throws Error for a face that has one. */
   void delete_unused_vertices(MeshLists &mesh);
 
   /**
-   * Makes every cell's measure positive by mirroring the order of vertices in inverted ones, and returns how many
-   * there were. Throws Error for cells that repeat a vertex, are flat (no Jacobian beyond 1e-12 diameter^dim)
-   * or are tangled (Jacobians of both signs).
+   * Makes every cell's measure positive by mirroring inverted ones, and returns how many there were. Throws Error for
+   * cells that repeat a vertex, are flat (no Jacobian beyond 1e-12 diameter^dim) or are tangled (Jacobians of both
+   * signs).
    */
   std::size_t orient_cells(MeshLists &mesh);
 
@@ -99,11 +85,11 @@ namespace PatchFEM
    * Replaces the list of faces by that of *all* boundary faces, with the ids that the old list gave them and 0
    * otherwise, in an order that depends on the cells alone. Cells must be positive (orient_cells()).
    *
-   * Throws Error if a face belongs to three cells or to two on the same side of it, as those of a mesh do that is folded
-   * or has cells twice; if the angles of cells around a vertex are more than a full one, that is, if they overlap there;
-   * if a face with an id other than 0 is not on the boundary, or has two such ids. Vertices at the same place count as
-   * one in this, so that only cells on opposite sides of a crack can have its faces. Cells that overlap elsewhere, with
-   * no vertex in common, are not found.
+   * Throws Error if a face belongs to three cells or to two on the same side of it, as those of a mesh do that is
+   * folded or has cells twice; if the angles of cells around a vertex are more than a full one, that is, if they
+   * overlap there; if a face with an id other than 0 is not on the boundary, or has two such ids. Vertices at the same
+   * place count as one in this, so that only cells on opposite sides of a crack can have its faces. Cells that overlap
+   * elsewhere, with no vertex in common, are not found.
    */
   void complete_boundary_faces(MeshLists &mesh);
 } // namespace PatchFEM

@@ -8,9 +8,8 @@
 namespace PatchFEM
 {
   /**
-   * A second line of work on a back end: on CUDA a stream of its own, elsewhere what it is given is done at once. It can
-   * be recorded into a Graph, in which it becomes a branch.
-   *
+   * A second line of work on a back end: on CUDA a stream of its own, elsewhere what it is given is done at once. It
+   * can be recorded into a Graph, in which it becomes a branch.
    * @code
    *   SideStream::Branch branch(side);                              // after all that the back end was given
    *   branch.run([&](auto where) { kernels::f(where, ...); });        // beside what the back end is given now
@@ -27,10 +26,7 @@ namespace PatchFEM
 
     const Backend &backend() const { return place; }
 
-    /**
-     * Some work on the side. It is joined where it ends at the latest, also when that is an exception: memory that it reads
-     * may be given back then.
-     */
+    /** Work on the side. The destructor joins it, also in an exception: memory that it reads may be given back then. */
     class Branch
     {
     public:

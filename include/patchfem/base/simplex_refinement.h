@@ -16,19 +16,17 @@ namespace PatchFEM
    *
    * Of a tetrahedron (x0, x1, x2, x3) the octahedron inside is cut along the diagonal between the midpoints of x0 x2
    * and x1 x3, and the children's vertices are ordered as J. Bey does (Tetrahedral grid refinement, Computing 55,
-   * 1995): however often this is repeated, the descendants of a tetrahedron have at most three shapes. Two of
-   * the children, inverted in that order, have their first and third vertex exchanged, which leaves the pairs (0, 2)
-   * and (1, 3), and with them all later diagonals, as they are; so children of positive cells are positive.
+   * 1995): however often this is repeated, the descendants of a tetrahedron have at most three shapes. Two of the
+   * children, inverted in that order, have their first and third vertex exchanged, which leaves the pairs (0, 2) and
+   * (1, 3), and with them all later diagonals, as they are; so children of positive cells are positive.
    *
-   * The list of faces must hold every boundary face that is to have an id afterwards. Lines of cells in a file are
-   * forgotten.
+   * Every boundary face that is to have an id afterwards must be listed. Lines of cells in a file are forgotten.
    */
   void red_refine(MeshLists &mesh);
 
   /**
-   * Orders the vertices of positive tetrahedra so that red_refine() cuts them along the shortest of the three
-   * diagonals, which gives the best shaped children; equally short ones leave the order as it is. Once, before the
-   * first refinement. Triangles have nothing to choose.
+   * Orders the vertices of positive tetrahedra so that red_refine() cuts along the shortest diagonal, for the best
+   * shaped children; a tie keeps the order. Once, before the first refinement. Triangles have nothing to choose.
    */
   void choose_shortest_diagonals(MeshLists &mesh);
 

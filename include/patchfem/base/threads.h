@@ -12,8 +12,8 @@
 
 /**
  * @file
- * OpenMP's threads for work that may throw, as all that allocates may: an exception that leaves a parallel region ends the
- * program. Without OpenMP there is one thread.
+ * OpenMP's threads for work that may throw, as all that allocates may: an exception that leaves a parallel region ends
+ * the program. Without OpenMP there is one thread.
  */
 namespace PatchFEM
 {
@@ -27,7 +27,7 @@ namespace PatchFEM
 #endif
   }
 
-  /** Calls @p function(thread, n_threads) on every thread; what the first of them throws is thrown after all have ended. */
+  /** Calls @p function(thread, n_threads) on every thread, then throws what the first of them has thrown, if any. */
   template <typename Function>
   void on_all_threads(const Function &function)
   {
@@ -78,8 +78,8 @@ namespace PatchFEM
   }
 
   /**
-   * The same as for_shares() where parts of [0, n) cost very different times: calls @p function(next) on every thread, and next(body)
-   * calls body(i) for pieces of @p piece that no other thread has taken until none is left.
+   * As for_shares(), where parts of [0, n) cost very different times: calls @p function(next) on every thread, and
+   * next(body) calls body(i) for pieces of @p piece that no other thread has taken until none is left.
    */
   template <typename Function>
   void for_pieces(const std::int64_t n, const std::int64_t piece, const Function &function)

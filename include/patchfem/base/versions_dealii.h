@@ -11,7 +11,7 @@
  */
 namespace PatchFEM
 {
-  /** How a face lies in a cell that sees its vertices in their own order, as ReferenceCell::face_to_cell_vertices() takes it. */
+  /** How a face lies in a cell that sees its vertices in their order, for ReferenceCell::face_to_cell_vertices(). */
 #if DEAL_II_VERSION_GTE(9, 7, 0)
   inline constexpr unsigned char standard_orientation = dealii::numbers::default_geometric_orientation;
 #else

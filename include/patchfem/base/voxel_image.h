@@ -18,9 +18,9 @@ namespace PatchFEM
   };
 
   /**
-   * Reads from @p in, which can be searched, a VTK legacy file with a DATASET STRUCTURED_POINTS of equal spacing, ASCII or BINARY, whose one array of scalars
-   * has the labels. CELL_DATA belongs to the cells between the points of DIMENSIONS, and POINT_DATA to cells around them.
-   * Throws Error that names the file, @p name, and what is wrong with it.
+   * Reads from @p in, which can be searched, a VTK legacy file with a DATASET STRUCTURED_POINTS of equal spacing, ASCII
+   * or BINARY, whose one array of scalars has the labels. CELL_DATA belongs to the cells between the points of
+   * DIMENSIONS, POINT_DATA to cells around them. Throws Error that names the file, @p name, and what is wrong.
    */
   VoxelImage read_voxel_image(std::istream &in, const std::string &name);
 } // namespace PatchFEM

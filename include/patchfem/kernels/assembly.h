@@ -15,9 +15,9 @@
 
 /**
  * @file
- * The contract of assembly, batch after batch. A chunk of patches is assembled by two kernels: matrices and loads of its
- * buffered cells, with boundary terms and constraints resolved, and of its staged ones (element_bodies.h), then its
- * patches, which compute all other cells (cell_records.h) and sum rows (patch_bodies.h).
+ * The contract of assembly, batch after batch. A chunk of patches is assembled by two kernels: first matrices and loads
+ * of its buffered cells, with boundary terms and constraints resolved, and of its staged ones (element_bodies.h); then
+ * its patches, which compute all other cells (cell_records.h) and sum rows (patch_bodies.h).
  */
 namespace PatchFEM
 {
@@ -78,7 +78,7 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /** What decides which kernel runs. Of what is known with the plan and the data alone, the usual is assumed before. */
+    /** What decides which kernel runs. What only plan and data tell has its usual value before they are there. */
     struct KernelRequest
     {
       std::string_view strategy;
@@ -140,7 +140,7 @@ namespace PatchFEM
       require(found, "There is no kernel for the strategy " + std::string(request.strategy) + " on this back end.");
     }
 
-    /** Of the lists of a back end that kernel that stages cells and that one that sums rows. */
+    /** The kernel of @p Staging and that of @p Summing, the lists of a back end, that serve the request. */
     template <typename Form, typename Number, typename Staging, typename Summing, typename Where>
     AssemblyKernel<Number> find_kernel(const Where where, const KernelRequest &request)
     {

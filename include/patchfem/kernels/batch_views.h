@@ -15,8 +15,7 @@ namespace PatchFEM
     int n_quadrature;
     int n_face_quadrature;
 
-    /// A straight simplex whose shape functions are its barycentric coordinates, vertex after vertex.
-    bool barycentric;
+    bool barycentric; ///< a straight simplex whose shape functions are its barycentric coordinates, vertex after vertex
 
     const double *weights;
     const double *shape_values;
@@ -152,10 +151,7 @@ namespace PatchFEM
 
   namespace kernels
   {
-    /**
-     * The rows a cell feeds after constraints are resolved. The first n_free() of them couple with each other; the
-     * others belong to nodes that are constrained in all components and only get a diagonal.
-     */
+    /** Rows a cell feeds after constraints are resolved: n_free() that couple, then constrained nodes' diagonals. */
     struct CellRows
     {
       BatchesView          batches;

@@ -149,7 +149,6 @@ namespace PatchFEM::kernels
       return sum;
     }
 
-    /** Component @p c of the load of shape function @p i. */
     PATCHFEM_INLINE Number load(const Number *record, const int local, const int i, const int c) const
     {
       const int stride = point_size(n_shape());

@@ -9,9 +9,8 @@
 
 /**
  * @file
- * Matrices and loads of buffered and of staged cells. The work on a cell is cut into phases that each share out their items over
- * @p size workers of which this is number @p rank; a barrier stands between phases, and nothing survives a phase
- * but the buffer and the scratch memory of the cell.
+ * Matrices and loads of buffered and of staged cells, in phases that share out their items over @p size workers, of
+ * which this is number @p rank. A barrier follows each; only the buffer and the cell's scratch memory survive a phase.
  */
 namespace PatchFEM::kernels
 {

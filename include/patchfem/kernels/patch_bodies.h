@@ -5,11 +5,10 @@
 
 /**
  * @file
- * Owner computes: what surrounds the computed cells of a patch. In fast memory lie the sums of the patch's rows (blocks
+ * Owner computes: what surrounds the computed cells of a patch. Fast memory holds the sums of the patch's rows (blocks
  * [place][n_components][n_components] row after row, as in the sparsity) and their right-hand side. Phases share out
- * their items over @p size workers, with a barrier between them: clear, the computed cells level after level, where
- * pairs of nodes are summed once the other entry of each, or the rows' staged cells, the rows that buffered cells feed,
- * write.
+ * their items over @p size workers, with a barrier between them: clear; the computed cells level after level (pairs of
+ * nodes summed once, then the other entry of each) or the rows' staged cells; the rows that buffered cells feed; write.
  */
 namespace PatchFEM::kernels
 {

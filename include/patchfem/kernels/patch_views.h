@@ -10,9 +10,8 @@
 namespace PatchFEM
 {
   /**
-   * A cell with constraints or boundary terms: its matrix is resolved in the chunk's buffer before rows are summed.
-   * It holds, for the n_free rows that couple, blocks [row][column] of
-   * n_components^2 entries row by row, then one diagonal block for each of the other rows.
+   * A cell with constraints or boundary terms. Its matrix is resolved in the chunk's buffer before rows are summed:
+   * blocks [row][column][component][component] of the n_free rows that couple, then a diagonal block of each other row.
    */
   struct BufferedCell
   {
@@ -43,13 +42,13 @@ namespace PatchFEM
   };
 
   /**
-   * Where the columns of a cell lie in its rows. For each (cell, row) pair the places of the cell's n_shape nodes, 1, 2 or
-   * 4 bytes each; or, where cells have at most four nodes and rows at most 32 blocks, the places of the other nodes in
-   * 5 bits each of one 16-bit word. The diagonal's place is then kept once per row.
+   * Where the columns of a cell lie in its rows. For each (cell, row) pair the places of the cell's n_shape nodes, 1, 2
+   * or 4 bytes each; or, where cells have at most four nodes and rows at most 32 blocks, the places of the other nodes
+   * in 5 bits each of one 16-bit word. The diagonal's place is then kept once per row.
    *
    * Matrices that are symmetric need each entry once. Where cells have at most four nodes, a patch sums entry (i, j) in
    * the first of the rows i and j that is its own, and the other takes it from there at the end: upper(), sums. The
-   * entry of the plan for a cell is one word, with the places of its pairs of nodes, (0, 1), (0, 2), ..., (n - 2, n - 1).
+   * plan's entry for a cell is one word, with the places of its pairs of nodes, (0, 1), (0, 2), ..., (n - 2, n - 1).
    */
   struct PlacesView
   {
@@ -113,15 +112,14 @@ namespace PatchFEM
 
   /**
    * The cut of the rows into patches and what each sums of one batch. Patch p owns rows [p * rows_per_patch, ...).
+   * Those that buffered cells feed ("fed" rows) add these last, in the order of the cells.
    *
-   * It computes cells[cell_offsets[p]...] itself, in the order of the sums: level after level, where the cells of a
+   * The patch computes cells[cell_offsets[p]...] itself, in the order of the sums: level after level, where cells of a
    * level share none of the patch's rows. For each of its rows that a cell touches, a *pair*, the plan keeps places.
    *
    * With the gather strategy it computes none. The matrices of the chunk's *staged* cells, one of n_shape x n_shape
    * blocks in each slot of the buffer, are there before; a row adds its row of each of them, cell by cell. Pairs are
    * then those of a row with its staged cells.
-   *
-   * Rows that buffered cells feed ("fed" rows) then add those, in the order of the cells.
    */
   struct PatchesView
   {

@@ -16,16 +16,15 @@
  *     static constexpr int n_components   = 1;
  *     static constexpr int n_coefficients = 2;
  *
- *     // a(trial, test) without the weight: block(i, j) couples component i of the test function
- *     // with component j of the trial function.
+ *     // a(trial, test) without the weight: block(i, j) couples test component i with trial component j.
  *     template <typename Number>
  *     static PATCHFEM_INLINE SmallMatrix<1, 1, Number>
  *     matrix(const Number *coefficients, const ShapeFunction<3, Number> &test, const ShapeFunction<3, Number> &trial);
  *   };
  * @endcode
  *
- * A form whose coefficients are constant on a cell may add a faster path: a `Moments<Number>` type that is
- * summed from Moments{} over the quadrature points without coefficients, and `finish()`, which turns the sum into the block:
+ * A form whose coefficients are constant on a cell may add a faster path: a `Moments<Number>` type that is summed from
+ * Moments{} over the quadrature points without coefficients, and `finish()`, which turns the sum into the block:
  * @code
  *     template <typename Number> using Moments = SmallMatrix<3, 3, Number>;
  *     template <typename Number>
@@ -34,13 +33,13 @@
  *     template <typename Number>
  *     static PATCHFEM_INLINE SmallMatrix<...> finish(const Number *coefficients, const Moments<Number> &sum);
  * @endcode
- * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(), which lets linear
- * simplices with cell-wise constant data be integrated with one point. `static constexpr bool symmetric = true`
- * promises that exchanging test and trial function transposes the block, for any coefficients: one half of a cell's matrix is formed and
- * the other is its mirror image, which keeps matrices symmetric to the last bit. With one component and at most four
- * nodes to a cell, patches also sum only one half; linear simplices with one point do so fastest.
- * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix
- * as Moments, or w grad(test) (x) grad(trial), with a dim x dim one; the device then sums hexahedra of degree 1 with
+ * `static constexpr bool gradients_only = true` promises that shape values do not enter matrix(): linear simplices with
+ * cell-wise constant data are then integrated with one point. `static constexpr bool symmetric = true` promises that
+ * exchanging test and trial function transposes the block, for any coefficients: half of a cell's matrix is formed and
+ * mirrored, which keeps matrices symmetric to the last bit. With one component and at most four nodes to a cell,
+ * patches also sum only one half, fastest for linear simplices with one point.
+ * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix as
+ * Moments, or w grad(test) (x) grad(trial), with a dim x dim one; the device then sums hexahedra of degree 1 with
  * matrix instructions and does not call add().
  */
 namespace PatchFEM
@@ -59,7 +58,7 @@ namespace PatchFEM
   template <typename Form>
   constexpr bool has_moments<Form, std::void_t<typename Form::template Moments<double>>> = true;
 
-  /** What Moments are, if it is known: w grad(test) . grad(trial), or w grad(test) (x) grad(trial), summed over points. */
+  /** What Moments are, if known: w grad(test) . grad(trial), or w grad(test) (x) grad(trial), summed over points. */
   enum class MomentKind
   {
     other,
