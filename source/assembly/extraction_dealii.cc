@@ -364,8 +364,7 @@ namespace PatchFEM::internal
 
       /**
        * With @p in_blocks nodes are taken to have unknowns that follow each other from a multiple of n_components on,
-       * as deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if they have
-       * not.
+       * as deal.II numbers an FESystem's on vertices: then numbers are known while cells are read. False if not.
        */
       bool read_cells(const bool in_blocks)
       {

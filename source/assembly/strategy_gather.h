@@ -9,7 +9,7 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Matrices of a chunk's cells are staged in its buffer, each once, and rows add theirs in the order of the cells. */
+    /** A chunk's cell matrices are staged in its buffer, each once, and rows add theirs in the order of the cells. */
     struct StagedCells : public PatchPlan
     {
       Array<std::int64_t> staged_offsets; ///< as in PatchesView

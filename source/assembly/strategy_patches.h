@@ -185,7 +185,7 @@ namespace PatchFEM
         lists.cell_offsets.swap(computed_offsets);
       }
 
-      /** The places of a cell's pairs of nodes, in the row that sums both entries, and for each block of a row its sum. */
+      /** Places of a cell's pairs of nodes, in the row that sums both entries, and for each block of a row its sum. */
       void find_upper_places(const Source &source)
       {
         const Backend     &place    = source.backend();

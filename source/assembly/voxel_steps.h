@@ -64,9 +64,9 @@ namespace PatchFEM
     };
 
     /**
-     * The cells of a word that are outside of the box and have air: bit 2 d + s of @p open_sides is for the lower (s =
-     * 0) or upper (s = 1) side in direction d. A word in front of a row is for the cell before it and the one behind
-     * the row before.
+     * The cells of a word that are outside of the box and have air: bit 2 d + s of @p open_sides is for the lower
+     * (s = 0) or upper (s = 1) side in direction d. A word in front of a row is for the cell before it and the one
+     * behind the row before.
      */
     PATCHFEM_INLINE std::uint32_t air_outside(const VoxelView &grid, const VoxelWord &at, const unsigned int open_sides)
     {

@@ -22,7 +22,7 @@ namespace PatchFEM
     /** The space of the last reinit(); it is shared with all that was made of it. */
     const Space &space() const { return domain; }
 
-    /** How cells are brought to rows: those of the batch that is summed first, which has the most cells times shapes. */
+    /** How cells come to rows: those of the batch that is summed first, which has the most cells times shapes. */
     const Patches &patches() const
     {
       require(!passes.empty(), "An assembler was used before it had a space.");

@@ -45,7 +45,7 @@ namespace PatchFEM
     std::vector<double> face_normals;
   };
 
-  /** The cells of one (reference cell, degree), in the order deal.II visits the active cells; not all are in a batch. */
+  /** The cells of one (reference cell, degree), in deal.II's order of active cells; not all are in a batch. */
   struct CellTable
   {
     ReferenceElement reference;

@@ -47,7 +47,7 @@ namespace PatchFEM
     /** The pattern of matrices, made when it is first asked for. */
     const Sparsity &sparsity() const;
 
-    /** Gives back the columns of the pattern and what plans are made of; call it once all matrices and plans are made. */
+    /** Gives back the columns of the pattern and what plans are made of: once all matrices and plans are made. */
     void release_sparsity_columns() const;
 
     /** Zeros on sparsity(), in the blocks of the unknowns of a node: a CSRMatrix or a SlicedEllpackMatrix. */
@@ -73,7 +73,7 @@ namespace PatchFEM
     /** The cells of each node before constraints are resolved, for integrate(); made when they are first asked for. */
     const RowCells &node_cells() const;
 
-    /** The constraints, for AffineConstraints' operations on vectors of this space; made when they are first asked for. */
+    /** For AffineConstraints' operations on vectors of this space; made when they are first asked for. */
     const ConstraintLines &constraints() const;
 
     /** New k, [line of tables().constraints], from now on. Throws Error unless each line gets one finite number. */
