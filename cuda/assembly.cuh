@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "assembly_simplices.cuh"
-#include "staged_cells.cuh"
+#include "assembly_elements.cuh"
 
-/** @file The device kernels of a weak form, in the order in which they are asked. Included where one is instantiated. */
+#include <patchfem/assembly/strategies.h>
+
+/** @file The device kernels of a weak form. Included where one is instantiated. */
 namespace PatchFEM::kernels
 {
   template <typename Form, typename Number>
   AssemblyKernel<Number> needs_patchfem_add_weak_form::assembly_kernel(const Cuda where, const KernelRequest &request)
   {
-    constexpr int dim = Form::dimension, n_comp = Form::n_components;
-    using Staging = std::tuple<StagedHexahedraKernel<Form, Number>, ElementsKernel<Form, Number>>;
-    using Summing = std::tuple<GatherKernel<Form, Number, GatherOctets<Number>>,
-                               GatherKernel<Form, Number, GatherRows<n_comp, Number>>, HexahedraKernel<Form, Number>,
-                               SimplicesKernel<Form, Number>, CellsKernel<Form, Number, LinearSimplex<dim>>,
-                               CellsKernel<Form, Number, MultilinearCube<dim>>, CellsKernel<Form, Number, AnyExtents>>;
-    return find_kernel<Form, Number, Staging, Summing>(where, request);
+    return find_kernel<Form, Number, ElementsKernel<Form, Number>>(where, request);
   }
 } // namespace PatchFEM::kernels
 

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "strategy_gather.h"
-#include "strategy_patches.h"
+#include <patchfem/assembly/assembly_strategy.h>
+#include <patchfem/assembly/strategies.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace PatchFEM
 {
   const std::vector<StrategyRow> &assembly_strategies()
   {
-    using Data = Patches::AdditionalData;
-    static const std::vector<StrategyRow> table{
-        {"patches", "each patch of rows integrates all cells that touch it", true, false,
-         [](const Backend &backend) { return choose(backend, [](auto where) { return make_patches(where); }); },
-         [](const StructureEstimate &estimate, const Data &data) { return estimate.places_bytes(data); }},
-        {"gather", "cell matrices go to a buffer that rows gather from", true, true,
-         [](const Backend &backend) { return choose(backend, [](auto where) { return make_gather(where); }); },
-         [](const StructureEstimate &estimate, const Data &data) {
-           // Places as in patches, which `automatic` cuts before, and pairs of rows with cells.
-           return estimate.places_bytes(data) + 4. * double(estimate.cells.n_pairs) + 8. * estimate.n_rows_of_plans();
-         }}};
+    static const auto table = std::apply(
+        [](const auto... strategy) { return std::vector<StrategyRow>{decltype(strategy)::row()...}; }, Strategies());
     return table;
   }
 

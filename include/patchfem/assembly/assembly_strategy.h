@@ -8,8 +8,7 @@
 namespace PatchFEM
 {
   /**
-   * A way in which matrices of cells get to the rows. To add one is to add the file of its class, this row in
-   * assembly_strategy.cc, and its kernels (first_that_serves()) to the lists of assembly_host.h and assembly.cuh.
+   * A way in which matrices of cells get to the rows: what a struct of strategies.h tells of itself.
    */
   struct StrategyRow
   {

@@ -11,7 +11,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 /**
  * @file
@@ -105,66 +104,30 @@ namespace PatchFEM
       Launch      sum;   ///< then its patches
     };
 
-    /** What kernels have unless they say otherwise. */
+    /**
+     * A kernel of a strategy is one of these with
+     *   possible        whether it is compiled for its form and numbers
+     *   stages          whether it forms matrices of cells in the buffer, with a buffer_share, or sums rows, and has a
+     *                   room(request), a PatchRoom
+     *   name            for a user
+     *   serves(request) whether it takes such cells of such a strategy
+     *   launch(where, arguments)
+     * What it does not say is as here.
+     */
     struct AnyKernel
     {
       static constexpr bool        possible     = true;
+      static constexpr bool        stages       = false;
       static constexpr const char *name         = "";
       static constexpr double      buffer_share = 0.1;
 
       static bool serves(const KernelRequest &) { return true; }
     };
 
-    /**
-     * Calls @p function(kernel) for the first of @p Kernels that serves. A kernel is an AnyKernel with
-     *   possible        whether it is compiled for its form and numbers
-     *   name            for a user
-     *   serves(request) whether it takes such cells of such a strategy
-     *   launch(where, arguments)
-     * and room(request), a PatchRoom, if it sums rows, or buffer_share if it stages cells.
-     */
-    template <typename... Kernels, typename Function>
-    void first_that_serves(std::tuple<Kernels...>, const KernelRequest &request, const Function &function)
-    {
-      bool       found = false;
-      const auto ask   = [&](auto kernel) {
-        using Kernel = decltype(kernel);
-        if constexpr (Kernel::possible)
-          if (!found && Kernel::serves(request))
-          {
-            found = true;
-            function(kernel);
-          }
-      };
-      (ask(Kernels()), ...);
-      require(found, "There is no kernel for the strategy " + std::string(request.strategy) + " on this back end.");
-    }
-
-    /** The kernel of @p Staging and that of @p Summing, the lists of a back end, that serve the request. */
-    template <typename Form, typename Number, typename Staging, typename Summing, typename Where>
-    AssemblyKernel<Number> find_kernel(const Where where, const KernelRequest &request)
-    {
-      AssemblyKernel<Number> result;
-      first_that_serves(Summing(), request, [&](auto kernel) {
-        result.room                 = kernel.room(request);
-        result.room.total           = request.fast_memory;
-        result.room.bytes_per_entry = sizeof(Number);
-        result.room.symmetric       = is_symmetric<Form> && Form::n_components == 1;
-        result.name                 = kernel.name;
-        result.sum = [where](const AssemblyArguments<Number> &a) { decltype(kernel)::launch(where, a); };
-      });
-      first_that_serves(Staging(), request, [&](auto kernel) {
-        result.room.buffer_share = kernel.buffer_share;
-        result.name.insert(0, kernel.name);
-        result.stage = [where](const AssemblyArguments<Number> &a) { decltype(kernel)::launch(where, a); };
-      });
-      return result;
-    }
-
     // An undefined symbol names what has to be called in CMakeLists.txt.
     inline namespace needs_patchfem_add_weak_form
     {
-      /** What a back end has for a request; each has a list of kernels that stage, and one of those that sum. */
+      /** What a back end has for a request: the first kernel that stages, and the first that sums, of all strategies. */
       template <typename Form, typename Number>
       AssemblyKernel<Number> assembly_kernel(Host, const KernelRequest &request);
       template <typename Form, typename Number>

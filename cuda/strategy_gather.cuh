@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "assembly_cells.cuh"
+#include "assembly_elements.cuh"
 #include "assembly_hexahedra.cuh"
-
-#include <patchfem/kernels/element_bodies.h>
 
 /**
  * @file
@@ -408,25 +406,6 @@ namespace PatchFEM::kernels
 
   namespace internal
   {
-    constexpr int element_threads = 128;
-
-    template <typename Form, typename Number>
-    __global__ void __launch_bounds__(element_threads)
-        element_kernel(const __grid_constant__ ElementBody<Form, Number> body)
-    {
-      extern __shared__ __align__(16) unsigned char memory[];
-      auto              *scratch = reinterpret_cast<typename ElementBody<Form, Number>::Point *>(memory);
-      const BufferedCell cell    = body.cell(blockIdx.x);
-      const int          rank = threadIdx.x, size = blockDim.x;
-      body.geometry(cell, rank, size, scratch);
-      __syncthreads();
-      body.integrate(cell, rank, size, scratch);
-      __syncthreads();
-      body.boundary(cell, rank, size);
-      __syncthreads();
-      body.resolve(cell, rank, size);
-    }
-
     template <typename Form>
     __global__ void __launch_bounds__(StagedHexahedra<Form>::n_threads, StagedHexahedra<Form>::residency)
         stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
@@ -441,24 +420,10 @@ namespace PatchFEM::kernels
     }
   } // namespace internal
 
-  /** A block for each cell of a chunk's buffer, resolved or staged. */
-  template <typename Form, typename Number>
-  struct ElementsKernel : public AnyKernel
-  {
-    static void launch(Cuda where, const AssemblyArguments<Number> &a)
-    {
-      const ElementBody<Form, Number> body{a};
-      if (body.n_cells() == 0)
-        return;
-      // More than the 48 KB that need no permission from 9^3 quadrature points on.
-      internal::launch(where, internal::element_kernel<Form, Number>, body.n_cells(), internal::element_threads,
-                       body.n_points(a.batches) * sizeof(typename ElementBody<Form, Number>::Point), body);
-    }
-  };
-
   template <typename Form, typename Number>
   struct StagedHexahedraKernel : public AnyKernel
   {
+    static constexpr bool stages      = true;
     static constexpr bool possible    = HexahedraKernel<Form, Number>::possible && HexahedraKernel<Form, Number>::inner;
     static constexpr const char *name = "trilinear hexahedra by matrix instructions, ";
     /// Every chunk costs about 20 us, in which the first blocks of its kernels wait for far memory and the last ones run
@@ -505,3 +470,14 @@ namespace PatchFEM::kernels
     }
   };
 } // namespace PatchFEM::kernels
+
+namespace PatchFEM
+{
+  template <typename Form, typename Number>
+  auto strategies::Gather::kernels(Cuda)
+  {
+    using namespace PatchFEM::kernels;
+    return std::tuple<StagedHexahedraKernel<Form, Number>, GatherKernel<Form, Number, GatherOctets<Number>>,
+                      GatherKernel<Form, Number, GatherRows<Form::n_components, Number>>>();
+  }
+} // namespace PatchFEM

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "strategy_patches.h"
+
+#include <patchfem/strategies/patches.h>
+
+namespace PatchFEM
+{
+  StrategyRow strategies::Patches::row()
+  {
+    return {"patches",
+            "each patch of rows integrates all cells that touch it",
+            true,
+            false,
+            [](const Backend &backend) { return choose(backend, [](auto where) { return make_patches(where); }); },
+            [](const StructureEstimate &estimate, const PatchFEM::Patches::AdditionalData &data) {
+              return estimate.places_bytes(data);
+            }};
+  }
+} // namespace PatchFEM
