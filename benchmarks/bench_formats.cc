@@ -213,8 +213,9 @@ namespace
                                               backend.synchronize();
                                             })) /
                           n;
-      const double bytes = product_bytes(format, statistics, sizeof(double), memory);
-      const double share = typical_efficiency(format, statistics, sizeof(double), memory), n_dofs = source.size();
+      const FormatCase in_double{format, statistics, sizeof(double)};
+      const double     bytes = in_double.product_bytes(memory);
+      const double     share = in_double.typical_efficiency(memory), n_dofs = source.size();
       // The limit is what the model expects: above 100 % the product is faster than that.
       report.add({title(system, format.name()),
                   "time",

@@ -191,14 +191,15 @@ namespace
       std::vector<double>       result(in_matrix.size());
       for (std::size_t i = 0; i < result.size(); ++i)
         result[i] = in_matrix[position[i]];
-      const double error = relative_difference(result, expected), n_dofs = tables.n_nodes;
-      const double rate     = n_dofs / median(timer.warm(n_repetitions, product));
-      const double bytes    = product_bytes(format, statistics, sizeof(double), {HUGE_VAL, memory.line, true});
-      further["bytes"]      = bytes;
-      further["B/s"]        = bytes * rate / n_dofs;
-      further["difference"] = error;
-      further["expected"] = n_dofs * report.read_rate * typical_efficiency(format, statistics, sizeof(double), memory) /
-                            product_bytes(format, statistics, sizeof(double), memory);
+      const double     error = relative_difference(result, expected), n_dofs = tables.n_nodes;
+      const double     rate = n_dofs / median(timer.warm(n_repetitions, product));
+      const FormatCase in_double{format, statistics, sizeof(double)};
+      const double     bytes = in_double.product_bytes({HUGE_VAL, memory.line, true});
+      further["bytes"]       = bytes;
+      further["B/s"]         = bytes * rate / n_dofs;
+      further["difference"]  = error;
+      further["expected"] =
+          n_dofs * report.read_rate * in_double.typical_efficiency(memory) / in_double.product_bytes(memory);
       report.add({"P1 tetrahedra, " + what + size_text, "rate", rate, "DoF/s", n_dofs * report.read_rate / bytes,
                   error < 400. * std::numeric_limits<double>::epsilon(), further, detail});
       return rate;

@@ -23,18 +23,18 @@ namespace PatchFEM
   template void compress_rows(Here, const Backend &, const Rows<Number> &, int, int, CompressedPattern &, \
                               Array<Number> &)
 
-#define INSTANTIATE(Number)                                                                                 \
-  INSTANTIATE_ROWS(SlicedEllpackView, Number);                                                              \
-  INSTANTIATE_ROWS(MDIAView, Number);                                                                       \
-  INSTANTIATE_ROWS(PartsOfRows, Number);                                                                    \
-  template void block_diagonal(Here, const Backend &, const CSRView<Number> &, int, Number *);              \
-  template void block_diagonal(Here, const Backend &, const SlicedEllpackView<Number> &, int, Number *);    \
-  template void block_diagonal(Here, const Backend &, const CoordinateView<Number> &, int, Number *);       \
-  template void block_diagonal(Here, const Backend &, const SymmetricEllpackView<Number> &, int, Number *); \
-  template void hybrid_residual(Here, const SlicedEllpackMatrix<Number> &, const Number *, const Number *,  \
-                                const double *, Number *);                                                  \
-  template int  build_mdia(Here, const Backend &, const CSRView<Number> &, MDIAPattern &, Number &);        \
-  template int  asymmetric_row(Here, const Backend &, const SlicedEllpackView<Number> &, double);           \
+#define INSTANTIATE(Number)                                                                                \
+  INSTANTIATE_ROWS(SlicedEllpackView, Number);                                                             \
+  INSTANTIATE_ROWS(MDIAView, Number);                                                                      \
+  INSTANTIATE_ROWS(PartsOfRows, Number);                                                                   \
+  template void block_diagonal(Here, const CSRView<Number> &, int, Array<Number> &);                       \
+  template void block_diagonal(Here, const SlicedEllpackView<Number> &, int, Array<Number> &);             \
+  template void block_diagonal(Here, const CoordinateView<Number> &, int, Array<Number> &);                \
+  template void block_diagonal(Here, const SymmetricEllpackView<Number> &, int, Array<Number> &);          \
+  template void hybrid_residual(Here, const SlicedEllpackMatrix<Number> &, const Number *, const Number *, \
+                                const double *, Number *);                                                 \
+  template int  build_mdia(Here, const Backend &, const CSRView<Number> &, MDIAPattern &, Number &);       \
+  template int  asymmetric_row(Here, const Backend &, const SlicedEllpackView<Number> &, double);          \
   template void build_symmetric(Here, const SlicedEllpackMatrix<Number> &, SymmetricPattern &, Array<Number> &)
     INSTANTIATE(float);
     INSTANTIATE(double);

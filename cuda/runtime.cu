@@ -216,29 +216,29 @@ namespace PatchFEM::cuda_runtime
     PATCHFEM_CUDA_CHECK(cudaMemsetAsync(pointer, 0, bytes, static_cast<cudaStream_t>(stream)));
   }
 
-  void begin_capture(void *const stream)
+  void *record(void *const opaque_stream, const std::function<void()> &function)
   {
-    PATCHFEM_CUDA_CHECK(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal));
-  }
-
-  void *end_capture(void *const stream)
-  {
-    cudaGraph_t graph;
-    PATCHFEM_CUDA_CHECK(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph));
+    const auto  stream = static_cast<cudaStream_t>(opaque_stream);
+    cudaGraph_t graph  = nullptr;
+    PATCHFEM_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    try
+    {
+      function();
+    }
+    catch (...)
+    {
+      cudaStreamEndCapture(stream, &graph);
+      if (graph != nullptr)
+        cudaGraphDestroy(graph);
+      cudaGetLastError();
+      throw;
+    }
+    PATCHFEM_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
     cudaGraphExec_t   executable;
     const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
     cudaGraphDestroy(graph);
     PATCHFEM_CUDA_CHECK(status);
     return executable;
-  }
-
-  void abandon_capture(void *const stream) noexcept
-  {
-    cudaGraph_t graph = nullptr;
-    cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph);
-    if (graph != nullptr)
-      cudaGraphDestroy(graph);
-    cudaGetLastError();
   }
 
   void launch_graph(void *const graph, void *const stream)

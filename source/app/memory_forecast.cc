@@ -73,9 +73,9 @@ namespace PatchFEM
     for (const FormatPrediction &prediction : predictions)
       if (assembly.format != "auto" || assembly.calibrate || prediction.cost() <= 1.15 * predictions[0].cost())
       {
-        const MatrixFormat &format = prediction.format;
-        result.matrix     = std::max(result.matrix, static_cast<std::size_t>(storage_bytes(format, cut, size)));
-        result.conversion = std::max(result.conversion, static_cast<std::size_t>(conversion_bytes(format, cut, size)));
+        const FormatCase needed{prediction.format, cut, size};
+        result.matrix     = std::max(result.matrix, static_cast<std::size_t>(needed.storage_bytes()));
+        result.conversion = std::max(result.conversion, static_cast<std::size_t>(needed.conversion_bytes()));
       }
     result.conversion += result.conversion > 0 ? n_dofs * size : 0; // the right-hand side
 

@@ -9,19 +9,7 @@ namespace PatchFEM
   {
 #ifdef PATCHFEM_WITH_CUDA
     if (backend.kind() == BackendKind::cuda)
-    {
-      cuda_runtime::begin_capture(backend.stream());
-      try
-      {
-        function();
-      }
-      catch (...)
-      {
-        cuda_runtime::abandon_capture(backend.stream());
-        throw;
-      }
-      executable = cuda_runtime::end_capture(backend.stream());
-    }
+      executable = cuda_runtime::record(backend.stream(), function);
 #endif
   }
 

@@ -7,11 +7,8 @@ namespace PatchFEM
   void Operator<Number>::check_product(const Vector<Number> &dst, const Vector<Number> &src) const
   {
     require(dst.size() == static_cast<std::size_t>(n_rows()) && src.size() == static_cast<std::size_t>(n_columns()),
-            [&] {
-              return "A matrix of " + std::to_string(n_rows()) + " x " + std::to_string(n_columns()) +
-                     " was multiplied with vectors of sizes " + std::to_string(dst.size()) + " and " +
-                     std::to_string(src.size()) + ".";
-            });
+            "A matrix of ", n_rows(), " x ", n_columns(), " was multiplied with vectors of sizes ", dst.size(), " and ",
+            src.size(), ".");
     require(&dst != &src, "The result of a product needs a vector other than the source.");
     require(dst.backend() == backend() && src.backend() == backend(),
             [&] { return "A matrix on " + backend().name() + " was multiplied with a vector on another back end."; });

@@ -83,10 +83,13 @@ TEST_P(FormatModelTest, TinyByEye)
   EXPECT_EQ(s.cut_rows, 0.);
   EXPECT_NEAR(s.symmetric_blocks(), 1.5, 1e-12);
   // Values, columns, offsets, source and destination.
-  EXPECT_EQ(product_bytes({formats::csr}, s, 8, processor), 24 * 12 + 8 * 9 + 8 * 16);
-  EXPECT_EQ(product_bytes({formats::sliced_ellpack, 2}, s, 8, processor), 10 * (4 * 8 + 4) + 8 * 3 + 8 * 16);
-  EXPECT_EQ(product_bytes({formats::sliced_ellpack, 2}, s, 4, processor), 10 * (4 * 4 + 4) + 8 * 3 + 4 * 16);
-  EXPECT_EQ(product_bytes({formats::coordinate}, s, 8, processor), 24 * 16 + 8 * 24);
+  const auto bytes = [&](const MatrixFormat &format, const int size) {
+    return FormatCase{format, s, size}.product_bytes(processor);
+  };
+  EXPECT_EQ(bytes({formats::csr}, 8), 24 * 12 + 8 * 9 + 8 * 16);
+  EXPECT_EQ(bytes({formats::sliced_ellpack, 2}, 8), 10 * (4 * 8 + 4) + 8 * 3 + 8 * 16);
+  EXPECT_EQ(bytes({formats::sliced_ellpack, 2}, 4), 10 * (4 * 4 + 4) + 8 * 3 + 4 * 16);
+  EXPECT_EQ(bytes({formats::coordinate}, 8), 24 * 16 + 8 * 24);
 }
 
 TEST_P(FormatModelTest, CountsWhatMatricesStore)
@@ -132,18 +135,20 @@ TEST_P(FormatModelTest, StorageIsWhatMatricesKeep)
       auto               matrix    = make_matrix<Number>(backend(), sparsity.view(), b, b, assembled);
       const std::size_t  before    = memory::in_use(backend().kind());
       memory::reset_peak(backend().kind());
-      const double taken = storage_bytes(assembled, s, sizeof(Number));
+      const double taken = FormatCase{assembled, s, sizeof(Number)}.storage_bytes();
       EXPECT_NEAR(taken, double(matrix->memory_consumption()), 0.001 * taken + 16.);
       if (is_converted(format, b))
       {
         const auto   made     = convert(*matrix, format);
-        const double forecast = storage_bytes(format, s, sizeof(Number)), kept = double(made->memory_consumption());
+        const double forecast = FormatCase{format, s, sizeof(Number)}.storage_bytes();
+        const double kept     = double(made->memory_consumption());
         EXPECT_LE(kept, (format.kind == &formats::symmetric ? 1.04 : 1.002) * forecast);
         // Scalar slices pad less than those of as many blocks, and short rows of a hybrid matrix end early.
         EXPECT_LE(forecast, (format.kind == &formats::coordinate ? 1.002 : format.is_sliced() ? 1.06 : 1.13) * kept);
-        const double most = taken + double(memory::peak(backend().kind()) - before);
-        EXPECT_LE(most, conversion_bytes(format, s, sizeof(Number)) + 1.02 * forecast);
-        EXPECT_GE(most, 0.6 * (conversion_bytes(format, s, sizeof(Number)) + forecast));
+        const double most    = taken + double(memory::peak(backend().kind()) - before);
+        const double further = FormatCase{format, s, sizeof(Number)}.conversion_bytes();
+        EXPECT_LE(most, further + 1.02 * forecast);
+        EXPECT_GE(most, 0.6 * (further + forecast));
       }
     }
   };
@@ -199,7 +204,7 @@ TEST_P(FormatModelTest, CountsWhatSymmetricMatricesStore)
     EXPECT_NEAR(1.02 * s.symmetric_blocks() * b * b, stored, 0.01 * stored);
     // Each array once, and source and destination.
     const auto bytes = [&](const int size) {
-      return product_bytes({formats::symmetric}, s, size, {1e12, 64., true}) - 2. * size * s.scalar_rows();
+      return FormatCase{{formats::symmetric}, s, size}.product_bytes({1e12, 64., true}) - 2. * size * s.scalar_rows();
     };
     EXPECT_NEAR(bytes(8), double(matrix.memory_consumption()), 0.03 * matrix.memory_consumption());
     EXPECT_NEAR(bytes(4), double(single.memory_consumption()), 0.04 * single.memory_consumption());
@@ -331,7 +336,8 @@ TEST(SymmetricEfficiency, IsThatOfTheBenchmarks)
     s.on_diagonal                  = c.on_diagonal;
     s.inside                       = c.inside;
     s.cut_rows                     = c.cut_rows;
-    EXPECT_NEAR(typical_efficiency({formats::symmetric}, s, c.number_size, device) / c.measured, 1., 0.07);
+    const double share             = FormatCase{{formats::symmetric}, s, c.number_size}.typical_efficiency(device);
+    EXPECT_NEAR(share / c.measured, 1., 0.07);
   }
 }
 
@@ -349,8 +355,8 @@ TEST_P(FormatModelTest, FarColumnsCostLines)
   }
   const DevicePattern     pattern(backend(), A);
   const PatternStatistics s     = pattern_statistics(backend(), pattern.view);
-  const double            near_ = product_bytes({formats::csr}, s, 8, {1e9, 64., true}),
-               far              = product_bytes({formats::csr}, s, 8, {8. * n / 4., 64., true});
+  const double            near_ = FormatCase{{formats::csr}, s, 8}.product_bytes({1e9, 64., true}),
+               far              = FormatCase{{formats::csr}, s, 8}.product_bytes({8. * n / 4., 64., true});
   EXPECT_NEAR(far - near_, n * 0.75 * 64., 0.01 * n * 64.);
 }
 
@@ -620,7 +626,7 @@ TEST(MemoryModel, WaitingKernelsGainLessByAFasterMemory)
   s.inside                       = 0.73;
   s.cut_rows                     = 0.6;
   const auto share               = [&](const double rate, const int n_processors) {
-    return typical_efficiency({formats::symmetric}, s, 8, {50e6, 64., true, rate, n_processors});
+    return FormatCase{{formats::symmetric}, s, 8}.typical_efficiency({50e6, 64., true, rate, n_processors});
   };
   EXPECT_LT(share(9e12, 132), share(4.5e12, 132));
   EXPECT_LT(share(4.5e12, 132), share(1.5e12, 132));

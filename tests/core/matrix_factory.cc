@@ -156,17 +156,18 @@ TEST_P(MatrixFactoryTest, EveryRowOfTheTableIsWhatItForecasts)
     EXPECT_LT(cases::difference(dst.copy_to_host(), expected.copy_to_host()), 1e-13);
     EXPECT_EQ(matrix.n_nonzero_elements(), std::int64_t(A.values.size()));
 
-    const double kept = double(matrix.memory_consumption()), forecast = storage_bytes(row.format, s, 8);
+    const FormatCase of_row{row.format, s, 8};
+    const double     kept = double(matrix.memory_consumption()), forecast = of_row.storage_bytes();
     EXPECT_LE(kept, 1.15 * forecast); // of few patches the last one is half empty
     EXPECT_LE(forecast, 1.15 * kept);
-    EXPECT_LT(value_bytes(row.format, s, 8), forecast);
-    EXPECT_EQ(is_converted(row.format, 1), conversion_bytes(row.format, s, 8) > 0.);
+    EXPECT_LT(of_row.value_bytes(), forecast);
+    EXPECT_EQ(is_converted(row.format, 1), of_row.conversion_bytes() > 0.);
     EXPECT_FALSE(is_converted(assembled_format(row.format, 1), 1));
     for (const bool is_device : {false, true})
     {
       const MemoryModel memory{50e6, 64., is_device};
-      EXPECT_GE(product_bytes(row.format, s, 8, memory), 0.9 * value_bytes(row.format, s, 8) + 16. * A.n_rows);
-      const double share = typical_efficiency(row.format, s, 8, memory);
+      EXPECT_GE(of_row.product_bytes(memory), 0.9 * of_row.value_bytes() + 16. * A.n_rows);
+      const double share = of_row.typical_efficiency(memory);
       EXPECT_TRUE(share > 0. && share < 1.2) << share;
       EXPECT_GT(predict_formats({row.format}, s, 4, memory)[0].cost(), 0.);
     }
@@ -194,8 +195,9 @@ TEST_P(MatrixFactoryTest, AFormatOfOthersTakesPartInTheChoice)
   const PatternStatistics s = pattern_statistics(backend(), pattern.view);
   const DiagonalKind      kind;
   const MatrixFormat      format(kind);
-  EXPECT_EQ(product_bytes(format, s, 8, MemoryModel()), 3 * 8 * 600);
-  EXPECT_EQ(conversion_bytes(format, s, 8), storage_bytes(formats::csr, s, 8));
+  const FormatCase        in_double{format, s, 8};
+  EXPECT_EQ(in_double.product_bytes(MemoryModel()), 3 * 8 * 600);
+  EXPECT_EQ(in_double.conversion_bytes(), (FormatCase{formats::csr, s, 8}.storage_bytes()));
   EXPECT_EQ(best_format(predict_formats({formats::csr, format}, s, 8, MemoryModel())).format.kind, &kind);
   EXPECT_THROW(format.name(), Error);
   // It cannot be made.

@@ -13,15 +13,12 @@ namespace PatchFEM
   /** Bytes on a back end, estimated from the tables on the host, before anything is allocated there. */
   struct MemoryForecast
   {
-    std::size_t batches   = 0; ///< mesh, numbering and coefficients
-    std::size_t structure = 0; ///< most while sparsity and patches are made, besides the batches
-    std::size_t plan      = 0; ///< patches and the buffer of cell matrices
-    std::size_t columns   = 0; ///< the sparsity, until the matrix has it
-    std::size_t matrix    = 0; ///< values and columns
-
-    /// What a matrix is made of where it is not assembled, with arrays to work with; given back before the solver comes.
-    std::size_t conversion = 0;
-
+    std::size_t batches        = 0; ///< mesh, numbering and coefficients
+    std::size_t structure      = 0; ///< most while sparsity and patches are made, besides the batches
+    std::size_t plan           = 0; ///< patches and the buffer of cell matrices
+    std::size_t columns        = 0; ///< the sparsity, until the matrix has it
+    std::size_t matrix         = 0; ///< values and columns
+    std::size_t conversion     = 0; ///< what a matrix that is not assembled is made of and with, until the solver comes
     std::size_t solver         = 0; ///< right-hand side, solution, residual and vectors of the iteration
     std::size_t preconditioner = 0; ///< most while it is made
 
@@ -30,7 +27,7 @@ namespace PatchFEM
   };
 
   /**
-   * The sum of what StructureEstimate, storage_bytes() and the preconditioners' peak_bytes() say.
+   * The sum of what StructureEstimate, FormatCase::storage_bytes() and the preconditioners' peak_bytes() say.
    *
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
    * @param n_modes Of multigrid's near-null space.
@@ -47,9 +44,9 @@ namespace PatchFEM
                                  bool                      fallback   = false);
 
   /**
-   * Throws Error if a mesh cannot be in the host's memory, before it is made. A bound from below: what deal.II's Triangulation
-   * keeps of a cell with its share of faces, lines and vertices on regular meshes, 200 bytes of a quadrilateral, 130 of a
-   * triangle, 400 of a hexahedron, 240 of a tetrahedron. To make a mesh takes half as much again, unknowns and tables more.
+   * Throws Error if a mesh cannot be in the host's memory, before it is made. A bound from below: what deal.II's
+   * Triangulation keeps of a cell with its share of faces, lines and vertices on regular meshes, 200 bytes of a
+   * quadrilateral, 130 of a triangle, 400 of a hexahedron, 240 of a tetrahedron. To make it takes half as much again.
    *
    * @param n_cells May be any number: refinement multiplies fast.
    * @param n_parts Processes that have a part of it each.

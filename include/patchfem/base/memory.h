@@ -5,29 +5,26 @@
 
 #include <cstddef>
 
-namespace PatchFEM
+/**
+ * Untyped memory of a back end. On CUDA, allocation is stream-ordered from the device's pool, which keeps
+ * what is freed, so that allocating again costs no synchronisation. Array is what everybody else uses.
+ */
+namespace PatchFEM::memory
 {
-  /**
-   * Untyped memory of a back end. On CUDA, allocation is stream-ordered from the device's pool, which keeps
-   * what is freed, so that allocating again costs no synchronisation. Array is what everybody else uses.
-   */
-  namespace memory
-  {
-    /** @p bytes aligned to 256, content undefined. Throws Error with the request and what is available if too large. */
-    void *allocate(const Backend &backend, std::size_t bytes);
+  /** @p bytes aligned to 256, content undefined. Throws Error with the request and what is available if too large. */
+  void *allocate(const Backend &backend, std::size_t bytes);
 
-    /** Gives back what allocate() returned; never throws. */
-    void deallocate(const Backend &backend, void *pointer, std::size_t bytes) noexcept;
+  /** Gives back what allocate() returned; never throws. */
+  void deallocate(const Backend &backend, void *pointer, std::size_t bytes) noexcept;
 
-    /** Copies between any back ends: complete on return if either side is `host`, in stream order within one device. */
-    void copy(const Backend &to, void *destination, const Backend &from, const void *source, std::size_t bytes);
+  /** Copies between any back ends: complete on return if either side is `host`, in stream order within one device. */
+  void copy(const Backend &to, void *destination, const Backend &from, const void *source, std::size_t bytes);
 
-    /** Sets bytes to zero, in stream order. */
-    void set_zero(const Backend &backend, void *pointer, std::size_t bytes);
+  /** Sets bytes to zero, in stream order. */
+  void set_zero(const Backend &backend, void *pointer, std::size_t bytes);
 
-    /** Bytes now allocated, and the most at any time since reset_peak(), over all backends of a kind. */
-    std::size_t in_use(BackendKind kind);
-    std::size_t peak(BackendKind kind);
-    void        reset_peak(BackendKind kind);
-  } // namespace memory
-} // namespace PatchFEM
+  /** Bytes now allocated, and the most at any time since reset_peak(), over all backends of a kind. */
+  std::size_t in_use(BackendKind kind);
+  std::size_t peak(BackendKind kind);
+  void        reset_peak(BackendKind kind);
+} // namespace PatchFEM::memory

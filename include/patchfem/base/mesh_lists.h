@@ -75,9 +75,8 @@ namespace PatchFEM
   void delete_unused_vertices(MeshLists &mesh);
 
   /**
-   * Makes every cell's measure positive by mirroring inverted ones, and returns how many there were. Throws Error for
-   * cells that repeat a vertex, are flat (no Jacobian beyond 1e-12 diameter^dim) or are tangled (Jacobians of both
-   * signs).
+   * Mirrors inverted cells, so that all measures are positive, and returns how many there were. Throws Error for cells
+   * that repeat a vertex, are flat (no Jacobian beyond 1e-12 diameter^dim) or are tangled (Jacobians of both signs).
    */
   std::size_t orient_cells(MeshLists &mesh);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 /**
@@ -62,10 +63,8 @@ namespace PatchFEM::cuda_runtime
                    void (*on_host)(void *destination, const void *source, std::size_t bytes));
   void set_zero(void *pointer, std::size_t bytes, void *stream);
 
-  /** Capturing what is launched on @p stream between begin and end; the result is an executable graph. */
-  void  begin_capture(void *stream);
-  void *end_capture(void *stream);
-  void  abandon_capture(void *stream) noexcept;
+  /** An executable graph of what @p function launches on @p stream, which is left as it was if the function throws. */
+  void *record(void *stream, const std::function<void()> &function);
   void  launch_graph(void *graph, void *stream);
   void  destroy_graph(void *graph) noexcept;
 } // namespace PatchFEM::cuda_runtime

@@ -10,10 +10,10 @@
 namespace PatchFEM
 {
   /**
-   * What iterations know of A: its extents and its products, on one back end. Every matrix is one, and so is an OperatorShell
-   * of a user's product; ConjugateGradients, SolverCG, LargestEigenvalue, NullSpace, PreconditionJacobi,
-   * PreconditionPolynomial and deal.II's solvers take any. Rows are owned, columns are read: the two extents are separate.
-   * Instantiated for float and double.
+   * What iterations know of A: its extents and its products, on one back end. Every matrix is one, and so is an
+   * OperatorShell of a user's product; ConjugateGradients, SolverCG, LargestEigenvalue, NullSpace, PreconditionJacobi,
+   * PreconditionPolynomial and deal.II's solvers take any. Rows are owned, columns are read: the two extents are
+   * separate. Instantiated for float and double.
    */
   template <typename Number>
   class Operator
@@ -68,7 +68,7 @@ namespace PatchFEM
    *
    * @code
    *   // M + dt K without its matrix
-   *   OperatorShell<double> A(M.backend(), M.n_rows(), M.n_columns(), [&](Vector<double> &dst, const Vector<double> &src) {
+   *   OperatorShell<double> A(M.backend(), M.n_rows(), M.n_columns(), [&](auto &dst, const auto &src) {
    *     M.vmult(dst, src);
    *     K.vmult(product, src);
    *     dst.add(dt, product);

@@ -9,12 +9,11 @@
 namespace PatchFEM
 {
   /**
-   * A vector on one back end, with the names of deal.II's, whose solvers it serves (vector_dealii.h). Sums are formed in
-   * double and in a fixed order: the same bits for any number of threads and in every run. Instantiated for float and
-   * double.
+   * A vector on one back end, with the names of deal.II's, whose solvers it serves (vector_dealii.h). Sums are formed
+   * in double and in a fixed order: the same bits in every run, for any number of threads. For float and double.
    *
-   * What two vectors are combined in must have one size and one back end, else Error. An object is used by one thread at
-   * a time, also where its functions are const: sums and norms share a workspace.
+   * What two vectors are combined in must have one size and one back end, else Error. An object is used by one thread
+   * at a time, also where its functions are const: sums and norms share a workspace.
    */
   template <typename Number>
   class Vector

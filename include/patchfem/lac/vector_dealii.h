@@ -7,8 +7,8 @@
 
 /**
  * @file
- * Lets deal.II's own solvers run on our vectors, matrices and preconditioners, wherever these live: what is not symmetric
- * is solved so.
+ * Lets deal.II's own solvers run on our vectors, matrices and preconditioners, wherever these live: what is not
+ * symmetric is solved so.
  * @code
  *   Vector<double> x(backend, n), b(backend, n);
  *   dealii::SolverGMRES<Vector<double>>(control).solve(A, x, b, preconditioner);

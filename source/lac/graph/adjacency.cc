@@ -17,8 +17,8 @@ namespace PatchFEM
     {
       require(matrix.block_rows() == matrix.block_columns() && matrix.n_rows() <= matrix.n_columns(),
               "The graph of a matrix needs square blocks and as many columns as rows.");
-      require(threshold >= 0., "The strength threshold must not be negative, but it is " + std::to_string(threshold) +
-                                   "; 0 takes every neighbour.");
+      require(threshold >= 0., "The strength threshold must not be negative, but it is ", std::to_string(threshold),
+              "; 0 takes every neighbour.");
     }
   } // namespace
 
@@ -39,8 +39,7 @@ namespace PatchFEM
   {
     check(matrix, threshold);
     require(matrix.n_rows() % matrix.block_rows() == 0 && matrix.block_rows() <= kernels::max_block_size,
-            "A matrix of " + std::to_string(matrix.n_rows()) + " rows has no nodes of " +
-                std::to_string(matrix.block_rows()) + " unknowns.");
+            "A matrix of ", matrix.n_rows(), " rows has no nodes of ", matrix.block_rows(), " unknowns.");
     *this = read_rows(matrix.backend(), kernels::CSRRows<Number>{matrix.view(), matrix.block_rows()}, threshold);
   }
 
@@ -77,7 +76,7 @@ namespace PatchFEM
 
   int maximal_independent_set(const Adjacency &graph, const int k, Array<int> &members)
   {
-    require(k >= 1, "A maximal independent set needs a distance k of at least 1, not " + std::to_string(k) + ".");
+    require(k >= 1, "A maximal independent set needs a distance k of at least 1, not ", k, ".");
     return choose(graph.backend(),
                   [&](auto where) { return graph_tools::maximal_independent_set(where, graph, k, members); });
   }

@@ -16,7 +16,7 @@ namespace PatchFEM
         ++first[aggregate + 1];
     for (int i = 0; i < n_aggregates; ++i)
     {
-      require(first[i + 1] > 0, [=] { return "Aggregate " + std::to_string(i) + " has no node."; });
+      require(first[i + 1] > 0, "Aggregate ", i, " has no node.");
       first[i + 1] += first[i];
     }
     std::vector<int> next = first, by_aggregate(first.back());

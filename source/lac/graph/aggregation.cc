@@ -9,14 +9,14 @@ namespace PatchFEM
     {
       require(data.aggregate_distance >= 1 && data.patch_distance >= 1,
               "The distances of the independent sets of an aggregation must be at least 1.");
-      require(data.min_aggregate_size >= 1, "The smallest size of an aggregate must be at least 1, not " +
-                                                std::to_string(data.min_aggregate_size) + ".");
-      require(data.recentrings >= Aggregation::AdditionalData::automatic,
-              "Aggregates cannot be grown again " + std::to_string(data.recentrings) + " times.");
+      require(data.min_aggregate_size >= 1, "The smallest size of an aggregate must be at least 1, not ",
+              data.min_aggregate_size, ".");
+      require(data.recentrings >= Aggregation::AdditionalData::automatic, "Aggregates cannot be grown again ",
+              data.recentrings, " times.");
       require(data.patch_bytes >= 1, "The largest size of a patch must be at least 1 byte.");
       require(data.min_patch_share >= 0. && data.min_patch_share <= 1.,
-              "The share of the largest patch under which patches are dissolved must be between 0 and 1, not " +
-                  std::to_string(data.min_patch_share) + ".");
+              "The share of the largest patch under which patches are dissolved must be between 0 and 1, not ",
+              std::to_string(data.min_patch_share), ".");
       require(block_size >= 1 && data.bytes_per_value >= 1, "Blocks and values need at least one entry and one byte.");
     }
   } // namespace

@@ -256,10 +256,10 @@ namespace PatchFEM
     }
 
     /**
-     * P3, section 5.2: groups around the members of a k-MIS, grown again from their centres @p n_recentrings times; those
-     * smaller than @p least are dissolved as long as their nodes touch others, so that components of @p graph that are
-     * smaller are groups. @p result has its lists, @p group_graph its graph in @p all. Nodes that are isolated in @p all
-     * become groups of one node if @p with_isolated, else they have none.
+     * P3, section 5.2: groups around the members of a k-MIS, grown again from their centres @p n_recentrings times;
+     * those smaller than @p least are dissolved as long as their nodes touch others, so that components of @p graph
+     * that are smaller are groups. @p result has its lists, @p group_graph its graph in @p all. Nodes that are isolated
+     * in @p all become groups of one node if @p with_isolated, else they have none.
      */
     void partition(const Backend       &place,
                    const AdjacencyView &graph,
@@ -352,8 +352,8 @@ namespace PatchFEM
           kernels::atomic_add(bytes + patch[i], measure.own[i] + edges * measure.edge_bytes);
         });
         // Where an aggregate of a patch that is too large would best go: to the neighbouring patch that has room and to
-        // which the cut falls most, else, if none has room, into a patch of its own. Each patch gives one aggregate at a
-        // time, its best, so that sizes do not swing.
+        // which the cut falls most, else, if none has room, into a patch of its own. Each patch gives one aggregate at
+        // a time, its best, so that sizes do not swing.
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int own = patch[i];
           target[i]     = static_cast<int>(i);
@@ -408,9 +408,9 @@ namespace PatchFEM
         Array<int>          partners(place, n), kept(place, n), new_number(place, n);
         Array<std::int64_t> positions;
         int *const partner = partners.data(), *const flags = kept.data();
-        // The neighbouring patch that a patch would unite with, or -1: of those with which it stays within the limit the
-        // one it shares most edges with. Ties are broken by a hash of the pair, the same from both ends, so that pairs that
-        // choose each other are found everywhere at once.
+        // The neighbouring patch that a patch would unite with, or -1: of those with which it stays within the limit
+        // the one it shares most edges with. Ties are broken by a hash of the pair, the same from both ends, so that
+        // pairs that choose each other are found everywhere at once.
         for_all(place, n,
                 [=, graph = patch_graph.graph.view(), bytes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                   std::uint64_t best = 0;

@@ -10,51 +10,51 @@
 /** @file The steps (see run.h) of graph_tools.h. */
 namespace PatchFEM::graph_tools
 {
+  /**
+   * Which blocks of a matrix are edges: those between two rows that couple, of owned columns, and with threshold > 0
+   * those with |A_ij| > threshold sqrt(|A_ii| |A_jj|) in Frobenius norms. Of A_ij and A_ji the larger one counts, so
+   * that rounding does not make the graph unsymmetric; and blocks within 1e-6 of the threshold count as weak, so that
+   * on a regular mesh, where many blocks equal it, rounding does not decide.
+   */
+  template <typename Rows>
+  struct EdgeCriterion
+  {
+    Rows          rows;
+    const int    *coupled;   ///< [row]
+    const double *norms;     ///< [row], of diagonal blocks; nullptr if threshold is 0
+    double        threshold; ///< theta
+
+    PATCHFEM_INLINE bool operator()(const int i, const int j) const
+    {
+      if (j == i || j >= rows.n_rows() || !coupled[j])
+        return false;
+      if (threshold == 0.)
+        return true;
+      const double a = rows.squared_norm(i, j), b = rows.squared_norm(j, i);
+      return (a > b ? a : b) > threshold * threshold * (1. + 1e-6) * (norms[i] * norms[j]);
+    }
+  };
+
+  /** Which edges are short: d_ij <= factor max(reach_i, reach_j). */
+  struct ShortEdges
+  {
+    NodePoints    at;
+    const double *reach;  ///< [node], squared
+    double        factor; ///< squared
+
+    PATCHFEM_INLINE bool operator()(const std::int64_t i, const int j) const
+    {
+      return at.squared_distance(i, j) <= factor * (reach[i] > reach[j] ? reach[i] : reach[j]);
+    }
+  };
+
   namespace
   {
-    /**
-     * Which blocks of a matrix are edges: those between two rows that couple, of owned columns, and with threshold > 0
-     * those with |A_ij| > threshold sqrt(|A_ii| |A_jj|) in Frobenius norms. Of A_ij and A_ji the larger one counts, so
-     * that rounding does not make the graph unsymmetric; and blocks within 1e-6 of the threshold count as weak, so that
-     * on a regular mesh, where many blocks equal it, rounding does not decide.
-     */
-    template <typename Rows>
-    struct EdgeCriterion
-    {
-      Rows          rows;
-      const int    *coupled;   ///< [row]
-      const double *norms;     ///< [row], of diagonal blocks; nullptr if threshold is 0
-      double        threshold; ///< theta
-
-      PATCHFEM_INLINE bool operator()(const int i, const int j) const
-      {
-        if (j == i || j >= rows.n_rows() || !coupled[j])
-          return false;
-        if (threshold == 0.)
-          return true;
-        const double a = rows.squared_norm(i, j), b = rows.squared_norm(j, i);
-        return (a > b ? a : b) > threshold * threshold * (1. + 1e-6) * (norms[i] * norms[j]);
-      }
-    };
-
-    /** Which edges are short: d_ij <= factor max(reach_i, reach_j). */
-    struct ShortEdges
-    {
-      NodePoints    at;
-      const double *reach;  ///< [node], squared
-      double        factor; ///< squared
-
-      PATCHFEM_INLINE bool operator()(const std::int64_t i, const int j) const
-      {
-        return at.squared_distance(i, j) <= factor * (reach[i] > reach[j] ? reach[i] : reach[j]);
-      }
-    };
-
     /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
     constexpr double least_stretched_share = 0.05;
 
-    /// How many times as near the nearest neighbours of a node's neighbours are, for it to wait: between the factor 2 of
-    /// cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
+    /// How many times as near the nearest neighbours of a node's neighbours are, for it to wait: between the factor 2
+    /// of cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
     constexpr double reach_jump = 3.;
   } // namespace
 
@@ -109,7 +109,7 @@ namespace PatchFEM::graph_tools
     Array<int>          counts(place, n);
     Array<std::int64_t> offsets;
 
-    // The distance to the nearest neighbour, 0 without any; and whether less than half of them are within the factor of it.
+    // The distance to the nearest neighbour, 0 without any; and whether less than half of them are within its factor.
     double *const least = least_distances.data();
     for_all(place, n, [=, stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       double nearest = 0., farthest = 0.;
@@ -128,9 +128,9 @@ namespace PatchFEM::graph_tools
     if (scan(counts, offsets) < least_stretched_share * n)
       return false;
 
-    // That distance; of a node that lacks near neighbours where its neighbours have some, whose least distances are more
-    // than sqrt(jump) times as small, the smallest of those. Such a node is the end of a line or a part of one, as above
-    // a hanging node; it has to stay by itself until its neighbours have as few.
+    // That distance; of a node that lacks near neighbours where its neighbours have some, whose least distances are
+    // more than sqrt(jump) times as small, the smallest of those. Such a node is the end of a line or a part of one, as
+    // above a hanging node; it has to stay by itself until its neighbours have as few.
     double *const reach = reaches.data();
     for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       double smallest = least[i];

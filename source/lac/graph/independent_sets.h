@@ -6,109 +6,106 @@
 #include "kernels/hash.h"
 
 /** @file Maximal independent sets in graphs, for the steps (see run.h) that need them. */
-namespace PatchFEM
+namespace PatchFEM::graph_tools
 {
-  namespace graph_tools
+  /**
+   * Status, priority and number of a node in one word while an independent set grows: the largest word within reach
+   * tells first whether there is a member, and else which undecided node comes first.
+   */
+  namespace tuple
   {
-    /**
-     * Status, priority and number of a node in one word while an independent set grows: the largest word within reach
-     * tells first whether there is a member, and else which undecided node comes first.
-     */
-    namespace tuple
-    {
-      constexpr std::uint64_t outside = 0, undecided = 1, member = 2;
-      constexpr int           priority_bits = 30;
+    constexpr std::uint64_t outside = 0, undecided = 1, member = 2;
+    constexpr int           priority_bits = 30;
 
-      PATCHFEM_INLINE std::uint64_t make(const std::uint64_t status, const std::uint64_t priority, const int node)
-      {
-        return (status << 62) | ((priority & ((std::uint64_t(1) << priority_bits) - 1)) << 32) |
-               static_cast<std::uint32_t>(node);
-      }
-      PATCHFEM_INLINE std::uint64_t status(const std::uint64_t word)
-      {
-        return word >> 62;
-      }
-    } // namespace tuple
-
-    /** *flag = 1. Once it is, threads only read it, while a count of many would be fought for by all of them. */
-    PATCHFEM_INLINE void raise_flag(int *flag)
+    PATCHFEM_INLINE std::uint64_t make(const std::uint64_t status, const std::uint64_t priority, const int node)
     {
-      if (kernels::atomic_load(flag) == 0)
-        kernels::atomic_store(flag, 1);
+      return (status << 62) | ((priority & ((std::uint64_t(1) << priority_bits) - 1)) << 32) |
+             static_cast<std::uint32_t>(node);
+    }
+    PATCHFEM_INLINE std::uint64_t status(const std::uint64_t word)
+    {
+      return word >> 62;
+    }
+  } // namespace tuple
+
+  /** *flag = 1. Once it is, threads only read it, while a count of many would be fought for by all of them. */
+  PATCHFEM_INLINE void raise_flag(int *flag)
+  {
+    if (kernels::atomic_load(flag) == 0)
+      kernels::atomic_store(flag, 1);
+  }
+
+  namespace
+  {
+    /** Random priorities. Nodes that are isolated in @p all stay outside unless they are asked for. */
+    Array<std::uint64_t> draw_tuples(const Backend &place, const AdjacencyView &all, const bool with_isolated)
+    {
+      Array<std::uint64_t> result(place, all.n_nodes);
+      for_all(place, all.n_nodes, [=, tuples = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        const bool out = all.is_isolated(i) && !with_isolated;
+        tuples[i]      = tuple::make(out ? tuple::outside : tuple::undecided, kernels::hash(i), static_cast<int>(i));
+      });
+      return result;
     }
 
-    namespace
+    /** Decides all undecided @p tuples, so that members are more than @p k hops apart. Returns the number of rounds. */
+    int decide_members(const AdjacencyView &graph, const int k, Array<std::uint64_t> &tuples)
     {
-      /** Random priorities. Nodes that are isolated in @p all stay outside unless they are asked for. */
-      Array<std::uint64_t> draw_tuples(const Backend &place, const AdjacencyView &all, const bool with_isolated)
+      const Backend       &place = tuples.backend();
+      const std::int64_t   n     = graph.n_nodes;
+      Array<std::uint64_t> reached(place, n * k);
+      Array<int>           undecided(place, 1);
+      std::uint64_t *const own = tuples.data(), *const hops = reached.data();
+      for_all(place, n * k,
+              [=] PATCHFEM_DEVICE(const std::int64_t i) { hops[i] = tuple::make(tuple::undecided, 0, 0); });
+      for (int round = 1;; ++round)
       {
-        Array<std::uint64_t> result(place, all.n_nodes);
-        for_all(place, all.n_nodes, [=, tuples = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          const bool out = all.is_isolated(i) && !with_isolated;
-          tuples[i]      = tuple::make(out ? tuple::outside : tuple::undecided, kernels::hash(i), static_cast<int>(i));
-        });
-        return result;
-      }
-
-      /** Decides all undecided @p tuples, so that members are more than @p k hops apart. Returns the number of rounds. */
-      int decide_members(const AdjacencyView &graph, const int k, Array<std::uint64_t> &tuples)
-      {
-        const Backend       &place = tuples.backend();
-        const std::int64_t   n     = graph.n_nodes;
-        Array<std::uint64_t> reached(place, n * k);
-        Array<int>           undecided(place, 1);
-        std::uint64_t *const own = tuples.data(), *const hops = reached.data();
-        for_all(place, n * k,
-                [=] PATCHFEM_DEVICE(const std::int64_t i) { hops[i] = tuple::make(tuple::undecided, 0, 0); });
-        for (int round = 1;; ++round)
+        // to[i] = largest of from[] over i and its neighbours. A result that is not undecided is final: a member within
+        // reach stays one, and if all within reach are outside, so do they.
+        const std::uint64_t *from = own;
+        for (int hop = 0; hop < k; ++hop)
         {
-          // to[i] = largest of from[] over i and its neighbours. A result that is not undecided is final: a member within
-          // reach stays one, and if all within reach are outside, so do they.
-          const std::uint64_t *from = own;
-          for (int hop = 0; hop < k; ++hop)
-          {
-            std::uint64_t *const to = hops + hop * n;
-            for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
-              if (tuple::status(to[i]) != tuple::undecided)
-                return;
-              std::uint64_t largest = from[i];
-              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-              {
-                const std::uint64_t other = from[graph.neighbours[e]];
-                largest                   = other > largest ? other : largest;
-              }
-              to[i] = largest;
-            });
-            from = to;
-          }
-          // An undecided node that comes first within reach becomes a member; one that a member reaches is outside.
-          undecided.set_zero();
-          for_all(place, n, [=, undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-            if (tuple::status(own[i]) != tuple::undecided)
+          std::uint64_t *const to = hops + hop * n;
+          for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+            if (tuple::status(to[i]) != tuple::undecided)
               return;
-            if (from[i] == own[i])
-              own[i] ^= std::uint64_t(3) << 62; // undecided 01 becomes member 10
-            else if (tuple::status(from[i]) == tuple::member)
-              own[i] = tuple::make(tuple::outside, 0, static_cast<int>(i));
-            else
-              raise_flag(undecided);
+            std::uint64_t largest = from[i];
+            for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+            {
+              const std::uint64_t other = from[graph.neighbours[e]];
+              largest                   = other > largest ? other : largest;
+            }
+            to[i] = largest;
           });
-          // The first of all that are undecided joins in each round, so this ends.
-          if (undecided.read(0) == 0)
-            return round;
+          from = to;
         }
+        // An undecided node that comes first within reach becomes a member; one that a member reaches is outside.
+        undecided.set_zero();
+        for_all(place, n, [=, undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          if (tuple::status(own[i]) != tuple::undecided)
+            return;
+          if (from[i] == own[i])
+            own[i] ^= std::uint64_t(3) << 62; // undecided 01 becomes member 10
+          else if (tuple::status(from[i]) == tuple::member)
+            own[i] = tuple::make(tuple::outside, 0, static_cast<int>(i));
+          else
+            raise_flag(undecided);
+        });
+        // The first of all that are undecided joins in each round, so this ends.
+        if (undecided.read(0) == 0)
+          return round;
       }
+    }
 
-      /** [node], 1 for members, 0 for others. */
-      Array<int> flag_members(const Array<std::uint64_t> &tuples)
-      {
-        Array<int> result(tuples.backend(), tuples.size());
-        for_all(tuples.backend(), tuples.size(),
-                [tuples = tuples.data(), flags = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  flags[i] = tuple::status(tuples[i]) == tuple::member;
-                });
-        return result;
-      }
-    } // namespace
-  }   // namespace graph_tools
-} // namespace PatchFEM
+    /** [node], 1 for members, 0 for others. */
+    Array<int> flag_members(const Array<std::uint64_t> &tuples)
+    {
+      Array<int> result(tuples.backend(), tuples.size());
+      for_all(tuples.backend(), tuples.size(),
+              [tuples = tuples.data(), flags = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                flags[i] = tuple::status(tuples[i]) == tuple::member;
+              });
+      return result;
+    }
+  } // namespace
+} // namespace PatchFEM::graph_tools

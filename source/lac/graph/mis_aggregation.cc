@@ -16,17 +16,18 @@ namespace PatchFEM
       return result;
     }
 
-    /// Nodes are aggregated along short edges unless that makes more aggregates than this share of them: pairs of nodes are
-    /// few enough, nodes that mostly stay alone are not, and all edges are taken then.
+    /// Nodes are aggregated along short edges unless that makes more aggregates than this share of them: pairs of nodes
+    /// are few enough, nodes that mostly stay alone are not, and all edges are taken then.
     constexpr double most_aggregates = 0.6;
 
-    /// Rounding of coordinates is not to tell edges of equal lengths apart: those that are the factor itself times as long as
-    /// the shortest, as of cells 2 : 1, are long in space, where that takes 13 steps in place of 16, and short in the plane,
-    /// where it takes 25 in place of 41.
+    /// Rounding of coordinates is not to tell edges of equal lengths apart: those that are the factor itself times as
+    /// long as the shortest, as of cells 2 : 1, are long in space, where that takes 13 steps in place of 16, and short
+    /// in the plane, where it takes 25 in place of 41.
     constexpr double rounding_of_lengths = 1e-6;
 
-    /// See graph_tools::line_weights(). A cube of 20 layers that grow 1 : 200 takes 29 steps, and 72 if nine nodes are needed
-    /// everywhere, a cube of cells that do 1 : 30 in each direction 29 and 47; of Laplace 28 and 27 in place of 56 and 38.
+    /// See graph_tools::line_weights(). A cube of 20 layers that grow 1 : 200 takes 29 steps, and 72 if nine nodes are
+    /// needed everywhere, a cube of cells that do 1 : 30 in each direction 29 and 47; of Laplace 28 and 27 in place of
+    /// 56 and 38.
     constexpr double line_share = 0.35;
 
     /**
@@ -56,8 +57,8 @@ namespace PatchFEM
   template <typename Number>
   AggregateLists MISAggregation::aggregate_level(const unsigned int level, const SlicedEllpackMatrix<Number> &A)
   {
-    require(level <= aggregations.size(),
-            "Aggregates of level " + std::to_string(level) + " were asked for before those of the level above.");
+    require(level <= aggregations.size(), "Aggregates of level ", level,
+            " were asked for before those of the level above.");
     aggregations.resize(level);
     Aggregation::AdditionalData parameters = data;
     parameters.patches                     = data.patches || patches_wanted;
@@ -73,8 +74,8 @@ namespace PatchFEM
     {
       strong.reinit(A, data.strength_threshold);
       require(strong.n_edges() > 0 || pattern.n_edges() == 0,
-              "no two nodes are coupled strongly enough for a common aggregate; lower the strength threshold of " +
-                  std::to_string(data.strength_threshold) + ".");
+              "no two nodes are coupled strongly enough for a common aggregate; lower the strength threshold of ",
+              std::to_string(data.strength_threshold), ".");
     }
     const Adjacency &all = follow ? aggregations.back().aggregate_graph() : by_entries ? strong : pattern;
     const double     factor =

@@ -6,7 +6,6 @@
 #include <patchfem/kernels/matrix_views.h>
 
 #include <cstdint>
-#include <string>
 
 namespace PatchFEM
 {
@@ -14,9 +13,8 @@ namespace PatchFEM
   inline void check_block_pattern(const SparsityView &pattern, const int block_rows, const int block_columns)
   {
     const int limit = kernels::max_block_size;
-    require(block_rows >= 1 && block_rows <= limit && block_columns >= 1 && block_columns <= limit,
-            "Blocks of " + std::to_string(block_rows) + " x " + std::to_string(block_columns) +
-                " are not supported; sizes from 1 to " + std::to_string(limit) + " are.");
+    require(block_rows >= 1 && block_rows <= limit && block_columns >= 1 && block_columns <= limit, "Blocks of ",
+            block_rows, " x ", block_columns, " are not supported; sizes from 1 to ", limit, " are.");
     require(std::int64_t(pattern.n_rows) * block_rows < INT32_MAX &&
                 std::int64_t(pattern.n_columns) * block_columns < INT32_MAX,
             "A matrix has more than 2^31 - 1 rows or columns, which its 32-bit indices cannot number.");
@@ -26,7 +24,7 @@ namespace PatchFEM
   inline void check_block_diagonal(const int n_rows, const int n_columns, const int block_size)
   {
     require(block_size >= 1 && block_size <= kernels::max_block_size && n_rows % block_size == 0,
-            "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
+            "The rows of a matrix are not a multiple of the block size ", block_size, ".");
     require(n_rows <= n_columns, "A matrix with more rows than columns has no block diagonal.");
   }
 

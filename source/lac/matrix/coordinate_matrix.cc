@@ -28,12 +28,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  CoordinateView<Number> CoordinateMatrix<Number>::view() const
-  {
-    return {this->n_rows(), this->n_columns(), sizes.n_nonzero, rows.data(), columns.data(), values.data()};
-  }
-
-  template <typename Number>
   template <typename Result>
   void CoordinateMatrix<Number>::add(const double factor, const Number *x, Result *y) const
   {
@@ -69,8 +63,7 @@ namespace PatchFEM
     check_block_diagonal(this->n_rows(), this->n_columns(), block_size);
     blocks.reinit(backend(), std::size_t(this->n_rows()) * block_size);
     blocks.set_zero();
-    choose(backend(),
-           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
+    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>
@@ -81,12 +74,6 @@ namespace PatchFEM
       ++offsets[std::size_t(row) + 1];
     std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
     return {this->n_rows(), this->n_columns(), std::move(offsets), columns.to_vector(), values.to_vector()};
-  }
-
-  template <typename Number>
-  std::size_t CoordinateMatrix<Number>::memory_consumption() const
-  {
-    return memory_consumption_of(rows, columns, values, carries);
   }
 
   template <typename Number>
@@ -115,12 +102,6 @@ namespace PatchFEM
     rest.reinit(matrix, width);
     sizes = {matrix.n_rows(), matrix.n_columns(), 1, 1, matrix.n_nonzero_elements()};
     sums_of_rest.reinit(place, std::is_same_v<Number, double> ? 0 : this->n_rows());
-  }
-
-  template <typename Number>
-  std::size_t HybridMatrix<Number>::memory_consumption() const
-  {
-    return memory_consumption_of(regular, rest, sums_of_rest);
   }
 
   template <typename Number>
@@ -161,7 +142,7 @@ namespace PatchFEM
   void HybridMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     regular.extract_block_diagonal(block_size, blocks);
-    choose(backend(), [&](auto where) { internal::block_diagonal(where, backend(), rest.view(), 1, blocks.data()); });
+    choose(backend(), [&](auto where) { internal::block_diagonal(where, rest.view(), 1, blocks); });
   }
 
   template <typename Number>

@@ -39,13 +39,13 @@ namespace PatchFEM::internal
   }
 
   template <typename Number>
-  void block_diagonal(Cuda, const Backend &, const CoordinateView<Number> &, int block_size, Number *blocks);
+  void block_diagonal(Cuda, const CoordinateView<Number> &, int block_size, Array<Number> &blocks);
 
   /** See MatrixBase::extract_block_diagonal(); places of entries that there are none of are left as they are. */
   template <typename Number>
-  void block_diagonal(Here, const Backend &place, const CoordinateView<Number> &A, const int block_size, Number *blocks)
+  void block_diagonal(Here, const CoordinateView<Number> &A, const int block_size, Array<Number> &result)
   {
-    for_all(place, A.n_entries, [=] PATCHFEM_DEVICE(const std::int64_t e) {
+    for_all(result.backend(), A.n_entries, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t e) {
       const int row = A.rows[e], column = A.columns[e], i = row / block_size;
       if (column / block_size == i)
         blocks[std::int64_t(row % block_size * block_size + column % block_size) * (A.n_rows / block_size) + i] =

@@ -16,8 +16,7 @@ namespace PatchFEM
     require(offsets.front() == 0, "The row offsets of a matrix must begin with 0.");
     int bad_row = matrix.n_rows;
     for (int row = 0; row < matrix.n_rows; ++row)
-      require(offsets[row] <= offsets[row + 1],
-              [=] { return "The row offsets of a matrix decrease at row " + std::to_string(row) + "."; });
+      require(offsets[row] <= offsets[row + 1], "The row offsets of a matrix decrease at row ", row, ".");
     require(matrix.columns.size() == static_cast<std::size_t>(offsets.back()) &&
                 matrix.values.size() == matrix.columns.size(),
             "The last row offset of a matrix must be the number of its columns and values.");
@@ -27,8 +26,8 @@ namespace PatchFEM
         if (matrix.columns[e] < 0 || matrix.columns[e] >= matrix.n_columns ||
             (e > offsets[row] && matrix.columns[e] <= matrix.columns[e - 1]))
           bad_row = std::min(bad_row, row);
-    require(bad_row == matrix.n_rows,
-            "The columns of row " + std::to_string(bad_row) + " of a matrix are not sorted, unique and in range.");
+    require(bad_row == matrix.n_rows, "The columns of row ", bad_row,
+            " of a matrix are not sorted, unique and in range.");
   }
 
   template <typename Number>
@@ -77,7 +76,7 @@ namespace PatchFEM
     check_host_csr(matrix);
     require(block_size >= 1 && block_size <= kernels::max_block_size && matrix.n_rows % block_size == 0 &&
                 matrix.n_columns % block_size == 0,
-            "The rows and columns of a matrix are not multiples of its block size " + std::to_string(block_size) + ".");
+            "The rows and columns of a matrix are not multiples of its block size ", block_size, ".");
     const auto made =
         this->new_pattern(matrix.n_rows / block_size, matrix.n_columns / block_size, block_size, block_size);
     made->n_nonzero = matrix.values.size();
@@ -88,25 +87,11 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  CSRMatrix<Number> &CSRMatrix<Number>::operator=(const Number value)
-  {
-    dispatch(backend(), [&](auto where) { kernels::set<Number>(where, values.size(), value, values.data()); });
-    return *this;
-  }
-
-  template <typename Number>
-  CSRView<Number> CSRMatrix<Number>::view() const
-  {
-    return {n_rows(), n_columns(), pattern->row_offsets.data(), pattern->columns.data(), values.data(), kernel};
-  }
-
-  template <typename Number>
   void CSRMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     check_block_diagonal(n_rows(), n_columns(), block_size);
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    choose(backend(),
-           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
+    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>

@@ -90,20 +90,19 @@ namespace PatchFEM::internal
   }
 
   template <typename Number>
-  void block_diagonal(Cuda, const Backend &, const CSRView<Number> &, int block_size, Number *blocks);
+  void block_diagonal(Cuda, const CSRView<Number> &, int block_size, Array<Number> &blocks);
 
   /** See MatrixBase::extract_block_diagonal(); entries that the pattern lacks are 0. */
   template <typename Number>
-  void block_diagonal(Here, const Backend &place, const CSRView<Number> &A, const int block_size, Number *blocks)
+  void block_diagonal(Here, const CSRView<Number> &A, const int block_size, Array<Number> &result)
   {
-    for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t row) {
+    for_all(result.backend(), A.n_rows, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       const int  a = static_cast<int>(row % block_size), first = static_cast<int>(row) - a;
       const int *end = A.columns + A.row_offsets[row + 1];
       const int *at  = kernels::lower_bound(A.columns + A.row_offsets[row], end, first);
       for (int c = 0; c < block_size; ++c)
       {
         const bool present = at < end && *at == first + c;
-
         blocks[std::int64_t(a * block_size + c) * (A.n_rows / block_size) + row / block_size] =
             present ? A.values[at - A.columns] : Number(0);
         at += present;

@@ -131,7 +131,7 @@ namespace PatchFEM
       MemoryModel         device;
       device.is_device = true;
       require(!format.kind->candidates(statistics, device).empty(),
-              "Only formats that are chosen by themselves can be calibrated, not " + format.name() + ".");
+              "Only formats that are chosen by themselves can be calibrated, not ", format.name(), ".");
       std::unique_ptr<MatrixBase<Number>> matrix =
           make_matrix<Number>(backend, pattern, rows, columns, assembled_format(format, rows));
       if (is_converted(format, rows * columns))

@@ -87,26 +87,23 @@ namespace PatchFEM
     return limit * n / (n + further);
   }
 
-  double conversion_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
+  double FormatCase::conversion_bytes() const
   {
     const int block = pattern.block_rows * pattern.block_columns;
-    return !is_converted(format, block) ? 0.
-                                        : storage_bytes(assembled_format(format, block), pattern, number_size) +
-                                              format.kind->workspace({format, pattern, number_size});
+    if (!is_converted(format, block))
+      return 0.;
+    return FormatCase{assembled_format(format, block), pattern, size}.storage_bytes() + format.kind->workspace(*this);
   }
 
-  double product_bytes(const MatrixFormat      &format,
-                       const PatternStatistics &pattern,
-                       const int                number_size,
-                       const MemoryModel       &memory)
+  double FormatCase::product_bytes(const MemoryModel &memory) const
   {
-    const double block  = double(pattern.block_columns) * number_size;
+    const double block  = double(pattern.block_columns) * size;
     const double source = double(pattern.n_columns) * block;
     // Columns beyond half the cache from their row.
     const double half  = std::max(1., memory.cache / 2. / block);
     const int    k     = std::min(static_cast<int>(std::log2(half)), static_cast<int>(pattern.within.size()) - 1);
     const double share = source > memory.cache ? (1. - pattern.within[k]) * (1. - memory.cache / source) : 0.;
-    return format.kind->traffic({format, pattern, number_size}) + source + double(pattern.scalar_rows()) * number_size +
+    return format.kind->traffic(*this) + source + double(pattern.scalar_rows()) * size +
            format.kind->misses(pattern, share) * std::max(memory.line, block);
   }
 
@@ -136,8 +133,10 @@ namespace PatchFEM
   {
     std::vector<FormatPrediction> result;
     for (const MatrixFormat &format : formats)
-      result.push_back({format, product_bytes(format, pattern, number_size, memory),
-                        typical_efficiency(format, pattern, number_size, memory)});
+    {
+      const FormatCase c{format, pattern, number_size};
+      result.push_back({format, c.product_bytes(memory), c.typical_efficiency(memory)});
+    }
     std::stable_sort(result.begin(), result.end(),
                      [](const FormatPrediction &a, const FormatPrediction &b) { return a.cost() < b.cost(); });
     return result;

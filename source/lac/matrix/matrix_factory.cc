@@ -69,7 +69,7 @@ namespace PatchFEM
     for (const FormatRow &row : matrix_formats())
       if (row.name == name)
         return row;
-    throw Error("There is no Matrix/Format " + name + ".");
+    throw Error("There is no Matrix/Format ", name, ".");
   }
 
   const FormatRow &format_row(const MatrixFormat &format)
@@ -102,8 +102,8 @@ namespace PatchFEM
                                                   const int           block_columns,
                                                   const MatrixFormat &format)
   {
-    require(!is_converted(format, block_rows * block_columns),
-            "Matrices are not assembled into the format " + format.name() + "; they are converted to it.");
+    require(!is_converted(format, block_rows * block_columns), "Matrices are not assembled into the format ",
+            format.name(), "; they are converted to it.");
     if (!format.is_sliced())
     {
       auto result = std::make_unique<CSRMatrix<Number>>();
@@ -121,8 +121,8 @@ namespace PatchFEM
   std::unique_ptr<MatrixBase<Number>> convert(const MatrixBase<Number> &matrix, const MatrixFormat &format)
   {
     std::unique_ptr<MatrixBase<Number>> result = format.kind->make(matrix, format);
-    require(result != nullptr,
-            "A matrix of the format " + matrix.format() + " cannot be converted to " + format.name() + ".");
+    require(result != nullptr, "A matrix of the format ", matrix.format(), " cannot be converted to ", format.name(),
+            ".");
     return result;
   }
 

@@ -86,9 +86,9 @@ namespace PatchFEM
   LinearSystem read_linear_system(const std::string &file_name)
   {
     std::ifstream in(file_name, std::ios::binary);
-    require(in.good(), "The file " + file_name + " cannot be read.");
+    require(in.good(), "The file ", file_name, " cannot be read.");
     const Header header(in);
-    require(header.fits, "The file " + file_name + " is not a linear system: its length does not fit its header.");
+    require(header.fits, "The file ", file_name, " is not a linear system: its length does not fit its header.");
     LinearSystem     system;
     HostCSR<double> &A = system.matrix;
     A.n_rows = A.n_columns = static_cast<int>(header.sizes[0]);
@@ -99,7 +99,7 @@ namespace PatchFEM
     get(in, A.values, header.sizes[1]);
     get(in, system.rhs, header.sizes[0]);
     get(in, system.near_null, header.sizes[0] * header.blocks[1]);
-    require(in.good(), "The file " + file_name + " could not be read to its end.");
+    require(in.good(), "The file ", file_name, " could not be read to its end.");
     check_host_csr(A);
     return system;
   }

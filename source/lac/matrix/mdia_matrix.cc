@@ -32,8 +32,8 @@ namespace PatchFEM
     const CSRView<Number> A     = matrix.view();
     const auto            made  = this->new_pattern(A.n_rows, A.n_rows);
     const int row = choose(place, [&](auto where) { return internal::build_mdia(where, place, A, *made, constant); });
-    require(row == INT_MAX, "The format mdia holds one constant off the diagonal, but row " + std::to_string(row) +
-                                " has an entry that differs from others.");
+    require(row == INT_MAX, "The format mdia holds one constant off the diagonal, but row ", row,
+            " has an entry that differs from others.");
     pattern = made;
     matrix.extract_block_diagonal(1, values);
   }
@@ -45,16 +45,9 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  MDIAView<Number> MDIAMatrix<Number>::view() const
-  {
-    return {n_rows(), constant, pattern->slice_offsets.data(), pattern->columns.data(), values.data()};
-  }
-
-  template <typename Number>
   void MDIAMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
-    require(block_size == 1,
-            "A matrix of the format mdia has diagonal blocks of size 1 only, not " + std::to_string(block_size) + ".");
+    require(block_size == 1, "A matrix of the format mdia has diagonal blocks of size 1 only, not ", block_size, ".");
     blocks.copy_from(backend(), values);
   }
 

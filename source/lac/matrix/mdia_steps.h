@@ -45,7 +45,7 @@ namespace PatchFEM::internal
   template <typename Number>
   int build_mdia(Cuda, const Backend &, const CSRView<Number> &, MDIAPattern &, Number &constant);
 
-  /** Pattern and constant; returns the first row with an entry off the diagonal that differs from others, or INT_MAX. */
+  /** Pattern and constant; returns the first row with an entry off the diagonal unlike the others, or INT_MAX. */
   template <typename Number>
   int build_mdia(Here, const Backend &place, const CSRView<Number> &A, MDIAPattern &made, Number &constant)
   {

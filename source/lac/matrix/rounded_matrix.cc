@@ -20,7 +20,7 @@ namespace PatchFEM
                 take(dynamic_cast<const MDIAMatrix<double> *>(&matrix), MDIAMatrix<float>()) ||
                 take(dynamic_cast<const SlicedEllpackMatrix<double> *>(&matrix), SlicedEllpackMatrix<float>()) ||
                 take(dynamic_cast<const SymmetricEllpackMatrix<double> *>(&matrix), SymmetricEllpackMatrix<float>()),
-            "A copy in single precision is not available of matrices of the format " + matrix.format() + ".");
+            "A copy in single precision is not available of matrices of the format ", matrix.format(), ".");
   }
 
   const MatrixBase<float> &RoundedMatrix::base() const
@@ -51,9 +51,8 @@ namespace PatchFEM
     Array<int> failure(place, std::vector<int>{kernels::no_failure});
     dispatch(place, [&](auto where) { kernels::find_outside_of_single(where, n, values, failure.data()); });
     const int i = failure.read(0);
-    require(i == kernels::no_failure, what + " in row " + std::to_string(std::int64_t(i) * rows) +
-                                          " leaves the range of single precision; choose Precision = double, or other "
-                                          "units.");
+    require(i == kernels::no_failure, what, " in row ", std::int64_t(i) * rows,
+            " leaves the range of single precision; choose Precision = double, or other units.");
   }
 
   void require_single_range(const MatrixBase<double> &matrix)

@@ -19,8 +19,8 @@ namespace PatchFEM
     require(!additional_data.short_columns ||
                 (block_rows == 1 && block_columns == 1 && additional_data.slice_height == 32),
             "Columns of 16 bits are available for blocks of 1 x 1 in slices of 32.");
-    require(additional_data.slice_height >= 1,
-            "The slice height must be at least 1, not " + std::to_string(additional_data.slice_height) + ".");
+    require(additional_data.slice_height >= 1, "The slice height must be at least 1, not ",
+            additional_data.slice_height, ".");
     // A slice never needs to be higher than the matrix, and in slices of multiples of 32 loads are aligned.
     const std::int64_t enough = std::max<std::int64_t>(32, (std::int64_t(blocks.n_rows) + 31) / 32 * 32);
     const auto         made   = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
@@ -83,12 +83,10 @@ namespace PatchFEM
     const int b = this->block_rows(), n = n_rows();
     require(b == this->block_columns() && n <= n_columns(),
             "A matrix of rectangular blocks or with more rows than columns has no block diagonal.");
-    require(block_size == b || block_size == 1, "A matrix in blocks of " + std::to_string(b) +
-                                                    " has no diagonal blocks of size " + std::to_string(block_size) +
-                                                    ".");
+    require(block_size == b || block_size == 1, "A matrix in blocks of ", b, " has no diagonal blocks of size ",
+            block_size, ".");
     blocks.reinit(backend(), std::size_t(n) * block_size);
-    choose(backend(),
-           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
+    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>
@@ -128,7 +126,7 @@ namespace PatchFEM
       {
         return bytes(c, c.pattern.stored_blocks(c.format.slice_height), c.format.short_columns ? 6. : 4., 4.);
       }
-      /** Padding may be skipped, by lengths that are read, and columns are read in steps of 16 bits where there are such. */
+      /** Padding may be skipped, by lengths that are read, and columns are read in steps of 16 bits where they fit. */
       double traffic(const FormatCase &c) const override
       {
         const MatrixFormat &f      = c.format;

@@ -15,8 +15,8 @@ namespace PatchFEM
   {
     /**
      * The column that padding repeats in @p row, which is empty or lies behind the last one: the first of the next row
-     * of its slice that has one, cyclically. So it names a part of the source that the slice reads anyway, and never one
-     * that the rows of a triangle's phase write. Among more than 64 empty rows in higher slices it is 0.
+     * of its slice that has one, cyclically. So it names a part of the source that the slice reads anyway, and never
+     * one that the rows of a triangle's phase write. Among more than 64 empty rows in higher slices it is 0.
      */
     PATCHFEM_INLINE int padding_column(const SparsityView &pattern, const int slice_height, const std::int64_t row)
     {
@@ -98,15 +98,14 @@ namespace PatchFEM
   namespace internal
   {
     template <typename Number>
-    void block_diagonal(Cuda, const Backend &, const SlicedEllpackView<Number> &, int block_size, Number *blocks);
+    void block_diagonal(Cuda, const SlicedEllpackView<Number> &, int block_size, Array<Number> &blocks);
 
     /** The same for the size of the format's blocks, which must be square, or 1. */
     template <typename Number>
-    void
-    block_diagonal(Here, const Backend &place, const SlicedEllpackView<Number> &A, const int block_size, Number *blocks)
+    void block_diagonal(Here, const SlicedEllpackView<Number> &A, const int block_size, Array<Number> &result)
     {
       const int n = A.n_rows * A.block_rows;
-      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t row) {
+      for_all(result.backend(), n, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t row) {
         const int i = static_cast<int>(row / A.block_rows), in_block = static_cast<int>(row % A.block_rows);
         const int k = A.find_block(i, i);
         const int a = static_cast<int>(row % block_size);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
 
 namespace PatchFEM
 {
@@ -18,26 +17,24 @@ namespace PatchFEM
     require(matrix.block_rows() == matrix.block_columns() && matrix.n_rows() == matrix.n_columns(),
             "A matrix of the format symmetric ellpack must be square, with square blocks.");
     const int b = matrix.block_rows();
-    require(kernels::symmetric_block_size(b),
-            "The format symmetric ellpack has blocks of 1, 2, 3 and 6 rows, not of " + std::to_string(b) + ".");
+    require(kernels::symmetric_block_size(b), "The format symmetric ellpack has blocks of 1, 2, 3 and 6 rows, not of ",
+            b, ".");
     const Backend                   place = matrix.backend();
     const SlicedEllpackView<Number> A     = matrix.view();
 
     const int row = choose(place, [&](auto where) {
       return internal::asymmetric_row(where, place, A, 1000. * std::numeric_limits<Number>::epsilon());
     });
-    require(row == INT_MAX,
-            "A matrix of the format symmetric ellpack must be symmetric, but " +
-                std::string(b == 1 ? "row " : "block row ") + std::to_string(row) +
-                " has an entry that differs from its mirror image, is not a number or has none in the pattern.");
+    require(row == INT_MAX, "A matrix of the format symmetric ellpack must be symmetric, but ",
+            b == 1 ? "row " : "block row ", row,
+            " has an entry that differs from its mirror image, is not a number or has none in the pattern.");
 
     const int         rows = kernels::symmetric_patch_rows(b), n = A.n_rows;
     const auto        made = this->new_pattern(n, n, b, b);
     CompressedPattern halo =
         compress(place, n / rows + (n % rows != 0), n, kernels::SymmetricHalo{rows, matrix.view()});
-    require(halo.width + rows <= 65536, "A patch of " + std::to_string(rows) + " rows couples to " +
-                                            std::to_string(halo.width) +
-                                            " others, more than the format symmetric ellpack can number.");
+    require(halo.width + rows <= 65536, "A patch of ", rows, " rows couples to ", halo.width,
+            " others, more than the format symmetric ellpack can number.");
     made->halo_offsets.swap(halo.offsets);
     made->halo.swap(halo.columns);
     made->n_nonzero = matrix.n_nonzero_elements();
@@ -85,12 +82,10 @@ namespace PatchFEM
   template <typename Number>
   void SymmetricEllpackMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
-    require(block_size == pattern->block_rows || block_size == 1,
-            "A matrix in blocks of " + std::to_string(pattern->block_rows) + " has no diagonal blocks of size " +
-                std::to_string(block_size) + ".");
+    require(block_size == pattern->block_rows || block_size == 1, "A matrix in blocks of ", pattern->block_rows,
+            " has no diagonal blocks of size ", block_size, ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    choose(backend(),
-           [&](auto where) { internal::block_diagonal(where, backend(), view(), block_size, blocks.data()); });
+    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>
@@ -153,8 +148,8 @@ namespace PatchFEM
         const PatternStatistics &pattern   = c.pattern;
         const int                b         = pattern.block_rows;
         const double             positions = n_patches(pattern) * kernels::symmetric_patch_rows(b);
-        // Rows inside of patches store about half of their blocks, in several chunks. On meshes along their curve slices
-        // pad two per cent, and the lists of slots the more the shorter chunks are.
+        // Rows inside of patches store about half of their blocks, in several chunks. On meshes along their curve
+        // slices pad two per cent, and the lists of slots the more the shorter chunks are.
         const double length  = pattern.n_rows > 0 ? double(pattern.n_blocks) / pattern.n_rows : 0.;
         const double chunks  = std::ceil((length + 1.) / 2. / kernels::symmetric_chunk(b));
         const double blocks  = 1.02 * pattern.symmetric_blocks();
@@ -177,11 +172,12 @@ namespace PatchFEM
       }
 
       /**
-       * A patch waits for one load after another, in its offsets, its source and that of its halo, 2.85 us, and then at each
-       * of the blocks of its rows, whose products pass through shared memory, 0.36 us for each component. Others are read
-       * meanwhile, as many as a multiprocessor has room for (tuning.cuh). Reading and waiting overlap like the sides of a
-       * right triangle: that is within 8 % of what bench_spmv and bench_formats measured on an H200, of 3 x 3 blocks and
-       * scalars on hexahedra, in fp64 and fp32, of linear tetrahedra and of voxels, with 3.0 to 10.1 million unknowns.
+       * A patch waits for one load after another, in its offsets, its source and that of its halo, 2.85 us, and then at
+       * each of the blocks of its rows, whose products pass through shared memory, 0.36 us for each component. Others
+       * are read meanwhile, as many as a multiprocessor has room for (tuning.cuh). Reading and waiting overlap like the
+       * sides of a right triangle: that is within 8 % of what bench_spmv and bench_formats measured on an H200, of 3 x
+       * 3 blocks and scalars on hexahedra, in fp64 and fp32, of linear tetrahedra and of voxels, with 3.0 to 10.1
+       * million unknowns.
        */
       double efficiency(const FormatCase &c, const MemoryModel &memory) const override
       {
@@ -192,7 +188,7 @@ namespace PatchFEM
         const double             blocks   = pattern.symmetric_blocks() / std::max(1, pattern.n_rows);
         const double             rounds   = std::max(1., n_patches(pattern) / resident / memory.n_processors);
         const double             waiting  = rounds * (2.85e-6 + 0.36e-6 * pattern.block_rows * blocks);
-        const double             reading  = product_bytes(c.format, pattern, c.size, memory) / memory.rate;
+        const double             reading  = c.product_bytes(memory) / memory.rate;
         return std::max(1e-3, reading / std::hypot(reading, waiting));
       }
 

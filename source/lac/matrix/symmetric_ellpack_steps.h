@@ -51,7 +51,7 @@ namespace PatchFEM
       }
     };
 
-    /** Two blocks of a patch that mirror each other, by their rows there, the smaller one first, and which has the block. */
+    /** Two blocks of a patch that mirror each other, by their rows, the smaller one first, and which is stored. */
     struct SymmetricPair
     {
       std::uint32_t row : 15, column : 15, first_has : 1;
@@ -64,8 +64,8 @@ namespace PatchFEM
     int asymmetric_row(Cuda, const Backend &, const SlicedEllpackView<Number> &, double);
 
     /**
-     * The first block row of @p A with an entry that differs from its mirror image by more than @p tolerance of the smaller
-     * of the largest magnitudes in the two rows, is not a number, or has no image in the pattern; INT_MAX without one.
+     * The first block row of @p A with an entry that differs from its mirror image by more than @p tolerance of the
+     * smaller of the largest magnitudes in the two rows, is not a number, or has no image in the pattern; else INT_MAX.
      */
     template <typename Number>
     int asymmetric_row(Here, const Backend &place, const SlicedEllpackView<Number> &A, const double tolerance)
@@ -130,8 +130,7 @@ namespace PatchFEM
       const int n_patches = n / patch_rows + (n % patch_rows != 0), slices_per_patch = patch_rows / 32;
       const std::int64_t n_slices = std::int64_t(n_patches) * slices_per_patch, n_positions = n_slices * 32;
 
-      // Which blocks are outside of the patch, and how many of a row are inside of it, with another row there or with one
-      // behind this, and outside.
+      // Which blocks are outside of the patch, and how many of a row are, or inside with another row, or one behind it.
       Array<Code> all_codes(place,
                             matrix.n_stored_elements() / (block_size * block_size)); // like the columns of A
       Array<int>  inner_of_rows(place, n), outer_of_rows(place, n), stored_of_rows(place, n);
@@ -170,11 +169,11 @@ namespace PatchFEM
           });
         });
 
-        // For each patch: which of two blocks that mirror each other is stored. First the row gets it that is further from
-        // storing half of its own, and in further passes a block goes to the other row where that makes the numbers of
-        // blocks of the two, those outside of the patch included, more alike. So slices have little padding, and all warps as
-        // much to do. No row stores many more than half, which bounds the number of chunks. One thread goes through the
-        // pairs of a patch, which lie side by side: each step waits for the one before.
+        // For each patch: which of two blocks that mirror each other is stored. First the row gets it that is further
+        // from storing half of its own, and in further passes a block goes to the other row where that makes the
+        // numbers of blocks of the two, those outside of the patch included, more alike. So slices have little padding,
+        // and all warps as much to do. No row stores many more than half, which bounds the number of chunks. One thread
+        // goes through the pairs of a patch, which lie side by side: each step waits for the one before.
         constexpr int n_passes = 4, most_above_half = 2;
         for_all(place, n_patches, [=] PATCHFEM_DEVICE(const std::int64_t patch) {
           const std::int64_t first = patch * patch_rows, end = first + patch_rows;
@@ -275,7 +274,7 @@ namespace PatchFEM
       Array<int>                mirror_counts(place, scan(chunks_of_patches, made.chunk_offsets) * slices_per_patch);
       const std::int64_t *const chunk_offsets = made.chunk_offsets.data();
 
-      // For each row, the slots it collects: 32 times how many there are in each chunk and slice, then the slots themselves.
+      // For each row, the slots it collects: 32 times how many there are in each chunk and slice, then the slots.
       const auto find_mirrors = [&](int *counts, const std::int64_t *mirror_offsets, std::uint16_t *mirrors) {
         for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int          row = static_cast<int>(i), patch = row / patch_rows, at = position[row] % patch_rows;
@@ -357,14 +356,13 @@ namespace PatchFEM
     }
 
     template <typename Number>
-    void block_diagonal(Cuda, const Backend &, const SymmetricEllpackView<Number> &, int, Number *);
+    void block_diagonal(Cuda, const SymmetricEllpackView<Number> &, int, Array<Number> &);
 
     /** See MatrixBase::extract_block_diagonal(), for the size of the format's blocks or 1. */
     template <typename Number>
-    void block_diagonal(
-        Here, const Backend &place, const SymmetricEllpackView<Number> &A, const int block_size, Number *blocks)
+    void block_diagonal(Here, const SymmetricEllpackView<Number> &A, const int block_size, Array<Number> &result)
     {
-      for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t q) {
+      for_all(result.backend(), A.n_rows, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t q) {
         const int          b   = A.block_size;
         const std::int64_t row = q / A.patch_rows * A.patch_rows + SymmetricRow::row(A.rows[q]);
         const Number      *d   = A.diagonal + q / 32 * 32 * (b * (b + 1) / 2) + q % 32;

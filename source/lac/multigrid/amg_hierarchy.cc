@@ -45,12 +45,10 @@ namespace PatchFEM
     require(parameters.coarse_size >= 0 && parameters.max_levels >= 1,
             "The coarse size of a multigrid hierarchy must not be negative, and the number of its levels positive.");
     require(parameters.coarse_size <= AMGParameters::largest_inverse,
-            "The coarse size of a multigrid hierarchy must be at most " +
-                std::to_string(AMGParameters::largest_inverse) + ", not " + std::to_string(parameters.coarse_size) +
-                ".");
-    require(near_null.n_unknowns() == A.n_rows(), "A near-null space of " + std::to_string(near_null.n_unknowns()) +
-                                                      " unknowns does not fit a matrix of " +
-                                                      std::to_string(A.n_rows()) + " rows.");
+            "The coarse size of a multigrid hierarchy must be at most ", AMGParameters::largest_inverse, ", not ",
+            parameters.coarse_size, ".");
+    require(near_null.n_unknowns() == A.n_rows(), "A near-null space of ", near_null.n_unknowns(),
+            " unknowns does not fit a matrix of ", A.n_rows(), " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     aggregation.know_points(near_null.dim(), near_null.points());
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
@@ -146,8 +144,7 @@ namespace PatchFEM
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
           return;
         const int n_nodes = matrix->n_rows() / matrix->block_rows();
-        require(n_aggregates < n_nodes, "coarsening stalls: " + std::to_string(n_aggregates) + " aggregates of " +
-                                            std::to_string(n_nodes) + " nodes.");
+        require(n_aggregates < n_nodes, "coarsening stalls: ", n_aggregates, " aggregates of ", n_nodes, " nodes.");
         find_modes(index, level);
         level.coarsening.reinit(*matrix, level.aggregates, n_modes);
         report(index, "patterns");

@@ -12,7 +12,7 @@ namespace PatchFEM
       : kind(kind), degree(degree), eigenvalue_ratio(eigenvalue_ratio)
   {
     require(kind != AMGSmoother::patch, "An unknown smoother was asked for.");
-    require(degree >= 1, "A smoother needs at least one sweep, not " + std::to_string(degree) + ".");
+    require(degree >= 1, "A smoother needs at least one sweep, not ", degree, ".");
     require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
   }
 
@@ -49,8 +49,7 @@ namespace PatchFEM
       });
       const int row = failure.read(0);
       if (row != kernels::no_failure)
-        throw NotPositiveDefinite("The l1 diagonal of the matrix is not positive definite in row " +
-                                  std::to_string(row) + ".");
+        throw NotPositiveDefinite("The l1 diagonal of the matrix is not positive definite in row ", row, ".");
       inverse = {n_blocks, b, n_blocks, l1_inverse.data()};
     }
   }

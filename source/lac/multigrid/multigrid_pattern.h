@@ -26,11 +26,8 @@ namespace PatchFEM
   block_pattern(const Backend &place, const CSRView<Number> &A, const int block_rows, const int block_columns)
   {
     require(block_rows >= 1 && block_columns >= 1 && A.n_rows % block_rows == 0 && A.n_columns % block_columns == 0,
-            [&] {
-              return "A matrix of " + std::to_string(A.n_rows) + " x " + std::to_string(A.n_columns) +
-                     " cannot be cut into blocks of " + std::to_string(block_rows) + " x " +
-                     std::to_string(block_columns) + ".";
-            });
+            "A matrix of ", A.n_rows, " x ", A.n_columns, " cannot be cut into blocks of ", block_rows, " x ",
+            block_columns, ".");
     return compress(place, A.n_rows / block_rows, A.n_columns / block_columns,
                     kernels::BlockedRows{A.row_offsets, A.columns, block_rows, block_columns});
   }

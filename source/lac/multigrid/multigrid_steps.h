@@ -512,9 +512,9 @@ namespace PatchFEM
     launch(place, [&](const Here where) {
       kernels::invert_dense_spd<n_i, strip>(where, n, M, workspace.data(), inverse.data(), failure.data());
     });
-    // A_ii (A^-1)_ii = 1 / (1 - c), c the square of the cosine between unknown i and the span of the others in the energy
-    // of A: however rows are scaled, at least 1, and the inverse of the rounding of A if A is singular, which leaves 1e14
-    // to 1e16. A matrix in single precision is not known well enough to tell that it is singular.
+    // A_ii (A^-1)_ii = 1 / (1 - c), c the square of the cosine between unknown i and the span of the others in the
+    // energy of A: however rows are scaled, at least 1, and the inverse of the rounding of A if A is singular, which
+    // leaves 1e14 to 1e16. A matrix in single precision is not known well enough to tell that it is singular.
     if (twice)
       for_all(place, n,
               [=, diagonal = diagonal.data(), inverse = inverse.data(),
@@ -526,11 +526,11 @@ namespace PatchFEM
     const char *const      remedy =
         twice && null_vectors.empty() ? " Where nothing holds a constant or a motion, give its NullSpace." : "";
     if (rows[0] != INT_MAX)
-      throw NotPositiveDefinite("The matrix is not positive definite: its Cholesky factorisation fails in row " +
-                                std::to_string(rows[0]) + " of " + std::to_string(n) + "." + remedy);
+      throw NotPositiveDefinite("The matrix is not positive definite: its Cholesky factorisation fails in row ",
+                                rows[0], " of ", n, ".", remedy);
     if (rows[1] != INT_MAX)
-      throw NotPositiveDefinite("The matrix is singular to rounding: row " + std::to_string(rows[1]) + " of " +
-                                std::to_string(n) + " depends on the others." + remedy);
+      throw NotPositiveDefinite("The matrix is singular to rounding: row ", rows[1], " of ", n,
+                                " depends on the others.", remedy);
   }
 
 #define INSTANTIATE(Number)                                                                            \

@@ -28,8 +28,7 @@ namespace PatchFEM::multigrid
 
   /**
    * What the next level sees of v, [aggregate][mode]: w = Q^T v, Q the tentative prolongator, or for @p weights the
-   * diagonal of Q^T diag(v) Q. Q's columns have length one, so that w^T (Q^T D Q) w is about the D-norm of the vector
-   * that w stands for.
+   * diagonal of Q^T diag(v) Q. Q's columns have length one, so that w^T (Q^T D Q) w is about the D-norm of Q w.
    */
   template <typename Where>
   Vector<double> restricted(Where,

@@ -8,9 +8,8 @@ namespace PatchFEM
 {
   NearNullSpace NearNullSpace::constants(const Backend &backend, const int n_nodes, const int n_components)
   {
-    require(n_components >= 1 && n_components <= kernels::max_block_size,
-            "A node has " + std::to_string(n_components) + " components; 1 to " +
-                std::to_string(kernels::max_block_size) + " are supported.");
+    require(n_components >= 1 && n_components <= kernels::max_block_size, "A node has ", n_components,
+            " components; 1 to ", kernels::max_block_size, " are supported.");
     NearNullSpace result;
     result.modes_per_unknown = n_components;
     result.values.reinit(backend, std::size_t(n_nodes) * n_components * n_components);
@@ -34,7 +33,7 @@ namespace PatchFEM
 
   NearNullSpace NearNullSpace::rigid_body_modes(const int dim, const Array<double> &points)
   {
-    require(dim == 2 || dim == 3, "Rigid-body modes exist in 2 and 3 dimensions, not in " + std::to_string(dim) + ".");
+    require(dim == 2 || dim == 3, "Rigid-body modes exist in 2 and 3 dimensions, not in ", dim, ".");
     require(points.size() % dim == 0, "The positions of nodes are not a multiple of the dimension.");
     NearNullSpace result;
     result.set_points(dim, points);
@@ -46,9 +45,8 @@ namespace PatchFEM
   NearNullSpace NearNullSpace::from_vectors(const Backend &backend, const std::vector<std::vector<double>> &modes)
   {
     const int n_modes = static_cast<int>(modes.size());
-    require(n_modes >= 1 && n_modes <= kernels::max_block_size,
-            "A near-null space has " + std::to_string(n_modes) + " modes; 1 to " +
-                std::to_string(kernels::max_block_size) + " are supported.");
+    require(n_modes >= 1 && n_modes <= kernels::max_block_size, "A near-null space has ", n_modes, " modes; 1 to ",
+            kernels::max_block_size, " are supported.");
     const std::size_t   n = modes[0].size();
     std::vector<double> values(n * n_modes);
     for (int m = 0; m < n_modes; ++m)

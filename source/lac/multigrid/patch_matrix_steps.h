@@ -131,8 +131,8 @@ namespace PatchFEM::internal
       for (int i = offsets[p]; i < offsets[p + 1]; ++i)
         patch[by_patch[i]] = static_cast<int>(p);
     });
-    // How many blocks of a row lie in its patch, the diagonal included, and how many of them are kept; with half storage
-    // the diagonal is one of these even if A does not have it.
+    // How many blocks of a row lie in its patch, the diagonal included, and how many of them are kept; with half
+    // storage the diagonal is one of these even if A does not have it.
     for_all(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       const int row         = static_cast<int>(i);
       int       n_neighbors = 0, n_kept = 0, n_diagonal = half ? 1 : 0;
@@ -171,8 +171,8 @@ namespace PatchFEM::internal
     const std::int64_t       n_all_slices = scan(counts, scanned), n_slots = n_all_slices * slice_height;
     PatchMatrixView<Number> &view = patches.view;
     view.largest_patch            = maximum(counts) * slice_height;
-    require(view.largest_patch <= 65536, "A patch of " + std::to_string(view.largest_patch) +
-                                             " nodes is too large for the smoother, which numbers them by 16 bits.");
+    require(view.largest_patch <= 65536, "A patch of ", view.largest_patch,
+            " nodes is too large for the smoother, which numbers them by 16 bits.");
     patches.patch_slices.reinit(place, std::size_t(n_patches) + 1);
     patches.nodes.reinit(place, n_slots);
     patches.slot_of_node.reinit(place, n_nodes);
@@ -243,9 +243,8 @@ namespace PatchFEM::internal
     view.largest_mirror = mirrored ? largest(view.mirror_offsets) : 0;
     if (!mirrored)
       return;
-    require(view.largest_inner <= 65536,
-            "A patch of " + std::to_string(view.largest_inner) +
-                " blocks is too large for half storage, which numbers them by 16 bits; store both halves.");
+    require(view.largest_inner <= 65536, "A patch of ", view.largest_inner,
+            " blocks is too large for half storage, which numbers them by 16 bits; store both halves.");
 
     // The mirrors of the row in a slot, in the order of its columns: see PatchMatrixView.
     const std::int64_t *const  inner_offsets = patches.inner_offsets.data();

@@ -14,7 +14,7 @@ namespace PatchFEM
       return PatchStorage::both;
     if (name == "half")
       return PatchStorage::half;
-    require(name == "half_atomic", "There is no storage of patches called " + name + ".");
+    require(name == "half_atomic", "There is no storage of patches called ", name, ".");
     return PatchStorage::half_atomic;
   }
 
@@ -54,15 +54,6 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  std::size_t PatchMatrix<Number>::memory_consumption() const
-  {
-    return memory_consumption_of(arrays.patch_slices, arrays.nodes, arrays.patch_of_node, arrays.slot_of_node,
-                                 arrays.inner_offsets, arrays.inner_columns, arrays.inner_values, arrays.mirror_offsets,
-                                 arrays.mirrors, arrays.outer_offsets, arrays.outer_columns, arrays.outer_values,
-                                 arrays.diagonal);
-  }
-
-  template <typename Number>
   PatchSmoother<Number>::PatchSmoother(const AggregateLists &aggregates,
                                        const int             n_steps,
                                        const double          eigenvalue_ratio,
@@ -72,9 +63,9 @@ namespace PatchFEM
       : aggregates(&aggregates), n_steps(n_steps), eigenvalue_ratio(eigenvalue_ratio), n_sweeps(n_sweeps),
         eigenvalue_steps(eigenvalue_steps), storage(storage)
   {
-    require(n_steps >= 1, "A smoother needs at least one sweep, not " + std::to_string(n_steps) + ".");
+    require(n_steps >= 1, "A smoother needs at least one sweep, not ", n_steps, ".");
     require(eigenvalue_ratio > 1., "The interval of a patch smoother is empty: its ratio must be above 1.");
-    require(n_sweeps >= 1, "A smoother needs at least one inner sweep, not " + std::to_string(n_sweeps) + ".");
+    require(n_sweeps >= 1, "A smoother needs at least one inner sweep, not ", n_sweeps, ".");
   }
 
   template <typename Number>

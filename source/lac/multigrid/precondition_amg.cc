@@ -57,8 +57,8 @@ namespace PatchFEM
       return *sliced;
     const auto *csr  = dynamic_cast<const CSRMatrix<Number> *>(&matrix);
     const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix);
-    require(csr != nullptr || mdia != nullptr,
-            "Multigrid is not available for matrices of the format " + matrix.format() + ".");
+    require(csr != nullptr || mdia != nullptr, "Multigrid is not available for matrices of the format ",
+            matrix.format(), ".");
     const Backend &place = matrix.backend();
     if (new_pattern)
     {
@@ -259,9 +259,9 @@ namespace PatchFEM
     const int          inner = mixed ? sizeof(float) : sizeof(Number), size = fallback ? sizeof(Number) : inner;
     const double       n_nodes = pattern.n_rows, n_dofs = double(pattern.scalar_rows());
     // First there is the graph of the nodes, with positions and short edges. Rows of the prolongator have six or seven
-    // blocks, and it is stored with its transpose; those of its product with the matrix up to twenty, whose values are there
-    // in stretches, beside a second copy of the prolongator's, and before them rows of the patterns whose lengths are not
-    // known. Coarser levels add a few per cent, or with small aggregates as much as the finest.
+    // blocks, and it is stored with its transpose; those of its product with the matrix up to twenty, whose values are
+    // there in stretches, beside a second copy of the prolongator's, and before them rows of the patterns whose lengths
+    // are not known. Coarser levels add a few per cent, or with small aggregates as much as the finest.
     const double block = pattern.block_rows * n_modes * size + 4., modes = 16. * n_modes * n_dofs;
     const double stretch = std::max(double(pattern.n_entries()) * size / 3., double(1 << 26));
     const double product = std::min(20. * n_nodes * block, stretch) + 7. * n_nodes * block;
@@ -269,21 +269,22 @@ namespace PatchFEM
     const double graph   = 20. * double(pattern.n_blocks) + 64. * n_nodes;
     double       levels  = modes + std::max(graph, kept + std::max(product, 128. * n_nodes));
     // Patches of large blocks have few nodes, so that much of their slices is padding.
+    const FormatCase inner_slices{slices, pattern, inner};
     if (data.smoother == AMGSmoother::patch)
-      levels += (pattern.block_rows > 1 ? 1.6 : 1.1) * storage_bytes(slices, pattern, inner) + 32. * n_nodes;
+      levels += (pattern.block_rows > 1 ? 1.6 : 1.1) * inner_slices.storage_bytes() + 32. * n_nodes;
     if (!few || fallback)
-      levels += storage_bytes(slices, pattern, size);
-    // Where aggregates are few, which have 7 to 40 nodes, the device sums their rows in parts, [part][coarse block], in double;
-    // the next level has up to 27 blocks a row, and more than twice as many where aggregates are small.
+      levels += FormatCase{slices, pattern, size}.storage_bytes();
+    // Where aggregates are few, which have 7 to 40 nodes, the device sums their rows in parts, [part][coarse block], in
+    // double; the next level has up to 27 blocks a row, and more than twice as many where aggregates are small.
     dispatch(backend, [&](auto where) {
       const int n = kernels::n_coarse_parts(where, static_cast<int>(n_nodes / 40. + 1.));
       if (n > 1)
         levels += std::min(n * (n_nodes / 7. + 1.), 8192.) * (few ? 27. : 61.) * n_modes * n_modes * 8.;
     });
-    // Compressed rows are copied to slices, which give way to those in single precision; of slices there are new values.
-    const double blocked = format.is_sliced() ? 0. : storage_bytes(slices, pattern, sizeof(Number));
-    const double single =
-        mixed * (format.is_sliced() ? value_bytes(slices, pattern, inner) : storage_bytes(slices, pattern, inner));
+    // Compressed rows are copied to slices, which give way to those in single precision; of slices there are new
+    // values.
+    const double blocked = format.is_sliced() ? 0. : FormatCase{slices, pattern, sizeof(Number)}.storage_bytes();
+    const double single  = mixed * (format.is_sliced() ? inner_slices.value_bytes() : inner_slices.storage_bytes());
     return single + (mixed && !fallback ? std::max(blocked, levels) : blocked + levels);
   }
 

@@ -26,9 +26,8 @@ namespace PatchFEM
     const std::size_t n_nodes = aggregates.aggregate_of_node().size();
     require(modes.size() == n_nodes * n_components * n_modes,
             "A near-null space does not have a row for every unknown of the level.");
-    require(n_modes >= 1 && n_modes <= kernels::max_block_size,
-            "A near-null space has " + std::to_string(n_modes) + " modes; 1 to " +
-                std::to_string(kernels::max_block_size) + " are supported.");
+    require(n_modes >= 1 && n_modes <= kernels::max_block_size, "A near-null space has ", n_modes, " modes; 1 to ",
+            kernels::max_block_size, " are supported.");
     const int n_aggregates = aggregates.n_aggregates();
     tentative.reinit(place, modes.size());
     tentative.set_zero();
@@ -59,17 +58,15 @@ namespace PatchFEM
     const int      n_components = A.block_rows(), n_nodes = A.n_rows() / n_components;
     const int      n_aggregates = aggregates.n_aggregates();
     require(A.block_columns() == n_components && A.n_columns() == A.n_rows(), "A hierarchy needs a square matrix.");
-    require(aggregates.aggregate_of_node().size() == std::size_t(n_nodes),
-            "Aggregates of " + std::to_string(aggregates.aggregate_of_node().size()) +
-                " nodes do not fit a matrix of " + std::to_string(n_nodes) + " block rows.");
+    require(aggregates.aggregate_of_node().size() == std::size_t(n_nodes), "Aggregates of ",
+            aggregates.aggregate_of_node().size(), " nodes do not fit a matrix of ", n_nodes, " block rows.");
     const int *aggregate_of_node = aggregates.aggregate_of_node().data();
     P_pattern     = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{A.view(), aggregate_of_node});
     whole_pattern = CompressedPattern();
     if (aggregates.stretched())
     {
-      require(aggregates.short_edges().n_nodes() == n_nodes,
-              "Short edges of " + std::to_string(aggregates.short_edges().n_nodes()) +
-                  " nodes do not fit a matrix of " + std::to_string(n_nodes) + " block rows.");
+      require(aggregates.short_edges().n_nodes() == n_nodes, "Short edges of ", aggregates.short_edges().n_nodes(),
+              " nodes do not fit a matrix of ", n_nodes, " block rows.");
       whole_pattern = std::move(P_pattern);
       P_pattern     = compress(place, n_nodes, n_aggregates,
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate_of_node});

@@ -12,8 +12,8 @@ namespace PatchFEM
   {
     const std::size_t size = std::size_t(inverse.n_blocks) * inverse.block_size;
     require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
-    require(dst.backend() == values.backend() && src.backend() == values.backend(),
-            "A preconditioner on " + values.backend().name() + " was applied to a vector on another back end.");
+    require(dst.backend() == values.backend() && src.backend() == values.backend(), "A preconditioner on ",
+            values.backend().name(), " was applied to a vector on another back end.");
     dispatch(values.backend(), [&](auto where) { kernels::vmult(where, inverse, src.data(), dst.data()); });
   }
 
@@ -24,8 +24,8 @@ namespace PatchFEM
                                                        const double                  relaxation)
   {
     require(relaxation > 0., "The relaxation of a Jacobi preconditioner must be positive.");
-    require(matrix.n_rows() % block_size == 0,
-            "The rows of a matrix are not a multiple of the block size " + std::to_string(block_size) + ".");
+    require(matrix.n_rows() % block_size == 0, "The rows of a matrix are not a multiple of the block size ", block_size,
+            ".");
     const Backend &backend  = matrix.backend();
     const int      n_blocks = matrix.n_rows() / block_size;
     inverse                 = {0, block_size, 0, nullptr}; // what is left if the matrix is refused

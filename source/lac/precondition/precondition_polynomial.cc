@@ -13,8 +13,8 @@ namespace PatchFEM
   {
     const double ratio = additional_data.eigenvalue_ratio;
     require(additional_data.order >= 1 && additional_data.order <= kernels::max_polynomial_order,
-            "The order of a polynomial preconditioner must be between 1 and " +
-                std::to_string(kernels::max_polynomial_order) + ", not " + std::to_string(additional_data.order) + ".");
+            "The order of a polynomial preconditioner must be between 1 and ", kernels::max_polynomial_order, ", not ",
+            additional_data.order, ".");
     require(additional_data.lanczos_steps >= 2, "The interval of a polynomial needs at least 2 steps of Lanczos.");
     require(ratio == 0. || ratio > 1., "The interval of a polynomial is empty: its eigenvalue ratio must be above 1.");
     require(additional_data.kind != PolynomialKind::chebyshev || ratio < HUGE_VAL,
@@ -49,8 +49,8 @@ namespace PatchFEM
     coefficients.swap(made);
     const double b = interval().second;
     require(A.n_rows() == 0 || (b > 0. && b < HUGE_VAL),
-            "The matrix is not positive definite and finite: Lanczos' iteration finds " + std::to_string(b) +
-                " for the largest eigenvalue of D^-1 A.");
+            "The matrix is not positive definite and finite: Lanczos' iteration finds ", std::to_string(b),
+            " for the largest eigenvalue of D^-1 A.");
     work.reinit(place, A.n_rows(), true);
     product.reinit(place, A.fuses_polynomial_steps() ? 0 : A.n_rows(), true);
     copy   = std::move(rounded);

@@ -14,7 +14,7 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Beyond this shift a matrix is dominated by its diagonal unless its entries are far from those of a positive one. */
+    /** Beyond this shift the diagonal dominates any matrix but those far from positive definite. */
     constexpr double largest_shift = 1e3;
 
     /** @p matrix if it is a SlicedEllpackMatrix of blocks of @p block_size, else @p copy, made of it where it is. */
@@ -32,8 +32,8 @@ namespace PatchFEM
       else if (const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix))
         mdia->copy_to(scalar);
       else
-        require(csr != nullptr,
-                "This preconditioner is not available for matrices of the format " + matrix.format() + ".");
+        require(csr != nullptr, "This preconditioner is not available for matrices of the format ", matrix.format(),
+                ".");
       copy.reinit(csr != nullptr ? *csr : scalar, block_size, block_size);
       return copy;
     }
@@ -60,8 +60,8 @@ namespace PatchFEM
           choose(place, [&](auto where) { return triangular::find_triangle(where, A.view(), order, later, triangle); });
       if (row != kernels::no_failure)
         clear();
-      require(row == kernels::no_failure, "The pattern of the matrix is not symmetric: row " + std::to_string(row * b) +
-                                              " has an entry whose transpose is missing.");
+      require(row == kernels::no_failure, "The pattern of the matrix is not symmetric: row ", row * b,
+              " has an entry whose transpose is missing.");
       dispatch(place, [&](auto where) {
         kernels::sort_segments(where, triangle.columns.size(), n, triangle.offsets.data(), triangle.columns.data());
       });
@@ -122,8 +122,8 @@ namespace PatchFEM
       }
       return from;
     };
-    // The last sweep forward and D^-1 in one kernel: of a polynomial's step with c_0 = -1, c_1 = 1 and y_{k-1} = 0 there
-    // is left D^-1 (r - R y).
+    // The last sweep forward and D^-1 in one kernel: the PolynomialStep D^-1 (r - R y) of c_0 = -1, c_1 = 1, y_{k-1} =
+    // 0.
     const Number *forward = walk(triangles.lower, n_sweeps - 2, src.data(), dst.data(), w.data());
     triangles.lower.product(
         forward, kernels::PolynomialStep<Number>{sweep_step.data(), D.values, src.data(), forward, y.data(), true});
@@ -137,8 +137,8 @@ namespace PatchFEM
     require(!triangles.order.first.empty(), "A preconditioner was applied before it was initialized.");
     const std::size_t size = triangles.order.position.size() * triangles.lower.block_rows();
     require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
-    require(dst.backend() == y.backend() && src.backend() == y.backend(),
-            "A preconditioner on " + y.backend().name() + " was applied to a vector on another back end.");
+    require(dst.backend() == y.backend() && src.backend() == y.backend(), "A preconditioner on ", y.backend().name(),
+            " was applied to a vector on another back end.");
     if (size == 0)
       return;
     if (n_sweeps > 0)
@@ -195,8 +195,7 @@ namespace PatchFEM
     });
     triangular::IncompleteCholesky factors;
     int row = choose(place, [&](auto where) { return triangular::load(where, A, natural, factors); });
-    require(row == kernels::no_failure,
-            "The matrix's diagonal entry in row " + std::to_string(row) + " is not positive and finite.");
+    require(row == kernels::no_failure, "The matrix's diagonal entry in row ", row, " is not positive and finite.");
 
     used_shift = additional_data.shift;
     breakdowns = 0;
@@ -207,9 +206,8 @@ namespace PatchFEM
         break;
       ++breakdowns;
       used_shift = std::max(1e-3, 2. * used_shift);
-      require(used_shift <= largest_shift,
-              "The incomplete Cholesky factorisation breaks down in row " + std::to_string(row) +
-                  " whatever is added to the diagonal: the matrix is far from positive definite, or not finite.");
+      require(used_shift <= largest_shift, "The incomplete Cholesky factorisation breaks down in row ", row,
+              " whatever is added to the diagonal: the matrix is far from positive definite, or not finite.");
     }
 
     this->n_sweeps        = static_cast<int>(additional_data.n_sweeps);

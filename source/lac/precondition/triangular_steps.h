@@ -46,7 +46,7 @@ namespace PatchFEM::triangular
       return static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]);
     }
 
-    /** All of an order by the numbers in phase, which are those from 0 on: phases one after the other, with gaps between. */
+    /** All of an order by the numbers in phase, those from 0 on: phases one after the other, with gaps between. */
     void sort(PhaseOrder &order, const int alignment)
     {
       const Backend &place    = order.phase.backend();

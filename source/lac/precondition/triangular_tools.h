@@ -48,7 +48,7 @@ namespace PatchFEM::triangular
     Array<double>     diagonal, pivots;
   };
 
-  /** Sets pattern, A and diagonal. Returns the smallest row whose diagonal is not positive and finite, or no_failure. */
+  /** Sets pattern, A and diagonal. The smallest row whose diagonal is not positive and finite, or no_failure. */
   template <typename Number, typename Where>
   int load(Where, const SlicedEllpackMatrix<Number> &A, const PhaseOrder &natural, IncompleteCholesky &factors);
 

@@ -24,7 +24,7 @@ namespace PatchFEM
     /** Residuals of so many steps at most are kept for the next look. */
     constexpr unsigned int most_steps_between_looks = 4096;
 
-    /** A residual is recomputed on the way only if it is so many times what rounding may leave (van der Vorst, Ye 2000). */
+    /** A residual is recomputed on the way if it is so many times what rounding may leave (van der Vorst, Ye 2000). */
     constexpr double replacement_distance = 1e6;
 
     /** Iterations recorded in one graph. */
@@ -96,24 +96,17 @@ namespace PatchFEM
       break;
     case Status::breakdown:
       out << "Conjugate gradients broke down after " << n_iterations << " steps: ";
-      switch (cause)
-      {
-      case CGStatus::matrix_not_positive:
+      if (cause == CGStatus::matrix_not_positive)
         out << "the matrix is not positive definite (p.Ap <= 0).";
-        break;
-      case CGStatus::matrix_not_finite:
+      else if (cause == CGStatus::matrix_not_finite)
         out << "the product with the matrix is not finite (p.Ap).";
-        break;
-      case CGStatus::preconditioner_not_positive:
+      else if (cause == CGStatus::preconditioner_not_positive)
         out << "the preconditioner " << preconditioner << " is not positive definite (r.z <= 0).";
-        break;
-      case CGStatus::preconditioner_not_finite:
+      else if (cause == CGStatus::preconditioner_not_finite)
         out << "the preconditioner " << preconditioner << " gives values that are not finite (r.z).";
-        break;
-      default:
+      else
         out << "the residual is not finite; matrix, right-hand side or initial guess hold such values, or the "
                "iteration overflowed.";
-      }
     }
     return out.str();
   }
@@ -400,8 +393,8 @@ namespace PatchFEM
     send();
     report(0, result.history[0]);
 
-    // The true residual at the last restart and r.z, an estimate of the energy of its error: where stiff parts let |r| fall
-    // no further, soft ones may still gain.
+    // The true residual at the last restart and r.z, an estimate of the energy of its error: where stiff parts let |r|
+    // fall no further, soft ones may still gain.
     double         restart_residual = HUGE_VAL, restart_energy = HUGE_VAL;
     bool           verified    = scalars.status == CGStatus::converged; // scalars and x belong to a recomputed residual
     bool           exhausted   = false;                                 // a restart did not help

@@ -9,8 +9,8 @@ namespace PatchFEM
                                           const int                       n_steps)
   {
     require(n_steps >= 1 && n_steps <= kernels::LanczosScalars::max_steps,
-            "The steps of an eigenvalue estimate must be between 1 and " +
-                std::to_string(kernels::LanczosScalars::max_steps) + ", not " + std::to_string(n_steps) + ".");
+            "The steps of an eigenvalue estimate must be between 1 and ", kernels::LanczosScalars::max_steps, ", not ",
+            n_steps, ".");
     memory.reinit(A.backend(), 1);
     memory.set_zero();
     choose(A.backend(), [&](auto where) { solver::lanczos(where, A, D_inverse, n_steps, memory.data()); });

@@ -3,7 +3,6 @@
 
 #include <patchfem/kernels/reduction.h>
 
-#include <cmath>
 #include <sstream>
 #include <type_traits>
 
@@ -43,8 +42,8 @@ namespace PatchFEM
         for (const Vector<double> &w : orthonormal)
           v.add(-w.dot(v), w);
       const double after = v.l2_norm();
-      require(after > 1e-10 * before, "Vector " + std::to_string(orthonormal.size()) +
-                                          " of a null space is zero or depends on those before it.");
+      require(after > 1e-10 * before, "Vector ", orthonormal.size(),
+              " of a null space is zero or depends on those before it.");
       v *= 1. / after;
       orthonormal.push_back(std::move(v));
     }

@@ -27,15 +27,10 @@ namespace PatchFEM
       limits.reduction   = 0.;
     }
     limits.monitor = [this](const unsigned int step, const double residual) {
-      switch (control.check(step, residual))
-      {
-      case dealii::SolverControl::success:
-        return IterationControl::Action::accept;
-      case dealii::SolverControl::failure:
-        return IterationControl::Action::abort;
-      default:
-        return IterationControl::Action::iterate;
-      }
+      const dealii::SolverControl::State state = control.check(step, residual);
+      return state == dealii::SolverControl::success   ? IterationControl::Action::accept
+             : state == dealii::SolverControl::failure ? IterationControl::Action::abort
+                                                       : IterationControl::Action::iterate;
     };
 
     ConjugateGradients<Number> iteration(data);

@@ -43,9 +43,9 @@ namespace PatchFEM::solver
     }
 
     /**
-     * r = b - A x, summed as if in twice the precision of double and rounded once: rounding is kept of products by fused
-     * multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). The product is a fused one too, of which
-     * compilers make no further ones that would count its rounding twice.
+     * r = b - A x, summed as if in twice the precision of double and rounded once: rounding is kept of products by
+     * fused multiply-adds, of sums by Knuth's TwoSum (Ogita, Rump, Oishi 2005, Dot2). The product is a fused one too,
+     * of which compilers make no further ones that would count its rounding twice.
      */
     template <typename View>
     void find_residual(const View &A, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)

@@ -60,13 +60,12 @@ namespace PatchFEM
   };
 
   /**
-   * The short edges of @p graph: those with d_ij <= @p factor max(reach_i, reach_j), d the distance of two nodes and reach
-   * that to a node's nearest neighbour, or less at the ends of lines, with their weights. Entries of a
-   * matrix on stretched cells may tell nothing of their shape, as on needles of trilinear hexahedra; positions always do.
-   * @p points is [node][dim].
+   * The short edges of @p graph, with their weights: d_ij <= @p factor max(reach_i, reach_j), d the distance of nodes
+   * at @p points, [node][dim], and reach that to the nearest neighbour, or less at ends of lines. Entries of a matrix
+   * may tell nothing of the shape of stretched cells, as of needles of trilinear hexahedra; positions always do.
    *
-   * Returns false, and leaves @p result alone, if these are all edges, or if less than 5 % of the nodes have most of their
-   * neighbours farther away than @p factor times the nearest: cells of random shape are no reason to leave edges out.
+   * Returns false, and leaves @p result alone, if these are all edges, or if less than 5 % of the nodes have most of
+   * their neighbours farther away than @p factor times the nearest: cells of random shape leave no edges out.
    */
   bool find_short_edges(const Adjacency &graph, int dim, const Array<double> &points, double factor, Adjacency &result);
 

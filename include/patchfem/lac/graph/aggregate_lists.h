@@ -52,10 +52,7 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      std::size_t bytes = edges.memory_consumption();
-      for (const Array<int> *array : {&of_node, &offsets, &nodes, &offsets_of_patches, &nodes_of_patches})
-        bytes += array->memory_consumption();
-      return bytes;
+      return memory_consumption_of(edges, of_node, offsets, nodes, offsets_of_patches, nodes_of_patches);
     }
 
   private:

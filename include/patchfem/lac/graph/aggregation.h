@@ -12,9 +12,9 @@ namespace PatchFEM
    *
    * Aggregates: the members of a k-MIS are their roots; layer by layer every other node joins the aggregate it touches
    * most, the lowest of those that tie. Aggregates of vector problems then grow again, each from the node that touches
-   * most of it, a step of Lloyd's iteration: a root may be near the edge of what grew around it. Aggregates that are too
-   * small are dissolved, and their nodes join others; to keep that local one of two small neighbours stays, the larger
-   * one. In the end an aggregate is either large enough or a whole component of the graph; it is always connected.
+   * most of it, a step of Lloyd's iteration: a root may be near the edge of what grew around it. Aggregates that are
+   * too small are dissolved, and their nodes join others; to keep that local one of two small neighbours stays, the
+   * larger one. In the end an aggregate is connected, and either large enough or a whole component of the graph.
    *
    * Patches: the same with a 1-MIS in the graph of the aggregates, where sizes are bytes of the diagonal block A_kk as
    * the relaxation stores it (PatchMatrix): a block and a 16-bit column for each node and each of its neighbours. A
@@ -37,8 +37,8 @@ namespace PatchFEM
       bool patches = true;
       /// k of the MIS whose members are the roots of aggregates.
       int aggregate_distance = 2;
-      /// How often aggregates grow again from their centres. Once saves elasticity 4 % of the steps of conjugate gradients
-      /// and Laplace none, twice saves no more. Automatic is once where nodes have several unknowns, else not at all.
+      /// How often aggregates grow again from their centres. Once saves elasticity 4 % of the steps of conjugate
+      /// gradients and Laplace none, twice saves no more. Automatic: once where nodes have several unknowns.
       int recentrings = automatic;
       /// k of the MIS among aggregates whose members are the roots of patches.
       int patch_distance = 1;
@@ -67,9 +67,9 @@ namespace PatchFEM
     };
 
     /**
-     * Without patches what is about them stays 0. Edges are those between nodes that have an aggregate, in the pattern if
-     * there are patches and else in the graph that aggregates grow in; on coarse levels of MISAggregation each of those
-     * counts as many as those of the finest level between its two ends.
+     * Without patches what is about them stays 0. Edges are those between nodes that have an aggregate, in the pattern
+     * if there are patches and else in the graph that aggregates grow in; on coarse levels of MISAggregation each of
+     * those counts as many as those of the finest level between its two ends.
      */
     struct Statistics
     {

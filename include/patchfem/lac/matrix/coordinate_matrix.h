@@ -28,7 +28,6 @@ namespace PatchFEM
     const Backend       &backend() const override { return values.backend(); }
     const MatrixExtents &extents() const override { return sizes; }
     std::int64_t         n_stored_elements() const override { return values.size(); }
-    std::size_t          memory_consumption() const override;
     std::string          format() const override { return "coordinate"; }
     void                 vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     void                 vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;
@@ -37,7 +36,12 @@ namespace PatchFEM
     HostCSR<Number>      to_csr_host() const override;
 
     /** What kernels see. The values may be written through it. */
-    CoordinateView<Number> view() const;
+    CoordinateView<Number> view() const
+    {
+      return {this->n_rows(), this->n_columns(), sizes.n_nonzero, rows.data(), columns.data(), values.data()};
+    }
+
+    std::size_t memory_consumption() const override { return memory_consumption_of(rows, columns, values, carries); }
 
   private:
     template <typename OtherNumber>
@@ -54,8 +58,8 @@ namespace PatchFEM
   };
 
   /**
-   * ELLPACK for the first entries of each row, as many as a third of the rows have at least, and coordinate form for what
-   * is longer (HYB of Bell and Garland 2009): for scalar matrices with few rows that are much longer than the others.
+   * ELLPACK for the first entries of each row, as many as a third of the rows have at least, and coordinate form for
+   * what is longer (HYB of Bell and Garland 2009): for scalar matrices with a few rows of much greater length.
    */
   template <typename Number>
   class HybridMatrix : public MatrixBase<Number>
@@ -82,7 +86,7 @@ namespace PatchFEM
     const Backend       &backend() const override { return regular.backend(); }
     const MatrixExtents &extents() const override { return sizes; }
     std::int64_t n_stored_elements() const override { return regular.n_stored_elements() + rest.n_stored_elements(); }
-    std::size_t  memory_consumption() const override;
+    std::size_t  memory_consumption() const override { return memory_consumption_of(regular, rest, sums_of_rest); }
     std::string  format() const override { return "hybrid"; }
     void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     void         vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override;

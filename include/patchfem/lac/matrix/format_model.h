@@ -100,13 +100,7 @@ namespace PatchFEM
     std::string name() const;
   };
 
-  /** What is asked of a FormatKind: about one of its formats, for a pattern and numbers of some bytes. */
-  struct FormatCase
-  {
-    const MatrixFormat      &format;
-    const PatternStatistics &pattern;
-    int                      size;
-  };
+  struct FormatCase;
 
   /** What model, factory and choice know of a class of matrices: an object in formats, named in matrix_formats(). */
   class FormatKind
@@ -118,7 +112,7 @@ namespace PatchFEM
     /** What assemblers write, for make(), where they do not write this one. */
     virtual const FormatKind &source() const { return formats::csr; }
 
-    /** See storage_bytes(). */
+    /** See FormatCase::storage_bytes(). */
     virtual double storage(const FormatCase &) const = 0;
 
     /** Bytes that make() takes beside both matrices. */
@@ -127,13 +121,13 @@ namespace PatchFEM
     /** What a product moves but for source and destination. */
     virtual double traffic(const FormatCase &c) const { return storage(c); }
 
-    /** How often a product reads a block of the source that the cache does not hold, if that is so of a share of blocks. */
+    /** How often a product reads a block of the source that is not in the cache, as is a @p share of blocks. */
     virtual double misses(const PatternStatistics &pattern, const double share) const
     {
       return pattern.n_blocks * share;
     }
 
-    /** See typical_efficiency(). */
+    /** See FormatCase::typical_efficiency(). */
     virtual double efficiency(const FormatCase &, const MemoryModel &) const = 0;
 
     /** Those in which products may be the fastest; see product_formats(). */
@@ -197,48 +191,41 @@ namespace PatchFEM
     double       efficiency = 1.; ///< share of the memory's rate
     double       rate       = 0.; ///< bytes per second if they were measured, see calibrate_formats()
 
-    /** Bytes that take as long at the memory's full rate, or seconds if rates were measured: the measure of the choice. */
+    /** Bytes that take as long at the memory's full rate, or seconds if rates were measured: what decides. */
     double cost() const { return bytes / (rate > 0. ? rate : efficiency); }
   };
 
-  /**
-   * What matrices in @p format keep: but for some bytes those that are assembled, and coordinates; symmetric ones to a few per
-   * cent; at most that in scalar slices of blocks, by up to 6 %, and in hybrid ones, by up to 13 %.
-   */
-  inline double storage_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
+  /** Matrices of one format, for a pattern and numbers of some bytes: what is asked of a FormatKind. */
+  struct FormatCase
   {
-    return format.kind->storage({format, pattern, number_size});
-  }
+    const MatrixFormat      &format;
+    const PatternStatistics &pattern;
+    int                      size;
 
-  /** Of these bytes values, without columns, offsets and lengths. */
-  inline double value_bytes(const MatrixFormat &format, const PatternStatistics &pattern, const int number_size)
-  {
-    return storage_bytes(format, pattern, number_size) - storage_bytes(format, pattern, 0);
-  }
+    /**
+     * What matrices keep: but for some bytes those that are assembled, and coordinates; symmetric ones to a few per
+     * cent; at most that in scalar slices of blocks, by up to 6 %, and in hybrid ones, by up to 13 %.
+     */
+    double storage_bytes() const { return format.kind->storage(*this); }
 
-  /** What convert() takes beside it to make one: the matrix that is assembled, and what only it needs. */
-  double conversion_bytes(const MatrixFormat &format, const PatternStatistics &pattern, int number_size);
+    /** Of these bytes values, without columns, offsets and lengths. */
+    double value_bytes() const { return storage_bytes() - FormatCase{format, pattern, 0}.storage_bytes(); }
 
-  /**
-   * Each array once, and of the source in addition what is fetched again: a column that lies farther from its row than half
-   * the cache holds costs a line, except for the part of the source that the cache can hold.
-   */
-  double product_bytes(const MatrixFormat      &format,
-                       const PatternStatistics &pattern,
-                       int                      number_size,
-                       const MemoryModel       &memory);
+    /** What convert() takes beside it to make one: the matrix that is assembled, and what only it needs. */
+    double conversion_bytes() const;
 
-  /**
-   * The share of the memory's rate (on CUDA of reading, on the host of STREAM's triad, whose writes count less than they
-   * move) that products in @p format reach, as measured by bench_formats and bench_spmv.
-   */
-  inline double typical_efficiency(const MatrixFormat      &format,
-                                   const PatternStatistics &pattern,
-                                   const int                number_size,
-                                   const MemoryModel       &memory)
-  {
-    return format.kind->efficiency({format, pattern, number_size}, memory);
-  }
+    /**
+     * Each array once, and of the source in addition what is fetched again: a column that lies farther from its row
+     * than half the cache holds costs a line, except for the part of the source that the cache can hold.
+     */
+    double product_bytes(const MemoryModel &memory) const;
+
+    /**
+     * The share of the memory's rate (on CUDA of reading, on the host of STREAM's triad, whose writes count less than
+     * they move) that products reach, as measured by bench_formats and bench_spmv.
+     */
+    double typical_efficiency(const MemoryModel &memory) const { return format.kind->efficiency(*this, memory); }
+  };
 
   /** The formats that matrices can be assembled into. */
   std::vector<MatrixFormat> assembled_formats(const PatternStatistics &pattern);
@@ -253,9 +240,9 @@ namespace PatchFEM
                                                 const MemoryModel               &memory);
 
   /**
-   * The cheapest of @p predictions, but one that matrices are converted to only if it is cheaper by a fifth than all that
-   * are assembled: a conversion takes as long as tens to hundreds of products (bench_formats says how many), which then are
-   * won back in at most four times as many, as iterations with a diagonal take them on all but small meshes.
+   * The cheapest of @p predictions, but one that matrices are converted to only if it is cheaper by a fifth than all
+   * that are assembled: a conversion takes as long as tens to hundreds of products (bench_formats says how many), which
+   * then are won back in at most four times as many, as iterations with a diagonal take them on all but small meshes.
    */
   const FormatPrediction &best_format(const std::vector<FormatPrediction> &predictions);
 } // namespace PatchFEM

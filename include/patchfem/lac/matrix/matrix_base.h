@@ -18,8 +18,8 @@ namespace PatchFEM
   };
 
   /**
-   * An operator that is stored entry by entry: what preconditioners and exports know of a matrix. All work happens on the
-   * back end the matrix lives on, in stream order, without allocation, so that products may be recorded in a Graph.
+   * An operator that is stored entry by entry: what preconditioners and exports know of a matrix. All work happens on
+   * the back end the matrix lives on, in stream order, without allocation, so that products may be recorded in a Graph.
    */
   template <typename Number>
   class MatrixBase : public Operator<Number>
@@ -54,8 +54,8 @@ namespace PatchFEM
     void extract_block_diagonal(int block_size, Array<Number> &blocks) const override = 0;
 
     /**
-     * A = 0, A *= factor, A += factor B and A = B entry by entry; B has the format and the pattern of A, else Error, as far
-     * as their sizes tell. What was made of A before, such as a preconditioner, needs its initialize() or update().
+     * A = 0, A *= factor, A += factor B and A = B entry by entry; B has the format and the pattern of A, else Error, as
+     * far as their sizes tell. What was made of A before, such as a preconditioner, needs its initialize() or update().
      */
     void        set_zero();
     MatrixBase &operator*=(Number factor);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-/** @file From a MatrixFormat to a matrix in it. Assemblers write CSRMatrix and SlicedEllpackMatrix; others are made of those. */
+/** @file Matrices in a MatrixFormat. Assemblers write CSRMatrix and SlicedEllpackMatrix, of which others are made. */
 namespace PatchFEM
 {
   /** A format by its name in parameter files. A new one is a class, its FormatKind and a row in matrix_factory.cc. */

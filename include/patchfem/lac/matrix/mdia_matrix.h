@@ -56,7 +56,10 @@ namespace PatchFEM
     HostCSR<Number> to_csr_host() const override;
 
     /** What kernels see. The diagonal may be written through it. */
-    MDIAView<Number> view() const;
+    MDIAView<Number> view() const
+    {
+      return {n_rows(), constant, pattern->slice_offsets.data(), pattern->columns.data(), values.data()};
+    }
 
   private:
     typename MatrixBase<Number>::Values values_over_pattern() override { return {&values, &constant}; }

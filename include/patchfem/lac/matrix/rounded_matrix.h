@@ -10,9 +10,9 @@
 namespace PatchFEM
 {
   /**
-   * The values of a matrix rounded to fp32, whose products are formed in fp64 with vectors in fp64. A product moves half of
-   * the bytes of values, and rounds no more than one in fp64: where the matrix is symmetric bit by bit this one is, too. For
-   * preconditioners in mixed precision (P0, section 4).
+   * The values of a matrix rounded to fp32, whose products are formed in fp64 with vectors in fp64. A product moves
+   * half of the bytes of values, and rounds no more than one in fp64: where the matrix is symmetric bit by bit this one
+   * is, too. For preconditioners in mixed precision (P0, section 4).
    */
   class RoundedMatrix : public StoredMatrix<RoundedMatrix, double, float>
   {
@@ -29,7 +29,6 @@ namespace PatchFEM
     void                 extract_block_diagonal(int block_size, Array<double> &blocks) const override;
     HostCSR<double>      to_csr_host() const override;
 
-    /** See StoredMatrix. */
     template <typename Target>
     void product(const double *x, const Target &target) const
     {

@@ -25,10 +25,10 @@ namespace PatchFEM
 
   /**
    * Sliced block ELLPACK (see SlicedEllpackView for the layout). Blocks of 1 x 1 make SELL, larger ones SBELL; a slice
-   * height of the number of rows or more makes ELLPACK or BELL, of which the only slice is filled up to a multiple of 32
-   * rows; a height of 1 makes BCSR. Blocks 1, 2, 3 and 6 square, 2 x 3, 3 x 6 and their transposes have variants with
-   * sizes known at compile time, the square ones on `cuda` for slices of every height, the others for the default of 32,
-   * a warp; what is left, blocks up to 12, runs in general code.
+   * height of the number of rows or more makes ELLPACK or BELL, of which the only slice is filled up to a multiple of
+   * 32 rows; a height of 1 makes BCSR. Blocks 1, 2, 3 and 6 square, 2 x 3, 3 x 6 and their transposes have variants
+   * with sizes known at compile time, the square ones on `cuda` for slices of every height, the others for the default
+   * of 32, a warp; what is left, blocks up to 12, runs in general code.
    */
   template <typename Number>
   class SlicedEllpackMatrix : public PatternMatrix<SlicedEllpackMatrix, Number, internal::SlicedPattern>
@@ -46,8 +46,7 @@ namespace PatchFEM
       /// Columns also as steps of 16 bits, which products read in slices whose steps all fit: 2 bytes less for each
       /// entry, a sixth of scalar matrices in fp64, and 2 bytes more memory. For blocks of 1 x 1 in slices of 32.
       bool short_columns = false;
-      /// Products on `cuda` stop at the end of each row instead of that of its slice (ELLPACK-R): for slices so high
-      /// that much of them is padding.
+      /// Products on `cuda` stop at the end of each row, not of its slice (ELLPACK-R): for high slices of much padding.
       bool skip_padding = false;
     };
 

@@ -39,10 +39,10 @@ namespace PatchFEM
   public:
     /**
      * Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A.
-     * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. It has to lie
-     * in the span of the modes on every aggregate. Smoothed prolongators then keep it: from Q w = v, Q the tentative one,
-     * follow P w = v and (R A P) w = 0. The last level is inverted on its complement, see DenseInverse. A part of the mesh
-     * that has become a single node earlier, whose block of R A P then is singular, gets s w w^T there.
+     * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. It has to
+     * lie in the span of the modes on every aggregate. Smoothed prolongators then keep it: from Q w = v, Q the
+     * tentative one, follow P w = v and (R A P) w = 0. The last level is inverted on its complement, see DenseInverse.
+     * A part of the mesh that has become a single node earlier, whose block of R A P is singular, gets s w w^T there.
      */
     void initialize(const SlicedEllpackMatrix<Number> &A,
                     const NearNullSpace               &near_null,
@@ -73,17 +73,17 @@ namespace PatchFEM
     void cycle_in_single(Vector<float> &x, const Vector<float> &b) const;
 
     /**
-     * 1 / lambda_min(D^-1 A) as the last level sees it, D the diagonal of the finest matrix: an estimate from below by a few
-     * inverse power steps. Rounding the entries of A by u changes the energy of its softest mode by up to u times this,
-     * relatively, and that of its coarse images with it. 0 if the last level is not inverted.
+     * 1 / lambda_min(D^-1 A) as the last level sees it, D the diagonal of the finest matrix: an estimate from below by
+     * a few inverse power steps. Rounding the entries of A by u changes the energy of its softest mode by up to u times
+     * this, relatively, and that of its coarse images with it. 0 if the last level is not inverted.
      */
     double condition() const { return condition_estimate; }
 
     /**
      * To measure with: @p function is called after each phase of a level, which is `aggregates`, `smoother`, `modes`,
-     * `patterns`, `values` or `inverse` of initialize() and update(), and `pre-smoothing`, `restriction`, `prolongation`,
-     * `post-smoothing` or `inverse` of cycle(). They do not wait for the back end before. A function that does must not
-     * be set while a cycle is recorded in a Graph.
+     * `patterns`, `values` or `inverse` of initialize() and update(), and `pre-smoothing`, `restriction`,
+     * `prolongation`, `post-smoothing` or `inverse` of cycle(). They do not wait for the back end before. A function
+     * that does must not be set while a cycle is recorded in a Graph.
      */
     void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function)
     {

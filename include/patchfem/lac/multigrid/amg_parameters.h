@@ -36,33 +36,35 @@ namespace PatchFEM
     AMGSmoother smoother = AMGSmoother::chebyshev;
     /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;
-    /// The same on the levels below the finest. 0 is one more than there with chebyshev, a variable V-cycle, which takes
-    /// elasticity on tetrahedra with 0.82 M unknowns from 18 steps to 17; else as many.
+    /// The same on the levels below the finest. 0 is one more than there with chebyshev, a variable V-cycle, which
+    /// takes elasticity on tetrahedra with 0.82 M unknowns from 18 steps to 17; else as many.
     int coarse_sweeps = 0;
-    /// The interval of chebyshev, and of the weights of patch's steps, is [lambda_max / range, lambda_max]. Aggregates of
-    /// 27 nodes leave little to the smoother: with degree 2 a range of 20 takes a third more steps than one of 6. Laplace
-    /// takes 2 % fewer steps with 6 than with 7, elasticity 2 % more.
+    /// The interval of chebyshev, and of the weights of patch's steps, is [lambda_max / range, lambda_max]. Aggregates
+    /// of 27 nodes leave little to the smoother: with degree 2 a range of 20 takes a third more steps than one of 6.
+    /// Laplace takes 2 % fewer steps with 6 than with 7, elasticity 2 % more.
     double smoothing_range = 7.;
-    /// What chebyshev has at least of both on levels with stretched cells (AggregateLists::stretched()), where aggregates are
-    /// lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and 100 : 1 takes 17 and
-    /// 29 steps for 26 and 36. A degree of 4 takes 14 and 26, which costs as much.
+    /// What chebyshev has at least of both on levels with stretched cells (AggregateLists::stretched()), where
+    /// aggregates are lines or planes and longer for their width than those of cubes. Laplace in cells of 10 : 1 and
+    /// 100 : 1 takes 17 and 29 steps for 26 and 36. A degree of 4 takes 14 and 26, which costs as much.
     int    stretched_sweeps = 3;
     double stretched_range  = 20.;
     /// Sweeps inside of the patches in each step of the smoother patch (P3: more than 3 hardly help).
     int inner_sweeps = 3;
-    /// What the smoother patch stores of the matrices of patches. On an H200 a relaxation of elasticity in fp32 takes 418
-    /// us for a million nodes with both halves, 307 with half and 901 with half_atomic; in fp64 1004, 635 and 2801. For
-    /// scalars both and half are even if three patches share a multiprocessor, and half is 15 % slower if only two do.
+    /// What the smoother patch stores of the matrices of patches. On an H200 a relaxation of elasticity in fp32 takes
+    /// 418 us for a million nodes with both halves, 307 with half and 901 with half_atomic; in fp64 1004, 635 and 2801.
+    /// For scalars both and half are even if three patches share a multiprocessor, and half is 15 % slower if only two
+    /// do.
     PatchStorage patch_storage = PatchStorage::automatic;
     AMGCycle     cycle         = AMGCycle::automatic;
     /// Bodies as slender as this bend so softly that coarse problems are hard themselves: cells of 50 : 1 with 1.56 M
-    /// unknowns take 39 steps with w and 87 with v. Others gain no more steps than a second visit costs (thin plates 38 for
-    /// 50, 10 : 1 17 for 23), and devices wait for small levels.
+    /// unknowns take 39 steps with w and 87 with v. Others gain no more steps than a second visit costs (thin plates 38
+    /// for 50, 10 : 1 17 for 23), and devices wait for small levels.
     double w_limit = 1e13;
-    /// A level of so many rows at most is solved by its dense inverse, which takes n^3 operations in each set-up and n^2
-    /// values in each cycle. 0: up to 1000 if that takes at most 60 operations for each entry of the finest matrix, and 500
-    /// in any case. Slender bodies are coarsened slowly and not well: cells of 50 : 1 with 205,275 unknowns take 43 steps
-    /// with 1000 and 92 with 500. At most largest_inverse, with which two busy cores of a server take a few seconds.
+    /// A level of so many rows at most is solved by its dense inverse, which takes n^3 operations in each set-up and
+    /// n^2 values in each cycle. 0: up to 1000 if that takes at most 60 operations for each entry of the finest matrix,
+    /// and 500 in any case. Slender bodies are coarsened slowly and not well: cells of 50 : 1 with 205,275 unknowns
+    /// take 43 steps with 1000 and 92 with 500. At most largest_inverse, with which two busy cores of a server take a
+    /// few seconds.
     int                  coarse_size     = 0;
     static constexpr int largest_inverse = 3000;
     /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.

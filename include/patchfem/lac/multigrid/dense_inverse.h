@@ -8,12 +8,13 @@
 namespace PatchFEM
 {
   /**
-   * The inverse of a small sparse symmetric positive definite matrix, dense, from a Cholesky factorisation in double on the
-   * matrix's back end (kernels/dense_spd.h). Needs 8 n^2 bytes more while it is computed, and n^3 operations.
+   * The inverse of a small sparse symmetric positive definite matrix, dense, from a Cholesky factorisation in double on
+   * the matrix's back end (kernels/dense_spd.h). Needs 8 n^2 bytes more while it is computed, and n^3 operations.
    *
-   * Not a library's: the order of its sums is fixed, so that results repeat bit by bit and do not depend on the number of
-   * threads; all back ends run the same bodies; null vectors are added on the way, and the first bad row has a name in the
-   * errors of a hierarchy. The 800 rows of a coarsest level take 0.9 ms of the 78 ms of a set-up for 10 M unknowns on an H200.
+   * Not a library's: the order of its sums is fixed, so that results repeat bit by bit and do not depend on the number
+   * of threads; all back ends run the same bodies; null vectors are added on the way, and the first bad row has a name
+   * in the errors of a hierarchy. The 800 rows of a coarsest level take 0.9 ms of the 78 ms of a set-up for 10 M
+   * unknowns on an H200.
    */
   template <typename Number>
   class DenseInverse
@@ -21,8 +22,8 @@ namespace PatchFEM
   public:
     /**
      * Throws Error that names the row of the first pivot that is not positive, and one if A is singular to rounding.
-     * @param null_vectors Orthonormal basis V of the matrix's null space, if it has one, on its back end. What is inverted
-     * then is A + s V V^T, whose inverse is the pseudo-inverse of A plus V V^T / s.
+     * @param null_vectors Orthonormal basis V of the matrix's null space, if it has one, on its back end. What is
+     * inverted then is A + s V V^T, whose inverse is the pseudo-inverse of A plus V V^T / s.
      * @param scale s, of the size of matrix entries before anything cancelled: A may be nothing but rounding.
      */
     void compute(const SlicedEllpackMatrix<Number> &matrix,

@@ -6,9 +6,6 @@
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
 
-#include <memory>
-#include <string>
-
 namespace PatchFEM
 {
   /**

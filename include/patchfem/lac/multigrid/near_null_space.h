@@ -9,8 +9,8 @@ namespace PatchFEM
 {
   /**
    * Modes of (nearly) no energy, which the coarse levels of smoothed aggregation must represent: B, a row of n_modes
-   * entries for every unknown, [node][component][mode]. Where it knows the positions of the nodes, aggregates follow the
-   * shape of cells (see MISAggregation).
+   * entries for every unknown, [node][component][mode]. Where it knows the positions of the nodes, aggregates follow
+   * the shape of cells (see MISAggregation).
    */
   class NearNullSpace
   {

@@ -18,6 +18,13 @@ namespace PatchFEM
       Array<std::int64_t>     inner_offsets, mirror_offsets, outer_offsets;
       Array<std::uint16_t>    inner_columns, mirrors;
       Array<Number>           inner_values, outer_values, diagonal;
+
+      std::size_t memory_consumption() const
+      {
+        return memory_consumption_of(patch_slices, nodes, patch_of_node, slot_of_node, outer_columns, inner_offsets,
+                                     mirror_offsets, outer_offsets, inner_columns, mirrors, inner_values, outer_values,
+                                     diagonal);
+      }
     };
   } // namespace internal
 
@@ -47,7 +54,7 @@ namespace PatchFEM
     /** dst = M^-1 src */
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::string name() const override { return "patch"; }
-    std::size_t memory_consumption() const override;
+    std::size_t memory_consumption() const override { return arrays.memory_consumption(); }
 
     const PatchMatrixView<Number> &view() const { return arrays.view; }
     int                            n_patches() const { return arrays.view.n_patches; }
@@ -64,8 +71,8 @@ namespace PatchFEM
    * P3's relaxation: steps x <- x + omega_b M^-1 (b - A x) with M^-1 of some inner sweeps on patches (kernels/
    * patch_relaxation.h). The weight of the sweeps is 4/3 / lambda_max(D^-1 A); those of the steps are the inverse roots
    * of the Chebyshev polynomial on [lambda_max / ratio, lambda_max] of M^-1 A, which for one step with a ratio of 6 is
-   * 1.71 / lambda_max. Bounds of both spectra come from Lanczos' iteration. So steps converge in the energy norm, and as
-   * polynomials in M^-1 A with symmetric M they are their own adjoint. One step of one sweep is damped Jacobi.
+   * 1.71 / lambda_max. Bounds of both spectra come from Lanczos' iteration. So steps converge in the energy norm, and
+   * as polynomials in M^-1 A with symmetric M they are their own adjoint. One step of one sweep is damped Jacobi.
    *
    * A step reads A once, whatever the number of sweeps: m steps move as much as a polynomial of degree m. What is
    * stored comes on top of the level's matrix.

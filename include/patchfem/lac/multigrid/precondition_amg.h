@@ -11,8 +11,8 @@ namespace PatchFEM
    * One cycle of algebraic multigrid by smoothed aggregation, set up and applied on the matrix's back end. The operator
    * is symmetric and positive definite by construction, so it serves conjugate gradients.
    *
-   * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is made; a
-   * matrix that is used in place must outlive the preconditioner.
+   * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is
+   * made; a matrix that is used in place must outlive the preconditioner.
    */
   template <typename Number>
   class PreconditionAMG : public PreconditionBase<Number>
@@ -30,14 +30,13 @@ namespace PatchFEM
       bool single_precision = true;
       /// About the inverse of the rounding unit of fp32: counts are those of fp64 up to here (7e6), and double at 2e7.
       double single_limit = 1e7;
-      /// Above it the finest level is not smoothed in fp32 either: stiff parts 1e6 times as stiff as soft ones, 1.7e11 to 6e11,
-      /// take 27 steps in place of 22; with cells of 50 : 1 and hanging nodes, 1.2e11, it is one more.
+      /// Above it the finest level is not smoothed in fp32 either: stiff parts 1e6 times as stiff as soft ones, 1.7e11
+      /// to 6e11, take 27 steps in place of 22; with cells of 50 : 1 and hanging nodes, 1.2e11, it is one more.
       double finest_limit = 1.5e11;
     };
 
     PreconditionAMG() = default;
 
-    /** See initialize(). */
     PreconditionAMG(const MatrixBase<Number> &matrix,
                     const NearNullSpace      &near_null,
                     const AdditionalData     &additional_data = AdditionalData())
@@ -46,9 +45,9 @@ namespace PatchFEM
     }
 
     /**
-     * Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. For a singular
-     * matrix, @p null_space must lie in the span of these modes, and the preconditioner be applied between projections
-     * (PreconditionProjected).
+     * Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. If it is
+     * singular, @p null_space must lie in the span of these modes, and the preconditioner be applied by
+     * PreconditionProjected.
      */
     void initialize(const MatrixBase<Number> &matrix,
                     const NearNullSpace      &near_null,

@@ -17,8 +17,7 @@ namespace PatchFEM
 
   /**
    * The tentative prolongator Q and the modes of the next level, R_B: per aggregate the rows of B are Q R_B (see
-   * kernels::AggregateQRBody). A mode that depends on others on its aggregate is dropped there: it keeps its place, with
-   * a column of zeros.
+   * kernels::AggregateQRBody). A mode that depends on others on its aggregate is dropped there: its column is zero.
    */
   class TentativeProlongator
   {
@@ -45,17 +44,17 @@ namespace PatchFEM
   };
 
   /**
-   * One step of coarsening by smoothed aggregation (Vanek, Mandel, Brezina 1996): P = (I - omega D^-1 A) Q with
-   * omega = 3/2 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the
-   * patterns and allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the
-   * upper half is computed and copied to the lower one.
+   * One step of coarsening by smoothed aggregation (Vanek, Mandel, Brezina 1996): P = (I - omega D^-1 A) Q with omega =
+   * 3/2 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the patterns and
+   * allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the upper half is
+   * computed and copied to the lower one.
    *
    * On a level of stretched cells P is smoothed along short edges alone: its blocks of aggregates that only long ones
-   * reach are folded onto the own one of their row (multigrid::fold_blocks()), which the modes do not notice. Long edges
-   * carry little energy there, but each such block would make rows of the coarse matrix twice as long or more.
+   * reach are folded onto the own one of their row (multigrid::fold_blocks()), which the modes do not notice. Long
+   * edges carry little energy there, but each such block would make rows of the coarse matrix twice as long or more.
    *
-   * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or
-   * 64 MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less well. While
+   * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or 64
+   * MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less well. While
    * compute() runs there is a second copy of P's values, row by row, which is what products read.
    */
   template <typename Number>
@@ -88,7 +87,7 @@ namespace PatchFEM
       return memory_consumption_of(P, R, coarse, P_pattern, whole_pattern, product_pattern, coarse_pattern, omega);
     }
 
-    /** Rows of A P per stretch, for the next reinit(); 0 lets the rule above decide. Results in double do not depend on it. */
+    /** Rows of A P per stretch, for the next reinit(); 0: the rule above. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }
 
     /** What kernels see. */

@@ -20,8 +20,8 @@ namespace PatchFEM
    * matrix, of triangles, of a block diagonal. These are rounded once, and everything that is computed is computed in
    * Number, so that an application to a matrix that is symmetric bit by bit is symmetric to rounding in Number. With
    * vectors in fp32 as well it is symmetric to 1e-7 only, which costs conjugate gradients their orthogonality once the
-   * residual is that small: on a slender beam three times as many iterations to a reduction of 1e-8. PreconditionAMG, with
-   * which iterations are few, keeps vectors of its levels in fp32, too.
+   * residual is that small: on a slender beam three times as many iterations to a reduction of 1e-8. PreconditionAMG,
+   * with which iterations are few, keeps vectors of its levels in fp32, too.
    *
    * Derived classes have an AdditionalData and initialize(matrix, additional_data).
    */

@@ -19,8 +19,8 @@ namespace PatchFEM
    * section 3.4), made on the back end row by row in levels of dependence and in double. It is applied by a fixed
    * number of Jacobi sweeps for each triangle, or exactly by the levels, for comparison (see TriangularFactors).
    *
-   * Where a pivot is not positive the factorisation starts again with A + shift diag(A), from a shift of 1e-3 on and twice
-   * as much each time; shift() says what it took.
+   * Where a pivot is not positive the factorisation starts again with A + shift diag(A), from a shift of 1e-3 on and
+   * twice as much each time; shift() says what it took.
    */
   template <typename Number, typename Value = Number>
   class PreconditionIC : public TriangularFactors<Number, Value>

@@ -46,7 +46,6 @@ namespace PatchFEM
 
     PreconditionBlockJacobi() = default;
 
-    /** See initialize(). */
     template <typename MatrixNumber>
     explicit PreconditionBlockJacobi(const MatrixBase<MatrixNumber> &matrix,
                                      const AdditionalData           &additional_data = AdditionalData())
@@ -86,8 +85,8 @@ namespace PatchFEM
     void vmult(VectorType &dst, const VectorType &src) const
     {
       require(values.backend().kind() == BackendKind::host,
-              "A preconditioner can only be applied to a host vector on the back end host, but it is on " +
-                  values.backend().name() + ".");
+              "A preconditioner can only be applied to a host vector on the back end host, but it is on ",
+              values.backend().name(), ".");
       const auto size = std::int64_t(inverse.n_blocks) * inverse.block_size;
       require(dst.end() - dst.begin() == size && src.end() - src.begin() == size,
               "A vector does not have the size of the preconditioner.");
@@ -118,7 +117,6 @@ namespace PatchFEM
 
     PreconditionJacobi() = default;
 
-    /** See initialize(). */
     template <typename MatrixNumber>
     explicit PreconditionJacobi(const Operator<MatrixNumber> &matrix,
                                 const AdditionalData         &additional_data = AdditionalData())

@@ -28,14 +28,14 @@ namespace PatchFEM
    * the symmetrically scaled matrix (P0, sections 2.3 and 5.3), D the diagonal. As M^-1 = p(D^-1 A) D^-1, neither the
    * scaled matrix nor a root is formed, and conjugate gradients run on the unscaled system.
    *
-   * M^-1 is positive definite where 1 - s p(s) < 1 on the spectrum, which the upper bound of Lanczos' iteration ensures.
-   * An application costs as many products as the order, each fused with its step (kernels/polynomial.h), and no inner
-   * product. In exact arithmetic an order of m saves at most the factor m + 1 of Jacobi's iterations; Chebyshev comes
-   * closest, and least squares do without a lower bound.
+   * M^-1 is positive definite where 1 - s p(s) < 1 on the spectrum, which the upper bound of Lanczos' iteration
+   * ensures. An application costs as many products as the order, each fused with its step (kernels/polynomial.h), and
+   * no inner product. In exact arithmetic an order of m saves at most the factor m + 1 of Jacobi's iterations;
+   * Chebyshev comes closest, and least squares do without a lower bound.
    *
-   * Where @p Value is Number the matrix must outlive the preconditioner, which multiplies with it; else there is a copy of
-   * the values, which shares the pattern. New values of the matrix need initialize() in either case: diagonal and interval
-   * are those of the old ones, outside of which the polynomial may be indefinite.
+   * Where @p Value is Number the matrix must outlive the preconditioner, which multiplies with it; else there is a copy
+   * of the values, which shares the pattern. New values of the matrix need initialize() in either case: diagonal and
+   * interval are those of the old ones, outside of which the polynomial may be indefinite.
    */
   template <typename Number, typename Value = Number>
   class PreconditionPolynomial : public PreconditionBase<Number>
@@ -50,8 +50,8 @@ namespace PatchFEM
     using AdditionalData = PolynomialData;
 
     /**
-     * Of a matrix or, with Value = Number, of any operator that knows its diagonal. Refuses a diagonal entry that is not
-     * positive, and a matrix whose largest eigenvalue is not positive and finite.
+     * Of a matrix or, with Value = Number, of any operator that knows its diagonal. Refuses a diagonal entry that is
+     * not positive, and a matrix whose largest eigenvalue is not positive and finite.
      */
     void initialize(const Operator<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
 
@@ -63,10 +63,10 @@ namespace PatchFEM
       return memory_consumption_of(D_inverse, coefficients, work, product) + (copy != nullptr ? bytes_of_copy : 0);
     }
 
-    /** The most that initialize() takes, of a matrix in @p format: values in single precision, and vectors to work with. */
+    /** The most that initialize() takes, of a matrix in @p format: values in fp32, and vectors to work with. */
     static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format)
     {
-      return (sizeof(Value) < sizeof(Number)) * value_bytes(format, pattern, sizeof(Value)) +
+      return (sizeof(Value) < sizeof(Number)) * FormatCase{format, pattern, sizeof(Value)}.value_bytes() +
              6. * sizeof(Number) * double(pattern.scalar_rows());
     }
 

@@ -24,9 +24,9 @@ namespace PatchFEM
    *
    *   M = (D + omega L) D^-1 (D + omega L)^T / (omega (2 - omega)),
    *
-   * L the entries of rows with those that come before them, D the block diagonal. With the order of colours, rows of one
-   * colour are relaxed together; with that of rows, those of one level of dependence are, of which there are many, so
-   * that this order is for comparisons and for the host. Both are the same operator on every back end.
+   * L the entries of rows with those that come before them, D the block diagonal. With the order of colours, rows of
+   * one colour are relaxed together; with that of rows, those of one level of dependence are, of which there are many,
+   * so that this order is for comparisons and for the host. Both are the same operator on every back end.
    *
    * Keeps both triangles, scaled, in the order of phases, and no reference to the matrix. An application moves the
    * matrix without its diagonal once, and 112 bytes of vectors an unknown in fp64.

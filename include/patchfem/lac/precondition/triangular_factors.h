@@ -46,9 +46,9 @@ namespace PatchFEM
    *
    * - by phases, exactly: y_p = r_p - (R y)_p from the first phase to the last, z_p = (D^-1 y)_p - (R^T z)_p back. Both
    *   triangles are read once, and each phase is a kernel: fast for few colours, slow for many levels.
-   * - by s Jacobi sweeps y <- r - R y from y = 0 (P2, section 3.4), and as many for R^T: the inverse of I + R becomes the
-   *   polynomial P = sum_{k < s} (-R)^k and that of its transpose P^T, so that P^T D^-1 P is symmetric and positive
-   *   definite for every s. The triangles, which must be of scalars, are read s - 1 times each, by kernels over all rows.
+   * - by s Jacobi sweeps y <- r - R y from y = 0 (P2, section 3.4), and as many for R^T: the inverse of I + R becomes
+   *   the polynomial P = sum_{k < s} (-R)^k and that of its transpose P^T, so that P^T D^-1 P is symmetric and positive
+   *   definite for every s. The triangles, of scalars, are read s - 1 times each, by kernels over all rows.
    *
    * Of what is kept R, which is most of it, is in @p Value, D^-1 and all vectors in @p Number.
    */
@@ -74,7 +74,7 @@ namespace PatchFEM
     /** Forgets everything; what is left if a matrix is refused. */
     void clear();
 
-    /** Patterns of both triangles of @p A, zeros in them, and vectors to work with. Refuses patterns without symmetry. */
+    /** Patterns of both triangles of @p A, zeros in them, and vectors to work with. Refuses unsymmetric patterns. */
     void reinit_triangles(const SlicedEllpackMatrix<Number> &A, int slice_height);
 
     /** Most bytes while made: both triangles, order, vectors, columns of one, and a copy if A is not in such slices. */
@@ -82,8 +82,8 @@ namespace PatchFEM
     {
       const MatrixFormat slices{block_size == 1 ? formats::sliced_scalar : formats::sliced_ellpack};
       const bool in_place = format.is_sliced() && (format.kind == slices.kind || pattern.block_rows == block_size);
-      return storage_bytes(slices, pattern, sizeof(Value)) +
-             !in_place * storage_bytes(slices, pattern, sizeof(Number)) +
+      return FormatCase{slices, pattern, sizeof(Value)}.storage_bytes() +
+             !in_place * FormatCase{slices, pattern, sizeof(Number)}.storage_bytes() +
              8. * double(pattern.n_entries()) / (block_size * block_size) +
              double(pattern.scalar_rows()) * (64. / block_size + 6. * sizeof(Number));
     }

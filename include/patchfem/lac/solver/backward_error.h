@@ -6,10 +6,10 @@
 namespace PatchFEM
 {
   /**
-   * The componentwise backward error max_i |b - A x|_i / (|A| |x| + |b|)_i, with absolute values of all entries (Oettli and
-   * Prager 1964): the smallest e such that x solves a system whose entries differ from those of A and b by no more than e of
-   * themselves; not a number if x is not finite. Computed in double where the matrix is; a format that has no rows is copied
-   * to one that has, by way of the host.
+   * The componentwise backward error max_i |b - A x|_i / (|A| |x| + |b|)_i, with absolute values of all entries (Oettli
+   * and Prager 1964): the smallest e such that x solves a system whose entries differ from those of A and b by no more
+   * than e of themselves; not a number if x is not finite. Computed in double where the matrix is; a format that has no
+   * rows is copied to one that has, by way of the host.
    */
   template <typename Number>
   double componentwise_backward_error(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b);

@@ -40,7 +40,6 @@ namespace PatchFEM
     streams ///< beside residual and preconditioner on a stream of its own (P2); on the host just after the product
   };
 
-  /** The name of @p update. */
   std::string to_string(SolutionUpdate update);
 
   /** Parameters of ConjugateGradients. */
@@ -69,11 +68,11 @@ namespace PatchFEM
       /// recursion has met the tolerance, while |b - A x| in double is at most rounding_limit and not so near to the
       /// tolerance that a restart might meet it. A refinement (see ConjugateGradients) that is cut short is undone.
       rounding,
-      /// |b - A x| is above rounding_limit, or this is single precision, and after a restart neither it nor the energy of the
-      /// error that it stands for falls.
+      /// |b - A x| is above rounding_limit, or this is single precision, and after a restart neither it nor the energy
+      /// of the error that it stands for falls.
       stagnated,
-      /// The residual is at most rounding_limit, but of a solution that only grew: the load moves what nothing holds, or x has
-      /// no right digits. The matrix is singular to rounding.
+      /// The residual is at most rounding_limit, but of a solution that only grew: the load moves what nothing holds,
+      /// or x has no right digits. The matrix is singular to rounding.
       singular,
       breakdown
     };
@@ -84,8 +83,8 @@ namespace PatchFEM
     unsigned int n_restarts   = 0;  ///< because the recomputed residual was above the tolerance
     double       tolerance    = 0.; ///< absolute, that was iterated to
     double       residual     = 0.; ///< |b - A x| of the x returned, recomputed from it
-    /// 8 u |A| |x|, u the rounding unit of double and |A| the largest eigenvalue by some power steps, which the rounding of
-    /// A x may leave of the residual; 0 unless the iteration came to where it was needed.
+    /// 8 u |A| |x|, u the rounding unit of double and |A| the largest eigenvalue by some power steps, which the
+    /// rounding of A x may leave of the residual; 0 unless the iteration came to where it was needed.
     double         rounding_limit = 0.;
     SolutionUpdate update         = SolutionUpdate::fused; ///< when x was updated
     /// The residual of every step, [n_iterations + 1]; from where a refinement begins on in twice the precision.
@@ -104,15 +103,14 @@ namespace PatchFEM
   /**
    * Preconditioned conjugate gradients whose scalars stay on the back end (see kernels/cg.h for the kernels and their
    * traffic). Some iterations are recorded as a Graph and launched together; the host looks at the residuals only every
-   * few iterations. Steps after convergence do nothing, so iterates, counts and residuals do not depend on how often
-   * the host looks.
+   * few iterations. Steps after convergence do nothing, so results do not depend on how often the host looks.
    *
    * x is the initial guess. When the recursion's residual meets the tolerance the true residual b - A x is formed, its
-   * rows summed in double; if it fails the test, the iteration starts again from this x, and its steps count on. It ends
-   * when a restart does not help any more: at the limit of the arithmetic, which in double is an answer, or above it, which
-   * is not. At the limit |b - A x| is mostly the rounding of A x. Where the energy of the error that it stands for is above
-   * 1e-7 of the solution's and the matrix has rows, the iteration goes on from the residual in twice the precision (see
-   * compensated_residual()): then what the entries of A are rounded by changes x more than the iteration does.
+   * rows summed in double; if it fails the test, the iteration starts again from this x, and its steps count on. It
+   * ends when a restart does not help any more: at the limit of the arithmetic, which in double is an answer, or above
+   * it, which is not. At the limit |b - A x| is mostly the rounding of A x. Where the energy of the error that it
+   * stands for is above 1e-7 of the solution's and the matrix has rows, the iteration goes on from the residual in
+   * twice the precision (see compensated_residual()): then rounding A's entries changes x more than iterating.
    *
    * Loads of any size that numbers can have are solved for: where the square of the first residual would overflow or
    * vanish, the residual is scaled by a power of two.
