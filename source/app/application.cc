@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/application.h>
-#include <patchfem/app/entry_effects.h>
 #include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
@@ -27,9 +26,8 @@ namespace PatchFEM
 
     void run(const CommandLine &command_line, Application &application, const MPI_Comm communicator)
     {
-      const bool first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
-      namespace fs          = std::filesystem;
-      const fs::path file   = command_line.parameter_file;
+      const bool                  first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
+      const std::filesystem::path file       = command_line.parameter_file;
 
       OutputFolder folder(find_output_folder(command_line), first_rank);
       RunReport    report(application.name(), folder, communicator);
@@ -44,7 +42,7 @@ namespace PatchFEM
         in_use.output.folder                    = folder.name();
         refuse_without_effect(changed, command_line);
 
-        const fs::path directory = file.has_parent_path() ? file.parent_path() : ".";
+        const std::filesystem::path directory = file.has_parent_path() ? file.parent_path() : ".";
         if (!in_use.input_file.empty())
           files.push_back((directory / in_use.input_file).string());
         for (const std::string &input : files)
@@ -106,31 +104,27 @@ namespace PatchFEM
     make_signals_errors();
     const MPI_Comm     communicator = MPI_COMM_WORLD;
     const unsigned int n_ranks      = dealii::Utilities::MPI::n_mpi_processes(communicator);
-    const unsigned int rank         = dealii::Utilities::MPI::this_mpi_process(communicator);
     // One process has the machine for itself; several share it.
     if (n_ranks == 1)
       dealii::MultithreadInfo::set_thread_limit();
 
-    std::string message;
     try
     {
-      const CommandLine command_line(argc, argv);
-      run(command_line, application, communicator);
+      run(CommandLine(argc, argv), application, communicator);
       return 0;
     }
     catch (const std::exception &)
     {
-      message = message_of_exception();
+      const std::string message = application.name() + ": " + message_of_exception() + "\n";
+      // Most errors meet all ranks, and one message is enough; the others wait for the first rank to end the job, and
+      // speak only if it is not there that things went wrong.
+      if (dealii::Utilities::MPI::this_mpi_process(communicator) > 0)
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+      // In one piece: MPI's launcher mixes what ranks write with their standard output.
+      std::cerr << message << std::flush;
+      if (n_ranks > 1)
+        MPI_Abort(communicator, 1);
+      return 1;
     }
-
-    // Most errors meet all ranks, and one message is enough; the others wait for the first rank to end the job, and
-    // speak only if it is not there that things went wrong.
-    if (rank > 0)
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-    // In one piece: MPI's launcher mixes what ranks write with their standard output.
-    std::cerr << application.name() + ": " + message + "\n" << std::flush;
-    if (n_ranks > 1)
-      MPI_Abort(communicator, 1);
-    return 1;
   }
 } // namespace PatchFEM

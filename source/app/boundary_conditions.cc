@@ -15,14 +15,13 @@ namespace PatchFEM
 
   namespace
   {
-    void check_present(const boundary_id id, const std::set<boundary_id> &present, const std::string &entry)
+    void check_id(const boundary_id            id,
+                  const std::set<boundary_id> &present,
+                  const std::set<boundary_id> &held,
+                  const std::string           &entry)
     {
       require(present.count(id) != 0, "The entry ", entry, " names boundary id ", id,
               ", but no face has it; the mesh has ", dealii::Patterns::Tools::to_string(present), ".");
-    }
-
-    void check_free(const boundary_id id, const std::set<boundary_id> &held, const std::string &entry)
-    {
       require(held.count(id) == 0, "The entry ", entry, " would be without effect on boundary id ", id,
               ", where Boundary conditions/Dirichlet gives the whole solution; take the id out of one of them.");
     }
@@ -77,10 +76,7 @@ namespace PatchFEM
   void BoundaryFormulas<dim>::resolve(const std::set<boundary_id> &present, const std::set<boundary_id> &held)
   {
     for (const boundary_id id : id_set)
-    {
-      check_present(id, present, name);
-      check_free(id, held, name);
-    }
+      check_id(id, present, held, name);
     if (on_all)
       for (const boundary_id id : present)
         if (by_id.count(id) == 0)
@@ -157,14 +153,11 @@ namespace PatchFEM
   {
     dirichlet.resolve(present);
     for (const boundary_id id : no_normal_flux_ids)
-    {
-      check_present(id, present, "Boundary conditions/No normal flux");
-      check_free(id, held_ids(), "Boundary conditions/No normal flux");
-    }
+      check_id(id, present, held_ids(), "Boundary conditions/No normal flux");
     for (const PeriodicPair &pair : periodic_pairs)
       for (const boundary_id id : {pair.first, pair.second})
       {
-        check_present(id, present, "Boundary conditions/Periodic");
+        check_id(id, present, {}, "Boundary conditions/Periodic");
         require(!dirichlet.contains(id), "Boundary id ", id,
                 " has both a periodic and a Dirichlet condition; choose one.");
       }
@@ -239,12 +232,6 @@ namespace PatchFEM
   {
     for (BoundaryFormulas<dim> *formulas : {&loads, &pressure, &robin})
       formulas->resolve(present, held);
-  }
-
-  template <int dim>
-  bool NaturalConditions<dim>::contains(const boundary_id id) const
-  {
-    return loads.contains(id) || pressure.contains(id) || robin.contains(id);
   }
 
   template <int dim>

@@ -14,7 +14,6 @@
 #include <climits>
 #include <cmath>
 #include <iterator>
-#include <set>
 
 namespace PatchFEM
 {
@@ -90,8 +89,8 @@ namespace PatchFEM
   }
 
   /**
-   * What a parser is made of. Each thread has parsers of its own: to find what a thread has compiled, deal.II's takes a lock
-   * in every evaluation, and many threads that share a parser wait for its cache line most of the time.
+   * What a parser is made of. Each thread has parsers of its own: to find what a thread has compiled, deal.II's takes a
+   * lock in every evaluation, and many threads that share a parser wait for its cache line most of the time.
    */
   template <int dim>
   struct Expression<dim>::Function

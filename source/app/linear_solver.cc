@@ -35,14 +35,13 @@ namespace PatchFEM
       return result;
     }
 
-    std::vector<double> widened(std::vector<double> values)
+    template <typename Number>
+    std::vector<double> widened(std::vector<Number> values)
     {
-      return values;
-    }
-
-    std::vector<double> widened(const std::vector<float> &values)
-    {
-      return {values.begin(), values.end()};
+      if constexpr (std::is_same_v<Number, double>)
+        return values;
+      else
+        return {values.begin(), values.end()};
     }
   } // namespace
 

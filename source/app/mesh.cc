@@ -47,25 +47,6 @@ namespace PatchFEM
       return rules;
     }
 
-    /** `z 30` to axis and degrees; nothing if empty. */
-    void parse_rotation(const std::string &text, char &axis, double &degrees)
-    {
-      std::istringstream stream(text);
-      std::string        name;
-      axis    = 'z';
-      degrees = 0;
-      if (!(stream >> name))
-        return;
-      require((name == "x" || name == "y" || name == "z") && stream >> degrees && (stream >> std::ws).eof(),
-              "Mesh/Rotation = ", quote(text), " is not an axis x, y or z and an angle in degrees, such as 'z 30'.");
-      axis = name[0];
-    }
-
-    std::string absolute_file(const MeshParameters &parameters)
-    {
-      return (std::filesystem::path(parameters.directory) / parameters.file).string();
-    }
-
     /** Lists of a triangulation without refined cells; every boundary face is in them. */
     template <int dim>
     MeshLists to_lists(const Triangulation<dim> &triangulation)
@@ -261,8 +242,8 @@ namespace PatchFEM
 
     /**
      * The coarse mesh of quads or hexes in @p triangulation, before it is moved. Made there and not copied, because
-     * manifolds may know the triangulation that they were made for. Its @p lists follow, positive cells or an error about
-     * the generator's arguments.
+     * manifolds may know the triangulation that they were made for. Its @p lists follow, positive cells or an error
+     * about the generator's arguments.
      */
     template <int dim>
     void make_coarse_hypercubes(Triangulation<dim> &triangulation, MeshLists &lists, const MeshParameters &parameters)
@@ -321,7 +302,6 @@ namespace PatchFEM
       require_memory<dim>(lists.n_cells(), n_refinements, false, n_parts(triangulation));
       triangulation.refine_global(n_refinements);
     }
-
   } // namespace
 
   void MeshParameters::declare_parameters(ParameterHandler &prm)
@@ -361,7 +341,16 @@ namespace PatchFEM
     const std::string cut    = prm.get({"Mesh"}, "Simplices");
     simplices                = cut == "kuhn" ? Simplices::kuhn : cut == "dealii" ? Simplices::dealii : Simplices::none;
     dealii_refines_simplices = prm.get({"Mesh"}, "Simplex refinement") == "dealii";
-    parse_rotation(prm.get({"Mesh"}, "Rotation"), rotation_axis, rotation_angle);
+    rotation_axis            = 'z';
+    rotation_angle           = 0.;
+    std::istringstream rotation(prm.get({"Mesh"}, "Rotation"));
+    std::string        axis;
+    require(!(rotation >> axis) || ((axis == "x" || axis == "y" || axis == "z") && rotation >> rotation_angle &&
+                                    (rotation >> std::ws).eof()),
+            "Mesh/Rotation = ", quote(rotation.str()),
+            " is not an axis x, y or z and an angle in degrees, such as 'z 30'.");
+    if (!axis.empty())
+      rotation_axis = axis[0];
     boundary_rules = parse_rules(prm.get({"Boundary ids"}, "Rules"));
     require(!generator.empty() || !file.empty(), "Neither Mesh/Generator nor Mesh/File is set; set one of them.");
     require(generator.empty() || file.empty(), "Both Mesh/Generator and Mesh/File are set; set one of them.");
@@ -392,12 +381,13 @@ namespace PatchFEM
             parameters.rotation_axis, " leaves the plane; in two dimensions only z is possible.");
     using Simplices                  = MeshParameters::Simplices;
     const unsigned int n_refinements = parameters.global_refinements + additional_refinements;
+    const std::string  file          = (std::filesystem::path(parameters.directory) / parameters.file).string();
     MeshSummary        summary;
     MeshLists          lists;
     try
     {
       if (!parameters.file.empty())
-        lists = read_mesh(absolute_file(parameters), dim);
+        lists = read_mesh(file, dim);
       const bool simplices_in_file = !parameters.file.empty() && is_simplex(lists.kind);
       require(!simplices_in_file || parameters.simplices == Simplices::none, "The mesh file ", quote_file(lists.source),
               " consists of ", plural_name(lists.kind), " already; set Mesh/Simplices = none.");
@@ -455,8 +445,7 @@ namespace PatchFEM
     catch (const ExceptionBase &exception)
     {
       throw Error("The mesh of ",
-                  parameters.file.empty() ? "Mesh/Generator = " + printable(parameters.generator)
-                                          : quote_file(absolute_file(parameters)),
+                  parameters.file.empty() ? "Mesh/Generator = " + printable(parameters.generator) : quote_file(file),
                   " is none that deal.II can use: ", exception_text(exception), ".");
     }
     summary.n_cells = triangulation.n_global_active_cells();

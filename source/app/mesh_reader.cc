@@ -19,7 +19,7 @@ namespace PatchFEM
       return c == ' ' || c == '\t' || c == '\r' || c == '\n';
     }
 
-    /** @p n_data numbers for each of @p n_items vertices or elements: nothing that a mesh needs, but they must be there. */
+    /** @p n_data numbers for each of @p n_items vertices or elements, which must be there and are not needed. */
     void skip_ucd_data(MeshScanner &scanner, const std::uint64_t n_data, const std::uint64_t n_items)
     {
       if (n_data == 0)

@@ -67,12 +67,10 @@ namespace PatchFEM
     }
 
   private:
-    std::string name;
-    std::string text;
-    std::size_t position = 0;
-    /// Lines of the position and of what was read last.
-    std::uint32_t number = 1;
-    std::uint32_t last   = 1;
+    std::string   name;
+    std::string   text;
+    std::size_t   position = 0;
+    std::uint32_t number = 1, last = 1; ///< lines of the position and of what was read last
 
     void skip_blanks();
   };

@@ -69,9 +69,8 @@ namespace PatchFEM
 
       std::string_view              line;  ///< the current one, empty at the end of the file
       std::vector<std::string_view> words; ///< of a line of data
-      unsigned int                  n_instances = 0;
-      /// Of the vertices so far: a number and coordinates.
-      std::size_t n_node_words = 0;
+      unsigned int                  n_instances  = 0;
+      std::size_t                   n_node_words = 0; ///< of each vertex so far: a number and coordinates
 
       std::map<std::int64_t, Element>                  elements;
       std::map<std::string, std::vector<std::int64_t>> sets;

@@ -2,7 +2,6 @@
 #include "mesh_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <limits>
 #include <map>

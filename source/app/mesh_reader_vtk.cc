@@ -43,9 +43,8 @@ namespace PatchFEM
       std::vector<std::uint32_t>        lines;
       std::vector<const ElementShape *> cell_shapes;
       std::set<std::string>             seen;
-      /// Values per attribute, whether attributes are of cells or points, and whether of cells.
-      std::uint64_t n_tuples = 0;
-      bool          has_data = false, cell_data = false;
+      std::uint64_t                     n_tuples = 0; ///< values per attribute
+      bool has_data = false, cell_data = false;       ///< whether attributes are of cells or points, and of cells
 
       void read_block(const std::string &keyword)
       {
@@ -85,9 +84,8 @@ namespace PatchFEM
         {
           const std::string name(scanner.word("a name"));
           scanner.word("a type");
-          std::uint64_t n_components = 1;
-          if (upper(scanner.peek()) != "LOOKUP_TABLE")
-            n_components = scanner.count("the number of components");
+          const bool          single       = upper(scanner.peek()) == "LOOKUP_TABLE";
+          const std::uint64_t n_components = single ? 1 : scanner.count("the number of components");
           expect(scanner, "LOOKUP_TABLE");
           scanner.word("the name of a lookup table");
           read_values(name, n_components, n_tuples);

@@ -98,9 +98,9 @@ namespace PatchFEM
     };
 
     /**
-     * Free combinations, by elimination (Gauss-Jordan) in the order of the modes: what is left of a mode's diagonal entry
-     * after the modes before it are eliminated is its distance from them. Translations come first, so that a hinge is
-     * called a rotation.
+     * Free combinations, by elimination (Gauss-Jordan) in the order of the modes: what is left of a mode's diagonal
+     * entry after the modes before it are eliminated is its distance from them. Translations come first, so that a
+     * hinge is called a rotation.
      */
     std::vector<FreeCombination> free_combinations(dealii::FullMatrix<double> g)
     {
@@ -279,9 +279,6 @@ namespace PatchFEM
         result[part].modes.emplace_back(owned.n_elements(), 0.);
       }
     }
-    const auto is_held = [](const auto &part) { return part.empty(); };
-    if (std::all_of(combinations.begin(), combinations.end(), is_held))
-      return {};
 
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (!cell->is_artificial())

@@ -86,12 +86,10 @@ namespace PatchFEM
                             const PathReport          &report)
   {
     using namespace dealii;
-    const DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
-    const Triangulation<dim> &triangulation = dof_handler.get_triangulation();
-
-    NodeFields<dim>       node_fields;
-    DataOut<dim>          data_out;
-    DataOutBase::VtkFlags flags;
+    const DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
+    NodeFields<dim>        node_fields;
+    DataOut<dim>           data_out;
+    DataOutBase::VtkFlags  flags;
     flags.compression_level = DataOutBase::VtkFlags::ZlibCompressionLevel::best_speed;
     data_out.set_flags(flags);
     data_out.attach_dof_handler(dof_handler);
@@ -102,9 +100,8 @@ namespace PatchFEM
     if (physics.postprocessor() != nullptr)
       data_out.add_data_vector(solution, *physics.postprocessor());
 
-    dealii::Vector<float> material(triangulation.n_active_cells());
-    dealii::Vector<float> rank(triangulation.n_active_cells());
-    dealii::Vector<float> degree(triangulation.n_active_cells());
+    const unsigned int    n_cells = dof_handler.get_triangulation().n_active_cells();
+    dealii::Vector<float> material(n_cells), rank(n_cells), degree(n_cells);
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (cell->is_locally_owned())
       {

@@ -27,11 +27,6 @@ namespace PatchFEM
       return std::regex_match(file.filename().string(), own);
     }
 
-    bool is_unfinished(const fs::path &file)
-    {
-      return file.extension() == ".part";
-    }
-
     void remove_files(const std::string &folder, const std::function<bool(const fs::path &)> &selected)
     {
       std::error_code       failure;
@@ -106,7 +101,7 @@ namespace PatchFEM
     require(fs::path(file_name).filename() == file_name && file_name != "." && file_name != ".." &&
                 file_name.size() <= 200,
             entry, "which is not the name of a file in the output folder, such as system.bin.");
-    require(!is_own(file_name) && !is_unfinished(file_name), entry,
+    require(!is_own(file_name) && fs::path(file_name).extension() != ".part", entry,
             "which is a name of the run's own files; choose another, such as system.bin.");
     const std::string     file = path(file_name);
     std::error_code       failure;
@@ -117,7 +112,7 @@ namespace PatchFEM
 
   void OutputFolder::remove_unfinished() const
   {
-    remove_files(folder, [](const fs::path &file) { return is_own(file) && is_unfinished(file); });
+    remove_files(folder, [](const fs::path &file) { return is_own(file) && file.extension() == ".part"; });
   }
 
   void OutputFolder::remove_results(const std::string &export_name) const

@@ -189,30 +189,24 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-  namespace
-  {
-    int parse_sorting_window(const std::string &text, const std::string &format)
-    {
-      using Data = ElementBatches::AdditionalData;
-      if (text == "auto")
-        return format == "auto" || format_row(format).is(FormatRow::sorted) ? Data::best_window : Data().sorting_window;
-      const bool is_number = !text.empty() && text.size() < 10 &&
-                             text.find_first_not_of("0123456789") == std::string::npos && std::stoi(text) > 0;
-      require(is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not ", quote(text), ".");
-      return std::stoi(text);
-    }
-  } // namespace
-
   void AssemblyParameters::parse_parameters(ParameterHandler &prm)
   {
-    sorting_window           = parse_sorting_window(prm.get({"Matrix"}, "Sorting window"), format);
-    const std::string kernel = prm.get({"Matrix"}, "CSR kernel");
+    using Data                    = ElementBatches::AdditionalData;
+    const std::string     &csr    = format_row(formats::csr).name;
+    const FormatRow *const row    = format == "auto" ? nullptr : &format_row(format);
+    const bool             slices = row != nullptr && row->is(FormatRow::slices);
+    const std::string      window = prm.get({"Matrix"}, "Sorting window"), kernel = prm.get({"Matrix"}, "CSR kernel");
+    const bool             is_number = !window.empty() && window.size() < 10 &&
+                           window.find_first_not_of("0123456789") == std::string::npos && std::stoi(window) > 0;
+    require(window == "auto" || is_number, "Matrix/Sorting window is a number of nodes, at least 1, or auto, not ",
+            quote(window), ".");
+    sorting_window = is_number                                      ? std::stoi(window)
+                     : row == nullptr || row->is(FormatRow::sorted) ? Data::best_window
+                                                                    : Data().sorting_window;
     csr_kernel = kernel == "scalar" ? CSRKernel::scalar : kernel == "vector" ? CSRKernel::vector : CSRKernel::pieces;
-    patches.strategy  = prm.get({"Assembly"}, "Strategy");
-    const bool slices = format != "auto" && format_row(format).is(FormatRow::slices);
+    patches.strategy = prm.get({"Assembly"}, "Strategy");
     require(!calibrate || format == "auto",
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not ", format, ".");
-    const std::string &csr = format_row(formats::csr).name;
     require(csr_kernel == CSRKernel::pieces || format == csr, "Matrix/CSR kernel = ", kernel,
             " needs Matrix/Format = ", csr, ", not ", format, ".");
     require(slice_height == 32 || slices, "Matrix/Slice height needs Matrix/Format = ", format_names(FormatRow::slices),
@@ -349,9 +343,9 @@ namespace PatchFEM
   namespace
   {
     /**
-     * Adds @p file and what it includes to @p files. Throws Error if one cannot be opened, starts with a byte order mark,
-     * which would be taken for a part of the first word, or includes one of @p includers, the first of which is the
-     * outermost: deal.II would follow without end.
+     * Adds @p file and what it includes to @p files. Throws Error if one cannot be opened, starts with a byte order
+     * mark, which would be taken for a part of the first word, or includes one of @p includers, the first of which is
+     * the outermost: deal.II would follow without end.
      */
     void
     find_parameter_files(const std::string &file, std::vector<std::string> includers, std::vector<std::string> &files)
@@ -485,8 +479,7 @@ namespace PatchFEM
     {
       return ""; // read_parameters() says why
     }
-    prm.enter_subsection("Output");
-    std::string folder = prm.get("Folder");
+    std::string folder = prm.get({"Output"}, "Folder");
     for (const auto &setting : command_line.settings)
       if (dealii::Utilities::split_string_list(setting.first, '/') == std::vector<std::string>{"Output", "Folder"})
         folder = setting.second;

@@ -27,6 +27,7 @@ namespace PatchFEM
       const AssemblyParameters &assembly = parameters.assembly;
       const PreconditionerRow  &row      = preconditioner_row(choice.parameters.preconditioner);
       const std::size_t         n_dofs   = discretisation.dof_handler->n_dofs();
+      const int                 n_modes  = static_cast<int>(physics.mode_names().size());
 
       PathReport                report      = {};
       Space                     space       = {};
@@ -84,7 +85,7 @@ namespace PatchFEM
         const auto forecast_with = [&](const bool convert, const bool fallback) {
           MemoryForecast result =
               forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
-                              choice, static_cast<int>(physics.mode_names().size()), convert, fallback);
+                              choice, n_modes, convert, fallback);
           if (!discretisation.free_modes.empty())
             result.solver += (discretisation.free_modes.size() + 2) * n_dofs * sizeof(double);
           if (choice.parameters.check) // the known solution, its right-hand side, and what is found
@@ -197,7 +198,7 @@ namespace PatchFEM
       /** The modes of no energy at the nodes. */
       NearNullSpace modes_at_nodes() const
       {
-        const int n_components = physics.n_components(), n_modes = static_cast<int>(physics.mode_names().size());
+        const int n_components = physics.n_components();
         if (n_modes == n_components)
           return space.constants();
         require(n_components == dim && n_modes == dim * (dim + 1) / 2,
@@ -209,7 +210,6 @@ namespace PatchFEM
       /** Writes @p linear_system with the near-null space of the physics. */
       void export_system(LinearSystem linear_system) const
       {
-        const int n_modes         = static_cast<int>(physics.mode_names().size());
         linear_system.block_size  = physics.n_components();
         linear_system.n_near_null = n_modes;
 

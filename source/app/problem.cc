@@ -51,13 +51,6 @@ namespace PatchFEM
       return QGauss<dim>(n_points);
     }
 
-    void require_finite(const SolutionVector &vector, const MPI_Comm communicator, const std::string &name)
-    {
-      const bool finite = std::all_of(vector.begin(), vector.end(), [](const double v) { return std::isfinite(v); });
-      require(Utilities::MPI::min(int(finite), communicator) == 1, name,
-              " is not finite; choose other units for loads and coefficients.");
-    }
-
     /**
      * The cycle of an application: mesh, unknowns and constraints, linear system, errors, pictures, refinement.
      * What is solved is a Physics; how, one or two LinearSystemPath.
@@ -247,10 +240,10 @@ namespace PatchFEM
         else
           mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
 
-        // On quadrilaterals and hexahedra of degree k, with B' the Legendre polynomial of degree k - 1 and B(+-1) = 0, the
-        // gradient of B(x) B(y) vanishes in k - 1 Gauss points per direction, in every cell by itself. Of vector fields of
-        // degree 1, ((1 + x) y, -(1 + x)) has no strain in a cell's centre and is 0 on one of its sides. On simplices of
-        // degree k the rule of k points determines gradients, of degree k - 1.
+        // On quadrilaterals and hexahedra of degree k, with B' the Legendre polynomial of degree k - 1 and B(+-1) = 0,
+        // the gradient of B(x) B(y) vanishes in k - 1 Gauss points per direction, in every cell by itself. Of vector
+        // fields of degree 1, ((1 + x) y, -(1 + x)) has no strain in a cell's centre and is 0 on one of its sides. On
+        // simplices of degree k the rule of k points determines gradients, of degree k - 1.
         const unsigned int highest      = p.legal_degrees().back();
         const unsigned int least_points = std::max(highest, !summary.simplices && physics.n_components() > 1 ? 2u : 1u);
         require(p.n_quadrature == 0 || p.n_quadrature >= least_points,
@@ -279,16 +272,13 @@ namespace PatchFEM
 
       void setup_dofs(const bool first_cycle)
       {
-        // Degrees that were chosen by hp adaptivity come through refinement with the DoFHandler, so it is kept where it can.
+        // Degrees that hp adaptivity chose come through refinement with the DoFHandler, which is kept where it can be.
         if (first_cycle || summary.simplices)
           dof_handler.reinit(*triangulation);
         if (parameters.finite_element.is_hp() && (first_cycle || !parameters.refinement.hp_adaptive))
           cell_degrees.assign(dof_handler);
-        // A DoFHandler keeps the indices of each cell, beside those of its parts.
-        unsigned int n_per_cell = elements[0].n_dofs_per_cell();
-        for (unsigned int i = 1; i < elements.size(); ++i)
-          n_per_cell = std::min(n_per_cell, elements[i].n_dofs_per_cell());
-        require_host_memory(static_cast<double>(triangulation->n_active_cells()) * n_per_cell *
+        // A DoFHandler keeps the indices of each cell, beside those of its parts; of the lowest degree they are fewest.
+        require_host_memory(static_cast<double>(triangulation->n_active_cells()) * elements[0].n_dofs_per_cell() *
                                 sizeof(types::global_dof_index),
                             "The numbering of unknowns takes");
         dof_handler.distribute_dofs(elements);
@@ -383,7 +373,9 @@ namespace PatchFEM
           result.seconds.mesh = shared.mesh;
           result.seconds.dofs = shared.dofs;
           remove_free_modes(discretisation, x);
-          require_finite(x, communicator, name);
+          const bool finite = std::all_of(x.begin(), x.end(), [](const double v) { return std::isfinite(v); });
+          require(Utilities::MPI::min(int(finite), communicator) == 1, name,
+                        " is not finite; choose other units for loads and coefficients.");
           result.errors = compute_errors(x);
           return result;
         };

@@ -87,18 +87,16 @@ namespace PatchFEM
       return words;
     }
 
-    std::string choices(const std::string &bars)
-    {
-      return boost::algorithm::join(dealii::Utilities::split_string_list(bars, '|'), ", ");
-    }
-
     /** deal.II's descriptions of patterns, innermost first. */
     void put_patterns_in_words(std::string &text)
     {
       using Match                                                                      = const std::smatch &;
       static const std::pair<std::regex, std::function<std::string(Match)>> patterns[] = {
-          {std::regex(R"(\[Selection ([^\]]*)\])"), [](Match m) { return "one of " + choices(m[1]); }},
-          {std::regex(R"(\[MultipleSelection ([^\]]*)\])"), [](Match m) { return "any of " + choices(m[1]); }},
+          {std::regex(R"(\[(Multiple)?Selection ([^\]]*)\])"),
+           [](Match m) {
+             return (m[1].matched ? "any of " : "one of ") +
+                    boost::algorithm::join(dealii::Utilities::split_string_list(m[2], '|'), ", ");
+           }},
           {std::regex(R"(\[(Integer range|Double) (\S+)\.\.\.(\S+) \(inclusive\)\])"),
            [](Match m) { return bounds_in_words(m.str(1).substr(0, 7), m[2], m[3]); }},
           {std::regex(R"(\[(Integer|Double)\])"), [](Match m) { return bounds_in_words(m[1], "MAX_", "MAX_"); }},
@@ -155,13 +153,11 @@ namespace PatchFEM
     {
       return no_memory;
     }
-    catch (const dealii::StandardExceptions::ExcOutOfMemory &)
-    {
-      return no_memory;
-    }
     catch (const dealii::ExceptionBase &error)
     {
-      return is_memory_short() ? no_memory : "Something went wrong inside a library: " + exception_text(error) + ".";
+      const bool known = dynamic_cast<const dealii::StandardExceptions::ExcOutOfMemory *>(&error) != nullptr;
+      return known || is_memory_short() ? no_memory
+                                        : "Something went wrong inside a library: " + exception_text(error) + ".";
     }
     catch (const std::exception &error)
     {

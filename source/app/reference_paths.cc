@@ -45,7 +45,7 @@ namespace PatchFEM
       PathReport solve_with_trilinos(SolutionVector &solution)
       {
         namespace Trilinos = dealii::TrilinosWrappers;
-        iterate<Trilinos::SparseMatrix, Trilinos::MPI::Vector>(
+        return iterate<Trilinos::SparseMatrix, Trilinos::MPI::Vector>(
             "Trilinos",
             [&](const Trilinos::SparseMatrix &matrix) -> std::unique_ptr<Trilinos::PreconditionBase> {
               if (parameters.preconditioner == "ml")
@@ -57,14 +57,13 @@ namespace PatchFEM
               return jacobi;
             },
             solution);
-        return report;
       }
 
 #ifdef PATCHFEM_WITH_BOOMERAMG
       PathReport solve_with_petsc(SolutionVector &solution)
       {
         namespace PETSc = dealii::PETScWrappers;
-        iterate<PETSc::MPI::SparseMatrix, PETSc::MPI::Vector>(
+        return iterate<PETSc::MPI::SparseMatrix, PETSc::MPI::Vector>(
             "PETSc",
             [](const PETSc::MPI::SparseMatrix &matrix) {
               PETSc::PreconditionBoomerAMG::AdditionalData data;
@@ -75,7 +74,6 @@ namespace PatchFEM
               return result;
             },
             solution);
-        return report;
       }
 #endif
 
@@ -146,12 +144,10 @@ namespace PatchFEM
       }
 #endif
 
-      /**
-       * All stages with another library's matrix and vectors, and a preconditioner that @p make_preconditioner makes of the
-       * matrix, or null for none.
-       */
+      /** All stages with a library's matrix and vectors. @p make_preconditioner makes one of a matrix, or null. */
       template <typename Matrix, typename VectorType, typename MakePreconditioner>
-      void iterate(const std::string &library, const MakePreconditioner &make_preconditioner, SolutionVector &solution)
+      PathReport
+      iterate(const std::string &library, const MakePreconditioner &make_preconditioner, SolutionVector &solution)
       {
         const dealii::IndexSet &owned = dof_handler.locally_owned_dofs();
         dealii::IndexSet        relevant;
@@ -176,6 +172,7 @@ namespace PatchFEM
         for (const dealii::types::global_dof_index i : owned)
           solution(i) = x(i);
         solution.update_ghost_values();
+        return report;
       }
 
       /** Into an empty system, timed, and again as often as is asked for; or a right-hand side of ones. */
@@ -263,8 +260,7 @@ namespace PatchFEM
       std::unique_ptr<dealii::TrilinosWrappers::PreconditionAMG>
       make_multilevel(const dealii::TrilinosWrappers::SparseMatrix &matrix) const
       {
-        using Preconditioner = dealii::TrilinosWrappers::PreconditionAMG;
-        Preconditioner::AdditionalData data;
+        dealii::TrilinosWrappers::PreconditionAMG::AdditionalData data;
         data.elliptic              = true;
         data.higher_order_elements = dof_handler.get_fe_collection().max_degree() > 1;
         data.smoother_type         = "Chebyshev";
@@ -286,7 +282,7 @@ namespace PatchFEM
         list.set("null space: vectors", modes.data());
         list.set("PDE equations", static_cast<int>(physics.n_components()));
 
-        auto preconditioner = std::make_unique<Preconditioner>();
+        auto preconditioner = std::make_unique<dealii::TrilinosWrappers::PreconditionAMG>();
         preconditioner->initialize(matrix, list);
         return preconditioner;
       }

@@ -35,16 +35,14 @@ namespace PatchFEM
 
     /**
      * @param directory Of the parameter file, where files that it names are looked for.
-     * @param report Is told to begin() before the first result is written and gets a cycle at a time. Started before
-     * and finished after.
+     * @param report Has been started; is told to begin() before the first result is written and gets a cycle at a time.
      */
     virtual void run(const std::string &directory, RunReport &report, MPI_Comm communicator) = 0;
   };
 
   /**
    * The main function of a program: starts MPI, reads the command line and the parameter file, runs the application and
-   * turns errors into one sentence on standard error. What becomes of the results of an earlier run in the same folder is
-   * with RunReport.
+   * turns errors into one sentence on standard error. RunReport says what becomes of the results of an earlier run.
    * @return the exit code, 0 if and only if the run was completed and said so on standard output.
    */
   int application_main(int argc, char **argv, Application &application);

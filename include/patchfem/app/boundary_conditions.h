@@ -49,10 +49,7 @@ namespace PatchFEM
   public:
     BoundaryFormulas() = default;
 
-    /**
-     * @param n_formulas How many formulas an item has.
-     * @param exact Formulas of the exact solution, empty if there is none.
-     */
+    /** @p n_formulas: how many an item has. @p exact: formulas of the exact solution, empty if there is none. */
     BoundaryFormulas(const std::string              &text,
                      unsigned int                    n_formulas,
                      bool                            allow_free,
@@ -92,10 +89,7 @@ namespace PatchFEM
     unsigned int               direction;
   };
 
-  /**
-   * The conditions that constrain unknowns, read from the section `Boundary conditions`. Natural conditions
-   * belong to the physics.
-   */
+  /** The conditions of section `Boundary conditions` that constrain unknowns; natural ones belong to the physics. */
   struct EssentialConditionParameters
   {
     std::string dirichlet, no_normal_flux, periodic;
@@ -149,7 +143,7 @@ namespace PatchFEM
 
   /**
    * The conditions flux(u) n = g, of which g may be a load, a pressure p as g = -p n, or that of Robin's condition
-   * flux(u) n + alpha u = g, or their sum. The flux of a scalar problem is a vector, g is a number and there is no pressure.
+   * flux(u) n + alpha u = g, or their sum. Of scalar problems the flux is a vector and g a number, without pressure.
    */
   template <int dim>
   class NaturalConditions
@@ -165,7 +159,10 @@ namespace PatchFEM
     unsigned int n_components() const { return n; }
 
     /** Whether there is a condition on faces of @p id. */
-    bool contains(dealii::types::boundary_id id) const;
+    bool contains(const dealii::types::boundary_id id) const
+    {
+      return loads.contains(id) || pressure.contains(id) || robin.contains(id);
+    }
 
     /** Those of faces on which there is one. */
     std::set<dealii::types::boundary_id> ids() const;

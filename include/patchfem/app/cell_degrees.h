@@ -54,10 +54,7 @@ namespace PatchFEM
                               const SolutionVector          &solution,
                               double                         smoothness_threshold);
 
-  /**
-   * Throws Error unless cells that are periodic neighbours have equal degrees: deal.II constrains only equal elements to
-   * each other.
-   */
+  /** Throws Error unless periodic neighbours have equal degrees: deal.II cannot constrain different elements there. */
   template <int dim>
   void check_degrees_of_periodic_cells(const dealii::DoFHandler<dim> &dof_handler);
 } // namespace PatchFEM

@@ -5,9 +5,9 @@
 
 /**
  * @file
- * Entries that are for some choices of other entries alone. An entry that is set away from its default where nothing looks
- * at it is an error: who sets it expects something of it. What stands in a file beside options --set is only named, since
- * an option may take its effect on purpose, as that for another preconditioner does.
+ * Entries that are for some choices of other entries alone. An entry that is set away from its default where nothing
+ * looks at it is an error: who sets it expects something of it. What stands in a file beside options --set is only
+ * named, since an option may take its effect on purpose, as that for another preconditioner does.
  */
 namespace PatchFEM
 {
@@ -34,7 +34,7 @@ namespace PatchFEM
                                             const dealii::ParameterHandler    &declared,
                                             const std::vector<EntryCondition> &conditions);
 
-  /** Throws Error for an entry of @p changed without effect that an option --set names, or any one if there is no option. */
+  /** Throws Error for an entry of @p changed without effect that --set names, or for any one if there is no option. */
   void refuse_without_effect(const std::vector<ChangedEntry> &changed, const CommandLine &command_line);
 
   /** Of the section `Solver`. @p own_back_end: not Trilinos; @p pictures: whether there are pictures of aggregates. */

@@ -34,8 +34,8 @@ namespace PatchFEM
   };
 
   /**
-   * One muParser formula in the coordinates x, y (and z), and the time t if it may, which threads evaluate side by side.
-   * Copies share the formula and its time.
+   * One muParser formula in the coordinates x, y (and z), and the time t if it may, which threads evaluate side by
+   * side. Copies share the formula and its time.
    */
   template <int dim>
   class Expression
@@ -44,10 +44,7 @@ namespace PatchFEM
     /** The constant zero. */
     Expression() = default;
 
-    /**
-     * Throws Error naming @p entry, the parameter the @p formula stands in, if it cannot be read.
-     * @param with_time Whether it may mention the time.
-     */
+    /** Throws Error, naming @p entry, if its @p formula cannot be read. @p with_time: it may mention the time. */
     Expression(const std::string &formula,
                const Constants   &constants,
                const std::string &entry,
@@ -79,9 +76,8 @@ namespace PatchFEM
   double constant_value(const std::string &formula, const Constants &constants, const std::string &entry);
 
   /**
-   * One item of a parameter that gives formulas per boundary id or material id. The grammar:
-   * items are separated by commas outside parentheses, "0 1: f; g, 2: h; k"; in front of the colon stand one
-   * or more ids, `all` or `default`, and formulas for several components are separated by semicolons.
+   * One item of a parameter with formulas per boundary or material id. Commas outside parentheses separate items,
+   * "0 1: f; g, 2: h; k"; before the colon stand ids, `all` or `default`, and semicolons separate components.
    */
   struct KeyedFormulas
   {
@@ -110,16 +106,12 @@ namespace PatchFEM
   public:
     struct Range
     {
-      double above = -std::numeric_limits<double>::infinity();
-      /// Whether the lower end itself is legal.
-      bool   closed_below = false;
+      double above        = -std::numeric_limits<double>::infinity();
+      bool   closed_below = false; ///< whether the lower end itself is legal
       double below        = std::numeric_limits<double>::infinity();
     };
 
-    /**
-     * @param n_components Legal numbers of components; a formula list must have one of these lengths.
-     * @param entry The parameter's name, for messages.
-     */
+    /** @p n_components: legal numbers of them, the lengths of lists of formulas. @p entry: its name, for messages. */
     MaterialFunction(const std::string               &text,
                      const std::vector<unsigned int> &n_components,
                      const Range                     &range,

@@ -20,24 +20,24 @@ namespace PatchFEM
                                               const MemoryModel        &memory,
                                               const FormatNeeds        &needs);
 
-  /** The file in the user's cache folder: $XDG_CACHE_HOME/patchfem/format_rates, or that below ~/.cache; empty without any. */
+  /** In the user's cache folder: $XDG_CACHE_HOME/patchfem/format_rates, or that below ~/.cache; empty without any. */
   std::string format_rates_file();
 
-  /** What @p file has; none if it is not there. A sentence on standard error says if it is broken, and all is measured anew. */
+  /** What @p file has; none if it is not there, and none after a sentence on standard error if it is broken. */
   MeasuredRates read_rates(const std::string &file);
 
   /** Makes its folder, too. Where it cannot be written, a sentence on standard error says why; the run goes on. */
   void write_rates(const std::string &file, const MeasuredRates &rates);
 
   /**
-   * Before anything is forecast or chosen: for large systems on CUDA with `Matrix/Format = auto` the rate of its memory is
-   * measured once in a process, unless the file of rates has it; with `Matrix/Calibrate` of any system, and put there.
+   * Before forecast and choice: for large systems on CUDA with `Matrix/Format = auto` the rate of memory is measured
+   * once in a process, unless the file of rates has it; with `Matrix/Calibrate` of any system, and put there.
    */
   void prepare_choice(const Backend &backend, const AssemblyParameters &assembly, std::size_t n_unknowns);
 
   /**
-   * The format that @p assembly names, or the one that best_format() takes of those that the model of format_model.h, or a
-   * calibration, knows for @p pattern in blocks of @p block_size.
+   * The format that @p assembly names, or the one that best_format() takes of those that the model of format_model.h,
+   * or a calibration, knows for @p pattern in blocks of @p block_size.
    */
   template <typename Number>
   FormatPrediction choose_format(const Backend            &backend,

@@ -9,8 +9,8 @@ namespace PatchFEM
   bool is_compressed(const std::string &file_name);
 
   /**
-   * The content of a file, uncompressed if it is_compressed(). Throws Error if it cannot be opened, is empty or no file, or is
-   * no whole gzip file though it should be; @p what begins the sentence, `The mesh file 'wheel.msh'`.
+   * The content of a file, uncompressed if it is_compressed(). Throws Error if it cannot be opened, is empty or no
+   * file, or is no whole gzip file though it should be; @p what begins the sentence, `The mesh file 'wheel.msh'`.
    */
   std::string read_input_file(const std::string &file_name, const std::string &what);
 } // namespace PatchFEM

@@ -8,9 +8,9 @@
 namespace PatchFEM
 {
   /**
-   * Solves the linear systems of an application on one back end as its parameters say: preconditioner, conjugate gradients,
-   * the null space of a singular matrix, and what there is to report. Vectors of the iteration are kept from one system to
-   * the next, the preconditioner is not.
+   * Solves the linear systems of an application on one back end as its parameters say: preconditioner, conjugate
+   * gradients, the null space of a singular matrix, and what there is to report. Vectors of the iteration are kept from
+   * one system to the next, the preconditioner is not.
    */
   template <typename Number>
   class LinearSolver
@@ -20,10 +20,10 @@ namespace PatchFEM
     LinearSolver(const Backend &backend, const SolverChoice &choice, bool keep_aggregates, Progress &progress);
 
     /**
-     * Solves A x = b from the guess @p x, which may be empty for 0. What @p make_null_space gives, which may be empty, is taken out of @p b and of the
-     * solution; @p make_near_null_space is called for multigrid alone. Fills what @p report says of matrix, preconditioner
-     * and solution, with the seconds of both stages. Throws Error if the preconditioner cannot be made or the iteration ends
-     * without a solution.
+     * Solves A x = b from the guess @p x, which may be empty for 0. What @p make_null_space gives, which may be empty,
+     * is taken out of @p b and of the solution; @p make_near_null_space is called for multigrid alone. Fills what @p
+     * report says of matrix, preconditioner and solution, with the seconds of both stages. Throws Error if the
+     * preconditioner cannot be made or the iteration ends without a solution.
      */
     void solve(const MatrixBase<Number>                 &A,
                Vector<Number>                           &x,

@@ -98,10 +98,7 @@ namespace PatchFEM
 
     std::vector<Aggregation::Statistics> aggregation; ///< of all levels but those without aggregates
 
-    /**
-     * For pictures: the aggregate and the patch of a level that each node of the mesh is in, -1 where none; [node]. Empty
-     * patches: a level has none.
-     */
+    /** For pictures: the aggregate and the patch of each [node] of the mesh, -1 where none; without patches empty. */
     struct Groups
     {
       std::vector<int> aggregate, patch;
@@ -169,11 +166,11 @@ namespace PatchFEM
   };
 
   /**
-   * One way from a discretisation to its solution: sparsity, assembly, preconditioner and solve, each timed.
-   * The driver sees nothing else of a path, so that any two can run on the same problem one after the other.
+   * One way from a discretisation to its solution: sparsity, assembly, preconditioner and solve, each timed. The driver
+   * sees nothing else of a path, so that any two can run on the same problem one after the other.
    *
-   * It assembles and solves. On return the SolutionVector has the constraints distributed and its ghosts updated. Throws
-   * Error if the system cannot be solved.
+   * It assembles and solves. On return the SolutionVector has the constraints distributed and its ghosts updated.
+   * Throws Error if the system cannot be solved.
    */
   template <int dim>
   using LinearSystemPath =
@@ -194,18 +191,18 @@ namespace PatchFEM
    * A reference by deal.II's loop over cells with distribute_local_to_global():
    *  - trilinos_ml, trilinos_jacobi, trilinos_none: into a Trilinos matrix, and conjugate gradients with smoothed
    *    aggregation (ML), point Jacobi (Ifpack) or nothing. Any number of ranks.
-   *  - petsc_boomeramg: into a PETSc matrix, and conjugate gradients with hypre's BoomerAMG through deal.II's wrapper. The
-   *    wrapper takes every unknown by itself: it passes on neither the unknowns of a node nor a near-null space, which is
-   *    what elasticity lacks most with it. Strong connections are 0.25 of the largest in 2D and 0.5 in 3D, as hypre's
-   *    manual recommends; everything else is deal.II's default. Any number of ranks.
-   *  - umfpack, for accuracy: into deal.II's matrix, which UMFPACK factorises, and two steps of iterative refinement with
-   *    residuals in extended precision. On systems whose condition is below 1e13 or so x is then as accurate as its digits,
-   *    whatever its residual; both triangular factors are kept, which in three dimensions is for some ten thousand unknowns.
-   *    In the report the steps are iterations and the factorisation is the preconditioner `lu`. One process; the path throws
-   *    Error if the system is singular, or too large for memory.
+   *  - petsc_boomeramg: into a PETSc matrix, and conjugate gradients with hypre's BoomerAMG through deal.II's wrapper.
+   *    The wrapper takes every unknown by itself: it passes on neither the unknowns of a node nor a near-null space,
+   *    which is what elasticity lacks most with it. Strong connections are 0.25 of the largest in 2D and 0.5 in 3D, as
+   *    hypre's manual recommends; everything else is deal.II's default. Any number of ranks.
+   *  - umfpack, for accuracy: into deal.II's matrix, which UMFPACK factorises, and two steps of iterative refinement
+   *    with residuals in extended precision. On systems whose condition is below 1e13 or so x is then as accurate as
+   *    its digits, whatever its residual; both triangular factors are kept, which in three dimensions is for some ten
+   *    thousand unknowns. In the report the steps are iterations and the factorisation is the preconditioner `lu`. One
+   *    process; the path throws Error if the system is singular, or too large for memory.
    *
-   * Throws Error if deal.II was built without PETSc, or PETSc without hypre, or without UMFPACK, where that is needed, or if
-   * @p communicator has several processes where one is.
+   * Throws Error if deal.II was built without PETSc, or PETSc without hypre, or without UMFPACK, where that is needed,
+   * or if @p communicator has several processes where one is.
    */
   template <int dim>
   LinearSystemPath<dim> make_reference_path(const std::string       &name,

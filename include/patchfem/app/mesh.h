@@ -44,23 +44,17 @@ namespace PatchFEM
     void declare_parameters(dealii::ParameterHandler &prm);
     void parse_parameters(dealii::ParameterHandler &prm);
 
-    std::string generator;
-    std::string generator_arguments;
-    std::string file;
-    double      scale = 1.;
-    /// 'x', 'y' or 'z', and degrees counter-clockwise.
-    char         rotation_axis      = 'z';
-    double       rotation_angle     = 0.;
+    std::string  generator, generator_arguments, file;
+    double       scale              = 1.;
+    char         rotation_axis      = 'z'; ///< x, y or z
+    double       rotation_angle     = 0.;  ///< degrees counter-clockwise
     unsigned int coarse_refinements = 0;
 
     enum class Simplices
     {
-      /// The cells stay what they are.
-      none,
-      /// Quads to 2 triangles, hexes to 6 tetrahedra around one diagonal.
-      kuhn,
-      /// GridGenerator::convert_hypercube_to_simplex_mesh(): 8 triangles or 24 tetrahedra.
-      dealii
+      none,  ///< the cells stay what they are
+      kuhn,  ///< quads to 2 triangles, hexes to 6 tetrahedra around one diagonal
+      dealii ///< GridGenerator::convert_hypercube_to_simplex_mesh(): 8 triangles or 24 tetrahedra
     };
     Simplices    simplices                = Simplices::none;
     unsigned int global_refinements       = 0;
@@ -75,10 +69,10 @@ namespace PatchFEM
 
   /**
    * Reads a mesh of linear triangles, quadrilaterals, tetrahedra or hexahedra, one kind per file, whose cells have
-   * dimension @p dim. The suffix decides about the format, text in each case, which may be compressed, with `.gz` behind it:
+   * dimension @p dim. The suffix decides about the format, text in each case, compressed if `.gz` is behind it:
    * - `.msh`: Gmsh 2.2 and 4.1. The first physical group of a cell is its material id, that of a face its boundary id.
-   * - `.vtk`: legacy VTK, unstructured grid, to version 5.1. Cell data `MaterialID`, as dealii::GridOut writes
-   *   it, holds material ids of cells and boundary ids of faces; other data are passed over.
+   * - `.vtk`: legacy VTK, unstructured grid, to version 5.1. Cell data `MaterialID`, as dealii::GridOut writes it,
+   *   holds material ids of cells and boundary ids of faces; other data are passed over.
    * - `.ucd`, `.inp`: AVS UCD. The material number of a cell is its material id, that of a face its boundary id.
    * - `.inp` whose first line starts with `*`: Abaqus. A number at the end of an element set's name (`ELSET=EB2` of
    *   `*ELEMENT`) or of a material's (`*SOLID SECTION, ELSET=..., MATERIAL=Material-2`, which goes first) is the
@@ -88,20 +82,18 @@ namespace PatchFEM
    * over. The result has no unused vertices and only positive cells (see orient_cells()).
    *
    * Throws Error, one sentence with the file and where possible the line: for files that are missing, malformed or of
-   * another format (with the remedy), that hold other numbers of things than they declare or something twice, mixed or higher order cells, another dimension, curved surfaces (dim = 2), and
-   * cells that delete_unused_vertices(), orient_cells() or complete_boundary_faces() refuse.
+   * another format (with the remedy), that hold other numbers of things than declared or something twice, mixed or high
+   * order cells, another dimension, surfaces in space, and cells that the functions of mesh_lists.h refuse.
    */
   MeshLists read_mesh(const std::string &file_name, unsigned int dim);
 
   /** What a domain turned out to be. The same on every rank. */
   struct MeshSummary
   {
-    /// `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`.
-    std::string   cell_kind;
-    bool          simplices      = false;
-    std::uint64_t n_coarse_cells = 0;
-    /// After global refinement.
-    std::uint64_t                        n_cells = 0;
+    std::string                          cell_kind; ///< `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`
+    bool                                 simplices      = false;
+    std::uint64_t                        n_coarse_cells = 0;
+    std::uint64_t                        n_cells        = 0; ///< after global refinement
     std::set<dealii::types::boundary_id> boundary_ids;
     std::set<dealii::types::material_id> material_ids;
 

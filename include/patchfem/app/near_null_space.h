@@ -5,10 +5,7 @@
 
 namespace PatchFEM
 {
-  /**
-   * The modes of no energy at the locally owned unknowns, [mode][owned unknown], rotations about the centroid
-   * of the nodes.
-   */
+  /** The modes of no energy at locally owned unknowns, [mode][owned unknown]; rotations about the nodes' centroid. */
   template <int dim>
   std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
 
@@ -38,8 +35,8 @@ namespace PatchFEM
                                          const std::set<dealii::types::boundary_id> &essential_ids);
 
   /**
-   * Subtracts the combination of the free modes of @p discretisation that makes @p solution orthogonal to them in L2: of all
-   * solutions of a singular problem the one that does not depend on the mesh.
+   * Subtracts the combination of the free modes of @p discretisation that makes @p solution orthogonal to them in L2:
+   * of all solutions of a singular problem the one that does not depend on the mesh.
    */
   template <int dim>
   void remove_free_modes(const Discretisation<dim> &discretisation, SolutionVector &solution);

@@ -33,7 +33,7 @@ namespace PatchFEM
    * `aggregate_0`, `patch_0` and so on for each level of multigrid. Every file is renamed when it is whole.
    *
    * @param folder Exists.
-   * @param report Of the path that found the solution: its patches of cells, and aggregates of multigrid if it holds any.
+   * @param report Of the path that found the solution: its patches of cells, and aggregates of multigrid if there.
    * @return the file that shows all of it, NAME.vtu or NAME.pvtu.
    */
   template <int dim>

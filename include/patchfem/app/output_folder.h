@@ -7,19 +7,18 @@ namespace PatchFEM
 {
   /**
    * The folder of a run's results. The run's own are `report.json`, `parameters.prm`, `solution.pvd`, the pictures
-   * `solution-3.vtu`, `solution-3.pvtu` with pieces `solution-3.0001.vtu`, each of these names with `.part` behind it while
-   * it is written, and the file of `Export system`. A run replaces and removes what has these names and touches no others.
+   * `solution-3.vtu`, `solution-3.pvtu` with pieces `solution-3.0001.vtu`, each of these names with `.part` behind it
+   * while it is written, and the file of `Export system`. A run replaces and removes what has these names alone.
    *
-   * It has the folder for itself: while an object lives that was locked the folder is refused to others. The lock is on
-   * the folder and not a file in it, so that it ends with the process, however that ends. File systems that know no locks
-   * have none.
+   * It has the folder for itself: while an object lives that was locked the folder is refused to others, but on file
+   * systems without locks. The lock is on the folder and not a file in it, so that it ends with the process.
    */
   class OutputFolder
   {
   public:
     /**
-     * Locks the folder if it is there already and @p locks, which is to be so on one rank. An empty @p name stands for a
-     * folder that is not known. Throws Error if another run writes into it.
+     * Locks the folder if it is there already and @p locks, which is to be so on one rank. An empty @p name stands for
+     * a folder that is not known. Throws Error if another run writes into it.
      */
     OutputFolder(const std::string &name, bool locks);
     ~OutputFolder();

@@ -19,10 +19,10 @@
 
 /**
  * @file
- * What the applications read from a parameter file, one struct per topic. Each declares its entries with a
- * pattern and a sentence; their defaults are what it holds, and it is to live as long as the ParameterHandler, which writes
- * to it what it reads. Then parse_parameters() checks that, and translates what has a type of its own; nothing here depends on the dimension, so that a file is
- * read once and the dimension is one of its entries.
+ * What the applications read from a parameter file, one struct per topic. Each declares its entries with a pattern and
+ * a sentence; their defaults are what it holds, and it is to live as long as the ParameterHandler, which writes to it
+ * what it reads. Then parse_parameters() checks that, and translates what has a type of its own; nothing here depends
+ * on the dimension, so that a file is read once and the dimension is one of its entries.
  */
 namespace PatchFEM
 {
@@ -75,7 +75,7 @@ namespace PatchFEM
     void parse_parameters(dealii::ParameterHandler &prm);
   };
 
-  /** All that the application layer knows of a smoother of multigrid: to add one is to add its row in solver_parameters.cc. */
+  /** All that the application layer knows of a smoother of multigrid; a new one is a row in solver_parameters.cc. */
   struct SmootherRow
   {
     std::string              name, words; ///< in a parameter file, and what it is
@@ -128,7 +128,7 @@ namespace PatchFEM
     /** The format that `format` names, which is not auto; its columns have 16 bits if `column_indices` says so. */
     MatrixFormat matrix_format() const;
 
-    /** Throws Error if matrices in `format` cannot serve @p solver in @p precision. @p vector_valued: several unknowns a node. */
+    /** Throws Error if `format` cannot serve @p solver in @p precision. @p vector_valued: several unknowns a node. */
     void check_solver(const SolverParameters &solver, const std::string &precision, bool vector_valued) const;
   };
 
@@ -183,8 +183,8 @@ namespace PatchFEM
   std::vector<std::string> read_parameters(const CommandLine &command_line, dealii::ParameterHandler &prm);
 
   /**
-   * Where the results go: what the option --output says, else the entry Output/Folder, else output/NAME. Does not look at
-   * other entries, which may have mistakes; empty if those of the file keep it from being read so far.
+   * Where the results go: what the option --output says, else the entry Output/Folder, else output/NAME. Does not look
+   * at other entries, which may have mistakes; empty if those of the file keep it from being read so far.
    */
   std::string find_output_folder(const CommandLine &command_line);
 } // namespace PatchFEM

@@ -29,10 +29,7 @@ namespace PatchFEM
 
     unsigned int n_components() const { return natural.n_components(); }
 
-    /**
-     * Checks coefficients and natural conditions against the ids of the mesh, and of the boundary where all components are
-     * @p held; throws Error.
-     */
+    /** Throws Error for formulas that do not fit the ids of the mesh, or on ids where all components are @p held. */
     void resolve(const std::set<dealii::types::material_id> &materials,
                  const std::set<dealii::types::boundary_id> &boundaries,
                  const std::set<dealii::types::boundary_id> &held)
@@ -74,7 +71,6 @@ namespace PatchFEM
 
     /** Whether the equation itself, without boundary conditions, has no such modes (a reaction term). */
     virtual bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const = 0;
-
     /** @} */
 
     /** @name Pictures */

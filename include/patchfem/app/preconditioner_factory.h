@@ -44,8 +44,8 @@ namespace PatchFEM
   };
 
   /**
-   * All that the application layer knows of a preconditioner that a parameter file can name: to add one is to add its row to
-   * the table in preconditioner_factory.cc, and a section of entries to SolverParameters if it has any.
+   * All that the application layer knows of a preconditioner that a parameter file can name: to add one is to add its
+   * row to the table in preconditioner_factory.cc, and a section of entries to SolverParameters if it has any.
    */
   struct PreconditionerRow
   {
@@ -91,24 +91,24 @@ namespace PatchFEM
   /** The row of that name, which is not `auto`. */
   const PreconditionerRow &preconditioner_row(const std::string &name);
 
-  /** The names of rows that @p chosen holds for, with @p separator between them, and @p last_separator in front of the last. */
+  /** The names of rows that @p chosen holds for, @p separator between them and @p last_separator before the last. */
   std::string names_of_preconditioners(const std::function<bool(const PreconditionerRow &)> &chosen,
                                        const std::string                                    &separator,
                                        const std::string                                    &last_separator);
 
   /**
-   * The back end of that name, which is not `trilinos`, for systems that @p solver describes. Throws Error for what goes
-   * together neither with it nor with @p precision.
+   * The back end of that name, which is not `trilinos`, for systems that @p solver describes. Throws Error for what
+   * goes together neither with it nor with @p precision.
    */
   Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision);
 
   /**
    * What Solver/Preconditioner stands for if it is `auto`, for @p n_unknowns with @p n_components at a node:
    *  - block_jacobi below 100 unknowns, whose steps cost less than levels do;
-   *  - amg, whose steps hardly depend on the mesh and on the shape of a body, if the format of the matrix keeps the rows of
-   *    nodes, which coordinates, hybrid, symmetric, and scalar entries of vector problems do not;
-   *  - least_squares else, or jacobi for formats of which there is no copy in single precision when @p precision asks for
-   *    one;
+   *  - amg, whose steps hardly depend on the mesh and on the shape of a body, if the format of the matrix keeps the
+   *    rows of nodes, which coordinates, hybrid, symmetric, and scalar entries of vector problems do not;
+   *  - least_squares else, or jacobi for formats of which there is no copy in single precision when @p precision asks
+   *    for one;
    *
    * and what @p precision does if it is: mixed with amg, else double.
    */

@@ -18,16 +18,16 @@ namespace PatchFEM
   /** Whether MPI and threads can begin, which end in words of their own without memory: 256 MiB can be allocated. */
   bool has_memory_to_begin();
 
-  /** A reader that has gone and a file that may not grow are errors of writing from here on, unless MPI begins after it. */
+  /** A reader that has gone and a file that may not grow are errors of writing from here on; MPI is to begin before. */
   void make_signals_errors();
 
   /** The exception that is being handled, in a sentence that every terminal can show. */
   std::string message_of_exception();
 
   /**
-   * What an exception of deal.II says, without the frame around it, in one printable() line without a full stop, at most
-   * some 400 bytes of each of its own; what is legal for a parameter in words: `[Selection a|b ]` is "one of a, b",
-   * `[Double 0...MAX_DOUBLE (inclusive)]` "a number from 0".
+   * What an exception of deal.II says, without the frame around it, in one printable() line without a full stop, at
+   * most some 400 bytes of each of its own; what is legal for a parameter in words: `[Selection a|b ]` is "one of a,
+   * b", `[Double 0...MAX_DOUBLE (inclusive)]` "a number from 0".
    */
   std::string exception_text(const dealii::ExceptionBase &exception);
 } // namespace PatchFEM

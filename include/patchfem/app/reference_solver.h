@@ -23,8 +23,8 @@ namespace PatchFEM
   namespace reference
   {
     /**
-     * Divides matrix and right-hand side by powers of two, so that their largest row sum and entry are between 1/2 and 1.
-     * Throws Error if they are not finite.
+     * Divides matrix and right-hand side by powers of two, so that their largest row sum and entry are between 1/2 and
+     * 1. Throws Error if they are not finite.
      * @return the e by whose power 2^e the solution is to be multiplied afterwards: restore_units().
      */
     template <typename Matrix, typename VectorType>
@@ -82,7 +82,7 @@ namespace PatchFEM
       return norm;
     }
 
-    /** Whether a residual that rounding explains is an answer's: smaller than the load, and a hundredth of its work at most. */
+    /** Whether a residual that rounding explains is an answer's: below the load, at most a hundredth of its work. */
     template <typename VectorType>
     bool is_answer(const VectorType &x, const VectorType &b, const VectorType &r)
     {
@@ -130,11 +130,11 @@ namespace PatchFEM
     }
 
     /**
-     * Solves A x = b from x = 0 until |b - A x| <= Tolerance |b| holds for the residual recomputed from x. Where only the
-     * residual of the recursion meets it, the iteration starts again from x, with steps that count on. The limit of the
-     * arithmetic ends it as well: a residual that a restart did not halve and that is at most 8 u |A| |x|, u = 2^-53, of
-     * a solution that is_answer().
-     * Throws Error if it ends otherwise. Fills iterations, residual and whether it stopped at rounding of @p report.
+     * Solves A x = b from x = 0 until |b - A x| <= Tolerance |b| holds for the residual recomputed from x. Where only
+     * the residual of the recursion meets it, the iteration starts again from x, with steps that count on. The limit of
+     * the arithmetic ends it as well: a residual that a restart did not halve and that is at most 8 u |A| |x|, u =
+     * 2^-53, of a solution that is_answer(). Throws Error if it ends otherwise. Fills iterations, residual and whether
+     * it stopped at rounding of @p report.
      *
      * @param library     What messages call it.
      * @param project     Takes the null space of a singular matrix out of a vector.
@@ -215,7 +215,7 @@ namespace PatchFEM
       x = best;
     }
 
-    /** The orthogonal projection that takes the null space of a singular matrix away, and a preconditioner inside it. */
+    /** The orthogonal projection that takes a singular matrix' null space away, and a preconditioner inside it. */
     template <typename VectorType, typename Preconditioner>
     struct Projection
     {

@@ -37,8 +37,8 @@ namespace PatchFEM
    * The run as `report.json` and as tables. Only one rank writes. The file is always about the last run that was asked
    * for: `finished` is false from start() until finish(), so that a run that was stopped does not look like one that is
    * complete, and `error` says why it failed. Results of an earlier run stay until this one has some to put in their
-   * place, which is when begin() removes them; until then, and in the end if a run fails before it has any, `earlier` is
-   * the report of the run that they are of.
+   * place, which is when begin() removes them; until then, and in the end if a run fails before it has any, `earlier`
+   * is the report of the run that they are of.
    */
   class RunReport
   {
@@ -60,14 +60,14 @@ namespace PatchFEM
 
     /**
      * Adds a cycle, with the memory that all ranks have taken, writes the report, under a temporary name first, so that
-     * nothing of a run is lost, and prints a line about the cycle. Throws Error, and leaves it away, if a number in it is not
-     * finite. All ranks call it.
+     * nothing of a run is lost, and prints a line about the cycle. Throws Error, and leaves it away, if a number in it
+     * is not finite. All ranks call it.
      */
     void add_cycle(CycleReport cycle);
 
     /**
-     * Prints times of the last cycle by stage, beside those of the baseline with ratios if there is one, and one row per
-     * cycle, with errors and observed orders in @p dim dimensions if there is an exact solution.
+     * Prints times of the last cycle by stage, beside those of the baseline with ratios if there is one, and one row
+     * per cycle, with errors and observed orders in @p dim dimensions if there is an exact solution.
      */
     void print_summary(unsigned int dim, bool adaptive) const;
 

@@ -12,15 +12,15 @@ namespace PatchFEM
   double largest_of(const std::vector<double> &values);
 
   /**
-   * Throws Error if @p largest, the largest magnitude of what @p what names in the plural, is not finite, or is not 0 but
-   * beyond the normal numbers of Number.
+   * Throws Error if @p largest, the largest magnitude of what @p what names in the plural, is not finite, or is not 0
+   * but beyond the normal numbers of Number.
    */
   template <typename Number>
   void check_range(const std::string &what, double largest);
 
   /**
    * The same for coefficients, loads and Dirichlet values of a system.
-   * @return an estimate from below of the right-hand side that they lead to where nothing cancels; 0 if there are no loads.
+   * @return an estimate from below of the right-hand side that they lead to where nothing cancels; 0 without loads.
    */
   template <typename Number>
   double check_ranges(const ElementTables &tables, const SystemFields &fields);
