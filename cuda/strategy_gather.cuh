@@ -3,6 +3,7 @@
 
 #include "assembly_elements.cuh"
 #include "assembly_hexahedra.cuh"
+#include "cells_of_warps.cuh"
 
 /**
  * @file
@@ -432,7 +433,7 @@ namespace PatchFEM::kernels
 
     static bool serves(const KernelRequest &r)
     {
-      return r.strategy == "gather" && r.isoparametric && r.reference.n_shape == 8 && r.reference.n_quadrature == 8;
+      return r.stages && r.isoparametric && r.reference.n_shape == 8 && r.reference.n_quadrature == 8;
     }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
@@ -443,6 +444,29 @@ namespace PatchFEM::kernels
           std::min((a.n_staged + a_block - 1) / a_block, internal::multiprocessor_count() * Cells::residency);
       if (n_blocks > 0)
         internal::launch<true>(where, internal::stage_hexahedra_kernel<Form>, n_blocks, Cells::n_threads, 0, a);
+      AssemblyArguments<Number> others = a;
+      others.n_staged                  = 0;
+      ElementsKernel<Form, Number>::launch(where, others);
+    }
+  };
+
+  /** A warp stages a few cells at a time; those with something to resolve have a block each. */
+  template <typename Form, typename Number, typename Extents>
+  struct StagedCellsKernel : public AnyKernel
+  {
+    static constexpr bool stages = true;
+
+    static bool serves(const KernelRequest &r)
+    {
+      return r.stages && fits<Extents>(r) &&
+             bytes_of_cell<Form, Number, Extents>(r.reference, r.one_point) <= r.fast_memory / 4;
+    }
+
+    static void launch(Cuda where, const AssemblyArguments<Number> &a)
+    {
+      const WriteToBuffer<Form::n_components, Number> target{a};
+      compute_cells<Form, Number, Extents>(where, a, 0, a.n_staged, a.matrix.format != MatrixTarget<Number>::none,
+                                           a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none, target);
       AssemblyArguments<Number> others = a;
       others.n_staged                  = 0;
       ElementsKernel<Form, Number>::launch(where, others);
@@ -477,7 +501,10 @@ namespace PatchFEM
   auto strategies::Gather::kernels(Cuda)
   {
     using namespace PatchFEM::kernels;
-    return std::tuple<StagedHexahedraKernel<Form, Number>, GatherKernel<Form, Number, GatherOctets<Number>>,
+    constexpr int dim = Form::dimension;
+    return std::tuple<StagedHexahedraKernel<Form, Number>, StagedCellsKernel<Form, Number, LinearSimplex<dim>>,
+                      StagedCellsKernel<Form, Number, MultilinearCube<dim>>,
+                      StagedCellsKernel<Form, Number, AnyExtents>, GatherKernel<Form, Number, GatherOctets<Number>>,
                       GatherKernel<Form, Number, GatherRows<Form::n_components, Number>>>();
   }
 } // namespace PatchFEM

@@ -179,7 +179,7 @@ namespace PatchFEM
         "with those of codes that keep them. Costs memory and time; Trilinos never keeps them.");
     prm.leave_subsection();
     prm.enter_subsection("Assembly");
-    prm.declare_entry("Strategy", "automatic", Patterns::Selection(names_of_strategies()), words_of_strategies());
+    prm.declare_entry("Strategy", "auto", Patterns::Selection(names_of_strategies()), words_of_strategies());
     prm.add_parameter("Rows per patch", patches.rows_per_patch, "Nodes in a patch; 0 takes as many as fit.",
                       Patterns::Integer(0, 1 << 20));
     prm.add_parameter("Repetitions", n_repetitions,

@@ -18,6 +18,10 @@ namespace PatchFEM
     require(elements.n_components() == form.n_components,
             "The weak form and the finite element have different numbers of components.");
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
+    const std::size_t there = space.backend().patch_memory(), least = 2048 * std::max(4, data.concurrent);
+    require(data.fast_memory == 0 || (data.fast_memory >= least && data.fast_memory <= there),
+            "Fast memory must be 0, or between ", least, " and the ", there, " bytes that there are, not ",
+            data.fast_memory, ".");
     domain = Space(); // until all of the new one is there
     passes.clear();
     const Backend &backend = space.backend();
@@ -48,11 +52,12 @@ namespace PatchFEM
       request.isoparametric    = r.n_geometry == r.n_shape && r.geometry_gradients == r.shape_gradients;
       request.points_are_nodes = cells.geometry == cells.nodes;
       request.one_point        = form.gradients_only && r.constant_jacobian && r.degree == 1;
-      request.fast_memory      = backend.patch_memory();
+      request.fast_memory      = data.fast_memory > 0 ? data.fast_memory : there;
       request.concurrent       = concurrent;
       for (const StrategyRow &row : assembly_strategies())
       {
         request.strategy = row.name;
+        request.stages   = row.stages();
         rooms.push_back(may_take(row, data) ? form.find_kernel(backend, request).room : kernels::PatchRoom{});
       }
       made.push_back({space.plan(b, rooms, data), request});
@@ -163,10 +168,10 @@ namespace PatchFEM
     require(matrix.n_rows() == domain.n_dofs() && matrix.n_nonzero_elements() == entries,
             "The matrix was not made from the sparsity of the assembler's space.");
     if (const auto *csr = dynamic_cast<const CSRMatrix<Number> *>(&matrix))
-      return {MatrixTarget<Number>::csr, csr->view(), {}};
+      return {MatrixTarget<Number>::csr, csr->view(), {}, csr->n_nonzero_elements()};
     const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
     require(sliced != nullptr, "Matrices in the format ", matrix.format(), " are not assembled; see convert().");
-    return {MatrixTarget<Number>::sliced_ellpack, {}, sliced->view()};
+    return {MatrixTarget<Number>::sliced_ellpack, {}, sliced->view(), sliced->n_stored_elements()};
   }
 
   template <typename Number>
@@ -189,16 +194,23 @@ namespace PatchFEM
     a.most_blocks                  = plan.most_blocks();
     a.most_levels                  = plan.most_levels();
     a.computed_batch               = plan.batch();
+    a.own_lists                    = plan.own_lists();
+    a.phases                       = plan.phases().data();
+    a.n_phases                     = std::max(0, static_cast<int>(plan.phases().size()) - 1);
     // A load that varies inside cells, and coefficients that do, need all points.
     a.one_point = request.one_point && !a.coefficients.varies_inside_cells() && !a.load.varies_inside_cells();
     a.add       = &pass != &passes.front();
 
     request.strategy     = plan.strategy();
     request.one_point    = a.one_point;
-    request.computes     = a.most_levels > 0;
+    request.stages       = find_strategy(plan.strategy())->stages();
+    request.computes     = request.stages || a.n_phases > 0 || a.most_levels > 0;
     request.varying      = a.coefficients.varies_inside_cells();
     request.short_places = a.patches.places.diagonal != nullptr || a.patches.places.view.width == 1;
-    return form.find_kernel(domain.backend(), request);
+    const kernels::AssemblyKernel<Number> kernel = form.find_kernel(domain.backend(), request);
+    require(bool(kernel.sum), "The strategy ", plan.strategy(),
+            " has no kernel for these cells and data on this back end.");
+    return kernel;
   }
 
   template <typename Number>

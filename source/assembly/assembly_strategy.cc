@@ -9,9 +9,26 @@ namespace PatchFEM
 {
   const std::vector<StrategyRow> &assembly_strategies()
   {
-    static const auto table = std::apply(
-        [](const auto... strategy) { return std::vector<StrategyRow>{decltype(strategy)::row()...}; }, Strategies());
+    static const auto table = [] {
+      auto rows = std::apply(
+          [](const auto... strategy) { return std::vector<StrategyRow>{decltype(strategy)::row()...}; }, Strategies());
+      rows.insert(rows.end(), linked_strategies().begin(), linked_strategies().end());
+      return rows;
+    }();
     return table;
+  }
+
+  const StrategyRow *find_strategy(const std::string &name)
+  {
+    const auto &rows = assembly_strategies();
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const StrategyRow &row) { return row.name == name; });
+    return found != rows.end() ? &*found : nullptr;
+  }
+
+  std::vector<StrategyRow> &linked_strategies()
+  {
+    static std::vector<StrategyRow> rows;
+    return rows;
   }
 
   bool may_take(const StrategyRow &row, const Patches::AdditionalData &data)
@@ -19,18 +36,20 @@ namespace PatchFEM
     return row.automatic || row.name == data.strategy;
   }
 
-  std::vector<const StrategyRow *> likely_strategies(const Patches::AdditionalData &data, const bool sure)
+  std::vector<const StrategyRow *>
+  likely_strategies(const ElementTables &tables, const Patches::AdditionalData &data, const bool sure)
   {
     std::vector<const StrategyRow *> result;
     for (const StrategyRow &row : assembly_strategies())
-      if (row.name == data.strategy || (data.strategy == "automatic" && row.automatic && (result.empty() || !sure)))
+      if (row.name == data.strategy || (data.strategy == "auto" && row.automatic && (result.empty() || !sure) &&
+                                        (row.serves == nullptr || row.serves(tables))))
         result.push_back(&row);
     return result;
   }
 
   std::string names_of_strategies()
   {
-    std::string result = "automatic";
+    std::string result = "auto";
     for (const StrategyRow &row : assembly_strategies())
       result += "|" + row.name;
     return result;
@@ -41,8 +60,9 @@ namespace PatchFEM
     std::string result;
     for (const StrategyRow &row : assembly_strategies())
       result += row.name + ": " + row.words + "; ";
-    return result + "automatic: patches, unless a cell would be integrated more than 3.5 times, and gather for scalar "
-                    "trilinear hexahedra in double precision on a GPU.";
+    return result +
+           "auto: patches, unless a cell would be integrated more than 3.5 times; on a GPU edges for vectors on linear "
+           "simplices, and gather for scalar trilinear hexahedra in double precision.";
   }
 
   std::shared_ptr<const Patches> make_plan(const ElementBatches                  &batches,
@@ -51,23 +71,26 @@ namespace PatchFEM
                                            const std::vector<kernels::PatchRoom> &rooms,
                                            const Patches::AdditionalData         &data)
   {
-    const std::vector<StrategyRow> &rows     = assembly_strategies();
-    const auto                      is_asked = [&](const StrategyRow &row) { return row.name == data.strategy; };
-    const auto                      asked    = std::find_if(rows.begin(), rows.end(), is_asked);
-    require(asked != rows.end() || data.strategy == "automatic",
-            [&] { return "There is no Assembly/Strategy " + data.strategy + "."; });
-    const auto made = [&](const StrategyRow &row) {
+    const std::vector<StrategyRow> &rows  = assembly_strategies();
+    const StrategyRow              *asked = find_strategy(data.strategy);
+    require(asked != nullptr || data.strategy == "auto", "There is no Assembly/Strategy ", data.strategy,
+            " in this build.");
+    require(asked == nullptr || batches.n_batches() > 1 || rooms[asked - rows.data()].available > 0, "The strategy ",
+            data.strategy, " has no kernel for this weak form and these cells on this back end.");
+    const auto made = [&](const StrategyRow &row) -> std::shared_ptr<Patches> {
       const kernels::PatchRoom &room = rooms[&row - rows.data()];
-      auto                      plan = row.make(batches.backend());
-      const bool                serves =
+      if (room.available == 0) // no kernel
+        return nullptr;
+      auto       plan = row.make(batches.backend());
+      const bool serves =
           plan->reinit({batches, row_cells, sparsity, data, row.name, room,
-                        is_asked(row) ? HUGE_VAL : room.most_redundant, is_asked(row) && batches.n_batches() == 1});
+                        &row == asked ? HUGE_VAL : room.most_redundant, &row == asked && batches.n_batches() == 1});
       return serves ? plan : nullptr;
     };
-    std::shared_ptr<Patches> plan = asked != rows.end() ? made(*asked) : nullptr;
-    for (auto row = rows.begin(); row != rows.end() && !plan; ++row)
-      if (row->automatic && row != asked)
-        plan = made(*row);
+    std::shared_ptr<Patches> plan = asked != nullptr ? made(*asked) : nullptr;
+    for (const StrategyRow &row : rows)
+      if (!plan && row.automatic && &row != asked)
+        plan = made(row);
     require(plan != nullptr, "No strategy of assembly serves here.");
     return plan;
   }

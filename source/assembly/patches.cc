@@ -67,7 +67,7 @@ namespace PatchFEM
     const bool   sorts = backend.kind() == BackendKind::cuda;
     const double n = n_cells_of_patches(data), n_rows = tables.n_nodes;
     const double keys =
-        (sorts ? 32. : 20.) * (row.stages ? n : n * double(buffered_cells.n) / std::max(1., double(cells.n)));
+        (sorts ? 32. : 20.) * (row.stages() ? n : n * double(buffered_cells.n) / std::max(1., double(cells.n)));
     const double order = (sorts ? 29. : 17.) * double(cells.n) + (sorts ? 8. * double(cells.n_pairs) : 0.);
     const double plan  = double(plan_bytes(data, row)) + std::max({order, 16. * n + keys, 36. * n_rows + keys});
     const double pairs = 8. * (double(cells.n_pairs) + n_rows) + (n_resolved_rows > 0 ? 4. * double(cells.n) : 0.);
@@ -79,8 +79,9 @@ namespace PatchFEM
   {
     // Matrices of chunks, which with one patch may exceed their budget by a little, and loads for their rows.
     const double n_comp = tables.n_components, entry = n_comp * n_comp * number_size;
-    const double full   = entry * double((row.stages ? cells : buffered_cells).n_blocks + n_raw_blocks);
+    const double full   = entry * double((row.stages() ? cells : buffered_cells).n_blocks + n_raw_blocks);
     const double budget = std::max(1.1 * share * double(pattern.n_entries()) * number_size, 1.1 * (1 << 24));
-    return static_cast<std::size_t>(std::min(full, budget) * (1. + 1. / n_comp / (tables.dim + 1)));
+    return static_cast<std::size_t>((row.staging == Staging::whole ? full : std::min(full, budget)) *
+                                    (1. + 1. / n_comp / (tables.dim + 1)));
   }
 } // namespace PatchFEM

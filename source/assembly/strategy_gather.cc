@@ -10,10 +10,10 @@ namespace PatchFEM
     return {"gather",
             "cell matrices go to a buffer that rows gather from",
             true,
-            true,
+            Staging::chunks,
             [](const Backend &backend) { return choose(backend, [](auto where) { return make_gather(where); }); },
             [](const StructureEstimate &estimate, const Patches::AdditionalData &data) {
-              // Places as in patches, which `automatic` cuts before, and pairs of rows with cells.
+              // Places as in patches, which `auto` cuts before, and pairs of rows with cells.
               return estimate.places_bytes(data) + 4. * double(estimate.cells.n_pairs) +
                      8. * estimate.n_rows_of_plans();
             }};

@@ -10,7 +10,7 @@ namespace PatchFEM
     return {"patches",
             "each patch of rows integrates all cells that touch it",
             true,
-            false,
+            Staging::none,
             [](const Backend &backend) { return choose(backend, [](auto where) { return make_patches(where); }); },
             [](const StructureEstimate &estimate, const PatchFEM::Patches::AdditionalData &data) {
               return estimate.places_bytes(data);

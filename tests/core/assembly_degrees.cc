@@ -24,7 +24,7 @@ namespace
     return data;
   }
 
-  const std::string strategies[] = {"automatic", "patches", "gather"};
+  const std::string strategies[] = {"auto", "patches", "gather"};
 
   /** An assembled system, [unknown of the tables]. */
   template <typename Form, typename Number = double, template <typename> class Matrix = SlicedEllpackMatrix>

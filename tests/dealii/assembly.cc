@@ -9,7 +9,7 @@ namespace
   {
     Problem     problem;
     std::string backend  = "host";
-    std::string strategy = "automatic";
+    std::string strategy = "auto";
     bool        csr      = false;
   };
 
@@ -112,7 +112,7 @@ namespace
           runs.push_back({{form, dim, "adaptive_cube", degree, 1, "dirichlet"}});
           runs.push_back({{form, dim, "shell", degree, std::min(degree, 3), "dirichlet", "random", "material", true},
                           "host",
-                          "automatic",
+                          "auto",
                           true});
         }
         for (const int degree : {1, 2})
@@ -154,7 +154,7 @@ namespace
             runs.push_back(
                 {{form, dim, "adaptive_cube", 1, 1, "one_component", "random", "material", true}, backend, strategy});
           runs.push_back({{form, dim, "simplices", 1, 1, "dirichlet"}, backend});
-          runs.push_back({{form, dim, "simplices", 2, 1, "dirichlet"}, backend, "automatic", true});
+          runs.push_back({{form, dim, "simplices", 2, 1, "dirichlet"}, backend, "auto", true});
           runs.push_back({{form, dim, "shell", 2, 2, "dirichlet"}, backend});
           runs.push_back({{form, dim, "adaptive_cube", 0, 1, "dirichlet", "random", "points", true}, backend});
           runs.push_back({{form, dim, "adaptive_cube", -1, 1, "dirichlet", "random", "cell", true}, backend});

@@ -65,18 +65,21 @@ namespace PatchFEM
   public:
     struct AdditionalData
     {
-      std::string strategy       = "automatic"; ///< or one of assembly_strategies(), whose results differ by rounding
-      int         rows_per_patch = 0;           ///< 0: as many as fit; patches that only gather have 128 at most
+      std::string strategy       = "auto"; ///< or one of assembly_strategies(), whose results differ by rounding
+      int         rows_per_patch = 0;      ///< 0: as many as fit; patches that only gather have 128 at most
       /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed. 0 takes
       /// the default of the kind of element, a tenth or a quarter.
       double buffer_share = 0.;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
       int concurrent = 0;
+      /// Bytes of fast memory that patches on a multiprocessor share, or that a thread of the host has for one: 0 takes
+      /// all that there is, Backend::patch_memory(); less shows what a device with less would do.
+      std::size_t fast_memory = 0;
 
       bool operator==(const AdditionalData &other) const
       {
-        return std::tie(strategy, rows_per_patch, buffer_share, concurrent) ==
-               std::tie(other.strategy, other.rows_per_patch, other.buffer_share, other.concurrent);
+        return std::tie(strategy, rows_per_patch, buffer_share, concurrent, fast_memory) ==
+               std::tie(other.strategy, other.rows_per_patch, other.buffer_share, other.concurrent, other.fast_memory);
       }
     };
 
@@ -113,6 +116,12 @@ namespace PatchFEM
     const Array<int>          &staged() const { return lists.staged_cells; }
     virtual PatchesView        view(const Sparsity &sparsity) const;
 
+    /** The view of what the strategy has beside view(), of a type that its kernels know; nullptr: nothing. */
+    virtual const void *own_lists() const { return nullptr; }
+
+    /** Where phases of the plan's cells begin, and the last ends, if these are added in phases. */
+    const std::vector<std::int64_t> &phases() const { return phase_offsets; }
+
     const std::string        &strategy() const { return name; }
     const kernels::PatchRoom &room() const { return patch_room; }
     int                       batch() const { return batch_number; }
@@ -126,10 +135,11 @@ namespace PatchFEM
     virtual std::size_t memory_consumption() const;
 
   protected:
-    PatchLists         lists;
-    std::string        name;
-    kernels::PatchRoom patch_room{};
-    int                batch_number = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
-    double             integrations = 0.;
+    PatchLists                lists;
+    std::vector<std::int64_t> phase_offsets;
+    std::string               name;
+    kernels::PatchRoom        patch_room{};
+    int                       batch_number = 0, most_blocks_of_patch = 0, most_levels_of_patch = 0;
+    double                    integrations = 0.;
   };
 } // namespace PatchFEM

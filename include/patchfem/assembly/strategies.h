@@ -6,51 +6,102 @@
 #include <patchfem/strategies/patches.h>
 
 #include <tuple>
+#include <vector>
 
 namespace PatchFEM
 {
   /**
-   * All strategies, in the order in which `automatic` asks and users see them. Each has row(), a StrategyRow, and
-   * kernels<Form, Number>(where) for both back ends, tuples in the order in which they are asked (AnyKernel).
+   * The strategies of every build, in the order in which `auto` asks and users see them. Each has row(), a StrategyRow,
+   * and kernels<Form, Number>(where) for both back ends, tuples in the order in which they are asked (AnyKernel). Those
+   * that are compiled where PATCHFEM_ALL_STRATEGIES is on are in strategies/all.h.
    */
   using Strategies = std::tuple<strategies::Patches, strategies::Gather>;
 
   namespace kernels
   {
-    /** The kernels of all strategies that serve @p request; cells that no strategy stages itself go to @p Elements. */
-    template <typename Form, typename Number, typename Elements, typename Where>
-    AssemblyKernel<Number> find_kernel(const Where where, const KernelRequest &request)
+    /** An AnyKernel as numbers and functions. */
+    template <typename Number, typename Where>
+    struct KernelEntry
     {
-      AssemblyKernel<Number> result;
-      double                 buffer_share = 0.;
-      const auto             ask          = [&](const auto kernel) {
+      std::string name;
+      bool        stages;
+      double      buffer_share = 0.;
+      bool (*serves)(const KernelRequest &);
+      PatchRoom (*room)(const KernelRequest &) = nullptr;
+      void (*launch)(Where, const AssemblyArguments<Number> &);
+    };
+
+    template <typename Number, typename Where>
+    using KernelEntries = std::vector<KernelEntry<Number, Where>>;
+
+    /** Appends the kernels of @p strategy, a tuple of strategies, to @p entries. */
+    template <typename Form, typename Number, typename Where, typename... Strategy>
+    void append_kernels(std::tuple<Strategy...>, const Where where, KernelEntries<Number, Where> &entries)
+    {
+      const auto append = [&](const auto kernel) {
         using Kernel = std::decay_t<decltype(kernel)>;
         if constexpr (Kernel::possible)
         {
-          auto &launch = Kernel::stages ? result.stage : result.sum;
-          if (launch || !Kernel::serves(request))
-            return;
-          launch = [where](const AssemblyArguments<Number> &a) { Kernel::launch(where, a); };
+          KernelEntry<Number, Where> entry{Kernel::name, Kernel::stages, 0., Kernel::serves, nullptr, Kernel::launch};
           if constexpr (Kernel::stages)
-          {
-            buffer_share = Kernel::buffer_share;
-            result.name.insert(0, Kernel::name);
-          }
+            entry.buffer_share = Kernel::buffer_share;
           else
-          {
-            result.room = Kernel::room(request);
-            result.name += Kernel::name;
-          }
+            entry.room = Kernel::room;
+          entries.push_back(entry);
         }
       };
-      std::apply(
-          [&](const auto... strategy) {
-            std::apply(
-                [&](const auto... kernel) { (ask(kernel), ...); },
-                std::tuple_cat(decltype(strategy)::template kernels<Form, Number>(where)..., std::tuple<Elements>()));
-          },
-          Strategies());
-      require(bool(result.sum), "There is no kernel for the strategy ", request.strategy, " on this back end.");
+      std::apply([&](const auto... kernel) { (append(kernel), ...); },
+                 std::tuple_cat(Strategy::template kernels<Form, Number>(where)...));
+    }
+
+    /** Of strategies that are linked: asked after those of Strategies. */
+    template <typename Form, typename Number, typename Where>
+    KernelEntries<Number, Where> &linked_kernels()
+    {
+      static KernelEntries<Number, Where> entries;
+      return entries;
+    }
+
+    /** Stages what no strategy stages itself. */
+    template <typename Elements>
+    struct AnyElements
+    {
+      template <typename Form, typename Number, typename Where>
+      static auto kernels(Where)
+      {
+        return std::tuple<Elements>();
+      }
+    };
+
+    /**
+     * The first kernel that stages and the first that sums of those of all strategies that serve @p request; without
+     * one that sums there is no room and nothing to call.
+     */
+    template <typename Form, typename Number, typename Elements, typename Where>
+    AssemblyKernel<Number> find_kernel(const Where where, const KernelRequest &request)
+    {
+      KernelEntries<Number, Where> entries;
+      append_kernels<Form, Number>(Strategies(), where, entries);
+      const auto &linked = linked_kernels<Form, Number, Where>();
+      entries.insert(entries.end(), linked.begin(), linked.end());
+      append_kernels<Form, Number>(std::tuple<AnyElements<Elements>>(), where, entries);
+
+      AssemblyKernel<Number> result;
+      double                 buffer_share = 0.;
+      for (const KernelEntry<Number, Where> &entry : entries)
+      {
+        auto &launch = entry.stages ? result.stage : result.sum;
+        if (launch || !entry.serves(request))
+          continue;
+        launch = [where, kernel = entry.launch](const AssemblyArguments<Number> &a) { kernel(where, a); };
+        result.name.insert(entry.stages ? 0 : result.name.size(), entry.name);
+        if (entry.stages)
+          buffer_share = entry.buffer_share;
+        else
+          result.room = entry.room(request);
+      }
+      if (!result.sum)
+        return AssemblyKernel<Number>();
       result.room.buffer_share    = buffer_share;
       result.room.total           = request.fast_memory;
       result.room.bytes_per_entry = sizeof(Number);

@@ -34,6 +34,7 @@ namespace PatchFEM
     Format                    format;
     CSRView<Number>           csr_view;    ///< scalar rows
     SlicedEllpackView<Number> sliced_view; ///< block rows
+    std::int64_t              n_values;    ///< padding included
   };
 
   /** Boundary terms at the quadrature points of FacesView's faces, at their positions in ElementTables::faces. */
@@ -71,6 +72,9 @@ namespace PatchFEM
     int                 most_blocks;                  ///< blocks of the rows of the largest patch
     int                 most_levels;                  ///< levels of the patch with the most of them
     int                 computed_batch;
+    const std::int64_t *phases; ///< on the host, [n_phases + 1]: entries of the plan's cells that are added at once
+    int                 n_phases;
+    const void         *own_lists; ///< on the host, what the plan's strategy has besides: a view of its own type
     bool                one_point; ///< gradients are constant and loads too: one quadrature point is exact
     bool                add;       ///< to what other batches have left in the matrix and the right-hand side
   };
@@ -87,6 +91,7 @@ namespace PatchFEM
       bool             one_point;            ///< as in AssemblyArguments
       std::size_t      fast_memory;          ///< of a multiprocessor
       int              concurrent;           ///< patches that share it; 0: as many as are best
+      bool             stages;               ///< all cells go through the buffer
       bool             computes     = true;  ///< not all cells are buffered
       bool             varying      = false; ///< coefficients vary inside cells
       bool             short_places = true;  ///< of one byte, or in words (PlacesView)
@@ -99,7 +104,7 @@ namespace PatchFEM
       using Launch = std::function<void(const AssemblyArguments<Number> &)>;
 
       std::string name; ///< for a user
-      PatchRoom   room;
+      PatchRoom   room{};
       Launch      stage; ///< matrices and loads of the chunk's buffered and staged cells
       Launch      sum;   ///< then its patches
     };

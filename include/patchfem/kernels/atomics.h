@@ -7,7 +7,7 @@
 #include <functional>
 #include <type_traits>
 
-/** @file Atomics of integers. None orders other memory; minima, maxima, sums and counts do not depend on the order. */
+/** @file Atomics, but for one of integers. None orders other memory; minima, maxima, sums and counts do not depend on the order. */
 namespace PatchFEM::kernels
 {
   /** Of the two integer types of 64 bits the one that CUDA's functions take; others as they are. */
@@ -22,6 +22,21 @@ namespace PatchFEM::kernels
     return atomicAdd(reinterpret_cast<AtomicInteger<T> *>(address), static_cast<AtomicInteger<T>>(value));
 #else
     return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+#endif
+  }
+
+  /** Adds a number: what comes first decides the last bits of the sum. */
+  template <typename Number>
+  PATCHFEM_INLINE void atomic_add_number(Number *address, const Number value)
+  {
+#if defined(__CUDA_ARCH__)
+    atomicAdd(address, value);
+#else
+    Number seen, sum;
+    __atomic_load(address, &seen, __ATOMIC_RELAXED);
+    do
+      sum = seen + value;
+    while (!__atomic_compare_exchange(address, &seen, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 #endif
   }
 
