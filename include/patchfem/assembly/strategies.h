@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/kernels/assembly.h>
+#include <patchfem/strategies/edges.h>
 #include <patchfem/strategies/gather.h>
 #include <patchfem/strategies/patches.h>
 
@@ -15,7 +16,7 @@ namespace PatchFEM
    * and kernels<Form, Number>(where) for both back ends, tuples in the order in which they are asked (AnyKernel). Those
    * that are compiled where PATCHFEM_ALL_STRATEGIES is on are in strategies/all.h.
    */
-  using Strategies = std::tuple<strategies::Patches, strategies::Gather>;
+  using Strategies = std::tuple<strategies::Edges, strategies::Patches, strategies::Gather>;
 
   namespace kernels
   {
