@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "strategy_scatter.h"
+
+#include <patchfem/strategies/scatter.h>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    /** Places of the blocks of all cells, and their numbers. */
+    double scatter_bytes(const StructureEstimate &estimate, const Patches::AdditionalData &)
+    {
+      const double width = estimate.pattern.longest_row <= 256 ? 1. : 2.;
+      return width * double(estimate.cells.n_blocks) + 4. * double(estimate.cells.n) + estimate.n_rows_of_plans();
+    }
+  } // namespace
+
+  StrategyRow strategies::Colour::row()
+  {
+    return {"colour",
+            "cells of one colour share no row and add to the matrix where it is stored, colour after colour",
+            false,
+            Staging::none,
+            [](const Backend &backend) { return choose(backend, [](auto where) { return make_colours(where); }); },
+            scatter_bytes};
+  }
+
+  StrategyRow strategies::Atomics::row()
+  {
+    return {"atomics",
+            "cells add to the matrix where it is stored by atomics, so that the last bits differ from run to run",
+            false,
+            Staging::none,
+            [](const Backend &backend) { return choose(backend, [](auto where) { return make_atomics(where); }); },
+            scatter_bytes,
+            false};
+  }
+} // namespace PatchFEM
