@@ -2,12 +2,17 @@
 #pragma once
 
 #include <patchfem/assembly/strategies.h>
+#include <patchfem/strategies/entry_sums.h>
 #include <patchfem/strategies/scatter.h>
 
 namespace PatchFEM
 {
   /** The strategies that are linked where PATCHFEM_ALL_STRATEGIES is on; `auto` takes none of them. */
-  using LinkedStrategies = std::tuple<strategies::Colour, strategies::Atomics>;
+  using LinkedStrategies = std::tuple<strategies::Colour,
+                                      strategies::GlobalNZ,
+                                      strategies::Atomics,
+                                      strategies::COO,
+                                      strategies::Product>;
 
   namespace kernels
   {

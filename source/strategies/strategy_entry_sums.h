@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "unpatched_plan.h"
+
+#include <patchfem/strategies/entry_sums.h>
+
+#include <climits>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    struct SortedListsPlan : public StagedAtOncePlan
+    {
+      kernels::EntryLists<kernels::SortedLists> own{};
+
+      void plan_cells(const Source &source) override
+      {
+        StagedAtOncePlan::plan_cells(source);
+        own = {{contributions.block_offsets.data(), contributions.blocks.data()},
+               {contributions.row_offsets.data(), contributions.rows.data()}};
+      }
+
+      const void *own_lists() const override { return &own; }
+    };
+
+    /** The lists of a patch's items in columns: the longest first, each in the column that is shortest then (LPT). */
+    struct ListPacking
+    {
+      static constexpr int most_columns = 256;
+
+      const std::int64_t *offsets; ///< [item + 1]
+      const unsigned int *contributions;
+      const std::int64_t *items_of_rows; ///< [row + 1], where the items of rows begin; nullptr: rows are items
+      int                 rows_per_patch, n_rows;
+      int                 width;
+
+      PATCHFEM_INLINE std::int64_t first_item(const std::int64_t patch) const
+      {
+        const std::int64_t row = patch * rows_per_patch < n_rows ? patch * rows_per_patch : n_rows;
+        return items_of_rows != nullptr ? items_of_rows[row] : row;
+      }
+
+      /** Writes the array of @p patch to @p to, unless that is nullptr, and returns its rows. @p columns: [width]. */
+      PATCHFEM_INLINE int pack(const std::int64_t patch, std::int64_t *columns, int *to) const
+      {
+        const std::int64_t first = first_item(patch), end = first_item(patch + 1);
+        std::int64_t       n_rows_of_array = 0;
+        for (int column = 0; column < width; ++column)
+          columns[column] = column; // a heap of length * most_columns + column
+        for (std::int64_t length = INT64_MAX, next; length > 0; length = next)
+        {
+          next = 0; // the longest of the shorter ones
+          for (std::int64_t item = first; item < end; ++item)
+          {
+            const std::int64_t n = offsets[item + 1] - offsets[item], row = columns[0] / most_columns;
+            if (n < length)
+              next = n > next ? n : next;
+            if (n != length)
+              continue;
+            if (to != nullptr)
+            {
+              int *entry = to + row * width + columns[0] % most_columns;
+              for (std::int64_t k = offsets[item]; k < offsets[item + 1]; ++k, entry += width)
+                *entry = static_cast<int>(contributions[k]) + 1;
+              *entry = static_cast<int>(first - item) - 1;
+            }
+            n_rows_of_array = row + n + 1 > n_rows_of_array ? row + n + 1 : n_rows_of_array;
+            lengthen_shortest(columns, n + 1);
+          }
+        }
+        return static_cast<int>(n_rows_of_array);
+      }
+
+      PATCHFEM_INLINE void lengthen_shortest(std::int64_t *columns, const std::int64_t n) const
+      {
+        const std::int64_t key = columns[0] + n * most_columns;
+        int                at  = 0;
+        for (int child = 1; child < width; child = 2 * at + 1)
+        {
+          child += child + 1 < width && columns[child + 1] < columns[child];
+          if (columns[child] > key)
+            break;
+          columns[at] = columns[child];
+          at          = child;
+        }
+        columns[at] = key;
+      }
+    };
+
+    /** The memory of ReductionArrays. */
+    struct PackedLists
+    {
+      Array<std::int64_t> offsets;
+      Array<int>          entries;
+      int                 width = ListPacking::most_columns;
+
+      kernels::ReductionArrays view() const { return {offsets.data(), entries.data(), width}; }
+      std::size_t              memory_consumption() const { return memory_consumption_of(offsets, entries); }
+
+      /** With the most columns that leave a fifth of the array to zeros at most, or with those of a warp. */
+      void reinit(const Array<std::int64_t> &list_offsets,
+                  const Array<unsigned int> &contributions,
+                  const std::int64_t        *items_of_rows,
+                  const PatchLists          &patches)
+      {
+        const Backend     &place  = list_offsets.backend();
+        const std::size_t  n_ends = std::min(contributions.size(), list_offsets.size() - 1); // lists may be empty
+        const std::int64_t most   = static_cast<std::int64_t>(contributions.size() + n_ends) / 4 * 5;
+        Array<int>         counts(place, patches.n_patches());
+        for (width = ListPacking::most_columns;; width /= 2)
+        {
+          const ListPacking packing{list_offsets.data(),    contributions.data(), items_of_rows,
+                                    patches.rows_per_patch, patches.n_rows,       width};
+          pack(place, packing, counts, nullptr);
+          const std::int64_t n = scan(counts, offsets) * width;
+          if (width > 32 && n > most)
+            continue;
+          entries.reinit(place, n);
+          entries.set_zero();
+          pack(place, packing, counts, entries.data());
+          return;
+        }
+      }
+
+      void pack(const Backend &place, const ListPacking &packing, Array<int> &counts, int *const entries) const
+      {
+        constexpr int       at_once   = 1 << 15; // so that columns need little memory
+        const int           n_patches = static_cast<int>(counts.size());
+        Array<std::int64_t> columns(place, std::int64_t(std::min(n_patches, at_once)) * packing.width);
+        for (int first = 0; first < n_patches; first += at_once)
+          for_all(place, std::min(n_patches - first, at_once),
+                  [=, counts = counts.data(), offsets = offsets.data(),
+                   columns = columns.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                    const std::int64_t patch = first + i;
+                    int               *to    = entries != nullptr ? entries + offsets[patch] * packing.width : nullptr;
+                    counts[patch]            = packing.pack(patch, columns + i * packing.width, to);
+                  });
+      }
+    };
+
+    struct PackedListsPlan : public StagedAtOncePlan
+    {
+      PackedLists                                   matrix, load;
+      kernels::EntryLists<kernels::ReductionArrays> own{};
+
+      void plan_cells(const Source &source) override
+      {
+        const std::int64_t n_cells = source.batch().n_cells, n_shape = source.batch().reference.n_shape;
+        require(n_cells * n_shape * n_shape < INT_MAX, "The strategy ", source.strategy,
+                " has cells with 2^31 blocks at most; use another one.");
+        StagedAtOncePlan::plan_cells(source);
+        const ContributionLists &c = contributions;
+        matrix.reinit(c.block_offsets, c.blocks, source.sparsity.row_offsets().data(), lists);
+        load.reinit(c.row_offsets, c.rows, nullptr, lists);
+        own = {matrix.view(), load.view()};
+        release_contributions();
+      }
+
+      const void *own_lists() const override { return &own; }
+
+      std::size_t memory_consumption() const override
+      {
+        return StagedAtOncePlan::memory_consumption() + memory_consumption_of(matrix, load);
+      }
+    };
+
+    /** The memory of SumsByProduct. */
+    struct OnesMatrix
+    {
+      Array<std::int64_t> row_offsets;
+      Array<int>          columns;
+      Array<float>        ones;
+
+      std::size_t memory_consumption() const { return memory_consumption_of(row_offsets, columns, ones); }
+
+      /** @p n rows for each list, and @p n columns for each of @p n_sources contributions. */
+      CSRView<float> reinit(const Array<std::int64_t> &list_offsets,
+                            const Array<unsigned int> &contributions,
+                            const int                  n,
+                            const std::int64_t         n_sources)
+      {
+        const Backend     &place  = list_offsets.backend();
+        const std::int64_t n_rows = static_cast<std::int64_t>(list_offsets.size() - 1) * n, n_columns = n_sources * n;
+        require(n_rows <= INT_MAX && n_columns <= INT_MAX,
+                "The strategy product has matrices with 2^31 entries at most, also of cells; use another one.");
+        row_offsets.reinit(place, n_rows + 1);
+        columns.reinit(place, contributions.size() * n);
+        ones.reinit(place, columns.size());
+        row_offsets.set_zero();
+        for_all(place, n_rows,
+                [=, offsets = list_offsets.data(), contributions = contributions.data(), ends = row_offsets.data() + 1,
+                 columns = columns.data(), ones = ones.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                  const std::int64_t list = row / n, entry = row % n, begin = offsets[list], end = offsets[list + 1];
+                  std::int64_t       to = begin * n + entry * (end - begin);
+                  for (std::int64_t k = begin; k < end; ++k, ++to)
+                  {
+                    columns[to] = static_cast<int>(contributions[k] * n + entry);
+                    ones[to]    = 1.F;
+                  }
+                  ends[row] = to;
+                });
+        return {static_cast<int>(n_rows), static_cast<int>(n_columns), row_offsets.data(), columns.data(), ones.data()};
+      }
+    };
+
+    struct ProductPlan : public StagedAtOncePlan
+    {
+      OnesMatrix                                  matrix, load;
+      kernels::EntryLists<kernels::SumsByProduct> own{};
+
+      void plan_cells(const Source &source) override
+      {
+        StagedAtOncePlan::plan_cells(source);
+        const ContributionLists &c      = contributions;
+        const int                n_comp = source.batches.n_components(), n_shape = source.batch().reference.n_shape;
+        const std::int64_t       n_pairs = static_cast<std::int64_t>(lists.staged_cells.size()) * n_shape;
+        own = {{matrix.reinit(c.block_offsets, c.blocks, n_comp * n_comp, n_pairs * n_shape), 0},
+               {load.reinit(c.row_offsets, c.rows, n_comp, n_pairs), 0}};
+        release_contributions();
+        for (Chunk &chunk : lists.chunks) // there is one at most
+        {
+          // Results come after buffered cells, and before staged ones, from a multiple of 16 bytes on.
+          own.matrix.results = chunk.n_matrix_entries;
+          own.load.results   = chunk.n_vector_entries;
+          chunk.n_matrix_entries += (std::int64_t(own.matrix.ones.n_rows) + 3) / 4 * 4;
+          chunk.n_vector_entries += own.load.ones.n_rows;
+        }
+      }
+
+      const void *own_lists() const override { return &own; }
+
+      std::size_t memory_consumption() const override
+      {
+        return StagedAtOncePlan::memory_consumption() + memory_consumption_of(matrix, load);
+      }
+    };
+  } // namespace
+
+  std::shared_ptr<Patches> make_global_nz(Host);
+  std::shared_ptr<Patches> make_global_nz(Cuda);
+  std::shared_ptr<Patches> make_global_nz(Here)
+  {
+    return std::make_shared<PackedListsPlan>();
+  }
+
+  std::shared_ptr<Patches> make_coo(Host);
+  std::shared_ptr<Patches> make_coo(Cuda);
+  std::shared_ptr<Patches> make_coo(Here)
+  {
+    return std::make_shared<SortedListsPlan>();
+  }
+
+  std::shared_ptr<Patches> make_product(Host);
+  std::shared_ptr<Patches> make_product(Cuda);
+  std::shared_ptr<Patches> make_product(Here)
+  {
+    return std::make_shared<ProductPlan>();
+  }
+} // namespace PatchFEM
