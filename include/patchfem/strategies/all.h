@@ -2,7 +2,9 @@
 #pragma once
 
 #include <patchfem/assembly/strategies.h>
+#include <patchfem/strategies/boundary_array.h>
 #include <patchfem/strategies/entry_sums.h>
+#include <patchfem/strategies/local_nz.h>
 #include <patchfem/strategies/scatter.h>
 
 namespace PatchFEM
@@ -10,6 +12,8 @@ namespace PatchFEM
   /** The strategies that are linked where PATCHFEM_ALL_STRATEGIES is on; `auto` takes none of them. */
   using LinkedStrategies = std::tuple<strategies::Colour,
                                       strategies::GlobalNZ,
+                                      strategies::LocalNZ,
+                                      strategies::BoundaryArray,
                                       strategies::Atomics,
                                       strategies::COO,
                                       strategies::Product>;
