@@ -42,6 +42,14 @@ if(PATCHFEM_WITH_DEALII)
   endif()
 endif()
 
+if(PATCHFEM_ALL_STRATEGIES)
+  find_path(PATCHFEM_METIS_DIR metis.h PATHS ${METIS_ROOT}/include /usr/include /usr/local/include)
+  find_library(PATCHFEM_METIS metis PATHS ${METIS_ROOT}/lib /usr/lib /usr/local/lib PATH_SUFFIXES x86_64-linux-gnu)
+  if(NOT PATCHFEM_METIS_DIR OR NOT PATCHFEM_METIS)
+    list(APPEND patchfem_missing "METIS (Debian: libmetis-dev; or -DPATCHFEM_ALL_STRATEGIES=OFF)")
+  endif()
+endif()
+
 if(PATCHFEM_TESTS)
   find_path(PATCHFEM_GTEST_DIR gtest/gtest.h
             PATHS ${GTest_ROOT}/include $ENV{GTest_ROOT}/include /usr/include /usr/local/include)

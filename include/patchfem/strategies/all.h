@@ -6,12 +6,14 @@
 #include <patchfem/strategies/entry_sums.h>
 #include <patchfem/strategies/local_nz.h>
 #include <patchfem/strategies/scatter.h>
+#include <patchfem/strategies/shared_nz.h>
 
 namespace PatchFEM
 {
   /** The strategies that are linked where PATCHFEM_ALL_STRATEGIES is on; `auto` takes none of them. */
   using LinkedStrategies = std::tuple<strategies::Colour,
                                       strategies::GlobalNZ,
+                                      strategies::SharedNZ,
                                       strategies::LocalNZ,
                                       strategies::BoundaryArray,
                                       strategies::Atomics,

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "strategy_shared_nz.h"
+
+#include "lpt_packing.h"
+
+#include <metis.h>
+
+#include <climits>
+#include <cmath>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    using Rows = std::vector<int>;
+
+    /** The neighbours of each node, in METIS's numbers. */
+    struct NodeGraph
+    {
+      std::vector<idx_t> offsets{0}, neighbours;
+
+      idx_t n() const { return static_cast<idx_t>(offsets.size()) - 1; }
+
+      /**
+       * The part of each node, of @p n_parts nearly equal ones with few edges between them. With few nodes to a part
+       * recursive bisection has less unequal ones than METIS_PartGraphKway, so that fewer parts do, and sooner.
+       */
+      std::vector<idx_t> partition(idx_t n_parts)
+      {
+        idx_t              n_nodes = n(), one = 1, n_cut = 0, options[METIS_NOPTIONS];
+        std::vector<idx_t> result(n_nodes);
+        if (n_parts == 1 || n_parts >= n_nodes || neighbours.empty()) // nothing to choose, which METIS does not expect
+        {
+          for (std::int64_t k = 0; k < n_nodes; ++k)
+            result[k] = static_cast<idx_t>(k * n_parts / n_nodes);
+          return result;
+        }
+        METIS_SetDefaultOptions(options);
+        options[METIS_OPTION_SEED] = 1;
+        require(METIS_PartGraphRecursive(&n_nodes, &one, offsets.data(), neighbours.data(), nullptr, nullptr, nullptr,
+                                         &n_parts, nullptr, nullptr, options, &n_cut, result.data()) == METIS_OK,
+                "METIS could not partition the nodes of the mesh; use another strategy of assembly.");
+        return result;
+      }
+    };
+
+    /** The computed cells at @p rows, ascending. */
+    std::vector<int> cells_of(const SharedNZMesh &mesh, const Rows &rows)
+    {
+      std::vector<int> cells;
+      for (const int row : rows)
+        mesh.visit(row, [&](const int cell, int) { cells.push_back(cell); });
+      std::sort(cells.begin(), cells.end());
+      cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
+      return cells;
+    }
+
+    /** Rows with cells, their graph, and how it is cut. */
+    struct Partition
+    {
+      const SharedNZMesh &mesh;
+      const Rows         &rows;
+      std::vector<int>    numbers; ///< [row], its node in the graph
+      std::vector<int>    here;    ///< [node], its number in the part that is divided, -1 elsewhere
+      NodeGraph           graph;
+
+      Partition(const SharedNZMesh &mesh, const Rows &rows)
+          : mesh(mesh), rows(rows), numbers(mesh.n_rows), here(rows.size(), -1)
+      {
+        require(mesh.columns.size() <= INT_MAX && mesh.nodes.size() <= INT_MAX,
+                "METIS partitions meshes with at most 2^31 pairs of nodes; use another strategy of assembly.");
+        for (std::size_t k = 0; k < rows.size(); ++k)
+          numbers[rows[k]] = static_cast<int>(k);
+        std::vector<idx_t> offsets{0}, nodes;
+        for (std::size_t cell = 0; cell < mesh.buffered.size(); ++cell)
+          if (!mesh.buffered[cell])
+          {
+            for (int i = 0; i < mesh.cell.n_shape; ++i)
+              nodes.push_back(numbers[mesh.nodes[cell * mesh.cell.n_shape + i]]);
+            offsets.push_back(static_cast<idx_t>(nodes.size()));
+          }
+        idx_t  n_cells = static_cast<idx_t>(offsets.size()) - 1, n = static_cast<idx_t>(rows.size()), base = 0;
+        idx_t *starts = nullptr, *neighbours = nullptr;
+        require(METIS_MeshToNodal(&n_cells, &n, offsets.data(), nodes.data(), &base, &starts, &neighbours) == METIS_OK,
+                "METIS could not find the neighbours of the nodes of the mesh; use another strategy of assembly.");
+        graph = {{starts, starts + n + 1}, {neighbours, neighbours + starts[n]}};
+        METIS_Free(starts);
+        METIS_Free(neighbours);
+      }
+
+      NodeGraph graph_of(const Rows &part)
+      {
+        NodeGraph result;
+        for (std::size_t k = 0; k < part.size(); ++k)
+          here[numbers[part[k]]] = static_cast<int>(k);
+        for (const int row : part)
+        {
+          for (idx_t e = graph.offsets[numbers[row]]; e < graph.offsets[numbers[row] + 1]; ++e)
+            if (here[graph.neighbours[e]] >= 0)
+              result.neighbours.push_back(here[graph.neighbours[e]]);
+          result.offsets.push_back(static_cast<idx_t>(result.neighbours.size()));
+        }
+        for (const int row : part)
+          here[numbers[row]] = -1;
+        return result;
+      }
+
+      /** @p whole, whose graph is @p its, in at most @p n_parts. */
+      static std::vector<Rows> divide(const Rows &whole, NodeGraph &its, const idx_t n_parts)
+      {
+        std::vector<Rows>        result(n_parts);
+        const std::vector<idx_t> part = its.partition(n_parts);
+        for (std::size_t k = 0; k < whole.size(); ++k)
+          result[part[k]].push_back(whole[k]);
+        result.erase(std::remove(result.begin(), result.end(), Rows()), result.end());
+        return result;
+      }
+
+      bool fits(const Rows &part) const { return static_cast<int>(cells_of(mesh, part).size()) <= mesh.most_cells; }
+
+      /** Cuts into more and more parts until at most a tenth of them has too many cells, and then those in two. */
+      std::vector<Rows> parts()
+      {
+        const double n = static_cast<double>(rows.size()), most = mesh.most_cells,
+                     n_cells = static_cast<double>(std::count(mesh.buffered.begin(), mesh.buffered.end(), 0));
+        // At first as for cubes of nodes that have one more layer of cells than of nodes, n_cells / n to a node.
+        const double      inner = 1. - std::pow(std::min(n_cells / n / most, 0.25), 1. / mesh.dim);
+        const double      first = n_cells / most / std::pow(inner, mesh.dim);
+        std::vector<Rows> result;
+        for (double n_parts = std::max({1., first, mesh.rows_per_part > 0 ? n / mesh.rows_per_part : 0.});;)
+        {
+          n_parts = std::min(n, std::ceil(n_parts));
+          result  = divide(rows, graph, static_cast<idx_t>(n_parts));
+          std::vector<int> sizes(result.size());
+          PatchFEM::parallel_for(sizes.size(), [&](const std::int64_t p) {
+            sizes[p] = static_cast<int>(cells_of(mesh, result[p]).size());
+          });
+          const auto too_large = std::count_if(sizes.begin(), sizes.end(), [&](const int size) { return size > most; });
+          if (n_parts == n || 10. * too_large <= double(sizes.size()))
+            break;
+          // Where most parts fit they have 0.85 of the cells on average.
+          const double mean = std::accumulate(sizes.begin(), sizes.end(), 0.) / double(sizes.size());
+          n_parts *= std::max(1.1, mean / (0.85 * most));
+        }
+        for (std::size_t p = 0; p < result.size();)
+          if (fits(result[p]))
+            ++p;
+          else
+          {
+            const Rows        whole  = result[p];
+            NodeGraph         its    = graph_of(whole);
+            std::vector<Rows> halves = divide(whole, its, 2);
+            if (halves.size() < 2)
+            {
+              const auto middle = whole.begin() + std::ptrdiff_t(whole.size() / 2);
+              halves            = {Rows(whole.begin(), middle), Rows(middle, whole.end())};
+            }
+            result[p] = halves[0];
+            result.push_back(halves[1]);
+          }
+        return result;
+      }
+    };
+
+    /** The lists of one part. */
+    struct ListsOfPart
+    {
+      std::vector<int> cells;
+      ListsInColumns   scatter, reduction;
+
+      ListsOfPart(const SharedNZMesh &mesh, const Rows &rows, const int place_bits) : cells(cells_of(mesh, rows))
+      {
+        const SharedNZCell              &cell = mesh.cell;
+        const int                        n = static_cast<int>(cells.size()), n_geometry = cell.n_nodal / mesh.dim;
+        std::vector<std::pair<int, int>> needs; // a point, and where it goes
+        for (int c = 0; c < n; ++c)
+          for (int g = 0; g < n_geometry; ++g)
+            needs.emplace_back(mesh.geometry[std::size_t(cells[c]) * n_geometry + g], g * mesh.dim * n + c);
+        std::sort(needs.begin(), needs.end());
+        ListsInARow points, targets;
+        for (std::size_t k = 0; k < needs.size(); ++k)
+        {
+          if (k == 0 || needs[k].first != needs[k - 1].first)
+            points.entries.push_back(needs[k].first + 1);
+          points.entries.push_back(-needs[k].second - 1);
+          if (k + 1 == needs.size() || needs[k + 1].first != needs[k].first)
+            points.end_list();
+        }
+        scatter = points.in_columns(SharedNZView::n_threads);
+
+        const SparsityView sparsity{mesh.n_rows, mesh.n_rows, mesh.row_offsets.data(), mesh.columns.data()};
+        for (std::size_t r = 0; r < rows.size(); ++r)
+        {
+          const int row = rows[r], length = static_cast<int>(mesh.row_offsets[row + 1] - mesh.row_offsets[row]);
+          std::vector<std::vector<int>> sources(length + 1); // of blocks, then of the load
+          mesh.visit(row, [&](const int k, const int i) {
+            const int c = static_cast<int>(std::lower_bound(cells.begin(), cells.end(), k) - cells.begin());
+            for (int j = 0; j < cell.n_shape; ++j)
+              sources[place_of(sparsity, row, mesh.nodes[std::size_t(k) * cell.n_shape + j])].push_back(
+                  cell.source(i, j, c, n));
+            sources[length].push_back(cell.source_of_load(i, c, n));
+          });
+          for (int place = 0; place <= length; ++place)
+          {
+            for (const int source : sources[place])
+              targets.entries.push_back(source + 1);
+            const int in_row = place < length ? place : (1 << place_bits) - 1;
+            targets.entries.push_back(-(static_cast<int>(r) << place_bits | in_row) - 1);
+            targets.end_list();
+          }
+        }
+        reduction = targets.in_columns(SharedNZView::n_threads);
+      }
+    };
+  } // namespace
+
+  SharedNZLists make_shared_nz_lists(const SharedNZMesh &mesh)
+  {
+    constexpr int without_cells = 256; // rows of a part
+    Rows          active, idle;
+    for (int row = 0; row < mesh.n_rows; ++row)
+    {
+      bool any = false;
+      mesh.visit(row, [&](int, int) { any = true; });
+      (any ? active : idle).push_back(row);
+    }
+    std::vector<Rows> parts;
+    if (!active.empty())
+      parts = Partition(mesh, active).parts();
+    for (std::size_t k = 0; k < idle.size(); k += without_cells)
+      parts.emplace_back(idle.begin() + std::ptrdiff_t(k),
+                         idle.begin() + std::ptrdiff_t(std::min(idle.size(), k + without_cells)));
+    std::sort(parts.begin(), parts.end()); // by their first rows, so that neighbours in time are neighbours in space
+
+    SharedNZLists result;
+    std::size_t   most_rows = 0;
+    std::int64_t  longest   = 0;
+    for (const Rows &part : parts)
+      most_rows = std::max(most_rows, part.size());
+    for (int row = 0; row < mesh.n_rows; ++row)
+      longest = std::max(longest, mesh.row_offsets[row + 1] - mesh.row_offsets[row]);
+    result.place_bits = bits_for(longest + 1);
+    require(most_rows << result.place_bits <= INT_MAX,
+            "The rows of the matrix are too long for 32 bits of a reduction array; use another strategy of assembly.");
+    std::vector<std::unique_ptr<ListsOfPart>> lists(parts.size());
+    for_pieces(parts.size(), 4, [&](const auto &next) {
+      next([&](const std::int64_t p) { lists[p] = std::make_unique<ListsOfPart>(mesh, parts[p], result.place_bits); });
+    });
+    for (std::size_t p = 0; p < parts.size(); ++p)
+    {
+      const auto append = [](std::vector<int> &to, const std::vector<int> &from) {
+        to.insert(to.end(), from.begin(), from.end());
+        return static_cast<std::int64_t>(to.size());
+      };
+      const ListsOfPart &list               = *lists[p];
+      result.most_cells                     = std::max(result.most_cells, static_cast<int>(list.cells.size()));
+      result.parts.back().scatter_columns   = list.scatter.n_columns;
+      result.parts.back().reduction_columns = list.reduction.n_columns;
+      result.parts.push_back({append(result.rows, parts[p]), append(result.cells, list.cells),
+                              append(result.scatter, list.scatter.entries),
+                              append(result.reduction, list.reduction.entries), 0, 0});
+      lists[p].reset();
+    }
+    return result;
+  }
+
+  StrategyRow strategies::SharedNZ::row()
+  {
+    return {"shared_nz",
+            "nodes are cut into parts for which the matrices of all their cells fit into fast memory, where they are "
+            "summed",
+            false,
+            Staging::none,
+            [](const Backend &backend) { return choose(backend, [](auto where) { return make_shared_nz(where); }); },
+            [](const StructureEstimate &estimate, const Patches::AdditionalData &) {
+              // Entries of the two arrays, with a fifth of zeros, and the cells of parts, as often as they are in one.
+              double entries = double(estimate.cells.n_blocks + estimate.cells.n_pairs + estimate.pattern.n_blocks);
+              double halo    = 0.;
+              for (const CellTable &batch : estimate.tables.batches)
+              {
+                const ReferenceElement &r = batch.reference;
+                const double            n = std::min(2.5 * r.degree * r.degree, double(r.n_shape)) * batch.n_cells;
+                halo += n;
+                entries += 1.5 * n * r.n_geometry;
+              }
+              return 4. * (1.2 * entries + halo + 3. * estimate.n_rows_of_plans());
+            }};
+  }
+} // namespace PatchFEM
