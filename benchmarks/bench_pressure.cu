@@ -121,7 +121,7 @@ namespace
       for (int i = -1; i < n_solutions; ++i) // the first, which loads kernels, is not counted
       {
         Preconditioner preconditioner;
-        set_up_seconds = timer.seconds([&]() { set_up(preconditioner); });
+        set_up_seconds                = timer.seconds([&]() { set_up(preconditioner); });
         const double solution_seconds = timer.seconds([&]() {
           x      = 0.;
           result = cg.solve(system.matrix(), x, rhs, preconditioner, control);

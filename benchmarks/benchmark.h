@@ -102,6 +102,7 @@ namespace benchmark
     bool                          verified;
     std::map<std::string, double> further;
     bool                          detail = false; ///< kept, but not shown in the table
+    std::string                   note   = "";    ///< in words, such as the kernel that ran
   };
 
   /** Collects results, prints each as it comes and writes all of them as JSON. */
@@ -133,7 +134,8 @@ namespace benchmark
         std::printf("  %5.1f %% of %.4g", 100. * fraction(result), result.limit);
       for (const auto &entry : result.further)
         std::printf("  %s %.4g", entry.first.c_str(), entry.second);
-      std::printf("  %s\n", result.verified ? "verified" : "WRONG");
+      std::printf("  %s%s%s\n", result.verified ? "verified" : "WRONG", result.note.empty() ? "" : ": ",
+                  result.note.c_str());
       std::fflush(stdout);
     }
 
@@ -175,6 +177,8 @@ namespace benchmark
             out << ", " << quoted(entry.first) << ": " << number(entry.second);
           if (result.detail)
             out << ", \"detail\": true";
+          if (!result.note.empty())
+            out << ", \"note\": " << quoted(result.note);
           out << ", \"verified\": " << (result.verified ? "true" : "false") << "}";
         }
         out << "\n  ]\n}\n";

@@ -5,7 +5,8 @@
 #
 #   benchmarks/device_run.sh OUT [--sanitize] [--profile] [NAME...]
 #
-# Environment: GTEST_SOURCE, the sources of GoogleTest where it is not installed; PATCHFEM_COMMIT, where there is no git.
+# Environment: GTEST_SOURCE, the sources of GoogleTest where it is not installed; PATCHFEM_COMMIT, where there is no git;
+# PATCHFEM_ALL_STRATEGIES, ON for the strategies of assembly that papers have.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:?usage: device_run.sh OUT [--sanitize] [--profile] [NAME...]}
@@ -20,7 +21,8 @@ for argument in "$@"; do
 done
 mkdir -p "$out"
 build=${PATCHFEM_DEVICE_BUILD:-$root/build-device}
-options=(-S "$root" -B "$build" -DPATCHFEM_WITH_DEALII=OFF -DCMAKE_BUILD_TYPE=Release)
+options=(-S "$root" -B "$build" -DPATCHFEM_WITH_DEALII=OFF -DCMAKE_BUILD_TYPE=Release
+         -DPATCHFEM_ALL_STRATEGIES="${PATCHFEM_ALL_STRATEGIES:-OFF}")
 command -v ninja >/dev/null && options+=(-G Ninja)
 if [[ -n ${GTEST_SOURCE:-} ]]; then
   if [[ ! -d $build-gtest/install ]]; then
@@ -48,5 +50,5 @@ for name in "${names[@]}"; do
 done
 if [[ $profile == yes ]]; then
   timeout 200 ncu --clock-control none --set full -k regex:patch_kernel --launch-count 3 -o "$out/assembly" \
-    "$build/benchmarks/bench_assembly" --elasticity 80 --laplace 100 --tetrahedra 80 >"$out/ncu.log" 2>&1 || tail -n 3 "$out/ncu.log"
+    "$build/benchmarks/bench_assembly" --only main --elasticity 80 --laplace 100 --tetrahedra 80 >"$out/ncu.log" 2>&1 || tail -n 3 "$out/ncu.log"
 fi

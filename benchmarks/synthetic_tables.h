@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <parallel/algorithm>
 #include <vector>
 
 /**
@@ -92,34 +93,32 @@ namespace synthetic
     return r;
   }
 
-  /** Vertices of n^3 cells, the inner ones moved by up to a fifth of a cell. [vertex][3] */
-  inline std::vector<double> cube_points(const int n)
+  /** Vertices of n^dim cells, the inner ones moved by up to a fifth of a cell. [vertex][dim] */
+  inline std::vector<double> cube_points(const int n, const int dim = 3)
   {
-    const std::int64_t  m = n + 1;
-    std::vector<double> points(3 * m * m * m);
+    const std::int64_t  m = n + 1, n_points = dim == 2 ? m * m : m * m * m;
+    std::vector<double> points(dim * n_points);
 #pragma omp parallel for schedule(static)
-    for (std::int64_t v = 0; v < m * m * m; ++v)
+    for (std::int64_t v = 0; v < n_points; ++v)
     {
       const std::int64_t index[3] = {v % m, v / m % m, v / (m * m)};
-      const bool         inner    = std::all_of(index, index + 3, [&](std::int64_t i) { return i > 0 && i < n; });
-      for (int d = 0; d < 3; ++d)
-        points[3 * v + d] = (index[d] + (inner ? 0.4 * (hashed(3 * v + d) - 0.5) : 0.)) / n;
+      const bool         inner    = std::all_of(index, index + dim, [&](std::int64_t i) { return i > 0 && i < n; });
+      for (int d = 0; d < dim; ++d)
+        points[dim * v + d] = (index[d] + (inner ? 0.4 * (hashed(3 * v + d) - 0.5) : 0.)) / n;
     }
     return points;
   }
 
-  /**
-   * A permutation that scatters numbers far apart, as an unstructured mesh generator does. Blocks of it need no
-   * serial shuffle: it sorts by a hash.
-   */
+  /** A permutation that scatters numbers far apart, as an unstructured mesh generator does: it sorts by a hash. */
   inline std::vector<int> random_permutation(const std::int64_t n)
   {
     std::vector<std::pair<std::uint64_t, int>> keys(n);
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < n; ++i)
       keys[i] = {static_cast<std::uint64_t>(hashed(7 * i + 1) * 0x1p53), static_cast<int>(i)};
-    std::sort(keys.begin(), keys.end());
+    __gnu_parallel::sort(keys.begin(), keys.end());
     std::vector<int> result(n);
+#pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < n; ++i)
       result[keys[i].second] = static_cast<int>(i);
     return result;
@@ -352,62 +351,98 @@ namespace synthetic
     return tables;
   }
 
-  /** y = sum_e K_e x_e in the numbering of the tables, in plain loops: K_e = sum_q w (lambda, mu) or w grad . grad. */
-  inline std::vector<double> element_product(const ElementTables &tables, const std::vector<double> &x)
+  /**
+   * Sums at the nodes, [node][n_values], over cells and quadrature points, in plain loops that share nothing with
+   * kernels: @p add(reference, nodes, gradients, q, weight, sums) adds to the sums of the cell's nodes, with real
+   * gradients of the shape functions and the weight of point q times the determinant of the Jacobian.
+   */
+  template <typename Add>
+  std::vector<double> sum_over_points(const ElementTables &tables, const int n_values, const Add &add)
   {
-    const int           n_comp = tables.n_components, dim = tables.dim;
-    std::vector<double> y(x.size(), 0.);
+    using Gradient          = std::array<double, 3>;
+    const int           dim = tables.dim;
+    std::vector<double> y(std::int64_t(tables.n_nodes) * n_values, 0.);
     for (const CellTable &batch : tables.batches)
     {
       const ReferenceElement &r = batch.reference;
       const int               n = r.n_shape, n_geometry = r.n_geometry;
-#pragma omp parallel for schedule(static)
-      for (int c = 0; c < batch.n_cells; ++c)
+#pragma omp parallel
       {
-        const int                         *nodes = &batch.nodes[std::int64_t(c) * n];
-        std::vector<std::array<double, 3>> g(n);
-        for (int q = 0; q < r.n_quadrature; ++q)
+        std::vector<Gradient> g(n);
+        std::vector<double>   sums(n * n_values);
+#pragma omp for schedule(static)
+        for (int c = 0; c < batch.n_cells; ++c)
         {
-          double J[3][3] = {}, inverse[3][3], u[3][3] = {};
-          J[2][2] = dim == 2 ? 1. : 0.;
-          for (int v = 0; v < n_geometry; ++v)
+          const int *nodes = &batch.nodes[std::int64_t(c) * n];
+          std::fill(sums.begin(), sums.end(), 0.);
+          for (int q = 0; q < r.n_quadrature; ++q)
           {
-            const double *point = &tables.points[dim * std::int64_t(batch.geometry[std::int64_t(c) * n_geometry + v])];
-            for (int a = 0; a < dim; ++a)
-              for (int b = 0; b < dim; ++b)
-                J[a][b] += point[a] * r.geometry_gradients[(q * n_geometry + v) * dim + b];
-          }
-          double det = 0.;
-          for (int a = 0; a < 3; ++a)
-          {
-            for (int b = 0; b < 3; ++b)
-              inverse[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] -
-                              J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
-            det += J[0][a] * inverse[a][0];
-          }
-          for (int v = 0; v < n; ++v)
-          {
-            g[v] = {0., 0., 0.};
-            for (int a = 0; a < dim; ++a)
-              for (int b = 0; b < dim; ++b)
-                g[v][a] += inverse[b][a] / det * r.shape_gradients[(q * n + v) * dim + b];
-            for (int k = 0; k < n_comp; ++k)
-              for (int a = 0; a < dim; ++a)
-                u[k][a] += x[std::int64_t(nodes[v]) * n_comp + k] * g[v][a];
-          }
-          const double weight = det * r.weights[q];
-          for (int v = 0; v < n; ++v)
-            for (int k = 0; k < n_comp; ++k)
+            double J[3][3] = {}, inverse[3][3], det = 0.;
+            J[2][2] = dim == 2 ? 1. : 0.;
+            for (int v = 0; v < n_geometry; ++v)
             {
-              double sum = 0.;
+              const double *point = &tables.points[dim * std::int64_t(batch.points_of(c)[v])];
               for (int a = 0; a < dim; ++a)
-                sum += n_comp == 1 ? u[0][a] * g[v][a] : 1.5 * u[a][a] * g[v][k] + 0.8 * (u[k][a] + u[a][k]) * g[v][a];
-#pragma omp atomic
-              y[std::int64_t(nodes[v]) * n_comp + k] += weight * sum;
+                for (int b = 0; b < dim; ++b)
+                  J[a][b] += point[a] * r.geometry_gradients[(q * n_geometry + v) * dim + b];
             }
+            for (int a = 0; a < 3; ++a)
+            {
+              for (int b = 0; b < 3; ++b)
+                inverse[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] -
+                                J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
+              det += J[0][a] * inverse[a][0];
+            }
+            for (int v = 0; v < n; ++v)
+            {
+              g[v] = {0., 0., 0.};
+              for (int a = 0; a < dim; ++a)
+                for (int b = 0; b < dim; ++b)
+                  g[v][a] += inverse[b][a] / det * r.shape_gradients[(q * n + v) * dim + b];
+            }
+            add(r, nodes, g.data(), q, det * r.weights[q], sums.data());
+          }
+          for (int k = 0; k < n * n_values; ++k)
+#pragma omp atomic
+            y[std::int64_t(nodes[k / n_values]) * n_values + k % n_values] += sums[k];
         }
       }
     }
     return y;
+  }
+
+  /** y = sum_e K_e x_e in the numbering of the tables: K_e = sum_q w (lambda, mu) = (1.5, 0.8) or w grad . grad. */
+  inline std::vector<double> element_product(const ElementTables &tables, const std::vector<double> &x)
+  {
+    const int n_comp = tables.n_components, dim = tables.dim;
+    return sum_over_points(tables, n_comp,
+                           [&](const ReferenceElement &r, const int *nodes, const std::array<double, 3> *g, int,
+                               const double weight, double *sums) {
+                             double u[3][3] = {};
+                             for (int v = 0; v < r.n_shape; ++v)
+                               for (int k = 0; k < n_comp; ++k)
+                                 for (int a = 0; a < dim; ++a)
+                                   u[k][a] += x[std::int64_t(nodes[v]) * n_comp + k] * g[v][a];
+                             for (int v = 0; v < r.n_shape; ++v)
+                               for (int k = 0; k < n_comp; ++k)
+                               {
+                                 double sum = 0.;
+                                 for (int a = 0; a < dim; ++a)
+                                   sum += n_comp == 1 ? u[0][a] * g[v][a]
+                                                      : 1.5 * u[a][a] * g[v][k] + 0.8 * (u[k][a] + u[a][k]) * g[v][a];
+                                 sums[v * n_comp + k] += weight * sum;
+                               }
+                           });
+  }
+
+  /** Integrals of the shape functions: the load of one component whose body load is 1. */
+  inline std::vector<double> element_load(const ElementTables &tables)
+  {
+    return sum_over_points(tables, 1,
+                           [](const ReferenceElement &r, const int *, const std::array<double, 3> *, const int q,
+                              const double weight, double *sums) {
+                             for (int v = 0; v < r.n_shape; ++v)
+                               sums[v] += weight * r.shape_values[q * r.n_shape + v];
+                           });
   }
 } // namespace synthetic

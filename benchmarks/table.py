@@ -145,6 +145,43 @@ def table(found):
     return "\n".join(lines).rstrip() if lines else "No results have been kept yet."
 
 
+def strategies(folder):
+    """Of each device the rates of the strategies of assembly side by side, which bench_assembly keeps as details."""
+    found, dates = {}, {}  # device -> case -> strategy, or what compares them -> its newest result
+    for _, run in read_runs(folder):
+        for result in run["results"]:
+            case, metric = result["case"], result["metric"]
+            if run["benchmark"] != "assembly" or not result.get("detail") or case.startswith("P4") or case.endswith("rows a patch"):
+                continue
+            if metric in ("rate", "refused"):
+                case, _, metric = case.rpartition(", ")
+            if run["date"] >= dates.get((run["device"], case, metric), ""):
+                dates[run["device"], case, metric] = run["date"]
+                found.setdefault(run["device"], {}).setdefault(case, {})[metric] = result
+    lines = []
+    for device, cases in sorted(found.items()):
+        columns = list(dict.fromkeys(metric for results in cases.values() for metric in results))
+        columns.sort(key=lambda metric: "/" in metric)  # strategies first
+        lines += ["", "", f"**{device}**, strategies of assembly, Mcells/s, the best in bold; – refuses", "",
+                  f"| case | {' | '.join(columns)} |", f"|---|{'--:|' * len(columns)}"]
+        for case, results in cases.items():
+            best = max((result["value"] for result in results.values() if result["unit"] == "cells/s"), default=0)
+            cells = []
+            for result in map(results.get, columns):
+                if result is None:
+                    text = ""
+                elif result["metric"] == "refused":
+                    text = "–"
+                elif result["unit"] == "cells/s":
+                    text = f"{result['value'] / 1e6:.3g}"
+                    text = f"**{text}**" if result["value"] == best else text
+                else:
+                    text = f"{result['value']:.3g} ({result['note']})"
+                cells.append(text)
+            lines.append(f"| {case} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def split(path):
     text = path.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
@@ -165,10 +202,11 @@ def main():
         fail(f"there is no folder {arguments.results}")
 
     found = newest(arguments.results)
+    tables = table(found) + strategies(arguments.results)
     if not arguments.write and not arguments.check:
-        print(table(found))
+        print(tables)
         return
-    for path, text in ((ROOT / "README.md", headlines(found)), (ROOT / "doc" / "performance.md", table(found))):
+    for path, text in ((ROOT / "README.md", headlines(found)), (ROOT / "doc" / "performance.md", tables)):
         before, middle, after = split(path)
         if arguments.write:
             path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
