@@ -24,7 +24,21 @@ namespace
     return data;
   }
 
-  const std::string strategies[] = {"auto", "patches", "gather"};
+  /** What users can name. */
+  std::vector<std::string> all_strategies()
+  {
+    std::vector<std::string> names{"auto"};
+    for (const StrategyRow &row : assembly_strategies())
+      names.push_back(row.name);
+    return names;
+  }
+  const std::vector<std::string> strategies = all_strategies();
+
+  bool repeatable(const std::string &strategy)
+  {
+    const StrategyRow *row = find_strategy(strategy);
+    return row == nullptr || row->repeatable;
+  }
 
   /** An assembled system, [unknown of the tables]. */
   template <typename Form, typename Number = double, template <typename> class Matrix = SlicedEllpackMatrix>
@@ -156,14 +170,20 @@ TEST_P(AssemblyDegreesTest, SumsTheCellsOfAllDegrees)
       System<Form, Number, CSRMatrix> csr(backend(), tables, with(strategy));
       const double                    bound = sizeof(Number) == 8 ? 1e-12 : 1e-3;
       EXPECT_LE(largest_difference(sell.product(x), expected), bound);
-      EXPECT_EQ(sell.matrix.to_csr_host().values, csr.matrix.to_csr_host().values);
+      const std::vector<Number> in_slices = sell.matrix.to_csr_host().values, in_rows = csr.matrix.to_csr_host().values;
+      EXPECT_LE(largest_difference({in_slices.begin(), in_slices.end()}, {in_rows.begin(), in_rows.end()}), bound);
+      if (repeatable(strategy))
+        EXPECT_EQ(in_slices, in_rows);
       double load = 0.;
       for (const double f : sell.rhs.copy_to_host())
         load += f;
       EXPECT_NEAR(load, 2. * Form::n_components * degrees.size() * std::pow(n, Form::dimension), 1e3 * bound);
       Vector<Number> alone;
       csr.assembler.assemble_rhs(alone);
-      EXPECT_EQ(alone.copy_to_host(), sell.rhs.copy_to_host());
+      EXPECT_LE(largest_difference(csr.in_old_order(alone.copy_to_host()), sell.in_old_order(sell.rhs.copy_to_host())),
+                bound);
+      if (repeatable(strategy))
+        EXPECT_EQ(alone.copy_to_host(), sell.rhs.copy_to_host());
     }
   };
   check(Laplace<2>(), double(), 7, {1, 2, 3});

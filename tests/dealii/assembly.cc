@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "assembly_problems.h"
 
+#include "../core/strategies.h"
+
 using namespace AssemblyProblems;
 
 namespace
@@ -15,32 +17,24 @@ namespace
 
   std::string run_name(const ::testing::TestParamInfo<Variant> &info)
   {
-    return info.param.problem.name() +
-           (info.param.strategy == "gather"    ? "_gather"
-            : info.param.strategy == "patches" ? "_patches"
-                                               : "") +
+    return info.param.problem.name() + (info.param.strategy == "auto" ? "" : "_" + info.param.strategy) +
            (info.param.csr ? "_csr_" : "_sliced_") + info.param.backend;
   }
 
-  template <int dim, typename Form>
-  void compare(const Variant &variant)
+  template <typename Form>
+  void check(const Variant           &variant,
+             const std::string       &strategy,
+             const bool               in_rows,
+             const ElementTables     &tables,
+             const Reference::System &reference)
   {
-    const Problem    &problem = variant.problem;
-    const Setup<dim>  setup(problem);
-    Reference::System reference;
-    Reference::assemble<dim>(*setup.mapping, setup.dof_handler, setup.constraints, reference_form<dim>(problem),
-                             reference_loads(setup, problem), reference);
-
-    ExtractionData<dim> extraction;
-    if (problem.boundary_terms)
-      extraction.boundary_ids = {setup.triangulation.get_boundary_ids().front()};
-    const ElementTables tables =
-        extract_element_tables<dim>(*setup.mapping, setup.dof_handler, setup.constraints, extraction);
-    const Space space(Backend(variant.backend), tables, Space::AdditionalData(64));
+    constexpr int  dim     = Form::dimension;
+    const Problem &problem = variant.problem;
+    const Space    space(Backend(variant.backend), tables, Space::AdditionalData(64));
 
     Assembler<Form>                          assembler;
     typename Assembler<Form>::AdditionalData data;
-    data.strategy = variant.strategy;
+    data.strategy = strategy;
     assembler.reinit(space, data);
     assembler.set_coefficients(coefficient_field<dim>(problem, tables));
     assembler.set_body_load(load_field<dim>(tables));
@@ -57,7 +51,7 @@ namespace
     CSRMatrix<double>           csr;
     SlicedEllpackMatrix<double> sliced;
     Vector<double>              rhs, rhs_alone;
-    if (variant.csr)
+    if (in_rows)
     {
       space.initialize_matrix(csr);
       csr = std::nan("");
@@ -68,13 +62,38 @@ namespace
       space.initialize_matrix(sliced);
       assembler.assemble(sliced, rhs);
     }
-    const MatrixBase<double> &matrix = variant.csr ? static_cast<const MatrixBase<double> &>(csr) : sliced;
+    const MatrixBase<double> &matrix = in_rows ? static_cast<const MatrixBase<double> &>(csr) : sliced;
     const auto [worst, worst_rhs]    = differences(space.batches(), matrix, rhs, reference);
     EXPECT_LE(worst, 1e-12);
     EXPECT_LE(worst_rhs, 1e-12);
 
     assembler.assemble_rhs(rhs_alone);
     EXPECT_LE(differences(space.batches(), matrix, rhs_alone, reference).second, 1e-12);
+  }
+
+  template <int dim, typename Form>
+  void compare(const Variant &variant)
+  {
+    const Problem    &problem = variant.problem;
+    const Setup<dim>  setup(problem);
+    Reference::System reference;
+    Reference::assemble<dim>(*setup.mapping, setup.dof_handler, setup.constraints, reference_form<dim>(problem),
+                             reference_loads(setup, problem), reference);
+
+    ExtractionData<dim> extraction;
+    if (problem.boundary_terms)
+      extraction.boundary_ids = {setup.triangulation.get_boundary_ids().front()};
+    const ElementTables tables =
+        extract_element_tables<dim>(*setup.mapping, setup.dof_handler, setup.constraints, extraction);
+    if (variant.strategy != "every")
+      return check<Form>(variant, variant.strategy, variant.csr, tables, reference);
+    for (const StrategyRow &row : assembly_strategies())
+      for (const bool csr : {false, true})
+      {
+        SCOPED_TRACE(row.name + (csr ? ", csr" : ", sliced"));
+        if (tables.batches.size() > 1 || takes<Form>(row, tables))
+          check<Form>(variant, row.name, csr, tables, reference);
+      }
   }
 } // namespace
 
@@ -99,6 +118,19 @@ TEST_P(Assembly, EqualsDistributeLocalToGlobal)
 
 namespace
 {
+  /** Every strategy with elements of all kinds, hanging nodes, boundary terms and several degrees, in both formats. */
+  void append_every_strategy(std::vector<Variant> &runs, const std::string &backend)
+  {
+    for (const char *form : {"laplace", "diffusion", "elasticity"})
+      for (const int dim : {2, 3})
+        for (const Problem &problem : {Problem{form, dim, "adaptive_cube", 1, 1, "dirichlet", "random", "cell", true},
+                                       Problem{form, dim, "simplices", 1, 1, "dirichlet", "random", "constant", true},
+                                       Problem{form, dim, "simplices", 2, 1, "dirichlet", "random", "points"},
+                                       Problem{form, dim, "shell", 2, 2, "dirichlet", "random", "material"},
+                                       Problem{form, dim, "adaptive_cube", -1, 1, "one_component", "random", "points"}})
+          runs.push_back({problem, backend, "every"});
+  }
+
   /** Every element, mapping, constraint kind, numbering and coefficient kind on the host. */
   std::vector<Variant> host_runs()
   {
@@ -140,6 +172,7 @@ namespace
         }
       }
     runs.push_back({{"elasticity", 3, "cube", 4, 1, "dirichlet"}});
+    append_every_strategy(runs, "host");
     return runs;
   }
 
@@ -160,6 +193,8 @@ namespace
           runs.push_back({{form, dim, "adaptive_cube", -1, 1, "dirichlet", "random", "cell", true}, backend});
           runs.push_back({{form, dim, "adaptive_cube", 1, -1, "dirichlet", "natural", "points", true}, backend});
         }
+    for (const char *backend : {"emulated_device", "cuda"})
+      append_every_strategy(runs, backend);
     return runs;
   }
 } // namespace
