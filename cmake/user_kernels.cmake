@@ -59,6 +59,8 @@ function(patchfem_add_kernels kind macro files target header)
                                               POSITION_INDEPENDENT_CODE ON NO_SYSTEM_FROM_IMPORTED ON)
   target_compile_options(${objects} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PatchFEM_HOST_FLAGS}>
                                             $<$<COMPILE_LANGUAGE:CUDA>:${PatchFEM_DEVICE_FLAGS}>)
+  # Headers of strategies bring their kernels.
+  target_include_directories(${objects} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${PatchFEM_CUDA_INCLUDE_DIR}>)
   target_link_libraries(${objects} PRIVATE PatchFEM::core)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
   set_target_properties(${target} PROPERTIES CUDA_RUNTIME_LIBRARY Shared LINKER_LANGUAGE CXX)
