@@ -51,9 +51,8 @@ namespace PatchFEM
     const bool octets = backend.kind() == BackendKind::cuda && size == sizeof(double) && tables.dim == 3 &&
                         tables.n_components == 1 && !high_order && !tables.batches[0].reference.simplex;
     const Patches::AdditionalData &patches = assembly.patches;
-    const bool sure = !high_order && !octets && patches.rows_per_patch == 0 && !tables.batches.empty() &&
-                      !tables.batches[0].reference.simplex;
-    result.columns = structure.sparsity_bytes();
+    const bool                     sure    = !high_order && !octets && patches.rows_per_patch == 0;
+    result.columns                         = structure.sparsity_bytes();
     for (const StrategyRow *row : likely_strategies(tables, patches, sure))
     {
       result.plan      = std::max(result.plan, structure.plan_bytes(patches, *row) +

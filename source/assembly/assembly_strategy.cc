@@ -40,10 +40,15 @@ namespace PatchFEM
   likely_strategies(const ElementTables &tables, const Patches::AdditionalData &data, const bool sure)
   {
     std::vector<const StrategyRow *> result;
+    if (const StrategyRow *row = find_strategy(data.strategy))
+      return {row};
     for (const StrategyRow &row : assembly_strategies())
-      if (row.name == data.strategy || (data.strategy == "auto" && row.automatic && (result.empty() || !sure) &&
-                                        (row.serves == nullptr || row.serves(tables))))
+      if (row.automatic && (row.serves == nullptr || row.serves(tables)))
+      {
         result.push_back(&row);
+        if (sure && row.serves == nullptr)
+          break;
+      }
     return result;
   }
 

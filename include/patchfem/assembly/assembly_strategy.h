@@ -50,7 +50,10 @@ namespace PatchFEM
   /** Whether plans with @p data may be of @p row, and then what it needs of fast memory matters. */
   bool may_take(const StrategyRow &row, const Patches::AdditionalData &data);
 
-  /** Those that plans of @p tables may be of: the one that @p data names, or what `auto` may take, if @p sure the first. */
+  /**
+   * Those that plans of @p tables may be of: the one that @p data names, or what `auto` may take; if @p sure none behind
+   * the first that takes all cells.
+   */
   std::vector<const StrategyRow *>
   likely_strategies(const ElementTables &tables, const Patches::AdditionalData &data, bool sure);
 
