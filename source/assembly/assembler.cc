@@ -60,7 +60,9 @@ namespace PatchFEM
         request.stages   = row.stages();
         rooms.push_back(may_take(row, data) ? form.find_kernel(backend, request).room : kernels::PatchRoom{});
       }
-      made.push_back({space.plan(b, rooms, data), request});
+      const auto plan = space.plan(b, rooms, data);
+      request.stages  = find_strategy(plan->strategy())->stages();
+      made.push_back({plan, request});
       for (const Patches::Chunk &chunk : made.back().plan->chunks())
       {
         const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * r.n_shape * n_comp;
@@ -203,7 +205,6 @@ namespace PatchFEM
 
     request.strategy     = plan.strategy();
     request.one_point    = a.one_point;
-    request.stages       = find_strategy(plan.strategy())->stages();
     request.computes     = request.stages || a.n_phases > 0 || a.most_levels > 0;
     request.varying      = a.coefficients.varies_inside_cells();
     request.short_places = a.patches.places.diagonal != nullptr || a.patches.places.view.width == 1;

@@ -344,6 +344,13 @@ namespace PatchFEM
         return result;
       }
 
+      /** Where patches compute no cells level by level. */
+      void set_no_levels(const Backend &place)
+      {
+        lists.level_offsets.reinit(place, n_patches() + 1);
+        lists.level_offsets.set_zero();
+      }
+
       PlacesWriter places_writer(const Source &source)
       {
         return {source.sparsity.view(), lists.places_view(), lists.places.data(), lists.diagonal_places.data()};

@@ -177,8 +177,7 @@ namespace PatchFEM
 
       void plan_cells(const Source &source) override
       {
-        lists.level_offsets.reinit(source.backend(), n_patches() + 1);
-        lists.level_offsets.set_zero();
+        set_no_levels(source.backend());
         find_halo(source);
         find_edges(source);
       }

@@ -63,8 +63,7 @@ namespace PatchFEM
       {
         lists.cells.release();
         lists.cell_offsets.set_zero();
-        lists.level_offsets.reinit(source.backend(), n_patches() + 1);
-        lists.level_offsets.set_zero();
+        set_no_levels(source.backend());
         integrations += source.per_cell(lists.staged_cells.size());
       }
 

@@ -92,8 +92,7 @@ namespace PatchFEM
         const Backend      &place = source.backend();
         lists.cells.release();
         lists.cell_offsets.set_zero();
-        lists.level_offsets.reinit(place, n_patches() + 1);
-        lists.level_offsets.set_zero();
+        set_no_levels(place);
         parts.copy_from(place, found.parts);
         rows.copy_from(place, found.rows);
         part_cells.copy_from(place, found.cells);

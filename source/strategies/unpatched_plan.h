@@ -50,8 +50,7 @@ namespace PatchFEM
                   flags[k] = flags[k] ? static_cast<int>(positions[k]) : -1;
                 });
         lists.cell_offsets.set_zero();
-        lists.level_offsets.reinit(place, n_patches() + 1);
-        lists.level_offsets.set_zero();
+        set_no_levels(place);
         integrations += source.per_cell(lists.cells.size());
         return flags;
       }

@@ -93,6 +93,8 @@ namespace
         SCOPED_TRACE(row.name + (csr ? ", csr" : ", sliced"));
         if (tables.batches.size() > 1 || takes<Form>(row, tables))
           check<Form>(variant, row.name, csr, tables, reference);
+        else
+          EXPECT_THROW(check<Form>(variant, row.name, csr, tables, reference), Error);
       }
   }
 } // namespace

@@ -24,7 +24,7 @@ namespace PatchFEM
     template <typename Number, typename Where>
     struct KernelEntry
     {
-      std::string name;
+      const char *name;
       bool        stages;
       double      buffer_share = 0.;
       bool (*serves)(const KernelRequest &);
@@ -35,11 +35,11 @@ namespace PatchFEM
     template <typename Number, typename Where>
     using KernelEntries = std::vector<KernelEntry<Number, Where>>;
 
-    /** Appends the kernels of @p strategy, a tuple of strategies, to @p entries. */
-    template <typename Form, typename Number, typename Where, typename... Strategy>
-    void append_kernels(std::tuple<Strategy...>, const Where where, KernelEntries<Number, Where> &entries)
+    /** Appends a tuple of kernels. */
+    template <typename Number, typename Where, typename... Kernels>
+    void append(std::tuple<Kernels...>, KernelEntries<Number, Where> &entries)
     {
-      const auto append = [&](const auto kernel) {
+      const auto append_one = [&](const auto kernel) {
         using Kernel = std::decay_t<decltype(kernel)>;
         if constexpr (Kernel::possible)
         {
@@ -51,8 +51,14 @@ namespace PatchFEM
           entries.push_back(entry);
         }
       };
-      std::apply([&](const auto... kernel) { (append(kernel), ...); },
-                 std::tuple_cat(Strategy::template kernels<Form, Number>(where)...));
+      (append_one(Kernels()), ...);
+    }
+
+    /** Appends the kernels of strategies. */
+    template <typename Form, typename Number, typename Where, typename... Strategy>
+    void append_kernels(std::tuple<Strategy...>, const Where where, KernelEntries<Number, Where> &entries)
+    {
+      append(std::tuple_cat(Strategy::template kernels<Form, Number>(where)...), entries);
     }
 
     /** Of strategies that are linked: asked after those of Strategies. */
@@ -63,30 +69,22 @@ namespace PatchFEM
       return entries;
     }
 
-    /** Stages what no strategy stages itself. */
-    template <typename Elements>
-    struct AnyElements
-    {
-      template <typename Form, typename Number, typename Where>
-      static auto kernels(Where)
-      {
-        return std::tuple<Elements>();
-      }
-    };
-
     /**
-     * The first kernel that stages and the first that sums of those of all strategies that serve @p request; without
-     * one that sums there is no room and nothing to call.
+     * The first kernel that stages and the first that sums of those of all strategies that serve @p request, of which
+     * @p Elements stages what no strategy does itself; without one that sums there is no room and nothing to call.
      */
     template <typename Form, typename Number, typename Elements, typename Where>
     AssemblyKernel<Number> find_kernel(const Where where, const KernelRequest &request)
     {
-      KernelEntries<Number, Where> entries;
-      append_kernels<Form, Number>(Strategies(), where, entries);
-      const auto &linked = linked_kernels<Form, Number, Where>();
-      entries.insert(entries.end(), linked.begin(), linked.end());
-      append_kernels<Form, Number>(std::tuple<AnyElements<Elements>>(), where, entries);
-
+      // Linked kernels are known before the first call.
+      static const auto entries = [&] {
+        KernelEntries<Number, Where> all;
+        append_kernels<Form, Number>(Strategies(), where, all);
+        const auto &linked = linked_kernels<Form, Number, Where>();
+        all.insert(all.end(), linked.begin(), linked.end());
+        append(std::tuple<Elements>(), all);
+        return all;
+      }();
       AssemblyKernel<Number> result;
       double                 buffer_share = 0.;
       for (const KernelEntry<Number, Where> &entry : entries)

@@ -421,7 +421,7 @@ namespace PatchFEM
       static PatchRoom room(const KernelRequest &r)
       {
         PatchRoom room{r.fast_memory / std::max(1, r.concurrent), 0, bytes_per_row};
-        room.most_redundant = 1.; // cells are faster here
+        room.most_redundant = 1.; // only if named
         return room;
       }
 

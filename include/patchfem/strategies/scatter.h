@@ -14,7 +14,8 @@ namespace PatchFEM::kernels
 {
   /** Computes cells [@p begin, @p end) of what @p target names, in the records of CellRecords. */
   template <typename Form, typename Number, typename Extents, typename Target>
-  void compute_cells(const AssemblyArguments<Number> &a,
+  void compute_cells(Host,
+                     const AssemblyArguments<Number> &a,
                      const std::int64_t               begin,
                      const std::int64_t               end,
                      const bool                       with_matrix,
@@ -72,14 +73,15 @@ namespace PatchFEM::kernels
 
   /** Cells add to the matrix and the load where these are stored: those of a phase at once, or all with atomics. */
   template <typename Form, typename Number, typename Extents>
-  struct HostScatter : public AnyKernel
+  struct ScatterKernel : public AnyKernel
   {
     static constexpr const char *name = name_of_cells<Extents>();
 
     static bool      serves(const KernelRequest &r) { return scatters(r) && fits<Extents>(r); }
     static PatchRoom room(const KernelRequest &r) { return {r.fast_memory}; }
 
-    static void launch(Host where, const AssemblyArguments<Number> &a)
+    template <typename Where>
+    static void launch(const Where where, const AssemblyArguments<Number> &a)
     {
       constexpr int                    n_comp = Form::n_components;
       const TargetRows<n_comp, Number> rows{a};
@@ -90,7 +92,7 @@ namespace PatchFEM::kernels
         for (int phase = 0; phase < a.n_phases; ++phase)
         {
           const auto compute = [&](const auto &target) {
-            compute_cells<Form, Number, Extents>(a, a.phases[phase], a.phases[phase + 1], rows.with_matrix(),
+            compute_cells<Form, Number, Extents>(where, a, a.phases[phase], a.phases[phase + 1], rows.with_matrix(),
                                                  rows.loaded(), target);
           };
           if (a.n_phases == 1)
@@ -115,17 +117,14 @@ namespace PatchFEM
     {
       static StrategyRow row();
 
-      template <typename Form, typename Number>
-      static auto kernels(Host)
+      template <typename Form, typename Number, typename Where>
+      static auto kernels(Where)
       {
         using namespace PatchFEM::kernels;
         constexpr int dim = Form::dimension;
-        return std::tuple<HostScatter<Form, Number, LinearSimplex<dim>>,
-                          HostScatter<Form, Number, MultilinearCube<dim>>, HostScatter<Form, Number, AnyExtents>>();
+        return std::tuple<ScatterKernel<Form, Number, LinearSimplex<dim>>,
+                          ScatterKernel<Form, Number, MultilinearCube<dim>>, ScatterKernel<Form, Number, AnyExtents>>();
       }
-
-      template <typename Form, typename Number>
-      static auto kernels(Cuda);
     };
 
     /** All cells add at once by atomics, through Colour's kernels: the last bits of sums differ from run to run. */
@@ -143,5 +142,6 @@ namespace PatchFEM
 } // namespace PatchFEM
 
 #ifdef __CUDACC__
-#include "strategies/scatter.cuh"
+#include "cells_of_warps.cuh"
+#include "strategies/target_rows.cuh"
 #endif
