@@ -233,7 +233,10 @@ namespace PatchFEM::kernels
       const auto        shape = [&](const int part) {
         return Cells::shape(request.reference.n_shape, request.reference.n_quadrature, bytes / part);
       };
-      return {bytes, shape(shape(4).n_warps < 4 ? 2 : 4).bytes()};
+      PatchRoom room{bytes, shape(shape(4).n_warps < 4 ? 2 : 4).bytes()};
+      if (Extents::n_quadrature != 1) // gather is faster
+        room.most_redundant = 1.;
+      return room;
     }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)

@@ -4,6 +4,7 @@
 #include "assembly_elements.cuh"
 #include "assembly_hexahedra.cuh"
 #include "cells_of_warps.cuh"
+#include "gather_rows.cuh"
 
 /**
  * @file
@@ -254,9 +255,9 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** Rows of a patch add their rows of the staged matrices, a warp to a row. */
+  /** Rows of a patch add their rows of the staged matrices, which may have any number of columns, a warp to a row. */
   template <int n_comp, typename Number>
-  struct GatherRows
+  struct GatherLongRows
   {
     static constexpr int  n_threads = 256, residency = 4;
     static constexpr bool overlaps = true;
@@ -268,16 +269,11 @@ namespace PatchFEM::kernels
     const int                     patch;
 
     __device__ void prepare() {}
-    __device__ void run() const { add_rows_of_teams(32); }
-
-    /** A warp adds, one after the other, the rows that its teams of @p team lanes would have. */
-    __device__ void add_rows_of_teams(const int team) const
+    __device__ void run() const
     {
       const int n_rows = body.a.patches.end_row(patch) - body.a.patches.first_row(patch);
-      const int a_warp = 32 / team;
-      for (int base = threadIdx.x / 32 * a_warp; base < n_rows; base += blockDim.x / team)
-        for (int row = base; row < base + a_warp && row < n_rows; ++row)
-          body.add_staged(patch, row, WholeWarp(), scratch);
+      for (int row = threadIdx.x / 32; row < n_rows; row += blockDim.x / 32)
+        body.add_staged(patch, row, WholeWarp(), scratch);
     }
   };
 
@@ -343,7 +339,7 @@ namespace PatchFEM::kernels
     {
       if (!plain)
       {
-        GatherRows<1, Number>{body, scratch, patch}.add_rows_of_teams(team);
+        GatherLongRows<1, Number>{body, scratch, patch}.run();
         return;
       }
       Four now = load(rows[0], 0);
@@ -450,23 +446,23 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** A warp stages a few cells at a time; those with something to resolve have a block each. */
-  template <typename Form, typename Number, typename Extents>
+  /** Warps stage cells; those with something to resolve have a block each. */
+  template <typename Form, typename Number>
   struct StagedCellsKernel : public AnyKernel
   {
-    static constexpr bool stages = true;
+    static constexpr bool   stages       = true;
+    static constexpr double buffer_share = 0.25;
 
     static bool serves(const KernelRequest &r)
     {
-      return r.stages && fits<Extents>(r) &&
-             bytes_of_cell<Form, Number, Extents>(r.reference, r.one_point) <= r.fast_memory / 4;
+      return r.stages && bytes_of_cell<Form, Number, AnyExtents>(r.reference, r.one_point) <= r.fast_memory / 4;
     }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
     {
       const WriteToBuffer<Form::n_components, Number> target{a};
-      compute_cells<Form, Number, Extents>(where, a, 0, a.n_staged, a.matrix.format != MatrixTarget<Number>::none,
-                                           a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none, target);
+      compute_cells<Form, Number, AnyExtents>(where, a, 0, a.n_staged, a.matrix.format != MatrixTarget<Number>::none,
+                                              a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none, target);
       AssemblyArguments<Number> others = a;
       others.n_staged                  = 0;
       ElementsKernel<Form, Number>::launch(where, others);
@@ -501,10 +497,17 @@ namespace PatchFEM
   auto strategies::Gather::kernels(Cuda)
   {
     using namespace PatchFEM::kernels;
-    constexpr int dim = Form::dimension;
-    return std::tuple<StagedHexahedraKernel<Form, Number>, StagedCellsKernel<Form, Number, LinearSimplex<dim>>,
-                      StagedCellsKernel<Form, Number, MultilinearCube<dim>>,
-                      StagedCellsKernel<Form, Number, AnyExtents>, GatherKernel<Form, Number, GatherOctets<Number>>,
-                      GatherKernel<Form, Number, GatherRows<Form::n_components, Number>>>();
+    // Affine cells, and quadrilaterals of degree 1.
+    const auto of_records = [] {
+      if constexpr (Form::dimension == 2)
+        return record_kernels<Form, Number, 1, 4>();
+      else
+        return record_kernels<Form, Number, 1>();
+    }();
+    return std::tuple_cat(of_records,
+                          std::tuple<StagedHexahedraKernel<Form, Number>, StagedCellsKernel<Form, Number>,
+                                     GatherKernel<Form, Number, GatherOctets<Number>>,
+                                     GatherRowsKernel<Form, Number, StagedMatrices<Form, Number>>,
+                                     GatherKernel<Form, Number, GatherLongRows<Form::n_components, Number>>>());
   }
 } // namespace PatchFEM

@@ -47,16 +47,18 @@ namespace PatchFEM
       high_order = high_order || batch.reference.degree > 1;
     }
 
-    // High degrees may gather, and on a device scalar trilinear hexahedra, whose buffer may be a quarter of the matrix.
-    const bool octets = backend.kind() == BackendKind::cuda && size == sizeof(double) && tables.dim == 3 &&
-                        tables.n_components == 1 && !high_order && !tables.batches[0].reference.simplex;
+    // High degrees may gather, and on a device all but linear simplices and vectors on trilinear hexahedra, with a buffer
+    // of a quarter of the matrix.
+    const bool simplices = !tables.batches.empty() && tables.batches[0].reference.simplex,
+               staged    = backend.kind() == BackendKind::cuda &&
+                        (high_order || !(simplices || (tables.dim == 3 && tables.n_components > 1)));
     const Patches::AdditionalData &patches = assembly.patches;
-    const bool                     sure    = !high_order && !octets && patches.rows_per_patch == 0;
+    const bool                     sure    = !high_order && !staged && patches.rows_per_patch == 0;
     result.columns                         = structure.sparsity_bytes();
     for (const StrategyRow *row : likely_strategies(tables, patches, sure))
     {
       result.plan      = std::max(result.plan, structure.plan_bytes(patches, *row) +
-                                                   structure.buffer_bytes(size, octets ? 0.25 : 0.1, *row));
+                                                   structure.buffer_bytes(size, staged ? 0.25 : 0.1, *row));
       result.structure = std::max(result.structure, structure.peak_bytes(backend, patches, *row));
     }
 

@@ -24,14 +24,28 @@ namespace PatchFEM
             data.fast_memory, ".");
     domain = Space(); // until all of the new one is there
     passes.clear();
-    const Backend &backend = space.backend();
-    const auto     now     = [&] {
-      backend.synchronize();
+    const auto now = [&] {
+      space.backend().synchronize();
       return std::chrono::steady_clock::now();
     };
     const auto start = now();
     space.sparsity();
     const auto middle = now();
+    coefficients      = DeviceCoefficients<Number>();
+    body_load         = DeviceCoefficients<Number>();
+    face_load.release();
+    face_robin.release();
+    plan_passes(space, data, false);
+    seconds.sparsity = std::chrono::duration<double>(middle - start).count();
+    seconds.plan     = std::chrono::duration<double>(now() - middle).count();
+    domain           = space;
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::plan_passes(const Space &space, const AdditionalData &data, const bool varying)
+  {
+    const ElementBatches &elements = space.batches();
+    const Backend        &backend  = space.backend();
     // The batch with the most pairs of cells and rows is first and begins all rows.
     std::vector<int> order(elements.n_batches());
     std::iota(order.begin(), order.end(), 0);
@@ -52,8 +66,9 @@ namespace PatchFEM
       request.isoparametric    = r.n_geometry == r.n_shape && r.geometry_gradients == r.shape_gradients;
       request.points_are_nodes = cells.geometry == cells.nodes;
       request.one_point        = form.gradients_only && r.constant_jacobian && r.degree == 1;
-      request.fast_memory      = data.fast_memory > 0 ? data.fast_memory : there;
+      request.fast_memory      = data.fast_memory > 0 ? data.fast_memory : backend.patch_memory();
       request.concurrent       = concurrent;
+      request.varying          = varying;
       for (const StrategyRow &row : assembly_strategies())
       {
         request.strategy = row.name;
@@ -65,21 +80,23 @@ namespace PatchFEM
       made.push_back({plan, request});
       for (const Patches::Chunk &chunk : made.back().plan->chunks())
       {
-        const std::int64_t n_rows = (chunk.end_staged - chunk.first_staged) * r.n_shape * n_comp;
-        n_matrix                  = std::max(n_matrix, chunk.n_matrix_entries + n_rows * r.n_shape * n_comp);
-        n_vector                  = std::max(n_vector, chunk.n_vector_entries + n_rows);
+        const std::int64_t n_staged = chunk.end_staged - chunk.first_staged, n_rows = r.n_shape * n_comp;
+        n_matrix = std::max(n_matrix, chunk.n_matrix_entries + n_staged * plan->room().staged_numbers(n_rows));
+        n_vector = std::max(n_vector, chunk.n_vector_entries + n_staged * n_rows);
       }
     }
     buffer_matrix.reinit(backend, n_matrix);
     buffer_vector.reinit(backend, n_vector);
-    coefficients = DeviceCoefficients<Number>();
-    body_load    = DeviceCoefficients<Number>();
-    face_load.release();
-    face_robin.release();
-    seconds.sparsity = std::chrono::duration<double>(middle - start).count();
-    seconds.plan     = std::chrono::duration<double>(now() - middle).count();
-    passes           = std::move(made);
-    domain           = space;
+    passes          = std::move(made);
+    asked           = data;
+    planned_varying = varying;
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::replan()
+  {
+    if (coefficients.view().varies_inside_cells() != planned_varying)
+      plan_passes(domain, asked, !planned_varying);
   }
 
   template <typename Number>

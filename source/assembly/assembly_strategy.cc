@@ -67,7 +67,7 @@ namespace PatchFEM
       result += row.name + ": " + row.words + "; ";
     return result +
            "auto: patches, unless a cell would be integrated more than 3.5 times; on a GPU edges for vectors on linear "
-           "simplices, and gather for scalar trilinear hexahedra in double precision.";
+           "simplices, patches for scalars there and for vectors on trilinear hexahedra, and gather for all others.";
   }
 
   std::shared_ptr<const Patches> make_plan(const ElementBatches                  &batches,

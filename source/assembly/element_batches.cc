@@ -110,6 +110,21 @@ namespace PatchFEM
       return result;
     }
 
+    /** ReferenceView::gradient_integrals; exchanging i and a with j and b gives the same bits. */
+    std::vector<double> gradient_integrals(const ReferenceElement &r)
+    {
+      std::vector<double> result(std::size_t(r.n_shape) * r.n_shape * r.dim * r.dim, 0.);
+      double             *to = result.data();
+      for (int i = 0; i < r.n_shape; ++i)
+        for (int j = 0; j < r.n_shape; ++j)
+          for (int a = 0; a < r.dim; ++a)
+            for (int b = 0; b < r.dim; ++b, ++to)
+              for (int q = 0; q < r.n_quadrature; ++q)
+                *to += r.weights[q] * (r.shape_gradients[(q * r.n_shape + i) * r.dim + a] *
+                                       r.shape_gradients[(q * r.n_shape + j) * r.dim + b]);
+      return result;
+    }
+
     /** The tables of a reference element that kernels read, and where they see them. */
     constexpr std::pair<std::vector<double> ReferenceElement::*, const double * ReferenceView::*> reference_tables[] = {
         {&ReferenceElement::weights, &ReferenceView::weights},
@@ -229,6 +244,12 @@ namespace PatchFEM
       {
         batch.tables.emplace_back(place, r.*values);
         batch.reference_view.*seen = batch.tables.back().data();
+      }
+      batch.reference_view.gradient_integrals = nullptr;
+      if (r.constant_jacobian)
+      {
+        batch.tables.emplace_back(place, gradient_integrals(r));
+        batch.reference_view.gradient_integrals = batch.tables.back().data();
       }
     }
   }

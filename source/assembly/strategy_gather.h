@@ -30,12 +30,15 @@ namespace PatchFEM
 
       bool cut(const Source &source) override
       {
-        require(find_size(source, 128, 0, source.room.available) || bytes_of_rows(source) <= source.room.total, [&] {
-          return source.data.rows_per_patch > 0
-                     ? "The rows of a patch do not fit into fast memory; choose fewer rows per patch."
-                     : "The longest row of the matrix, with " + std::to_string(most_blocks()) +
-                           " blocks, does not fit into fast memory.";
-        });
+        const std::size_t workers = source.room.worker_bytes;
+        require(find_size(source, source.room.most_rows, workers, source.room.available) ||
+                    bytes_of_rows(source) + workers <= source.room.total,
+                [&] {
+                  return source.data.rows_per_patch > 0
+                             ? "The rows of a patch do not fit into fast memory; choose fewer rows per patch."
+                             : "The longest row of the matrix, with " + std::to_string(most_blocks()) +
+                                   " blocks, does not fit into fast memory.";
+                });
         find_cells_by(source, {});
         return true;
       }
@@ -44,12 +47,12 @@ namespace PatchFEM
       {
         // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
         // sizes say, as long as what is found in them fits.
-        const int n_block   = source.batch().reference.n_shape * source.batches.n_components(),
-                  a_cell    = n_block * n_block;
-        const double shared = source.per_cell(lists.cells.size());
+        const std::int64_t n_rows = source.batch().reference.n_shape * source.batches.n_components(),
+                           a_cell = source.room.staged_numbers(n_rows);
+        const double shared = source.per_cell(lists.cells.size()), smaller = double(n_rows * n_rows) / a_cell;
         for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
         {
-          Array<int>   chunk_of_patch = cut_chunks(source, true, factor * static_cast<double>(budget));
+          Array<int>   chunk_of_patch = cut_chunks(source, true, factor * smaller * static_cast<double>(budget));
           std::int64_t n_staged       = 0;
           stage(source, chunk_of_patch);
           for (const Chunk &chunk : lists.chunks)

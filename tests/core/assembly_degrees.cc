@@ -302,6 +302,7 @@ TEST_P(AssemblyDegreesTest, KernelsHaveNames)
   const Names gathered = Assembler<Laplace<2>>(space, with("gather")).kernel_names();
   ASSERT_EQ(gathered.size(), 2u);
   for (const std::string &name : gathered)
-    EXPECT_EQ(name, backend().kind() == BackendKind::cuda ? "gather (a warp a row)" : "gather (row after row)");
+    EXPECT_EQ(name,
+              backend().kind() == BackendKind::cuda ? "gather (entries formed in rows)" : "gather (row after row)");
   EXPECT_THROW(assembler.reinit(space, with("guess")), Error);
 }

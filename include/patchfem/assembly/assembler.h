@@ -41,11 +41,15 @@ namespace PatchFEM
     /** [active cell], the patch that owns the cell's first node in the plan of its batch. */
     std::vector<unsigned int> patch_of_cells() const;
 
-    /** A CoefficientField or a QuadratureField, see set_body_load(). */
+    /**
+     * A CoefficientField or a QuadratureField, see set_body_load(). The first that varies inside cells, or no longer
+     * does, may change the plan.
+     */
     template <typename Field>
     void set_coefficients(const Field &field)
     {
       set(coefficients, field, form.n_coefficients, "The weak form");
+      replan();
     }
 
     /**
@@ -121,8 +125,14 @@ namespace PatchFEM
     struct Pass
     {
       std::shared_ptr<const Patches> plan;
-      kernels::KernelRequest         request; ///< for data that do not vary inside cells
+      kernels::KernelRequest         request; ///< for loads that do not vary inside cells
     };
+
+    /** Makes the passes of @p space, and room for them, for coefficients that are @p varying inside cells or not. */
+    void plan_passes(const Space &space, const AdditionalData &data, bool varying);
+
+    /** Again, if the coefficients have become other than planned. */
+    void replan();
 
     AssemblyArguments<Number>       data_arguments() const;
     kernels::AssemblyKernel<Number> begin_pass(const Pass &pass, AssemblyArguments<Number> &arguments) const;
@@ -130,6 +140,8 @@ namespace PatchFEM
     Traits                     form;
     Space                      domain;
     std::vector<Pass>          passes;
+    AdditionalData             asked; ///< for which, and for what coefficients, the passes were planned
+    bool                       planned_varying = false;
     DeviceCoefficients<Number> coefficients, body_load;
     Array<Number>              face_load, face_robin, buffer_matrix, buffer_vector;
     Array<std::int64_t>        face_points;

@@ -25,11 +25,12 @@ namespace PatchFEM
     struct KernelEntry
     {
       const char *name;
-      bool        stages;
-      double      buffer_share = 0.;
-      bool (*serves)(const KernelRequest &);
-      PatchRoom (*room)(const KernelRequest &) = nullptr;
-      void (*launch)(Where, const AssemblyArguments<Number> &);
+      bool        stages                                       = false;
+      double      buffer_share                                 = 0.;
+      bool (*serves)(const KernelRequest &)                    = nullptr;
+      int (*numbers_per_cell)(const KernelRequest &)           = nullptr;
+      PatchRoom (*room)(const KernelRequest &)                 = nullptr;
+      void (*launch)(Where, const AssemblyArguments<Number> &) = nullptr;
     };
 
     template <typename Number, typename Where>
@@ -43,9 +44,15 @@ namespace PatchFEM
         using Kernel = std::decay_t<decltype(kernel)>;
         if constexpr (Kernel::possible)
         {
-          KernelEntry<Number, Where> entry{Kernel::name, Kernel::stages, 0., Kernel::serves, nullptr, Kernel::launch};
+          KernelEntry<Number, Where> entry{Kernel::name};
+          entry.stages = Kernel::stages;
+          entry.serves = Kernel::serves;
+          entry.launch = Kernel::launch;
           if constexpr (Kernel::stages)
-            entry.buffer_share = Kernel::buffer_share;
+          {
+            entry.buffer_share     = Kernel::buffer_share;
+            entry.numbers_per_cell = Kernel::numbers_per_cell;
+          }
           else
             entry.room = Kernel::room;
           entries.push_back(entry);
@@ -86,7 +93,8 @@ namespace PatchFEM
         return all;
       }();
       AssemblyKernel<Number> result;
-      double                 buffer_share = 0.;
+      double                 buffer_share     = 0.;
+      int                    numbers_per_cell = 0;
       for (const KernelEntry<Number, Where> &entry : entries)
       {
         auto &launch = entry.stages ? result.stage : result.sum;
@@ -95,16 +103,20 @@ namespace PatchFEM
         launch = [where, kernel = entry.launch](const AssemblyArguments<Number> &a) { kernel(where, a); };
         result.name.insert(entry.stages ? 0 : result.name.size(), entry.name);
         if (entry.stages)
-          buffer_share = entry.buffer_share;
+        {
+          buffer_share     = entry.buffer_share;
+          numbers_per_cell = entry.numbers_per_cell(request);
+        }
         else
           result.room = entry.room(request);
       }
       if (!result.sum)
         return AssemblyKernel<Number>();
-      result.room.buffer_share    = buffer_share;
-      result.room.total           = request.fast_memory;
-      result.room.bytes_per_entry = sizeof(Number);
-      result.room.symmetric       = is_symmetric<Form> && Form::n_components == 1;
+      result.room.buffer_share     = buffer_share;
+      result.room.numbers_per_cell = numbers_per_cell;
+      result.room.total            = request.fast_memory;
+      result.room.bytes_per_entry  = sizeof(Number);
+      result.room.symmetric        = is_symmetric<Form> && Form::n_components == 1;
       return result;
     }
   } // namespace kernels

@@ -77,6 +77,17 @@ namespace PatchFEM
     const void         *own_lists; ///< on the host, what the plan's strategy has besides: a view of its own type
     bool                one_point; ///< gradients are constant and loads too: one quadrature point is exact
     bool                add;       ///< to what other batches have left in the matrix and the right-hand side
+
+    /**
+     * Where entry @p e of n_block of block (@p i, @p j) of the matrix in slot @p slot of staged cells stands: blocks lie
+     * side by side or, where rows gather them, their first entries, their second ones, and so on.
+     */
+    PATCHFEM_INLINE std::int64_t
+    staged_entry(const std::int64_t slot, const int n, const int i, const int j, const int n_block, const int e) const
+    {
+      const int in_row = patches.staged_pairs != nullptr ? e * n + j : j * n_block + e;
+      return staged_matrix + (slot * n + i) * n * n_block + in_row;
+    }
   };
 
   namespace kernels
@@ -112,8 +123,8 @@ namespace PatchFEM
     /**
      * A kernel of a strategy is one of these with
      *   possible        whether it is compiled for its form and numbers
-     *   stages          whether it forms matrices of cells in the buffer, with a buffer_share, or sums rows, and has a
-     *                   room(request), a PatchRoom
+     *   stages          whether it forms matrices of cells in the buffer, or numbers_per_cell(request) that stand for
+     *                   one, with a buffer_share, or sums rows, and has a room(request), a PatchRoom
      *   name            for a user
      *   serves(request) whether it takes such cells of such a strategy
      *   launch(where, arguments)
@@ -127,6 +138,7 @@ namespace PatchFEM
       static constexpr double      buffer_share = 0.1;
 
       static bool serves(const KernelRequest &) { return true; }
+      static int  numbers_per_cell(const KernelRequest &) { return 0; } ///< the matrix
     };
 
     // An undefined symbol names what has to be called in CMakeLists.txt.

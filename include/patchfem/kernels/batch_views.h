@@ -23,6 +23,8 @@ namespace PatchFEM
     const double *geometry_values;
     const double *geometry_gradients;
     const double *support_geometry_values;
+    const double
+        *gradient_integrals; ///< [shape i][shape j][a][b], sum_q w dN_i/dxi_a dN_j/dxi_b; for a constant Jacobian
 
     const double *face_weights;
     const double *face_shape_values;

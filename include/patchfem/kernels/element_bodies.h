@@ -94,7 +94,8 @@ namespace PatchFEM::kernels
       const int            local = cell.cell - batch.first_cell;
       if (needs_matrix(cell))
       {
-        Number *matrix = unresolved_matrix(cell);
+        Number    *matrix = unresolved_matrix(cell);
+        const bool staged = cell.constrained < 0 && cell.faces < 0;
         for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
         {
           const int  i = ij / r.n_shape, j = ij % r.n_shape;
@@ -102,9 +103,9 @@ namespace PatchFEM::kernels
           auto       block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
           if (mirrored)
             block = transpose(block);
-          for (int c = 0; c < n_comp; ++c)
-            for (int d = 0; d < n_comp; ++d)
-              matrix[(std::int64_t(ij) * n_comp + c) * n_comp + d] = block(c, d);
+          for (int e = 0; e < n_comp * n_comp; ++e)
+            matrix[staged ? a.staged_entry(0, r.n_shape, i, j, n_comp * n_comp, e) - a.staged_matrix
+                          : std::int64_t(ij) * n_comp * n_comp + e] = block(e / n_comp, e % n_comp);
         }
       }
       Number *vector = unresolved_vector(cell);

@@ -72,7 +72,7 @@ namespace PatchFEM::kernels
           a.matrix.csr_view.values[i] = Number(0);
       else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
         for (int row = first + rank; row < end; row += size)
-          for (int k = 0; k < slice_width(A, row / A.slice_height, false); ++k)
+          for (int k = 0; k < A.slice_width(row / A.slice_height); ++k)
             for (int e = 0; e < n_block; ++e)
               A.values[A.value_index(row, k, 0, 0) + e * A.slice_height] = Number(0);
     }
@@ -158,8 +158,12 @@ namespace PatchFEM::kernels
         {
           const int     i    = static_cast<int>(pair % n_shape);
           const Number *from = a.buffer_matrix + a.staged_matrix + pair * n_shape * n_block;
-          for (int e = team.rank(); e < n_shape * n_block; e += Team::size)
-            s.blocks[(s.start[row] + p.places(k, n_shape, global, i, e / n_block)) * n_block + e % n_block] += from[e];
+          for (int j = team.rank(); j < n_shape; j += Team::size)
+          {
+            Number *to = s.blocks + (s.start[row] + p.places(k, n_shape, global, i, j)) * n_block;
+            for (int e = 0; e < n_block; ++e)
+              to[e] += from[e * n_shape + j];
+          }
         }
         if (loaded())
           for (int c = team.rank(); c < n_comp; c += Team::size)
@@ -231,57 +235,45 @@ namespace PatchFEM::kernels
       }
       else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
       {
-        // Group after group of 32 rows, workers take (k, row): neighbours write neighbouring rows, entry after
-        // entry. Where slices are groups, as with the default height, nothing is divided.
+        // Slice after slice, workers take (k, row): neighbours write neighbouring rows, entry after entry. In whole
+        // slices of the default height they keep to a row, and nothing is divided.
         const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
         const int                        height = A.slice_height;
-        const bool                       plain  = height == 32 && first % 32 == 0;
-        for (int group = 0; group * 32 < n_rows; ++group)
+        const bool                       plain  = height == 32 && size % 32 == 0;
+        for (int begin = 0, end; begin < n_rows; begin = end)
         {
-          int widest = 0;
-          for (int row = group * 32; row < n_rows && row < group * 32 + 32; row += plain ? 32 : 1)
+          const int          slice  = plain ? (first + begin) / 32 : (first + begin) / height;
+          const int          above  = first + begin - slice * height; // rows of the slice before
+          const std::int64_t offset = A.slice_offsets[slice], blocks = A.slice_offsets[slice + 1] - offset;
+          const int          width  = static_cast<int>(plain ? blocks / 32 : blocks / height);
+          Number            *values = A.values + offset * n_block + above;
+          const int          n      = height - above < n_rows - begin ? height - above : n_rows - begin;
+          end                       = begin + n;
+          if (plain && above == 0)
           {
-            const int width = slice_width(A, plain ? (first + row) / 32 : (first + row) / height, plain);
-            widest          = width > widest ? width : widest;
-          }
-          const std::int64_t offset = plain ? A.slice_offsets[first / 32 + group] : 0;
-          if (plain && size % 32 == 0)
-          {
-            // Whole warps: a worker keeps to one row.
-            const int row = group * 32 + rank % 32, step = size / 32;
-            if (row >= n_rows)
+            const int row = begin + rank % 32, step = size / 32;
+            if (row >= end)
               continue;
             const int     length = s.start[row + 1] - s.start[row];
             const Number *from   = s.blocks + (s.start[row] + rank / 32) * n_block;
-            Number       *to     = A.values + (offset + rank / 32 * 32) * n_block + rank % 32;
-            for (int k = rank / 32; k < widest; k += step, from += step * n_block, to += step * 32 * n_block)
+            Number       *to     = values + rank / 32 * 32 * n_block + rank % 32;
+            for (int k = rank / 32; k < width; k += step, from += step * n_block, to += step * 32 * n_block)
               PATCHFEM_UNROLL
             for (int e = 0; e < n_block; ++e)
               put(to[e * 32], k < length ? from[e] : Number(0));
             continue;
           }
-          for (int i = rank; i < widest * 32; i += size)
+          for (int i = rank; i < n * width; i += size)
           {
-            const int row = group * 32 + i % 32, k = i / 32;
-            if (row >= n_rows || (!plain && k >= slice_width(A, (first + row) / height, false)))
-              continue;
-            Number       *to     = plain ? A.values + (offset + std::int64_t(k) * 32) * n_block + i % 32
-                                         : A.values + A.value_index(first + row, k, 0, 0);
-            const int     begin  = s.start[row];
-            const Number *from   = s.blocks + (begin + k) * n_block;
-            const bool    stored = k < s.start[row + 1] - begin;
+            const int     in_slice = i % n, k = i / n, row = begin + in_slice, length = s.start[row + 1] - s.start[row];
+            const Number *from = s.blocks + (s.start[row] + k) * n_block;
+            Number       *to   = values + std::int64_t(k) * height * n_block + in_slice;
             PATCHFEM_UNROLL
             for (int e = 0; e < n_block; ++e)
-              put(to[e * (plain ? 32 : height)], stored ? from[e] : Number(0));
+              put(to[std::int64_t(e) * height], k < length ? from[e] : Number(0));
           }
         }
       }
-    }
-
-    static PATCHFEM_INLINE int slice_width(const SlicedEllpackView<Number> &A, const int slice, const bool plain)
-    {
-      const std::int64_t n = A.slice_offsets[slice + 1] - A.slice_offsets[slice];
-      return static_cast<int>(plain ? n / 32 : n / A.slice_height);
     }
   };
 } // namespace PatchFEM::kernels

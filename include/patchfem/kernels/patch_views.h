@@ -171,13 +171,21 @@ namespace PatchFEM
       double      most_redundant = 3.5; ///< integrations of a cell above which another strategy is better
       double      buffer_share   = 0.1; ///< of the matrix, what the buffer of a chunk's cell matrices may take
       std::size_t total = 0, bytes_per_entry = 0; ///< of the multiprocessor, and of a matrix entry
-      bool        symmetric = false;              ///< entry (i, j) of a matrix is entry (j, i), and a number
+      bool        symmetric        = false;       ///< entry (i, j) of a matrix is entry (j, i), and a number
+      int         most_rows        = 128;         ///< of a patch whose rows gather
+      int         numbers_per_cell = 0;           ///< of a staged cell in the buffer of matrices; 0: its matrix
+
+      /** Numbers of a staged cell whose matrix has @p n_rows scalar rows. */
+      std::int64_t staged_numbers(const std::int64_t n_rows) const
+      {
+        return numbers_per_cell > 0 ? numbers_per_cell : n_rows * n_rows;
+      }
 
       bool operator==(const PatchRoom &other) const
       {
         const auto all = [](const PatchRoom &r) {
           return std::tie(r.available, r.worker_bytes, r.bytes_per_row, r.bytes_per_level, r.most_redundant,
-                          r.buffer_share, r.total, r.bytes_per_entry, r.symmetric);
+                          r.buffer_share, r.total, r.bytes_per_entry, r.symmetric, r.most_rows, r.numbers_per_cell);
         };
         return all(*this) == all(other);
       }

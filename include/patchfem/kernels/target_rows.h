@@ -133,12 +133,9 @@ namespace PatchFEM::kernels
                                 const int                                  j,
                                 const SmallMatrix<n_comp, n_comp, Number> &value) const
     {
-      Number *to = a.buffer_matrix + a.staged_matrix + ((slot * n + i) * n + j) * (n_comp * n_comp);
       PATCHFEM_UNROLL
-      for (int c = 0; c < n_comp; ++c)
-        PATCHFEM_UNROLL
-      for (int d = 0; d < n_comp; ++d)
-        to[c * n_comp + d] = value(c, d);
+      for (int e = 0; e < n_comp * n_comp; ++e)
+        a.buffer_matrix[a.staged_entry(slot, n, i, j, n_comp * n_comp, e)] = value(e / n_comp, e % n_comp);
     }
 
     PATCHFEM_INLINE void

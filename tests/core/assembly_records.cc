@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Matrices whose entries rows form from records of cells: see kernels/recorded_cells.h.
+#include "../../benchmarks/lagrange_meshes.h"
+#include "../../benchmarks/synthetic_tables.h"
+#include "backend_names.h"
+
+#include <patchfem/assembly/assembler.h>
+#include <patchfem/kernels/recorded_cells.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace PatchFEM;
+
+namespace
+{
+  ElementTables triangles(const int degree, const int n_components)
+  {
+    ElementTables tables =
+        synthetic::with_nodes(synthetic::plate_with_holes(1), synthetic::lagrange_simplex(2, degree));
+    tables.n_components = n_components;
+    return tables;
+  }
+
+  ElementTables tetrahedra(const int n_components)
+  {
+    ElementTables tables =
+        synthetic::with_nodes(synthetic::cube_of_tetrahedra(3, 1, false), synthetic::lagrange_simplex(3, 2));
+    tables.n_components = n_components;
+    return tables;
+  }
+
+  ElementTables quadrilaterals(const int degree, const int n_components)
+  {
+    ElementTables tables = synthetic::grid_of_cells(2, 19, degree);
+    tables.n_components  = n_components;
+    return tables;
+  }
+
+  /** Binds every 13th unknown to a value. */
+  ElementTables bound(ElementTables tables)
+  {
+    ConstraintTable &lines = tables.constraints;
+    lines.offsets          = {0};
+    for (int i = 0; i < tables.n_nodes * tables.n_components; i += 13)
+    {
+      lines.constrained.push_back(i);
+      lines.inhomogeneity.push_back(0.1 * (i % 7));
+      lines.offsets.push_back(0);
+    }
+    return tables;
+  }
+
+  /** Numbers of all cells, or of their quadrature points, between 1 and 2. */
+  CoefficientField field(const ElementTables &tables, const int n_values, const bool inside, const int seed)
+  {
+    const CellTable    &cells = tables.batches[0];
+    std::vector<double> values;
+    for (int i = 0; i < cells.n_cells * n_values * (inside ? cells.reference.n_quadrature : 1); ++i)
+      values.push_back(1. + synthetic::hashed(i + seed));
+    return inside ? CoefficientField::at_quadrature_points(n_values, {values})
+                  : CoefficientField::by_cell(n_values, {values});
+  }
+
+  template <typename Number>
+  struct System
+  {
+    HostCSR<Number>     matrix;
+    std::vector<Number> rhs;
+  };
+
+  /** Matrix and load of an assembler, over NaN. */
+  template <typename Form, typename Number>
+  System<Number> assemble(const Space &space, Assembler<Form, Number> &assembler)
+  {
+    constexpr Number            nan = std::numeric_limits<Number>::quiet_NaN();
+    SlicedEllpackMatrix<Number> matrix;
+    space.initialize_matrix(matrix);
+    const std::vector<Number> unknown(matrix.n_stored_elements(), nan);
+    memory::copy(space.backend(), matrix.view().values, Backend("host"), unknown.data(),
+                 unknown.size() * sizeof(Number));
+    Vector<Number> rhs(space.backend(), std::vector<Number>(space.n_dofs(), nan));
+    assembler.assemble(matrix, rhs);
+    return {matrix.to_csr_host(), rhs.copy_to_host()};
+  }
+
+  template <typename Number>
+  void expect_near(const std::vector<Number> &a, const std::vector<Number> &b, const double bound)
+  {
+    ASSERT_EQ(a.size(), b.size());
+    double scale = 0., worst = 0.;
+    for (std::size_t i = 0; i < a.size(); ++i)
+    {
+      scale = std::max<double>(scale, std::abs(b[i]));
+      worst = a[i] - b[i] == a[i] - b[i] ? std::max<double>(worst, std::abs(a[i] - b[i])) : 1e300;
+    }
+    EXPECT_LE(worst, bound * scale);
+  }
+
+  template <typename Number>
+  void expect_symmetric(const HostCSR<Number> &matrix)
+  {
+    for (std::int64_t i = 0; i < matrix.n_rows; ++i)
+      for (std::int64_t e = matrix.row_offsets[i]; e < matrix.row_offsets[i + 1]; ++e)
+      {
+        const std::int64_t j   = matrix.columns[e];
+        const auto         row = matrix.columns.begin();
+        const auto found = std::lower_bound(row + matrix.row_offsets[j], row + matrix.row_offsets[j + 1], int(i)) - row;
+        ASSERT_LT(found, matrix.row_offsets[j + 1]);
+        ASSERT_EQ(matrix.values[e], matrix.values[found]) << i << ", " << j;
+      }
+  }
+
+  /**
+   * What rows gather is what patches compute, for cells with different data, with and without constraints; then with
+   * data that vary inside cells, for which the same assembler plans anew; and of scalars it is symmetric to the last
+   * bit.
+   */
+  template <typename Form, typename Number>
+  void compare(const Backend &backend, const ElementTables &free, const double tolerance)
+  {
+    for (const bool constrained : {false, true})
+    {
+      const ElementTables tables = constrained ? bound(free) : free;
+      const Space         space(backend, tables, Space::AdditionalData(32));
+      for (const int rows : {24, 200})
+      {
+        SCOPED_TRACE(tables.batches[0].reference.name + (constrained ? ", constrained, " : ", ") +
+                     std::to_string(rows) + " rows a patch");
+        typename Assembler<Form, Number>::AdditionalData data;
+        data.strategy = "patches";
+        Assembler<Form, Number> patches(space, data);
+        data.strategy       = "gather";
+        data.rows_per_patch = rows;
+        Assembler<Form, Number> gather(space, data);
+        for (const bool inside : {false, true, false})
+        {
+          for (Assembler<Form, Number> *assembler : {&patches, &gather})
+          {
+            assembler->set_coefficients(field(tables, Form::n_coefficients, inside, 1));
+            assembler->set_body_load(field(tables, Form::n_components, inside, 5));
+          }
+          const System<Number> expected = assemble(space, patches), found = assemble(space, gather);
+          expect_near(found.matrix.values, expected.matrix.values, tolerance);
+          expect_near(found.rhs, expected.rhs, tolerance);
+          if (!constrained && Form::n_components == 1) // resolving constraints rounds, and blocks on the diagonal do
+            expect_symmetric(found.matrix);
+        }
+      }
+    }
+  }
+} // namespace
+
+class AssemblyRecordsTest : public BackendTest
+{};
+PATCHFEM_INSTANTIATE_BACKENDS(AssemblyRecordsTest);
+
+TEST_P(AssemblyRecordsTest, Triangles)
+{
+  for (const int degree : {1, 2, 3, 4, 5})
+  {
+    compare<Laplace<2>, double>(backend(), triangles(degree, 1), 1e-13);
+    compare<Elasticity<2>, double>(backend(), triangles(degree, 2), 1e-13);
+  }
+  compare<Laplace<2>, float>(backend(), triangles(2, 1), 2e-6);
+}
+
+TEST_P(AssemblyRecordsTest, Tetrahedra)
+{
+  compare<Laplace<3>, double>(backend(), tetrahedra(1), 1e-13);
+  compare<Elasticity<3>, double>(backend(), tetrahedra(3), 1e-13);
+  compare<Elasticity<3>, float>(backend(), tetrahedra(3), 2e-6);
+}
+
+TEST_P(AssemblyRecordsTest, Quadrilaterals)
+{
+  compare<Laplace<2>, double>(backend(), quadrilaterals(1, 1), 1e-13);
+  compare<Elasticity<2>, double>(backend(), quadrilaterals(1, 2), 1e-13);
+  compare<Elasticity<2>, float>(backend(), quadrilaterals(1, 2), 2e-6);
+  compare<Elasticity<2>, double>(backend(), quadrilaterals(2, 2), 1e-13);
+}
+
+/** The triangle (0, 0), (2, 0), (0, 1): J = diag(2, 1), det J J^-1 J^-T = diag(1/2, 2), and k = 3. */
+TEST(AssemblyRecords, OneTriangleByEye)
+{
+  ElementTables tables;
+  CellTable     batch;
+  batch.reference    = synthetic::lagrange_simplex(2, 1);
+  batch.n_cells      = 1;
+  batch.nodes        = {0, 1, 2};
+  batch.material_ids = {0};
+  tables.dim         = 2;
+  tables.n_nodes     = 3;
+  tables.points      = {0., 0., 2., 0., 0., 1.};
+  tables.batches.push_back(batch);
+  const Space               space(Backend("host"), tables);
+  const double              k[] = {3.};
+  AssemblyArguments<double> a{};
+  a.batches           = space.batches().view();
+  a.coefficients.kind = CoefficientView<double>::constant;
+  std::fill_n(a.coefficients.values, BatchesView::max_batches, k);
+
+  using Cells = kernels::RecordedCells<Laplace<2>, double, 1>;
+  double record[Cells::n_numbers];
+  // Nodes may come in another order than they were given; areas and angles tell which is which.
+  const auto J = Cells::jacobian(a, 0, 0);
+  EXPECT_NEAR(std::abs(determinant(J)), 2., 1e-15);
+  Cells::record(a, 0, 0, J, record);
+  const double *x   = a.batches.points;
+  const int    *geo = a.batches.batch[0].geometry;
+  // K_ij = k / (4 area) times the product of the edges opposite to i and j.
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+    {
+      double R[Cells::n_integrals], edge[2][2];
+      Cells::integrals(a.batches.batch[0].reference, i, j, R);
+      for (int d = 0; d < 2; ++d)
+      {
+        edge[0][d] = x[geo[(i + 2) % 3] * 2 + d] - x[geo[(i + 1) % 3] * 2 + d];
+        edge[1][d] = x[geo[(j + 2) % 3] * 2 + d] - x[geo[(j + 1) % 3] * 2 + d];
+      }
+      EXPECT_NEAR(Cells::block(record, R)(0, 0), 3. / 4. * (edge[0][0] * edge[1][0] + edge[0][1] * edge[1][1]), 1e-15)
+          << i << ", " << j;
+    }
+}
