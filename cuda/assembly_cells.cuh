@@ -239,11 +239,15 @@ namespace PatchFEM::kernels
       return room;
     }
 
-    static void launch(Cuda where, const AssemblyArguments<Number> &a)
+    static void launch(Cuda where, const AssemblyArguments<Number> &a) { launch_cells<Cells>(where, {{a}, 1}); }
+
+    /** Sums patches by @p AnyCells: Cells, or with a body that has more. */
+    template <typename AnyCells>
+    static void launch_cells(Cuda where, typename AnyCells::Body body)
     {
-      typename Cells::Body  body{{a}, 1};
-      const ReferenceView  &r     = a.batches.batch[a.computed_batch].reference;
-      typename Cells::Shape shape = {Cells::most_warps, 1, 0}; // where all cells are buffered
+      const AssemblyArguments<Number> &a     = body.a;
+      const ReferenceView             &r     = a.batches.batch[a.computed_batch].reference;
+      typename Cells::Shape            shape = {Cells::most_warps, 1, 0}; // where all cells are buffered
       if (a.most_levels > 0)
       {
         const std::size_t room = internal::room_of_workers(body);
@@ -251,7 +255,7 @@ namespace PatchFEM::kernels
         require(shape.bytes() <= room, internal::too_many_rows);
       }
       body.cells_per_warp = shape.cells_per_warp;
-      internal::launch_patches<Cells>(where, body, shape.n_warps * 32, shape.bytes());
+      internal::launch_patches<AnyCells>(where, body, shape.n_warps * 32, shape.bytes());
     }
   };
 } // namespace PatchFEM::kernels

@@ -28,19 +28,9 @@ namespace PatchFEM::kernels
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
     {
-      using Cells                    = OwnedCells<Form, Number, Extents>;
       const BoundaryArrayView &lists = boundary_array_of(a);
-      typename Cells::Body     body{{{extended(a, lists)}, 1}, {a}, lists};
-      const ReferenceView     &r     = a.batches.batch[a.computed_batch].reference;
-      typename Cells::Shape    shape = {Cells::most_warps, 1, 0}; // where all cells are buffered
-      if (a.most_levels > 0)
-      {
-        const std::size_t room = internal::room_of_workers(body);
-        shape                  = Cells::shape(r.n_shape, a.one_point ? 1 : r.n_quadrature, room);
-        require(shape.bytes() <= room, internal::too_many_rows);
-      }
-      body.cells_per_warp = shape.cells_per_warp;
-      internal::launch_patches<Cells>(where, body, shape.n_warps * 32, shape.bytes());
+      BoundaryArrayKernel::template launch_cells<OwnedCells<Form, Number, Extents>>(
+          where, {{{extended(a, lists)}, 1}, {a}, lists});
       add_boundary_rows<Form>(where, a);
     }
   };
@@ -51,10 +41,6 @@ namespace PatchFEM
   template <typename Form, typename Number>
   auto strategies::BoundaryArray::kernels(Cuda)
   {
-    using namespace PatchFEM::kernels;
-    constexpr int dim = Form::dimension;
-    return std::tuple<BoundaryArrayKernel<Form, Number, LinearSimplex<dim>>,
-                      BoundaryArrayKernel<Form, Number, MultilinearCube<dim>>,
-                      BoundaryArrayKernel<Form, Number, AnyExtents>>();
+    return OfCells<PatchFEM::kernels::BoundaryArrayKernel>::kernels<Form, Number>(Cuda());
   }
 } // namespace PatchFEM

@@ -9,8 +9,8 @@ namespace PatchFEM::kernels
   namespace internal
   {
     /** A block for each part, with a thread for each column of its arrays; see SharedNZBody. */
-    template <typename Body, int residency>
-    __global__ void __launch_bounds__(SharedNZView::n_threads, residency)
+    template <typename Body>
+    __global__ void __launch_bounds__(SharedNZView::n_threads, SharedNZView::preferred)
         shared_nz_kernel(const __grid_constant__ Body body)
     {
       extern __shared__ __align__(16) unsigned char memory[];
@@ -24,40 +24,10 @@ namespace PatchFEM::kernels
     }
   } // namespace internal
 
-  /** See HostSharedNZ. */
-  template <typename Form, typename Number, typename Extents>
-  struct SharedNZKernel : public AnyKernel
+  template <typename Body>
+  void compute_parts(Cuda where, const Body &body)
   {
-    using Body = SharedNZBody<Form, Number, Extents>;
-
-    static constexpr const char *name      = name_of_cells<Extents>();
-    static constexpr int         preferred = 2; ///< parts on a multiprocessor
-
-    static bool      serves(const KernelRequest &r) { return r.strategy == "shared_nz" && fits<Extents>(r); }
-    static PatchRoom room(const KernelRequest &r)
-    {
-      return {internal::share_of_memory(r, preferred), Body::bytes_of_cell(r.reference)};
-    }
-
-    static void launch(Cuda where, const AssemblyArguments<Number> &a)
-    {
-      const Body body{{a}, *static_cast<const SharedNZView *>(a.own_lists)};
-      if (a.first_patch == 0 && body.view.n_parts > 0)
-        internal::launch(where, internal::shared_nz_kernel<Body, preferred>, body.view.n_parts, SharedNZView::n_threads,
-                         body.view.most_cells * Body::bytes_of_cell(a.batches.batch[a.computed_batch].reference), body);
-      add_buffered(where, body.rows);
-    }
-  };
-} // namespace PatchFEM::kernels
-
-namespace PatchFEM
-{
-  template <typename Form, typename Number>
-  auto strategies::SharedNZ::kernels(Cuda)
-  {
-    using namespace PatchFEM::kernels;
-    constexpr int dim = Form::dimension;
-    return std::tuple<SharedNZKernel<Form, Number, LinearSimplex<dim>>,
-                      SharedNZKernel<Form, Number, MultilinearCube<dim>>, SharedNZKernel<Form, Number, AnyExtents>>();
+    internal::launch(where, internal::shared_nz_kernel<Body>, body.view.n_parts, SharedNZView::n_threads,
+                     body.n_numbers() * sizeof(typename Body::value_type), body);
   }
-} // namespace PatchFEM
+} // namespace PatchFEM::kernels

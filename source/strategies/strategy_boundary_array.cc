@@ -26,12 +26,11 @@ namespace PatchFEM
 
   StrategyRow strategies::BoundaryArray::row()
   {
-    return {
-        "boundary_array",
-        "each patch of rows integrates its own cells, and what they add to rows of others goes through an array",
-        false,
-        Staging::none,
-        [](const Backend &backend) { return choose(backend, [](auto where) { return make_boundary_array(where); }); },
-        boundary_array_bytes};
+    return {"boundary_array",
+            "each patch of rows integrates its own cells, and what they add to rows of others goes through an array",
+            false,
+            Staging::none,
+            make_plan_of<BoundaryArray>,
+            boundary_array_bytes};
   }
 } // namespace PatchFEM

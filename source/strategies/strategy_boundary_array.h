@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "assembly/patch_plan.h"
+#include "unpatched_plan.h"
 
 #include <patchfem/strategies/boundary_array.h>
 
@@ -39,7 +39,7 @@ namespace PatchFEM
     };
 
     /** A cell belongs to the patch of its first node, which sums all that the cell adds. */
-    struct BoundaryArrayPlan : public PatchPlan
+    struct BoundaryArrayPlan : public UnpatchedPlan
     {
       BoundaryArrayView   own{};
       Array<int>          cell_pairs, level_ends; ///< this and what follows as in PatchesView and BoundaryArrayView
@@ -91,11 +91,6 @@ namespace PatchFEM
         require(!source.alone, "Patches with what they add to rows of others do not fit into fast memory; choose ",
                 source.data.rows_per_patch > 0 ? "fewer rows per patch." : "the gather strategy.");
         return false;
-      }
-
-      Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
-      {
-        return cut_chunks(source, false, static_cast<double>(budget));
       }
 
       void plan_cells(const Source &source) override
@@ -159,44 +154,34 @@ namespace PatchFEM
         const std::int64_t n_boundary = scan(counts, copy_offsets);
         require(n_boundary < 1 << 30, "The strategy ", source.strategy,
                 " has too many boundary rows; use another one.");
-        Array<std::uint64_t> keys(place, n_boundary); // patch << 32 | row
-        Array<int>           order(place, n_boundary), lengths(place, n_boundary);
+        Array<int> rows_of(place, n_boundary), patches_of(place, n_boundary), order, lengths(place, n_boundary);
         for_all(place, n_rows,
-                [=, copy_offsets = copy_offsets.data(), keys = keys.data(),
-                 order = order.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                [=, copy_offsets = copy_offsets.data(), rows_of = rows_of.data(),
+                 patches_of = patches_of.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                   std::int64_t k = copy_offsets[row];
                   of.visit_others(row, [&](const int patch) {
-                    keys[k]  = std::uint64_t(patch) << 32 | static_cast<std::uint64_t>(row);
-                    order[k] = static_cast<int>(k);
-                    ++k;
+                    rows_of[k]      = static_cast<int>(row);
+                    patches_of[k++] = patch;
                   });
                 });
-        if (n_boundary > 0)
-          launch(place, [&](const Here where) {
-            kernels::stable_sort_by_key(where, n_boundary, keys.data(), order.data(), 32 + bits_for(n));
-          });
+        graph_tools::sort_by_group(patches_of, n, offsets, order);
         rows.reinit(place, n_boundary);
         copies.reinit(place, n_boundary);
         for_all(place, n_boundary,
-                [=, keys = keys.data(), order = order.data(), lengths = lengths.data(), rows = rows.data(),
+                [=, order = order.data(), rows_of = rows_of.data(), lengths = lengths.data(), rows = rows.data(),
                  copies = copies.data()] PATCHFEM_DEVICE(const std::int64_t b) {
-                  rows[b]    = static_cast<int>(keys[b] & 0xffffffffu);
+                  rows[b]    = rows_of[order[b]];
                   lengths[b] = static_cast<int>(sparsity.row_offsets[rows[b] + 1] - sparsity.row_offsets[rows[b]]);
                   copies[order[b]] = static_cast<int>(b);
                 });
-        offsets.reinit(place, n + 1);
-        for_all(place, n + 1, [=, keys = keys.data(), offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-          const std::uint64_t *end = keys + n_boundary;
-          offsets[p]               = static_cast<int>(kernels::lower_bound(keys, end, std::uint64_t(p) << 32) - keys);
-        });
 
         Array<int> flags(place, scan(lengths, starts)); // whether the patch adds to a block of the row
         flags.set_zero();
         for_all(place, n_boundary,
-                [=, keys = keys.data(), rows = rows.data(), starts = starts.data(),
+                [=, order = order.data(), patches_of = patches_of.data(), rows = rows.data(), starts = starts.data(),
                  flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t b) {
                   of.rows.visit(rows[b], [&](const int cell, int) {
-                    if (of.owners[cell - of.first_cell] != static_cast<int>(keys[b] >> 32))
+                    if (of.owners[cell - of.first_cell] != patches_of[order[b]])
                       return;
                     for (int j = 0; j < n_shape; ++j)
                       flags[starts[b] + place_of(sparsity, rows[b], batch.nodes_of(cell)[j])] = 1;
@@ -374,9 +359,8 @@ namespace PatchFEM
     };
   } // namespace
 
-  std::shared_ptr<Patches> make_boundary_array(Host);
-  std::shared_ptr<Patches> make_boundary_array(Cuda);
-  std::shared_ptr<Patches> make_boundary_array(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::BoundaryArray>(Here)
   {
     return std::make_shared<BoundaryArrayPlan>();
   }

@@ -40,7 +40,7 @@ namespace PatchFEM
             "matrices of all cells go to a buffer, and threads sum lists of entries that are packed to be equally long",
             false,
             Staging::whole,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_global_nz(where); }); },
+            make_plan_of<GlobalNZ>,
             arrays_bytes};
   }
 
@@ -50,7 +50,7 @@ namespace PatchFEM
             "matrices of all cells go to a buffer, whose entries are summed in the order of the matrix",
             false,
             Staging::whole,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_coo(where); }); },
+            make_plan_of<COO>,
             lists_bytes};
   }
 
@@ -60,7 +60,7 @@ namespace PatchFEM
             "matrices of all cells go to a buffer, which a sparse matrix of ones is multiplied with",
             false,
             Staging::whole,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_product(where); }); },
+            make_plan_of<Product>,
             ones_bytes};
   }
 } // namespace PatchFEM

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "lpt_packing.h"
 #include "unpatched_plan.h"
 
 #include <patchfem/strategies/entry_sums.h>
@@ -18,23 +19,19 @@ namespace PatchFEM
       void plan_cells(const Source &source) override
       {
         StagedAtOncePlan::plan_cells(source);
-        own = {{contributions.block_offsets.data(), contributions.blocks.data()},
-               {contributions.row_offsets.data(), contributions.rows.data()}};
+        own = contributions.view();
       }
 
       const void *own_lists() const override { return &own; }
     };
 
-    /** The lists of a patch's items in columns: the longest first, each in the column that is shortest then (LPT). */
-    struct ListPacking
+    /** The lists of the items of patches, which end with a target. */
+    struct ItemLists
     {
-      static constexpr int most_columns = 256;
-
       const std::int64_t *offsets; ///< [item + 1]
       const unsigned int *contributions;
       const std::int64_t *items_of_rows; ///< [row + 1], where the items of rows begin; nullptr: rows are items
       int                 rows_per_patch, n_rows;
-      int                 width;
 
       PATCHFEM_INLINE std::int64_t first_item(const std::int64_t patch) const
       {
@@ -42,50 +39,21 @@ namespace PatchFEM
         return items_of_rows != nullptr ? items_of_rows[row] : row;
       }
 
-      /** Writes the array of @p patch to @p to, unless that is nullptr, and returns its rows. @p columns: [width]. */
-      PATCHFEM_INLINE int pack(const std::int64_t patch, std::int64_t *columns, int *to) const
+      /** Writes the array of @p patch to @p to, unless that is nullptr, and returns its rows. */
+      PATCHFEM_INLINE int pack(const std::int64_t patch, const ListPacking &packing, int *to) const
       {
-        const std::int64_t first = first_item(patch), end = first_item(patch + 1);
-        std::int64_t       n_rows_of_array = 0;
-        for (int column = 0; column < width; ++column)
-          columns[column] = column; // a heap of length * most_columns + column
-        for (std::int64_t length = INT64_MAX, next; length > 0; length = next)
-        {
-          next = 0; // the longest of the shorter ones
-          for (std::int64_t item = first; item < end; ++item)
-          {
-            const std::int64_t n = offsets[item + 1] - offsets[item], row = columns[0] / most_columns;
-            if (n < length)
-              next = n > next ? n : next;
-            if (n != length)
-              continue;
-            if (to != nullptr)
-            {
-              int *entry = to + row * width + columns[0] % most_columns;
-              for (std::int64_t k = offsets[item]; k < offsets[item + 1]; ++k, entry += width)
+        const std::int64_t first = first_item(patch);
+        return static_cast<int>(packing.pack(
+            first, first_item(patch + 1),
+            [this](const std::int64_t item) { return offsets[item + 1] - offsets[item] + 1; },
+            [&, this](const std::int64_t item, const int column, const std::int64_t row) {
+              if (to == nullptr)
+                return;
+              int *entry = to + row * packing.n_columns + column;
+              for (std::int64_t k = offsets[item]; k < offsets[item + 1]; ++k, entry += packing.n_columns)
                 *entry = static_cast<int>(contributions[k]) + 1;
               *entry = static_cast<int>(first - item) - 1;
-            }
-            n_rows_of_array = row + n + 1 > n_rows_of_array ? row + n + 1 : n_rows_of_array;
-            lengthen_shortest(columns, n + 1);
-          }
-        }
-        return static_cast<int>(n_rows_of_array);
-      }
-
-      PATCHFEM_INLINE void lengthen_shortest(std::int64_t *columns, const std::int64_t n) const
-      {
-        const std::int64_t key = columns[0] + n * most_columns;
-        int                at  = 0;
-        for (int child = 1; child < width; child = 2 * at + 1)
-        {
-          child += child + 1 < width && columns[child + 1] < columns[child];
-          if (columns[child] > key)
-            break;
-          columns[at] = columns[child];
-          at          = child;
-        }
-        columns[at] = key;
+            }));
       }
     };
 
@@ -111,31 +79,31 @@ namespace PatchFEM
         Array<int>         counts(place, patches.n_patches());
         for (width = ListPacking::most_columns;; width /= 2)
         {
-          const ListPacking packing{list_offsets.data(),    contributions.data(), items_of_rows,
-                                    patches.rows_per_patch, patches.n_rows,       width};
-          pack(place, packing, counts, nullptr);
+          const ItemLists items{list_offsets.data(), contributions.data(), items_of_rows, patches.rows_per_patch,
+                                patches.n_rows};
+          pack(place, items, counts, nullptr);
           const std::int64_t n = scan(counts, offsets) * width;
           if (width > 32 && n > most)
             continue;
           entries.reinit(place, n);
           entries.set_zero();
-          pack(place, packing, counts, entries.data());
+          pack(place, items, counts, entries.data());
           return;
         }
       }
 
-      void pack(const Backend &place, const ListPacking &packing, Array<int> &counts, int *const entries) const
+      void pack(const Backend &place, const ItemLists &items, Array<int> &counts, int *const entries) const
       {
         constexpr int       at_once   = 1 << 15; // so that columns need little memory
         const int           n_patches = static_cast<int>(counts.size());
-        Array<std::int64_t> columns(place, std::int64_t(std::min(n_patches, at_once)) * packing.width);
+        Array<std::int64_t> columns(place, std::int64_t(std::min(n_patches, at_once)) * width);
         for (int first = 0; first < n_patches; first += at_once)
           for_all(place, std::min(n_patches - first, at_once),
-                  [=, counts = counts.data(), offsets = offsets.data(),
-                   columns = columns.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  [=, counts = counts.data(), offsets = offsets.data(), columns = columns.data(),
+                   width = width] PATCHFEM_DEVICE(const std::int64_t i) {
                     const std::int64_t patch = first + i;
-                    int               *to    = entries != nullptr ? entries + offsets[patch] * packing.width : nullptr;
-                    counts[patch]            = packing.pack(patch, columns + i * packing.width, to);
+                    int               *to    = entries != nullptr ? entries + offsets[patch] * width : nullptr;
+                    counts[patch]            = items.pack(patch, {width, columns + i * width}, to);
                   });
       }
     };
@@ -238,23 +206,20 @@ namespace PatchFEM
     };
   } // namespace
 
-  std::shared_ptr<Patches> make_global_nz(Host);
-  std::shared_ptr<Patches> make_global_nz(Cuda);
-  std::shared_ptr<Patches> make_global_nz(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::GlobalNZ>(Here)
   {
     return std::make_shared<PackedListsPlan>();
   }
 
-  std::shared_ptr<Patches> make_coo(Host);
-  std::shared_ptr<Patches> make_coo(Cuda);
-  std::shared_ptr<Patches> make_coo(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::COO>(Here)
   {
     return std::make_shared<SortedListsPlan>();
   }
 
-  std::shared_ptr<Patches> make_product(Host);
-  std::shared_ptr<Patches> make_product(Cuda);
-  std::shared_ptr<Patches> make_product(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::Product>(Here)
   {
     return std::make_shared<ProductPlan>();
   }

@@ -20,7 +20,7 @@ namespace PatchFEM
             "a thread for each entry of the matrix integrates all that adds to it, so that a cell is mapped for each",
             false,
             Staging::none,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_local_nz(where); }); },
+            make_plan_of<LocalNZ>,
             local_nz_bytes};
   }
 } // namespace PatchFEM

@@ -12,8 +12,8 @@ namespace PatchFEM
     /** Nothing is staged: lists of contributions name the cells that are integrated for an entry. */
     struct LocalNZPlan : public UnpatchedPlan
     {
-      ContributionLists contributions;
-      LocalNZView       own{};
+      ContributionLists    contributions;
+      kernels::LocalNZView own{};
 
       void plan_cells(const Source &source) override
       {
@@ -23,8 +23,7 @@ namespace PatchFEM
         // Each block of a cell takes a walk over its points.
         integrations += source.per_cell(contributions.blocks.size() - lists.cells.size());
         phase_offsets = {0, static_cast<std::int64_t>(lists.cells.size())};
-        own           = {source.sparsity.n_blocks(), contributions.block_offsets.data(), contributions.blocks.data(),
-                         contributions.row_offsets.data(), contributions.rows.data()};
+        own           = {contributions.view(), source.sparsity.n_blocks()};
       }
 
       const void *own_lists() const override { return &own; }
@@ -36,9 +35,8 @@ namespace PatchFEM
     };
   } // namespace
 
-  std::shared_ptr<Patches> make_local_nz(Host);
-  std::shared_ptr<Patches> make_local_nz(Cuda);
-  std::shared_ptr<Patches> make_local_nz(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::LocalNZ>(Here)
   {
     return std::make_shared<LocalNZPlan>();
   }

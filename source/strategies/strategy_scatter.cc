@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "strategy_scatter.h"
 
-#include <patchfem/strategies/scatter.h>
-
 namespace PatchFEM
 {
   namespace
@@ -21,7 +19,7 @@ namespace PatchFEM
             "cells of one colour share no row and add to the matrix where it is stored, colour after colour",
             false,
             Staging::none,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_colours(where); }); },
+            make_plan_of<Colour>,
             scatter_bytes};
   }
 
@@ -31,7 +29,7 @@ namespace PatchFEM
             "cells add to the matrix where it is stored by atomics, so that the last bits differ from run to run",
             false,
             Staging::none,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_atomics(where); }); },
+            make_plan_of<Atomics>,
             scatter_bytes,
             false};
   }

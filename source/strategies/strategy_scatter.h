@@ -4,6 +4,7 @@
 #include "unpatched_plan.h"
 
 #include "kernels/hash.h"
+#include <patchfem/strategies/scatter.h>
 
 namespace PatchFEM
 {
@@ -120,16 +121,14 @@ namespace PatchFEM
     };
   } // namespace
 
-  std::shared_ptr<Patches> make_colours(Host);
-  std::shared_ptr<Patches> make_colours(Cuda);
-  std::shared_ptr<Patches> make_colours(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::Colour>(Here)
   {
     return std::make_shared<ColouredCells>();
   }
 
-  std::shared_ptr<Patches> make_atomics(Host);
-  std::shared_ptr<Patches> make_atomics(Cuda);
-  std::shared_ptr<Patches> make_atomics(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::Atomics>(Here)
   {
     return std::make_shared<AtomicCells>();
   }

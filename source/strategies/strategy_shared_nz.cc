@@ -7,6 +7,7 @@
 
 #include <climits>
 #include <cmath>
+#include <numeric>
 
 namespace PatchFEM
 {
@@ -186,7 +187,7 @@ namespace PatchFEM
           if (k + 1 == needs.size() || needs[k + 1].first != needs[k].first)
             points.end_list();
         }
-        scatter = points.in_columns(SharedNZView::n_threads);
+        scatter = points.in_columns();
 
         const SparsityView sparsity{mesh.n_rows, mesh.n_rows, mesh.row_offsets.data(), mesh.columns.data()};
         for (std::size_t r = 0; r < rows.size(); ++r)
@@ -209,7 +210,7 @@ namespace PatchFEM
             targets.end_list();
           }
         }
-        reduction = targets.in_columns(SharedNZView::n_threads);
+        reduction = targets.in_columns();
       }
     };
   } // namespace
@@ -271,7 +272,7 @@ namespace PatchFEM
             "summed",
             false,
             Staging::none,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_shared_nz(where); }); },
+            make_plan_of<SharedNZ>,
             [](const StructureEstimate &estimate, const Patches::AdditionalData &) {
               // Entries of the two arrays, with a fifth of zeros, and the cells of parts, as often as they are in one.
               double entries = double(estimate.cells.n_blocks + estimate.cells.n_pairs + estimate.pattern.n_blocks);

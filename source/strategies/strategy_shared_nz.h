@@ -155,9 +155,8 @@ namespace PatchFEM
     };
   } // namespace
 
-  std::shared_ptr<Patches> make_shared_nz(Host);
-  std::shared_ptr<Patches> make_shared_nz(Cuda);
-  std::shared_ptr<Patches> make_shared_nz(Here)
+  template <>
+  std::shared_ptr<Patches> make_plan_of<strategies::SharedNZ>(Here)
   {
     return std::make_shared<SharedNZPlan>();
   }

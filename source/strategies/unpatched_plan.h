@@ -3,10 +3,23 @@
 
 #include "assembly/patch_plan.h"
 
+#include <patchfem/strategies/entry_sums.h>
+
 #include <cmath>
 
 namespace PatchFEM
 {
+  /** The plan of a strategy, which the compiler of the back end makes. */
+  template <typename Strategy>
+  std::shared_ptr<Patches> make_plan_of(Host);
+  template <typename Strategy>
+  std::shared_ptr<Patches> make_plan_of(Cuda);
+  template <typename Strategy>
+  std::shared_ptr<Patches> make_plan_of(const Backend &backend)
+  {
+    return choose(backend, [](const auto where) { return make_plan_of<Strategy>(where); });
+  }
+
   namespace
   {
     /**
@@ -80,6 +93,11 @@ namespace PatchFEM
       Array<unsigned int> blocks;        ///< (slot * n_shape + i) * n_shape + j
       Array<std::int64_t> row_offsets;   ///< [row + 1]
       Array<unsigned int> rows;          ///< slot * n_shape + i
+
+      kernels::EntryLists<kernels::SortedLists> view() const
+      {
+        return {{block_offsets.data(), blocks.data()}, {row_offsets.data(), rows.data()}};
+      }
 
       std::size_t memory_consumption() const { return memory_consumption_of(block_offsets, blocks, row_offsets, rows); }
 

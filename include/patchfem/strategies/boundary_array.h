@@ -154,8 +154,6 @@ namespace PatchFEM::kernels
 
 namespace PatchFEM
 {
-  struct StrategyRow;
-
   namespace strategies
   {
     /**
@@ -176,11 +174,7 @@ namespace PatchFEM
       template <typename Form, typename Number>
       static auto kernels(Host)
       {
-        using namespace PatchFEM::kernels;
-        constexpr int dim = Form::dimension;
-        return std::tuple<HostBoundaryArray<Form, Number, LinearSimplex<dim>>,
-                          HostBoundaryArray<Form, Number, MultilinearCube<dim>>,
-                          HostBoundaryArray<Form, Number, AnyExtents>>();
+        return OfCells<PatchFEM::kernels::HostBoundaryArray>::kernels<Form, Number>(Host());
       }
 
       template <typename Form, typename Number>

@@ -2,20 +2,8 @@
 #pragma once
 
 #include <patchfem/kernels/parallel_for.h>
+#include <patchfem/strategies/entry_sums.h>
 #include <patchfem/strategies/scatter.h>
-
-namespace PatchFEM
-{
-  /** What adds to each block of the matrix and to each row of the load; a slot is a place in PatchesView::cells. */
-  struct LocalNZView
-  {
-    std::int64_t        n_blocks;
-    const std::int64_t *block_offsets; ///< [block of the sparsity + 1]
-    const unsigned int *blocks;        ///< (slot * n_shape + i) * n_shape + j
-    const std::int64_t *row_offsets;   ///< [row + 1]
-    const unsigned int *rows;          ///< slot * n_shape + i
-  };
-} // namespace PatchFEM
 
 namespace PatchFEM::kernels
 {
@@ -36,7 +24,7 @@ namespace PatchFEM::kernels
     using Cells = CellRecords<Form, Number, Extents>;
 
     TargetRows<n_comp, Number> rows;
-    LocalNZView                lists;
+    EntryLists<SortedLists>    lists;    ///< a cell's slot is its place in PatchesView::cells
     std::int64_t               n_blocks; ///< of the matrix, whose items come first; 0: only rows of the load
 
     PATCHFEM_INLINE PointGeometry<dim, Number> geometry(const Cells &cells, const int local, const int q) const
@@ -100,10 +88,11 @@ namespace PatchFEM::kernels
       const auto         n   = static_cast<unsigned int>(cells.n_shape());
       Block              sum = {};
       int                row = -1;
-      for (std::int64_t k = lists.block_offsets[number]; k < lists.block_offsets[number + 1]; ++k)
+      for (std::int64_t k = lists.matrix.offsets[number]; k < lists.matrix.offsets[number + 1]; ++k)
       {
-        const unsigned int pair = lists.blocks[k] / n;
-        const int   i = static_cast<int>(pair % n), j = static_cast<int>(lists.blocks[k] % n), cell = p.cells[pair / n];
+        const unsigned int pair = lists.matrix.contributions[k] / n;
+        const int          i = static_cast<int>(pair % n), j = static_cast<int>(lists.matrix.contributions[k] % n),
+                  cell     = p.cells[pair / n];
         const bool  mirror = is_symmetric<Form> && j < i;
         const Block value  = integrate(cells, cell - cells.batch().first_cell, mirror ? j : i, mirror ? i : j);
         add(sum, Number(1), mirror ? transpose(value) : value);
@@ -126,10 +115,10 @@ namespace PatchFEM::kernels
       const Cells                      cells{a};
       const auto                       n           = static_cast<unsigned int>(cells.n_shape());
       Number                           sum[n_comp] = {};
-      for (std::int64_t k = lists.row_offsets[row]; k < lists.row_offsets[row + 1]; ++k)
+      for (std::int64_t k = lists.load.offsets[row]; k < lists.load.offsets[row + 1]; ++k)
       {
-        const int local = a.patches.cells[lists.rows[k] / n] - cells.batch().first_cell,
-                  i     = static_cast<int>(lists.rows[k] % n);
+        const int local = a.patches.cells[lists.load.contributions[k] / n] - cells.batch().first_cell,
+                  i     = static_cast<int>(lists.load.contributions[k] % n);
         for (int q = 0; q < cells.n_quadrature(); ++q)
         {
           const Number  weight = geometry(cells, local, q).weight * cells.shape_value(q, i);
@@ -151,6 +140,11 @@ namespace PatchFEM::kernels
       else
         load(item - n_blocks);
     }
+  };
+
+  struct LocalNZView : public EntryLists<SortedLists>
+  {
+    std::int64_t n_blocks; ///< of the sparsity
   };
 
   /** A worker for each block of the matrix and for each row of the load, on both back ends. */
@@ -182,23 +176,12 @@ namespace PatchFEM::kernels
 
 namespace PatchFEM
 {
-  struct StrategyRow;
-
   namespace strategies
   {
     /** A thread for each block of the matrix integrates all that adds to it in registers (P4, 3.4 and 4.4: LocalNZ). */
-    struct LocalNZ
+    struct LocalNZ : public OfCells<PatchFEM::kernels::LocalNZKernel>
     {
       static StrategyRow row();
-
-      template <typename Form, typename Number, typename Where>
-      static auto kernels(Where)
-      {
-        using namespace PatchFEM::kernels;
-        constexpr int dim = Form::dimension;
-        return std::tuple<LocalNZKernel<Form, Number, LinearSimplex<dim>>,
-                          LocalNZKernel<Form, Number, MultilinearCube<dim>>, LocalNZKernel<Form, Number, AnyExtents>>();
-      }
     };
   } // namespace strategies
 } // namespace PatchFEM

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/cell_records.h>
 #include <patchfem/kernels/target_rows.h>
 #include <patchfem/kernels/team.h>
+#include <patchfem/strategies/of_cells.h>
 
 #include <algorithm>
-#include <tuple>
 #include <vector>
 
 namespace PatchFEM::kernels
@@ -108,23 +107,12 @@ namespace PatchFEM::kernels
 
 namespace PatchFEM
 {
-  struct StrategyRow;
-
   namespace strategies
   {
     /** Cells of one colour share no row and add to the matrix where it is stored, colour after colour (P4, 4.1). */
-    struct Colour
+    struct Colour : public OfCells<PatchFEM::kernels::ScatterKernel>
     {
       static StrategyRow row();
-
-      template <typename Form, typename Number, typename Where>
-      static auto kernels(Where)
-      {
-        using namespace PatchFEM::kernels;
-        constexpr int dim = Form::dimension;
-        return std::tuple<ScatterKernel<Form, Number, LinearSimplex<dim>>,
-                          ScatterKernel<Form, Number, MultilinearCube<dim>>, ScatterKernel<Form, Number, AnyExtents>>();
-      }
     };
 
     /** All cells add at once by atomics, through Colour's kernels: the last bits of sums differ from run to run. */

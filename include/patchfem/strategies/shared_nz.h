@@ -2,12 +2,8 @@
 #pragma once
 
 #include <patchfem/base/threads.h>
-#include <patchfem/kernels/cell_records.h>
-#include <patchfem/kernels/target_rows.h>
 #include <patchfem/strategies/scatter.h>
 
-#include <algorithm>
-#include <tuple>
 #include <vector>
 
 namespace PatchFEM
@@ -79,7 +75,7 @@ namespace PatchFEM
    */
   struct SharedNZView
   {
-    static constexpr int n_threads = 256;
+    static constexpr int n_threads = 256, preferred = 2; ///< parts on a multiprocessor
 
     int                 n_parts, most_cells, place_bits;
     const SharedNZPart *parts;        ///< [part + 1]
@@ -147,7 +143,9 @@ namespace PatchFEM::kernels
       return Extents::n_shape > 0 ? SharedNZCell(Extents::n_shape, Extents::n_shape, dim, n_comp, upper)
                                   : SharedNZCell(r.n_shape, r.n_geometry, dim, n_comp, upper);
     }
-    static std::size_t bytes_of_cell(const ReferenceView &r) { return cell_of(r).size() * sizeof(Number); }
+
+    /** Of the largest part in fast memory. */
+    std::size_t n_numbers() const { return std::size_t(view.most_cells) * cell_of(records().batch().reference).size(); }
 
     PATCHFEM_INLINE int n_cells(const int part) const
     {
@@ -169,8 +167,8 @@ namespace PatchFEM::kernels
       const double *origin =
           points +
           std::int64_t(records.batch().geometry[std::int64_t(view.cells[begin.cells]) * records.n_geometry()]) * dim;
-      Number *nodal = data + cell_of(records.batch().reference).nodal() * n;
-      Number  x[dim];
+      Number *nodal  = data + cell_of(records.batch().reference).nodal() * n;
+      Number  x[dim] = {};
       for (int column = rank; column < begin.scatter_columns; column += size)
         view.for_column(
             begin.scatter, view.parts[part + 1].scatter, column, begin.scatter_columns,
@@ -204,7 +202,7 @@ namespace PatchFEM::kernels
       {
         const int  c     = first + lane;
         const bool works = c < n && worker < n_workers;
-        Number     x[(1 << dim) * dim];
+        Number     x[(1 << dim) * dim] = {};
         if (cell.in_place)
         {
           PATCHFEM_UNROLL
@@ -360,33 +358,42 @@ namespace PatchFEM::kernels
     }
   };
 
+  template <typename Body>
+  void compute_parts(Host, const Body &body)
+  {
+    for_pieces(body.view.n_parts, 4, [&](const auto &next) {
+      std::vector<typename Body::value_type> data(body.n_numbers());
+      next([&](const std::int64_t number) {
+        const int part = static_cast<int>(number);
+        body.scatter(part, 0, 1, data.data());
+        body.compute(part, 0, 1, data.data(), [] {});
+        body.reduce(part, 0, 1, data.data());
+      });
+    });
+  }
+
   template <typename Form, typename Number, typename Extents>
-  struct HostSharedNZ : public AnyKernel
+  struct SharedNZKernel : public AnyKernel
   {
     using Body = SharedNZBody<Form, Number, Extents>;
 
     static constexpr const char *name = name_of_cells<Extents>();
 
-    static bool      serves(const KernelRequest &r) { return r.strategy == "shared_nz" && fits<Extents>(r); }
+    static bool serves(const KernelRequest &r) { return r.strategy == "shared_nz" && fits<Extents>(r); }
+
+    /** Two parts share the fast memory of a multiprocessor, if nobody says how many: each takes 1 KB for the system. */
     static PatchRoom room(const KernelRequest &r)
     {
-      return {r.fast_memory / std::max(1, r.concurrent), Body::bytes_of_cell(r.reference)};
+      const int n = r.concurrent > 0 ? r.concurrent : SharedNZView::preferred;
+      return {r.fast_memory / n - (n > 1 ? 1024 : 0), Body::cell_of(r.reference).size() * sizeof(Number)};
     }
 
-    static void launch(Host where, const AssemblyArguments<Number> &a)
+    template <typename Where>
+    static void launch(const Where where, const AssemblyArguments<Number> &a)
     {
       const Body body{{a}, *static_cast<const SharedNZView *>(a.own_lists)};
-      if (a.first_patch == 0)
-        for_pieces(body.view.n_parts, 4, [&](const auto &next) {
-          const SharedNZCell  cell = Body::cell_of(body.records().batch().reference);
-          std::vector<Number> data(std::size_t(body.view.most_cells) * cell.size());
-          next([&](const std::int64_t number) {
-            const int part = static_cast<int>(number);
-            body.scatter(part, 0, 1, data.data());
-            body.compute(part, 0, 1, data.data(), [] {});
-            body.reduce(part, 0, 1, data.data());
-          });
-        });
+      if (a.first_patch == 0 && body.view.n_parts > 0)
+        compute_parts(where, body);
       add_buffered(where, body.rows);
     }
   };
@@ -394,26 +401,12 @@ namespace PatchFEM::kernels
 
 namespace PatchFEM
 {
-  struct StrategyRow;
-
   namespace strategies
   {
     /** The cells at a part of the nodes are computed in fast memory, from where its entries are summed (P4, 4.3). */
-    struct SharedNZ
+    struct SharedNZ : public OfCells<PatchFEM::kernels::SharedNZKernel>
     {
       static StrategyRow row();
-
-      template <typename Form, typename Number>
-      static auto kernels(Host)
-      {
-        using namespace PatchFEM::kernels;
-        constexpr int dim = Form::dimension;
-        return std::tuple<HostSharedNZ<Form, Number, LinearSimplex<dim>>,
-                          HostSharedNZ<Form, Number, MultilinearCube<dim>>, HostSharedNZ<Form, Number, AnyExtents>>();
-      }
-
-      template <typename Form, typename Number>
-      static auto kernels(Cuda);
     };
   } // namespace strategies
 } // namespace PatchFEM
