@@ -109,7 +109,12 @@ namespace PatchFEM
                 [=, keys = keys.data(), offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t colour) {
                   offsets[colour] = kernels::lower_bound(keys, keys + n, static_cast<std::uint64_t>(colour)) - keys;
                 });
-        phase_offsets = offsets.to_vector();
+        const std::vector<std::int64_t> begin  = offsets.to_vector();
+        const int                       pieces = strategies::Colour::pieces;
+        phase_offsets                          = {0};
+        for (int colour = 0; colour < n_colours; ++colour)
+          for (int k = 1; k <= pieces; ++k)
+            phase_offsets.push_back(begin[colour] + (begin[colour + 1] - begin[colour]) * k / pieces);
       }
 
       static constexpr int undecided = -1, no_colour = -2;

@@ -190,6 +190,9 @@ namespace PatchFEM
         scatter = points.in_columns();
 
         const SparsityView sparsity{mesh.n_rows, mesh.n_rows, mesh.row_offsets.data(), mesh.columns.data()};
+        const auto         target = [place_bits](const std::int64_t r, const int in_row, const bool mirrored) {
+          return -((static_cast<int>(r) << place_bits | in_row) << 1 | int(mirrored)) - 1;
+        };
         for (std::size_t r = 0; r < rows.size(); ++r)
         {
           const int row = rows[r], length = static_cast<int>(mesh.row_offsets[row + 1] - mesh.row_offsets[row]);
@@ -203,10 +206,22 @@ namespace PatchFEM
           });
           for (int place = 0; place <= length; ++place)
           {
+            int mirrored = 0;
+            if (mesh.mirrors && place < length)
+            {
+              const int  column = mesh.columns[mesh.row_offsets[row] + place];
+              const auto other  = std::lower_bound(rows.begin(), rows.end(), column);
+              const bool paired = column != row && other != rows.end() && *other == column;
+              if (paired && column < row)
+                continue; // it is in that row's list
+              if (paired)
+                mirrored = target(other - rows.begin(), place_of(sparsity, column, row), true);
+            }
             for (const int source : sources[place])
               targets.entries.push_back(source + 1);
-            const int in_row = place < length ? place : (1 << place_bits) - 1;
-            targets.entries.push_back(-(static_cast<int>(r) << place_bits | in_row) - 1);
+            if (mirrored != 0)
+              targets.entries.push_back(mirrored);
+            targets.entries.push_back(target(r, place < length ? place : (1 << place_bits) - 1, false));
             targets.end_list();
           }
         }
@@ -241,7 +256,7 @@ namespace PatchFEM
     for (int row = 0; row < mesh.n_rows; ++row)
       longest = std::max(longest, mesh.row_offsets[row + 1] - mesh.row_offsets[row]);
     result.place_bits = bits_for(longest + 1);
-    require(most_rows << result.place_bits <= INT_MAX,
+    require(most_rows << (result.place_bits + 1) <= INT_MAX,
             "The rows of the matrix are too long for 32 bits of a reduction array; use another strategy of assembly.");
     std::vector<std::unique_ptr<ListsOfPart>> lists(parts.size());
     for_pieces(parts.size(), 4, [&](const auto &next) {

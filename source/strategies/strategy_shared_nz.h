@@ -14,6 +14,7 @@ namespace PatchFEM
     int                        dim, first_cell, n_rows;
     int                        most_cells;    ///< of a part
     int                        rows_per_part; ///< about so many at most; 0: as many as fit
+    bool                       mirrors;       ///< pairs of blocks are summed once
     std::vector<unsigned char> buffered;      ///< [cell of the batch], those of which the strategy does not compute
     std::vector<int>           nodes;         ///< [cell][shape]
     std::vector<int>           geometry;      ///< [cell][geometry]
@@ -118,18 +119,9 @@ namespace PatchFEM
         integrations += source.per_cell(found.cells.size());
       }
 
-      /** The @p n numbers at @p from on the back end. */
-      template <typename T>
-      static std::vector<T> pulled(const Source &source, const T *from, const std::int64_t n)
-      {
-        std::vector<T> result(n);
-        if (n > 0)
-          memory::copy(Backend("host"), result.data(), source.backend(), from, n * sizeof(T));
-        return result;
-      }
-
       SharedNZMesh pull(const Source &source) const
       {
+        const Backend              &place = source.backend();
         const BatchView             batch = source.batch();
         const ReferenceView        &r     = batch.reference;
         const kernels::RowCellsView pairs = source.row_cells.view();
@@ -144,13 +136,14 @@ namespace PatchFEM
                 lists.n_rows,
                 most_cells(source),
                 source.data.rows_per_patch,
-                pulled(source, buffered.data() + batch.first_cell, batch.n_cells),
-                pulled(source, batch.nodes, std::int64_t(batch.n_cells) * r.n_shape),
-                pulled(source, batch.geometry, std::int64_t(batch.n_cells) * r.n_geometry),
+                cell.upper && strategies::SharedNZ::mirrors,
+                copy_to_host(place, buffered.data() + batch.first_cell, batch.n_cells),
+                copy_to_host(place, batch.nodes, std::int64_t(batch.n_cells) * r.n_shape),
+                copy_to_host(place, batch.geometry, std::int64_t(batch.n_cells) * r.n_geometry),
                 source.sparsity.row_offsets().to_vector(),
                 source.sparsity.column_indices().to_vector(),
-                pulled(source, pairs.offsets, lists.n_rows + 1),
-                pulled(source, pairs.pairs, source.row_cells.n_pairs())};
+                copy_to_host(place, pairs.offsets, lists.n_rows + 1),
+                copy_to_host(place, pairs.pairs, source.row_cells.n_pairs())};
       }
     };
   } // namespace

@@ -22,6 +22,16 @@ namespace PatchFEM
 
   namespace
   {
+    /** The @p n numbers at @p from, which are on @p place. */
+    template <typename T>
+    std::vector<T> copy_to_host(const Backend &place, const T *from, const std::int64_t n)
+    {
+      std::vector<T> result(n);
+      if (n > 0)
+        memory::copy(Backend("host"), result.data(), place, from, n * sizeof(T));
+      return result;
+    }
+
     /**
      * What plans share that need patches only to cut the buffered cells into chunks: rows are summed where they are
      * stored, or entry by entry, and fed rows add last.
@@ -185,9 +195,13 @@ namespace PatchFEM
         return cut_chunks(source, false, HUGE_VAL);
       }
 
+      /** Gives cells another order than that of the batch; @p slots tells where each of the batch is. */
+      virtual void order_cells(const Source &, Array<int> &) {}
+
       void plan_cells(const Source &source) override
       {
-        const Array<int> slots = list_cells(source);
+        Array<int> slots = list_cells(source);
+        order_cells(source, slots);
         lists.staged_cells.swap(lists.cells);
         if (!lists.chunks.empty())
           lists.chunks.front().end_staged = static_cast<std::int64_t>(lists.staged_cells.size());

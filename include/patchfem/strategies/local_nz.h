@@ -29,19 +29,10 @@ namespace PatchFEM::kernels
 
     PATCHFEM_INLINE PointGeometry<dim, Number> geometry(const Cells &cells, const int local, const int q) const
     {
-      const int    n = cells.n_geometry();
-      const auto   J = jacobian<dim, Number>(rows.a.batches.points, cells.batch().geometry + std::int64_t(local) * n, n,
-                                           cells.batch().reference.geometry_gradients + q * n * dim);
-      const Number det = determinant(J);
-      return {inverse(J, det), det * cells.weight(q)};
-    }
-
-    PATCHFEM_INLINE ShapeFunction<dim, Number>
-                    shape(const Cells &cells, const PointGeometry<dim, Number> &point, const int q, const int i) const
-    {
-      const double *gradients = cells.batch().reference.shape_gradients;
-      return {cells.shape_value(q, i),
-              real_gradient<dim, Number>(point.inverse, gradients + (q * cells.n_shape() + i) * dim)};
+      const int *nodes = cells.batch().geometry + std::int64_t(local) * cells.n_geometry();
+      return geometry_at(cells, q, [this, nodes](const int g, const int d) {
+        return rows.a.batches.points[std::int64_t(nodes[g]) * dim + d];
+      });
     }
 
     PATCHFEM_INLINE Block integrate(const Cells &cells, const int local, const int i, const int j) const
@@ -54,7 +45,7 @@ namespace PatchFEM::kernels
           for (int q = 0; q < cells.n_quadrature(); ++q)
           {
             const auto point = geometry(cells, local, q);
-            Form::add(moments, point.weight, shape(cells, point, q, i), shape(cells, point, q, j));
+            Form::add(moments, point.weight, shape_at(cells, point, q, i), shape_at(cells, point, q, j));
           }
           return Form::finish(a.coefficients.at(a.batches, a.computed_batch, local, 0), moments);
         }
@@ -63,8 +54,8 @@ namespace PatchFEM::kernels
       {
         const auto point = geometry(cells, local, q);
         add(sum, point.weight,
-            Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), shape(cells, point, q, i),
-                         shape(cells, point, q, j)));
+            Form::matrix(a.coefficients.at(a.batches, a.computed_batch, local, q), shape_at(cells, point, q, i),
+                         shape_at(cells, point, q, j)));
       }
       return sum;
     }

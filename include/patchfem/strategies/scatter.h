@@ -112,6 +112,8 @@ namespace PatchFEM
     /** Cells of one colour share no row and add to the matrix where it is stored, colour after colour (P4, 4.1). */
     struct Colour : public OfCells<PatchFEM::kernels::ScatterKernel>
     {
+      static inline int pieces = 1; ///< that plans made from now on cut each colour into, as if there were more of them
+
       static StrategyRow row();
     };
 

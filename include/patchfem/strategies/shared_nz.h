@@ -69,9 +69,11 @@ namespace PatchFEM
    * Parts of the rows, in any order, with the cells that touch them. The two arrays of a part (P4, figures 6 and 9)
    * have columns, one for a thread, with list after list and zeros at the ends. A list of the scatter array is a point,
    * k + 1, and where its coordinates go in nodal data, each as -k - 1. One of the reduction array is what adds up to a
-   * block or a load, SharedNZCell's sources + 1, and the target k as -k - 1: row of the part << place_bits | place in
-   * the row, where all bits of the place are set for the load. Blocks to which nothing adds have lists without sources,
-   * and so have rows without cells, which are in parts of their own.
+   * block or a load, SharedNZCell's sources + 1, and the target k as -k - 1: (row of the part << place_bits | place in
+   * the row) << 1, where all bits of the place are set for the load. Of a symmetric matrix that mirrors, two blocks in
+   * rows of the part have one list with two targets; the first one, marked by its lowest bit, gets the transposed sum.
+   * Blocks to which nothing adds have lists without sources, and so have rows without cells, which are in parts of
+   * their own.
    */
   struct SharedNZView
   {
@@ -121,8 +123,8 @@ namespace PatchFEM::kernels
    *
    * A part reads 4 bytes for each entry of the scatter array, one for each point and each geometry node of a cell,
    * 8 dim bytes a point, and coefficients; 2 or 4 bytes for each entry of the reduction array, of which all parts
-   * together have n_shape (n_shape + 1) for each cell of the batch and one for each block and load. Each of these is
-   * written once.
+   * together have n_shape (n_shape + 1) for each cell of the batch and one for each block and load, or if they mirror
+   * nearly half of the former. Each block and load is written once.
    */
   template <typename Form, typename Number, typename Extents>
   struct SharedNZBody
@@ -198,11 +200,11 @@ namespace PatchFEM::kernels
       const int          at_once   = n < size ? n : size;
       const int          n_workers = size / at_once < cell.n_shape ? size / at_once : cell.n_shape;
       const int          lane = rank % at_once, worker = rank / at_once;
+      Number             x[(1 << dim) * dim] = {};
       for (int first = 0; first < n; first += at_once)
       {
         const int  c     = first + lane;
         const bool works = c < n && worker < n_workers;
-        Number     x[(1 << dim) * dim] = {};
         if (cell.in_place)
         {
           PATCHFEM_UNROLL
@@ -215,10 +217,8 @@ namespace PatchFEM::kernels
         if (!works)
           continue;
         const int local = view.cells[view.parts[part].cells + c];
-        if (cell.in_place)
-          compute_rows(records, cell, local, x, 1, worker, n_workers, data + c, n);
-        else
-          compute_rows(records, cell, local, data + cell.nodal() * n + c, n, worker, n_workers, data + c, n);
+        compute_rows(records, cell, local, cell.in_place ? x : data + cell.nodal() * n + c, cell.in_place ? 1 : n,
+                     worker, n_workers, data + c, n);
       }
     }
 
@@ -234,26 +234,14 @@ namespace PatchFEM::kernels
                                       const int           stride) const
     {
       const AssemblyArguments<Number> &a      = rows.a;
-      const ReferenceView             &r      = records.batch().reference;
       const bool                       matrix = rows.with_matrix(), loaded = rows.loaded();
       for (int q = 0; q < records.n_quadrature(); ++q)
       {
-        SmallMatrix<dim, dim, Number> J{};
-        PATCHFEM_UNROLL
-        for (int g = 1; g < records.n_geometry(); ++g) // the first node is the origin
-          PATCHFEM_UNROLL
-        for (int i = 0; i < dim; ++i)
-          PATCHFEM_UNROLL
-        for (int j = 0; j < dim; ++j)
-          J(i, j) += (x[(g * dim + i) * x_stride] - x[i * x_stride]) *
-                     static_cast<Number>(r.geometry_gradients[(q * records.n_geometry() + g) * dim + j]);
-        const Number det = determinant(J), weight = det * records.weight(q);
-        const auto   inverse_jacobian = inverse(J, det);
-        const auto   shape            = [&](const int i) -> ShapeFunction<dim, Number> {
-          return {records.shape_value(q, i),
-                  real_gradient<dim, Number>(inverse_jacobian, r.shape_gradients + (q * records.n_shape() + i) * dim)};
-        };
-        const auto add = [&](const int e, const Number value) {
+        const auto point =
+            geometry_at(records, q, [=](const int g, const int d) { return x[(g * dim + d) * x_stride]; });
+        const Number weight = point.weight;
+        const auto   shape  = [&](const int i) { return shape_at(records, point, q, i); };
+        const auto   add    = [&](const int e, const Number value) {
           data[e * stride] = q == 0 ? value : data[e * stride] + value;
         };
         ShapeFunction<dim, Number> kept[Extents::n_shape > 0 ? Extents::n_shape : 1];
@@ -310,6 +298,8 @@ namespace PatchFEM::kernels
               else
               {
                 write(begin.rows, -entry - 1, sum, any);
+                if (((-entry - 1) & 1) != 0)
+                  return; // there is another target
                 PATCHFEM_UNROLL
                 for (int e = 0; e < n_block; ++e)
                   sum[e] = Number(0);
@@ -327,8 +317,9 @@ namespace PatchFEM::kernels
     write(const std::int64_t first_row, const int k, const Number (&sum)[n_block], const bool any) const
     {
       const AssemblyArguments<Number> &a    = rows.a;
-      const int                        mask = (1 << view.place_bits) - 1, place = k & mask;
-      const std::int64_t               row = view.rows[first_row + (k >> view.place_bits)];
+      const int                        mask = (1 << view.place_bits) - 1, place = k >> 1 & mask;
+      const bool                       transposed = (k & 1) != 0;
+      const std::int64_t               row        = view.rows[first_row + (k >> (view.place_bits + 1))];
       const auto                       put = [&a](Number &to, const Number value) { to = a.add ? to + value : value; };
       if (a.add && !any)
         return;
@@ -342,7 +333,7 @@ namespace PatchFEM::kernels
         const auto to = rows.row(static_cast<int>(row));
         PATCHFEM_UNROLL
         for (int e = 0; e < n_block; ++e)
-          put(to(place, e / n_comp, e % n_comp), sum[e]);
+          put(transposed ? to(place, e % n_comp, e / n_comp) : to(place, e / n_comp, e % n_comp), sum[e]);
       }
     }
 
@@ -406,6 +397,9 @@ namespace PatchFEM
     /** The cells at a part of the nodes are computed in fast memory, from where its entries are summed (P4, 4.3). */
     struct SharedNZ : public OfCells<PatchFEM::kernels::SharedNZKernel>
     {
+      /// Whether plans made from now on sum pairs of blocks of a symmetric matrix once, which gives the same bits.
+      static inline bool mirrors = true;
+
       static StrategyRow row();
     };
   } // namespace strategies
