@@ -95,8 +95,8 @@ TEST(AssemblyStrategies, AreAllThere)
   std::vector<std::string> names;
   for (const StrategyRow &row : assembly_strategies())
     names.push_back(row.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"edges", "patches", "gather", "colour", "global_nz", "shared_nz",
-                                             "local_nz", "boundary_array", "atomics", "coo", "product"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"edges", "patches", "gather", "colour", "global_nz", "grouped_nz",
+                                             "shared_nz", "local_nz", "boundary_array", "atomics", "coo", "product"}));
 }
 
 class AssemblyTest : public BackendTest

@@ -5,10 +5,12 @@
 
 #include "strategies.h"
 
+#include "strategies/element_groups.h"
 #include <patchfem/strategies/scatter.h>
 #include <patchfem/strategies/shared_nz.h>
 
 #include <limits>
+#include <numeric>
 
 using namespace PatchFEM;
 
@@ -83,7 +85,7 @@ PATCHFEM_INSTANTIATE_BACKENDS(StrategiesOfPapersTest);
 /** Blocks of two triangles: 1 on the diagonal, -1/2 along the sides of the square, 0 for the other pairs. */
 TEST_P(StrategiesOfPapersTest, TwoTrianglesByEye)
 {
-  for (const std::string strategy : {"colour", "global_nz", "shared_nz", "local_nz"})
+  for (const std::string strategy : {"colour", "global_nz", "grouped_nz", "shared_nz", "local_nz"})
     for (const bool mirrors : {true, false})
     {
       SCOPED_TRACE(strategy);
@@ -143,4 +145,79 @@ TEST_P(StrategiesOfPapersTest, TwiceAsManyColours)
   const auto          twice = assemble<Laplace<2>, CSRMatrix<double>>(backend(), plate, "colour", {1.3});
   EXPECT_TRUE(once == twice);
   EXPECT_EQ(twice.n_phases - 1, 2 * (once.n_phases - 1));
+}
+
+/** Groups change where matrices of cells are formed; what differs is which point coordinates are relative to. */
+TEST_P(StrategiesOfPapersTest, GroupsOfCells)
+{
+  const auto check = [&](auto form, const ElementTables &tables, const std::vector<double> &k) {
+    using Form         = decltype(form);
+    const auto single  = assemble<Form, CSRMatrix<double>>(backend(), tables, "global_nz", k);
+    const auto grouped = assemble<Form, CSRMatrix<double>>(backend(), tables, "grouped_nz", k);
+    ASSERT_EQ(single.values.size(), grouped.values.size());
+    double worst = 0.;
+    for (std::size_t i = 0; i < single.values.size(); ++i)
+      worst = std::max(worst, !(std::abs(single.values[i] - grouped.values[i]) <= 1e-12) ? 1. : 0.);
+    for (std::size_t i = 0; i < single.rhs.size(); ++i)
+      worst = std::max(worst, !(std::abs(single.rhs[i] - grouped.rhs[i]) <= 1e-12) ? 1. : 0.);
+    EXPECT_EQ(worst, 0.);
+  };
+  check(Laplace<2>(), synthetic::plate_with_holes(6), {1.3}); // 10,512 cells, ten groups and more
+  check(Laplace<2>(), synthetic::with_nodes(synthetic::plate_with_holes(2), synthetic::lagrange_simplex(2, 3)), {1.3});
+  check(Laplace<3>(), synthetic::cube_of_tetrahedra(8, 1, true), {1.3});
+  check(Elasticity<3>(), synthetic::cube_of_hexahedra(5, 3), {1.5, 0.8});
+}
+
+/** Two triangles that share a side in one group: four points, three places of 10 bits in each cell's word. */
+TEST(ElementGroups, TwoTriangles)
+{
+  const ElementGroupLists found = make_element_groups({0, 1}, {10, 11, 12, 13, 12, 11}, 3, 2, 1024);
+  EXPECT_EQ(found.cells, (std::vector<int>{0, 1}));
+  EXPECT_EQ(found.cell_offsets, (std::vector<int>{0, 2}));
+  EXPECT_EQ(found.point_offsets, (std::vector<int>{0, 4}));
+  EXPECT_EQ(found.points, (std::vector<int>{10, 11, 12, 13}));
+  EXPECT_EQ(found.words, (std::vector<unsigned int>{0u | 1u << 10 | 2u << 20, 3u | 2u << 10 | 1u << 20}));
+  EXPECT_EQ(found.most_points, 4);
+}
+
+/** With room for three points each cell is a group; a cell of four nodes has a second word. */
+TEST(ElementGroups, LittleRoom)
+{
+  const ElementGroupLists triangles = make_element_groups({0, 1}, {10, 11, 12, 13, 12, 11}, 3, 2, 3);
+  EXPECT_EQ(triangles.cell_offsets, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(triangles.points, (std::vector<int>{10, 11, 12, 11, 12, 13}));
+  const ElementGroupLists square = make_element_groups({0}, {7, 5, 6, 4}, 4, 2, 1024);
+  EXPECT_EQ(square.words, (std::vector<unsigned int>{3u | 1u << 10 | 2u << 20, 0u}));
+  EXPECT_THROW(make_element_groups({0}, {7, 5, 6, 4}, 4, 2, 3), Error);
+}
+
+/** Every cell is in one group, no group has too many points, and words name the right ones. */
+TEST(ElementGroups, HaveAllCells)
+{
+  const ElementTables tables = synthetic::cube_of_tetrahedra(14, 1, true);
+  const CellTable    &batch  = tables.batches[0];
+  std::vector<int>    cells(batch.n_cells), seen(batch.n_cells);
+  std::iota(cells.begin(), cells.end(), 0);
+  const ElementGroupLists found    = make_element_groups(cells, batch.nodes, 4, 3, 300);
+  int                     n_wrong  = 0;
+  const int               n_groups = static_cast<int>(found.cell_offsets.size()) - 1;
+  EXPECT_GT(n_groups, 10);
+  EXPECT_LE(found.most_points, 300);
+  for (int group = 0; group < n_groups; ++group)
+  {
+    const int begin = found.cell_offsets[group], n = found.cell_offsets[group + 1] - begin;
+    n_wrong += found.point_offsets[group + 1] - found.point_offsets[group] > 300;
+    for (int k = 0; k < n; ++k)
+    {
+      ++seen[found.cells[begin + k]];
+      for (int g = 0; g < 4; ++g)
+      {
+        const unsigned int place = found.words[2 * begin + g / 3 * n + k] >> 10 * (g % 3) & 1023u;
+        n_wrong += found.points[found.point_offsets[group] + place] !=
+                   batch.nodes[std::size_t(found.cells[begin + k]) * 4 + g];
+      }
+    }
+  }
+  EXPECT_EQ(n_wrong, 0);
+  EXPECT_EQ(seen, std::vector<int>(batch.n_cells, 1));
 }

@@ -4,6 +4,7 @@
 #include <patchfem/assembly/strategies.h>
 #include <patchfem/strategies/boundary_array.h>
 #include <patchfem/strategies/entry_sums.h>
+#include <patchfem/strategies/grouped_nz.h>
 #include <patchfem/strategies/local_nz.h>
 #include <patchfem/strategies/scatter.h>
 #include <patchfem/strategies/shared_nz.h>
@@ -13,6 +14,7 @@ namespace PatchFEM
   /** The strategies that are linked where PATCHFEM_ALL_STRATEGIES is on; `auto` takes none of them. */
   using LinkedStrategies = std::tuple<strategies::Colour,
                                       strategies::GlobalNZ,
+                                      strategies::GroupedNZ,
                                       strategies::SharedNZ,
                                       strategies::LocalNZ,
                                       strategies::BoundaryArray,
