@@ -29,7 +29,7 @@ namespace PatchFEM
         const Backend   &place = source.backend();
         const BatchView  batch = source.batch();
         const int        n_g = batch.reference.n_geometry, dim = source.batches.dimension(), first = batch.first_cell;
-        const auto       fitting = source.room.available / 2 / (dim * source.room.bytes_per_entry);
+        const auto       fitting = source.room.available / 4 / (dim * source.room.bytes_per_entry);
         std::vector<int> cells   = lists.cells.to_vector();
         for (int &cell : cells)
           cell -= first;

@@ -15,6 +15,8 @@ namespace PatchFEM
   {
     using Rows = std::vector<int>;
 
+    constexpr double parts_of_stretch = 64.;
+
     /** The neighbours of each node, in METIS's numbers. */
     struct NodeGraph
     {
@@ -56,64 +58,57 @@ namespace PatchFEM
       return cells;
     }
 
-    /** Rows with cells, their graph, and how it is cut. */
+    /** Rows with cells, and how the graph of their blocks is cut. */
     struct Partition
     {
       const SharedNZMesh &mesh;
       const Rows         &rows;
-      std::vector<int>    numbers; ///< [row], its node in the graph
-      std::vector<int>    here;    ///< [node], its number in the part that is divided, -1 elsewhere
-      NodeGraph           graph;
+      std::vector<int>    here; ///< [row], its number in the part that is divided, -1 elsewhere
 
-      Partition(const SharedNZMesh &mesh, const Rows &rows)
-          : mesh(mesh), rows(rows), numbers(mesh.n_rows), here(rows.size(), -1)
-      {
-        require(mesh.columns.size() <= INT_MAX && mesh.nodes.size() <= INT_MAX,
-                "METIS partitions meshes with at most 2^31 pairs of nodes; use another strategy of assembly.");
-        for (std::size_t k = 0; k < rows.size(); ++k)
-          numbers[rows[k]] = static_cast<int>(k);
-        std::vector<idx_t> offsets{0}, nodes;
-        for (std::size_t cell = 0; cell < mesh.buffered.size(); ++cell)
-          if (!mesh.buffered[cell])
-          {
-            for (int i = 0; i < mesh.cell.n_shape; ++i)
-              nodes.push_back(numbers[mesh.nodes[cell * mesh.cell.n_shape + i]]);
-            offsets.push_back(static_cast<idx_t>(nodes.size()));
-          }
-        idx_t  n_cells = static_cast<idx_t>(offsets.size()) - 1, n = static_cast<idx_t>(rows.size()), base = 0;
-        idx_t *starts = nullptr, *neighbours = nullptr;
-        require(METIS_MeshToNodal(&n_cells, &n, offsets.data(), nodes.data(), &base, &starts, &neighbours) == METIS_OK,
-                "METIS could not find the neighbours of the nodes of the mesh; use another strategy of assembly.");
-        graph = {{starts, starts + n + 1}, {neighbours, neighbours + starts[n]}};
-        METIS_Free(starts);
-        METIS_Free(neighbours);
-      }
+      Partition(const SharedNZMesh &mesh, const Rows &rows) : mesh(mesh), rows(rows), here(mesh.n_rows, -1) {}
 
       NodeGraph graph_of(const Rows &part)
       {
         NodeGraph result;
         for (std::size_t k = 0; k < part.size(); ++k)
-          here[numbers[part[k]]] = static_cast<int>(k);
+          here[part[k]] = static_cast<int>(k);
         for (const int row : part)
         {
-          for (idx_t e = graph.offsets[numbers[row]]; e < graph.offsets[numbers[row] + 1]; ++e)
-            if (here[graph.neighbours[e]] >= 0)
-              result.neighbours.push_back(here[graph.neighbours[e]]);
+          for (std::int64_t e = mesh.row_offsets[row]; e < mesh.row_offsets[row + 1]; ++e)
+            if (here[mesh.columns[e]] >= 0 && mesh.columns[e] != row)
+              result.neighbours.push_back(here[mesh.columns[e]]);
+          require(result.neighbours.size() <= INT_MAX,
+                  "METIS partitions graphs with at most 2^31 edges; use another strategy of assembly.");
           result.offsets.push_back(static_cast<idx_t>(result.neighbours.size()));
         }
         for (const int row : part)
-          here[numbers[row]] = -1;
+          here[row] = -1;
         return result;
       }
 
-      /** @p whole, whose graph is @p its, in at most @p n_parts. */
-      static std::vector<Rows> divide(const Rows &whole, NodeGraph &its, const idx_t n_parts)
+      /** @p whole in at most @p n_parts. */
+      std::vector<Rows> divide(const Rows &whole, const idx_t n_parts)
       {
         std::vector<Rows>        result(n_parts);
-        const std::vector<idx_t> part = its.partition(n_parts);
+        const std::vector<idx_t> part = graph_of(whole).partition(n_parts);
         for (std::size_t k = 0; k < whole.size(); ++k)
           result[part[k]].push_back(whole[k]);
         result.erase(std::remove(result.begin(), result.end(), Rows()), result.end());
+        return result;
+      }
+
+      /** All rows in about @p n_parts. METIS sees a stretch of the space-filling curve at a time, which is faster. */
+      std::vector<Rows> divide_all(const double n_parts)
+      {
+        const std::size_t n_stretches = static_cast<std::size_t>(std::ceil(n_parts / parts_of_stretch));
+        std::vector<Rows> result;
+        for (std::size_t s = 0; s < n_stretches; ++s)
+        {
+          const Rows stretch(rows.begin() + std::ptrdiff_t(rows.size() * s / n_stretches),
+                             rows.begin() + std::ptrdiff_t(rows.size() * (s + 1) / n_stretches));
+          const auto more = divide(stretch, static_cast<idx_t>(std::ceil(n_parts / double(n_stretches))));
+          result.insert(result.end(), more.begin(), more.end());
+        }
         return result;
       }
 
@@ -131,7 +126,7 @@ namespace PatchFEM
         for (double n_parts = std::max({1., first, mesh.rows_per_part > 0 ? n / mesh.rows_per_part : 0.});;)
         {
           n_parts = std::min(n, std::ceil(n_parts));
-          result  = divide(rows, graph, static_cast<idx_t>(n_parts));
+          result  = divide_all(n_parts);
           std::vector<int> sizes(result.size());
           PatchFEM::parallel_for(sizes.size(), [&](const std::int64_t p) {
             sizes[p] = static_cast<int>(cells_of(mesh, result[p]).size());
@@ -149,8 +144,7 @@ namespace PatchFEM
           else
           {
             const Rows        whole  = result[p];
-            NodeGraph         its    = graph_of(whole);
-            std::vector<Rows> halves = divide(whole, its, 2);
+            std::vector<Rows> halves = divide(whole, 2);
             if (halves.size() < 2)
             {
               const auto middle = whole.begin() + std::ptrdiff_t(whole.size() / 2);
