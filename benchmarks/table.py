@@ -151,7 +151,7 @@ def strategies(folder):
     for _, run in read_runs(folder):
         for result in run["results"]:
             case, metric = result["case"], result["metric"]
-            if run["benchmark"] != "assembly" or not result.get("detail") or case.startswith("P4") or case.endswith("rows a patch"):
+            if run["benchmark"] != "assembly" or not result.get("detail") or case.startswith(("P3", "P4")) or case.endswith("rows a patch"):
                 continue
             if metric in ("rate", "refused"):
                 case, _, metric = case.rpartition(", ")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes the tables of doc/papers.md from the kept results of bench_papers.py and the papers' values in values.json.
+"""Makes the tables of doc/papers.md from the kept results of bench_papers.py, with the papers' values in values.json, and
+of `bench_assembly --papers`.
 
   python3 benchmarks/papers/tables.py --write doc/papers.md  puts each between its two markers
   python3 benchmarks/papers/tables.py --check doc/papers.md  exit code 1 unless the file holds exactly these tables"""
@@ -8,6 +9,7 @@ import argparse
 import pathlib
 import re
 
+from assembly_tables import p34_machine, p3_assembly, p4_colours, p4_dummies, p4_errors, p4_limits, p4_orders, p4_sizes, p4_storage
 from results import KINDS, ORDERS, VALUES, Run, fail
 
 P0, P1, P2 = VALUES["P0"], VALUES["P1"], VALUES["P2"]
@@ -293,7 +295,7 @@ def p2_speedup(run):
     return table(["unknowns", "one core, exact", "CSR, exact", "mDIA, exact", "mDIA, sweeps", "paper, average"], rows)
 
 
-TABLES = {name: function for name, function in list(globals().items()) if re.match(r"p[012]_|machine$", name) and name != "p2_cases"}
+TABLES = {name: function for name, function in list(globals().items()) if re.match(r"p(0|1|2|3|4|34)_|machine$", name) and name != "p2_cases"}
 
 
 def main():
