@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "strategy_grouped_nz.h"
 
-#include <metis.h>
+#include "metis_graph.h"
 
 namespace PatchFEM
 {
@@ -27,14 +27,11 @@ namespace PatchFEM
         return points;
       }
 
-      /** @p cells in @p n_parts, which may be empty. */
-      std::vector<Cells> divide(const Cells &cells, idx_t n_parts) const
+      /** Neighbours share a side. */
+      MetisGraph graph_of(const Cells &cells) const
       {
-        std::vector<Cells> result(n_parts);
-        if (n_parts == 1)
-          return {cells};
         const std::vector<int> points = points_of(cells);
-        std::vector<idx_t>     offsets{0}, nodes, part(cells.size()), of_points(points.size());
+        std::vector<idx_t>     offsets{0}, nodes;
         for (const int cell : cells)
         {
           for (int g = 0; g < n_geometry; ++g)
@@ -43,15 +40,14 @@ namespace PatchFEM
                 points.begin()));
           offsets.push_back(static_cast<idx_t>(nodes.size()));
         }
-        idx_t n_cells = static_cast<idx_t>(cells.size()), n_points = static_cast<idx_t>(points.size()), n_cut = 0,
-              side = n_geometry == dim + 1 ? dim : 1 << (dim - 1), options[METIS_NOPTIONS];
-        METIS_SetDefaultOptions(options);
-        options[METIS_OPTION_SEED] = 1;
-        require(METIS_PartMeshDual(&n_cells, &n_points, offsets.data(), nodes.data(), nullptr, nullptr, &side, &n_parts,
-                                   nullptr, options, &n_cut, part.data(), of_points.data()) == METIS_OK,
-                "METIS could not partition the cells of the mesh; use another strategy of assembly.");
-        for (std::size_t k = 0; k < cells.size(); ++k)
-          result[part[k]].push_back(cells[k]);
+        idx_t n_cells = static_cast<idx_t>(cells.size()), n_points = static_cast<idx_t>(points.size()), base = 0,
+              of_side = n_geometry == dim + 1 ? dim : 1 << (dim - 1), *starts = nullptr, *neighbours = nullptr;
+        require(METIS_MeshToDual(&n_cells, &n_points, offsets.data(), nodes.data(), &of_side, &base, &starts,
+                                 &neighbours) == METIS_OK,
+                "METIS could not find the neighbours of the cells of the mesh; use another strategy of assembly.");
+        MetisGraph result{{starts, starts + n_cells + 1}, {neighbours, neighbours + starts[n_cells]}};
+        METIS_Free(starts);
+        METIS_Free(neighbours);
         return result;
       }
     };
@@ -77,7 +73,7 @@ namespace PatchFEM
       const double       points_of_group = 0.8 * most_points; // most groups then fit
       const double       n_parts         = std::max(double(whole.size()) / ElementGroups::most_cells,
                                                     double(groups.points_of(whole).size()) / points_of_group);
-      std::vector<Cells> parts           = groups.divide(whole, std::max(1, static_cast<int>(n_parts)));
+      std::vector<Cells> parts           = groups.graph_of(whole).divide(whole, std::max(1, static_cast<int>(n_parts)));
       for (std::size_t p = 0; p < parts.size(); ++p)
       {
         std::vector<int> points = groups.points_of(parts[p]);
@@ -89,8 +85,6 @@ namespace PatchFEM
           points = groups.points_of(parts[p]);
         }
         const std::size_t n = parts[p].size(), first_word = result.words.size();
-        if (n == 0)
-          continue;
         result.words.resize(first_word + n * n_words);
         for (std::size_t k = 0; k < n; ++k)
           for (int g = 0; g < n_geometry; ++g)

@@ -2,8 +2,7 @@
 #include "strategy_shared_nz.h"
 
 #include "lpt_packing.h"
-
-#include <metis.h>
+#include "metis_graph.h"
 
 #include <climits>
 #include <cmath>
@@ -16,36 +15,6 @@ namespace PatchFEM
     using Rows = std::vector<int>;
 
     constexpr double parts_of_stretch = 64.;
-
-    /** The neighbours of each node, in METIS's numbers. */
-    struct NodeGraph
-    {
-      std::vector<idx_t> offsets{0}, neighbours;
-
-      idx_t n() const { return static_cast<idx_t>(offsets.size()) - 1; }
-
-      /**
-       * The part of each node, of @p n_parts nearly equal ones with few edges between them. With few nodes to a part
-       * recursive bisection has less unequal ones than METIS_PartGraphKway, so that fewer parts do, and sooner.
-       */
-      std::vector<idx_t> partition(idx_t n_parts)
-      {
-        idx_t              n_nodes = n(), one = 1, n_cut = 0, options[METIS_NOPTIONS];
-        std::vector<idx_t> result(n_nodes);
-        if (n_parts == 1 || n_parts >= n_nodes || neighbours.empty()) // nothing to choose, which METIS does not expect
-        {
-          for (std::int64_t k = 0; k < n_nodes; ++k)
-            result[k] = static_cast<idx_t>(k * n_parts / n_nodes);
-          return result;
-        }
-        METIS_SetDefaultOptions(options);
-        options[METIS_OPTION_SEED] = 1;
-        require(METIS_PartGraphRecursive(&n_nodes, &one, offsets.data(), neighbours.data(), nullptr, nullptr, nullptr,
-                                         &n_parts, nullptr, nullptr, options, &n_cut, result.data()) == METIS_OK,
-                "METIS could not partition the nodes of the mesh; use another strategy of assembly.");
-        return result;
-      }
-    };
 
     /** The computed cells at @p rows, ascending. */
     std::vector<int> cells_of(const SharedNZMesh &mesh, const Rows &rows)
@@ -67,9 +36,9 @@ namespace PatchFEM
 
       Partition(const SharedNZMesh &mesh, const Rows &rows) : mesh(mesh), rows(rows), here(mesh.n_rows, -1) {}
 
-      NodeGraph graph_of(const Rows &part)
+      MetisGraph graph_of(const Rows &part)
       {
-        NodeGraph result;
+        MetisGraph result;
         for (std::size_t k = 0; k < part.size(); ++k)
           here[part[k]] = static_cast<int>(k);
         for (const int row : part)
@@ -86,17 +55,6 @@ namespace PatchFEM
         return result;
       }
 
-      /** @p whole in at most @p n_parts. */
-      std::vector<Rows> divide(const Rows &whole, const idx_t n_parts)
-      {
-        std::vector<Rows>        result(n_parts);
-        const std::vector<idx_t> part = graph_of(whole).partition(n_parts);
-        for (std::size_t k = 0; k < whole.size(); ++k)
-          result[part[k]].push_back(whole[k]);
-        result.erase(std::remove(result.begin(), result.end(), Rows()), result.end());
-        return result;
-      }
-
       /** All rows in about @p n_parts. METIS sees a stretch of the space-filling curve at a time, which is faster. */
       std::vector<Rows> divide_all(const double n_parts)
       {
@@ -106,7 +64,8 @@ namespace PatchFEM
         {
           const Rows stretch(rows.begin() + std::ptrdiff_t(rows.size() * s / n_stretches),
                              rows.begin() + std::ptrdiff_t(rows.size() * (s + 1) / n_stretches));
-          const auto more = divide(stretch, static_cast<idx_t>(std::ceil(n_parts / double(n_stretches))));
+          const auto more =
+              graph_of(stretch).divide(stretch, static_cast<idx_t>(std::ceil(n_parts / double(n_stretches))));
           result.insert(result.end(), more.begin(), more.end());
         }
         return result;
@@ -144,7 +103,7 @@ namespace PatchFEM
           else
           {
             const Rows        whole  = result[p];
-            std::vector<Rows> halves = divide(whole, 2);
+            std::vector<Rows> halves = graph_of(whole).divide(whole, 2);
             if (halves.size() < 2)
             {
               const auto middle = whole.begin() + std::ptrdiff_t(whole.size() / 2);

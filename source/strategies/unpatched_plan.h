@@ -123,42 +123,37 @@ namespace PatchFEM
         require(std::int64_t(batch.n_cells) * n_shape * n_shape < (std::int64_t(1) << 32), "The strategy ",
                 source.strategy, " has cells with 2^32 blocks at most; use another one.");
         Array<int> counts(place, n_blocks), of_rows(place, n_rows);
-        counts.set_zero();
-        for_all(place, n_rows,
-                [=, slots = slots.data(), counts = counts.data(),
-                 of_rows = of_rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  int n = 0;
-                  pairs.visit(row, [&](const int cell, int) {
-                    if (slots[cell - first] < 0)
-                      return;
-                    ++n;
-                    for (int j = 0; j < n_shape; ++j)
-                      ++counts[sparsity.row_offsets[row] +
-                               place_of(sparsity, static_cast<int>(row), batch.nodes_of(cell)[j])];
+        for (const bool counting : {true, false})
+        {
+          counts.set_zero();
+          for_all(place, n_rows,
+                  [=, slots = slots.data(), counts = counts.data(), of_rows = of_rows.data(),
+                   block_offsets = block_offsets.data(), blocks = blocks.data(), row_offsets = row_offsets.data(),
+                   rows = rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                    int n = 0;
+                    pairs.visit(row, [&](const int cell, const int i) {
+                      if (slots[cell - first] < 0)
+                        return;
+                      const auto pair = static_cast<unsigned int>(slots[cell - first]) * n_shape + i;
+                      if (!counting)
+                        rows[row_offsets[row] + n] = pair;
+                      ++n;
+                      for (int j = 0; j < n_shape; ++j)
+                      {
+                        const std::int64_t block = sparsity.row_offsets[row] +
+                                                   place_of(sparsity, static_cast<int>(row), batch.nodes_of(cell)[j]);
+                        if (!counting)
+                          blocks[block_offsets[block] + counts[block]] = pair * n_shape + j;
+                        ++counts[block];
+                      }
+                    });
+                    of_rows[row] = n;
                   });
-                  of_rows[row] = n;
-                });
-        blocks.reinit(place, scan(counts, block_offsets));
-        rows.reinit(place, scan(of_rows, row_offsets));
-        counts.set_zero();
-        for_all(place, n_rows,
-                [=, slots = slots.data(), filled = counts.data(), block_offsets = block_offsets.data(),
-                 blocks = blocks.data(), row_offsets = row_offsets.data(),
-                 rows = rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  std::int64_t to = row_offsets[row];
-                  pairs.visit(row, [&](const int cell, const int i) {
-                    if (slots[cell - first] < 0)
-                      return;
-                    const auto pair = static_cast<unsigned int>(slots[cell - first]) * n_shape + i;
-                    rows[to++]      = pair;
-                    for (int j = 0; j < n_shape; ++j)
-                    {
-                      const std::int64_t block = sparsity.row_offsets[row] +
-                                                 place_of(sparsity, static_cast<int>(row), batch.nodes_of(cell)[j]);
-                      blocks[block_offsets[block] + filled[block]++] = pair * n_shape + j;
-                    }
-                  });
-                });
+          if (!counting)
+            return;
+          blocks.reinit(place, scan(counts, block_offsets));
+          rows.reinit(place, scan(of_rows, row_offsets));
+        }
       }
     };
 
