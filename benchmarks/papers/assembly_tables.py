@@ -97,8 +97,9 @@ def p4_errors(_):
     for nodes, cells in meshes():
         get = lambda label, key="value": value(f"P4 {nodes} nodes, {cells} triangles, {label}", "mean relative error in fp32", key)
         rows.append([f"{nodes:,}, {cells:,}"] + [short(get(label), 2) for label in labels] +
-                    [short(get("colour", "points_in_fp64"), 2), short(get("colour", "paper"), 2)])
-    return table(["nodes, triangles"] + [f"`{label}`" for label in labels] + ["`colour`, points in fp64", "paper"], rows)
+                    [short(get(label, "points_in_fp64"), 2) for label in ("colour", "shared_nz")] + [short(get("colour", "paper"), 2)])
+    return table(["nodes, triangles"] + [f"`{label}`" for label in labels] +
+                 ["`colour`, points in fp64", "`shared_nz`, points in fp64", "paper"], rows)
 
 
 def p4_colours(_):
