@@ -11,7 +11,7 @@ namespace PatchFEM::kernels
   /** How rows of cells' matrices with n columns are shared out: teams of lanes, each with a few neighbouring columns. */
   struct RowTeams
   {
-    static constexpr int most_columns = 4;
+    static constexpr int most_columns = 3;
 
     int lanes, columns; ///< of a team; of a lane
 
@@ -398,15 +398,14 @@ namespace PatchFEM::kernels
 
     __device__ void run() const
     {
-      constexpr int most = Source::most_columns;
-      if (body.places == PlaceKind::words && body.teams.columns == 1)
-        add_all<1, PlaceKind::words>();
+      constexpr int  most      = Source::most_columns;
+      constexpr bool has_words = Form::dimension == 2; // in space rows are longer
+      if (has_words && body.places == PlaceKind::words && body.teams.columns == 1)
+        add_all<1, has_words ? PlaceKind::words : PlaceKind::any>();
       else if (body.places != PlaceKind::bytes)
         add_all<most, PlaceKind::any>();
       else if (body.teams.columns == 1)
         add_all<1, PlaceKind::bytes>();
-      else if (body.teams.columns == 2)
-        add_all < most<2 ? most : 2, PlaceKind::bytes>();
       else
         add_all<most, PlaceKind::bytes>();
     }

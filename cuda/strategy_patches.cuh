@@ -11,8 +11,10 @@ namespace PatchFEM
   {
     using namespace PatchFEM::kernels;
     constexpr int dim = Form::dimension;
-    return std::tuple<HexahedraKernel<Form, Number>, SimplicesKernel<Form, Number>,
-                      CellsKernel<Form, Number, LinearSimplex<dim>>, CellsKernel<Form, Number, MultilinearCube<dim>>,
-                      CellsKernel<Form, Number, AnyExtents>>();
+    // Other kernels than these are for symmetric forms of gradients on linear simplices, unless data vary inside cells.
+    using OnSimplices = std::conditional_t<is_symmetric<Form> && depends_on_gradients_only<Form>, std::tuple<>,
+                                           std::tuple<CellsKernel<Form, Number, LinearSimplex<dim>>>>;
+    return std::tuple_cat(std::tuple<HexahedraKernel<Form, Number>, SimplicesKernel<Form, Number>>(), OnSimplices(),
+                          std::tuple<CellsKernel<Form, Number, AnyExtents>>());
   }
 } // namespace PatchFEM

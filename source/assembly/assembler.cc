@@ -65,7 +65,7 @@ namespace PatchFEM
       request.reference        = cells.reference;
       request.isoparametric    = r.n_geometry == r.n_shape && r.geometry_gradients == r.shape_gradients;
       request.points_are_nodes = cells.geometry == cells.nodes;
-      request.one_point        = form.gradients_only && r.constant_jacobian && r.degree == 1;
+      request.one_point        = form.gradients_only && r.constant_jacobian && r.degree == 1 && !varying;
       request.fast_memory      = data.fast_memory > 0 ? data.fast_memory : backend.patch_memory();
       request.concurrent       = concurrent;
       request.varying          = varying;
