@@ -423,7 +423,7 @@ namespace PatchFEM::kernels
 
     static RowTeams teams(const ReferenceView &r)
     {
-      return RowTeams::of(r.n_shape, std::min(3, r.n_shape), Source::most_columns);
+      return RowTeams::of(r.n_shape, std::max(std::min(3, r.n_shape), Form::n_components), Source::most_columns);
     }
 
     static std::size_t table_bytes(const ReferenceView &r)

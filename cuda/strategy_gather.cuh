@@ -420,8 +420,9 @@ namespace PatchFEM::kernels
   template <typename Form, typename Number>
   struct StagedHexahedraKernel : public AnyKernel
   {
-    static constexpr bool stages      = true;
-    static constexpr bool possible    = HexahedraKernel<Form, Number>::possible && HexahedraKernel<Form, Number>::inner;
+    static constexpr bool stages = true;
+    static constexpr bool possible =
+        Form::n_components == 1 && HexahedraKernel<Form, Number>::possible && HexahedraKernel<Form, Number>::inner;
     static constexpr const char *name = "trilinear hexahedra by matrix instructions, ";
     /// Every chunk costs about 20 us, in which the first blocks of its kernels wait for far memory and the last ones run
     /// out: on an H200 10 million cells took 5.2 ms in 26 chunks, 4.9 in 13 and 4.8 in 7.
@@ -481,8 +482,11 @@ namespace PatchFEM::kernels
       return r.strategy == "gather" && (!octets || (r.reference.n_shape == 8 && r.short_places));
     }
 
-    /** Only rows are in fast memory; a quarter of it lets several patches run side by side. */
-    static PatchRoom room(const KernelRequest &request) { return {request.fast_memory / 4}; }
+    /** A quarter of fast memory lets several patches run side by side; GatherRows may step in, with its lists. */
+    static PatchRoom room(const KernelRequest &r)
+    {
+      return {r.fast_memory / 4, 64, sizeof(int) + sizeof(std::uint16_t)};
+    }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
     {

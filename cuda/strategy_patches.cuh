@@ -11,9 +11,9 @@ namespace PatchFEM
   {
     using namespace PatchFEM::kernels;
     constexpr int dim = Form::dimension;
-    // Other kernels than these are for symmetric forms of gradients on linear simplices, unless data vary inside cells.
-    using OnSimplices = std::conditional_t<is_symmetric<Form> && depends_on_gradients_only<Form>, std::tuple<>,
-                                           std::tuple<CellsKernel<Form, Number, LinearSimplex<dim>>>>;
+    // Forms of values need more than one point, and those that are symmetric have kernels of their own.
+    using OnSimplices = std::conditional_t<depends_on_gradients_only<Form> && !is_symmetric<Form>,
+                                           std::tuple<CellsKernel<Form, Number, LinearSimplex<dim>>>, std::tuple<>>;
     return std::tuple_cat(std::tuple<HexahedraKernel<Form, Number>, SimplicesKernel<Form, Number>>(), OnSimplices(),
                           std::tuple<CellsKernel<Form, Number, AnyExtents>>());
   }

@@ -47,11 +47,12 @@ namespace PatchFEM
       high_order = high_order || batch.reference.degree > 1;
     }
 
-    // High degrees may gather, and on a device all but linear simplices and vectors on trilinear hexahedra, with a buffer
-    // of a quarter of the matrix.
+    // High degrees may gather, and on a device all but linear simplices and vectors on trilinear hexahedra, and these too
+    // if data vary inside cells, with a buffer of a quarter of the matrix.
     const bool simplices = !tables.batches.empty() && tables.batches[0].reference.simplex,
                staged    = backend.kind() == BackendKind::cuda &&
-                        (high_order || !(simplices || (tables.dim == 3 && tables.n_components > 1)));
+                        (high_order || n_coefficients_per_point > 0 ||
+                         !(simplices || (tables.dim == 3 && tables.n_components > 1)));
     const Patches::AdditionalData &patches = assembly.patches;
     const bool                     sure    = !high_order && !staged && patches.rows_per_patch == 0;
     result.columns                         = structure.sparsity_bytes();

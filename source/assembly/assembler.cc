@@ -95,8 +95,18 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::replan()
   {
-    if (coefficients.view().varies_inside_cells() != planned_varying)
+    if (coefficients.view().varies_inside_cells() == planned_varying)
+      return;
+    try
+    {
       plan_passes(domain, asked, !planned_varying);
+    }
+    catch (...)
+    {
+      passes.clear(); // they are of other coefficients
+      domain = Space();
+      throw;
+    }
   }
 
   template <typename Number>

@@ -258,19 +258,19 @@ namespace PatchFEM
 #endif
       }
 
-      /** Matrix entries that the buffered, or @p all, cells of a patch need, in units of 1024, rounded up. */
+      /** Numbers that the buffered, or @p all, cells of a patch need, in units of 1024, rounded up. */
       std::vector<int> buffer_sizes(const Source &source, const bool all) const
       {
-        Array<int> sizes(source.backend(), lists.n_patches());
-        const int  n_comp = source.batches.n_components();
+        Array<int>         sizes(source.backend(), lists.n_patches());
+        const int          n_comp = source.batches.n_components();
+        const std::int64_t staged = all ? source.room.staged_numbers(source.batch().reference.n_shape * n_comp) : 0;
         for_all(source.backend(), sizes.size(),
                 [=, rows = source.row_cells.view().cells, offsets = lists.cell_offsets.data(),
                  cells = lists.cells.data(), buffered = buffered.data(),
                  sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
                   std::int64_t n = 0;
                   for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
-                    if (all || buffered[cells[i]])
-                      n += BufferSizes(rows, cells[i], n_comp).matrix;
+                    n += buffered[cells[i]] ? BufferSizes(rows, cells[i], n_comp).matrix : staged;
                   sizes[p] = static_cast<int>((n + 1023) / 1024);
                 });
         return sizes.to_vector();

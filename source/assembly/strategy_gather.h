@@ -49,10 +49,10 @@ namespace PatchFEM
         // sizes say, as long as what is found in them fits.
         const std::int64_t n_rows = source.batch().reference.n_shape * source.batches.n_components(),
                            a_cell = source.room.staged_numbers(n_rows);
-        const double shared = source.per_cell(lists.cells.size()), smaller = double(n_rows * n_rows) / a_cell;
+        const double shared       = source.per_cell(lists.cells.size());
         for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
         {
-          Array<int>   chunk_of_patch = cut_chunks(source, true, factor * smaller * static_cast<double>(budget));
+          Array<int>   chunk_of_patch = cut_chunks(source, true, factor * static_cast<double>(budget));
           std::int64_t n_staged       = 0;
           stage(source, chunk_of_patch);
           for (const Chunk &chunk : lists.chunks)

@@ -134,16 +134,20 @@ namespace
         data.strategy       = "gather";
         data.rows_per_patch = rows;
         Assembler<Form, Number> gather(space, data);
-        for (const bool inside : {false, true, false})
+        for (const auto &[inside, load_inside] :
+             {std::pair(false, false), std::pair(false, true), std::pair(true, true), std::pair(false, false)})
         {
           for (Assembler<Form, Number> *assembler : {&patches, &gather})
           {
             assembler->set_coefficients(field(tables, Form::n_coefficients, inside, 1));
-            assembler->set_body_load(field(tables, Form::n_components, inside, 5));
+            assembler->set_body_load(field(tables, Form::n_components, load_inside, 5));
           }
           const System<Number> expected = assemble(space, patches), found = assemble(space, gather);
           expect_near(found.matrix.values, expected.matrix.values, tolerance);
           expect_near(found.rhs, expected.rhs, tolerance);
+          Vector<Number> alone;
+          gather.assemble_rhs(alone);
+          EXPECT_EQ(found.rhs, alone.copy_to_host());
           if (!constrained && Form::n_components == 1) // resolving constraints rounds, and blocks on the diagonal do
             expect_symmetric(found.matrix);
         }

@@ -43,7 +43,7 @@ namespace PatchFEM
 
     /**
      * A CoefficientField or a QuadratureField, see set_body_load(). The first that varies inside cells, or no longer
-     * does, may change the plan.
+     * does, may make new patches(); if these do not fit, the assembler needs another reinit().
      */
     template <typename Field>
     void set_coefficients(const Field &field)

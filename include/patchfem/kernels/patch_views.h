@@ -118,7 +118,8 @@ namespace PatchFEM
    * level share none of the patch's rows. For each of its rows that a cell touches, a *pair*, the plan keeps places.
    *
    * With the gather strategy it computes none. The matrices of the chunk's *staged* cells, one of n_shape x n_shape
-   * blocks in each slot of the buffer, are there before; a row adds its row of each of them, cell by cell. Pairs are
+   * blocks in each slot of the buffer, or records that stand for them (RecordedCells), are there before; a row adds its
+   * row of each of them, cell by cell. Pairs are
    * then those of a row with its staged cells.
    */
   struct PatchesView

@@ -19,15 +19,17 @@ namespace PatchFEM::kernels
   struct RecordedCells
   {
     static constexpr int  dim = Form::dimension, n_comp = Form::n_components;
-    static constexpr bool affine   = n_points == 1;
-    static constexpr bool inner    = moment_kind_of<Form> == MomentKind::inner_product;
-    static constexpr bool possible = moment_kind_of<Form> != MomentKind::other && is_symmetric<Form>;
+    static constexpr bool affine = n_points == 1;
+    static constexpr bool inner  = moment_kind_of<Form> == MomentKind::inner_product;
 
     /** Of a pair of shape functions at a point: R(a, b) or, for inner products, R(a, b) + R(b, a), a < b. */
     static constexpr int at_point    = inner ? dim * (dim + 1) / 2 : dim * dim;
     static constexpr int n_integrals = n_points * at_point;
     static constexpr int n_numbers   = inner ? n_integrals : n_points * (dim * dim + 1) + Form::n_coefficients;
     static constexpr int record_size = (n_numbers + 1) / 2 * 2; ///< even: numbers are read two at a time
+
+    static constexpr bool possible = is_symmetric<Form> && record_size <= 64 &&
+                                     (inner ? n_comp == 1 : moment_kind_of<Form> == MomentKind::outer_product);
 
     using Block  = SmallMatrix<n_comp, n_comp, Number>;
     using Matrix = SmallMatrix<dim, dim, Number>;
