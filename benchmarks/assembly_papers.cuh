@@ -19,10 +19,8 @@ namespace benchmark
    * mesh. Times are medians of ten warm assemblies, launches included. One core of the host runs what `auto` takes, in
    * fp64 as there.
    *
-   * All of it should take some 150 s on an H200 and 16 cores, most of it on the host: for table VI and figures 3 and 12
-   * about 75 s in METIS, on one core, and 20 s in meshes and comparisons, for figures 13 and 14 about 50 s, for P3 5 s.
-   * The device works for some seconds: by its bytes (work()) an assembly of the largest mesh, 4.8 million triangles,
-   * takes 0.1 to 0.4 ms in fp64 at 4.2 TB/s, and those of 600,000 nodes of any order take less.
+   * On an H100 and 16 cores 200 s are enough for all but figures 13 and 14 from order 3 on and P3: the host has most of it
+   * to do, METIS on one core first of all.
    */
   class AssemblyOfPapers
   {
