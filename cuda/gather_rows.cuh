@@ -55,14 +55,14 @@ namespace PatchFEM::kernels
     template <int most>
     __device__ void load(const unsigned int row_of_cell, int, Values<most> &v) const
     {
-      const int     first = lane * columns;
-      const Number *from  = matrices + std::int64_t(row_of_cell) * (n * n_block) + first;
+      const int     first = lane * columns, n_columns = PatchRoom::even(n);
+      const Number *from = matrices + std::int64_t(row_of_cell) * (n_columns * n_block) + first;
 #pragma unroll
       for (int m = 0; m < most; ++m)
         if (most == 1 || first + m < n)
 #pragma unroll
           for (int e = 0; e < n_block; ++e)
-            v.entry[m][e] = from[m + e * n];
+            v.entry[m][e] = from[m + e * n_columns];
     }
 
     template <int most>

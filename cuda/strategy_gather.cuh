@@ -5,6 +5,7 @@
 #include "assembly_hexahedra.cuh"
 #include "cells_of_warps.cuh"
 #include "gather_rows.cuh"
+#include "staged_moments.cuh"
 
 /**
  * @file
@@ -16,16 +17,18 @@
 namespace PatchFEM::kernels
 {
   /**
-   * Trilinear hexahedra of forms whose moments are inner products, in double precision, sixteen in a warp. With
+   * Trilinear hexahedra of forms whose moments are inner products, computed in double precision, sixteen in a warp. With
    * M = k w J^-1 J^-T,
    *   K(i, j) = sum_q sum_bc M_bc(q) dN_i/dxi_b(q) dN_j/dxi_c(q),
    * a product of the cells' 48 numbers M_bc(q), b <= c, with a constant matrix of 48 x 64. Each lane computes M at points
    * 2 (lane % 4) and the next of cells lane / 4 and lane / 4 + 8, which is how the instruction wants its left side.
    */
-  template <typename Form>
+  template <typename Form, typename Number>
   struct StagedHexahedra
   {
     static constexpr int n_threads = 256, residency = 2, cells_a_warp = 16;
+
+    struct __align__(2 * sizeof(Number)) Two { Number entry[2]; };
 
     /** What a lane has on the right side of an instruction: two numbers of each matrix. */
     struct Constants
@@ -35,7 +38,7 @@ namespace PatchFEM::kernels
       double2 shape[32];         ///< values of function lane / 4 at points 2 (lane % 4) and the next
     };
 
-    const AssemblyArguments<double> &a;
+    const AssemblyArguments<Number> &a;
     Constants                       &constants;
 
     __device__ const BatchView &batch() const { return a.batches.batch[a.computed_batch]; }
@@ -157,7 +160,10 @@ namespace PatchFEM::kernels
           const int     q         = 2 * (lane() % 4) + t;
           const double  column[3] = {row[0][0], row[1][0], row[2][0]};
           const double  w = batch().reference.weights[q], det = dot(column, adj[0]);
-          const double *k = a.coefficients.at(a.batches, a.computed_batch, local[half], inside ? q : 0);
+          const Number *from = a.coefficients.at(a.batches, a.computed_batch, local[half], inside ? q : 0);
+          double        k[Form::n_coefficients];
+          for (int e = 0; e < Form::n_coefficients; ++e)
+            k[e] = from[e];
           // The form is linear in a moment.
           const double factor = Form::finish(k, SmallMatrix<1, 1, double>{{{__dmul_rn(w, reciprocal(det))}}})(0, 0);
           weight[half][t]     = __dmul_rn(w, det);
@@ -174,10 +180,10 @@ namespace PatchFEM::kernels
       return a.staged[min(tile + 8 * half + lane() / 4, a.n_staged - 1)] - batch().first_cell;
     }
 
-    /** The products of one tile with the constants: 16 bytes of each row of its two cells from each lane. */
+    /** The products of one tile with the constants: two numbers of each row of its two cells from each lane. */
     __device__ void store_matrices(const double (&M)[2][6][2], const int tile) const
     {
-      double *out[2];
+      Number *out[2];
       bool    exists[2];
       for (int half = 0; half < 2; ++half)
       {
@@ -196,7 +202,8 @@ namespace PatchFEM::kernels
         }
         for (int half = 0; half < 2; ++half)
           if (exists[half])
-            *reinterpret_cast<double2 *>(out[half] + i * 8) = make_double2(K[2 * half], K[2 * half + 1]);
+            *reinterpret_cast<Two *>(out[half] + i * 8) = {
+                {static_cast<Number>(K[2 * half]), static_cast<Number>(K[2 * half + 1])}};
       }
     }
 
@@ -213,17 +220,17 @@ namespace PatchFEM::kernels
       for (int half = 0; half < 2; ++half)
       {
         const int slot = tile + 8 * half + lane() / 4;
-        double   *out  = a.buffer_vector + a.staged_vector + std::int64_t(slot) * 8 + 2 * (lane() % 4);
+        Number   *out  = a.buffer_vector + a.staged_vector + std::int64_t(slot) * 8 + 2 * (lane() % 4);
         if (slot < a.n_staged)
           for (int h = 0; h < 2; ++h)
-            out[h] = f[2 * half + h];
+            out[h] = static_cast<Number>(f[2 * half + h]);
       }
     }
 
     __device__ void run() const
     {
-      const bool with_matrix = a.matrix.format != MatrixTarget<double>::none;
-      const bool loaded      = a.rhs != nullptr && a.load.kind != CoefficientView<double>::none;
+      const bool with_matrix = a.matrix.format != MatrixTarget<Number>::none;
+      const bool loaded      = a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none;
       const int  step        = gridDim.x * (n_threads / 32) * cells_a_warp;
       int        tile        = (blockIdx.x * n_threads + static_cast<int>(threadIdx.x)) / 32 * cells_a_warp;
       if (tile >= a.n_staged)
@@ -278,16 +285,17 @@ namespace PatchFEM::kernels
   };
 
   /**
-   * Matrices of 8 x 8 scalars and places of one byte: four lanes to a row, two neighbouring entries to a lane, so that a
-   * row of a matrix is two whole sectors of one access. Cells are added four at a time, while what the next four bring
-   * is under way.
+   * Matrices of 4 x 4 or 8 x 8 scalars, with places in a word or of one byte: a lane for two neighbouring entries of a row,
+   * so that a row of a matrix is whole sectors of one access. Cells are added four at a time, while what the next four
+   * bring is under way.
    */
-  template <typename Number>
-  struct GatherOctets
+  template <typename Number, int n_shape>
+  struct GatherShortRows
   {
-    static constexpr int  n_threads = 256, residency = 3, team = 4;
-    static constexpr int  n_passes = 2, rows_a_pass = n_threads / team, most_cells = 2 * team;
-    static constexpr bool overlaps = true;
+    static constexpr bool in_words = n_shape == 4, overlaps = true;
+    static constexpr int  n_threads = 256, residency = 3, team = n_shape / 2, at_once = 4;
+    static constexpr int  n_passes = 2, rows_a_pass = n_threads / team, n_steps = 2, most_cells = n_steps * at_once;
+    static constexpr int  pairs_a_lane = at_once / team; ///< of a step
 
     using Body = PatchBody<1, Number>;
 
@@ -295,23 +303,24 @@ namespace PatchFEM::kernels
     const typename Body::Scratch &scratch;
     const int                     patch;
 
-    /** A row of this lane's team, and of its pairs those of cells lane() and lane() + team. */
+    /** A row of this lane's team, and of its pairs those of cells lane() + k team. */
     struct Row
     {
       int          n = 0;
       std::int64_t begin;
-      unsigned int pairs[2] = {0, 0};
+      unsigned int pairs[n_steps * pairs_a_lane];
     } rows[n_passes];
-    bool plain = true; ///< no row of the warp has more than most_cells
+    bool plain    = true; ///< no row of the patch has more than most_cells
+    bool one_step = true; ///< no row of the warp has more than one step's
 
     struct __align__(2 * sizeof(Number)) Two { Number entry[2]; };
 
-    /** What four cells bring to a row: two entries for each lane with their places, and the load of the lane's cell. */
-    struct Four
+    /** What the cells of a step bring to a row: two entries for each lane with their places, and the load of its cells. */
+    struct Step
     {
-      Two           x[team];
-      std::uint16_t places[team];
-      Number        load;
+      Two           x[at_once];
+      std::uint16_t places[at_once];
+      Number        load[pairs_a_lane];
     };
 
     static __device__ int lane() { return threadIdx.x % team; }
@@ -323,16 +332,20 @@ namespace PatchFEM::kernels
       {
         const int global = p.first_row(patch) + pass * rows_a_pass + static_cast<int>(threadIdx.x) / team;
         Row      &row    = rows[pass];
+        for (unsigned int &pair : row.pairs)
+          pair = 0;
         if (global >= p.end_row(patch))
           continue;
         row.begin = p.staged_offsets[global];
         row.n     = static_cast<int>(p.staged_offsets[global + 1] - row.begin);
-        for (int h = 0; h < 2; ++h)
-          if (lane() + team * h < row.n)
-            row.pairs[h] = p.staged_pairs[row.begin + lane() + team * h];
-        plain = plain && row.n <= most_cells;
+        for (int k = 0; k < n_steps * pairs_a_lane; ++k)
+          if (lane() + k * team < row.n)
+            row.pairs[k] = p.staged_pairs[row.begin + lane() + k * team];
+        plain    = plain && row.n <= most_cells;
+        one_step = one_step && row.n <= at_once;
       }
-      plain = __all_sync(WholeWarp::mask(), plain) && p.rows_per_patch <= n_passes * rows_a_pass;
+      one_step = __all_sync(WholeWarp::mask(), one_step);
+      plain = __syncthreads_and(plain) && p.rows_per_patch <= n_passes * rows_a_pass && p.places.compact() == in_words;
     }
 
     __device__ void run() const
@@ -342,48 +355,83 @@ namespace PatchFEM::kernels
         GatherLongRows<1, Number>{body, scratch, patch}.run();
         return;
       }
-      Four now = load(rows[0], 0);
-      for (int step = 0; step < 2 * n_passes; ++step)
+      if (one_step)
+        add_all<1>();
+      else
+        add_all<n_steps>();
+    }
+
+    /** So many steps of each row. */
+    template <int n_steps>
+    __device__ void add_all() const
+    {
+      Step now = load(rows[0], 0);
+      for (int k = 0; k < n_steps * n_passes; ++k)
       {
-        Four next;
-        if (step + 1 < 2 * n_passes)
-          next = load(rows[(step + 1) / 2], (step + 1) % 2);
-        add(rows[step / 2], step / 2, step % 2, now);
+        Step next;
+        if (k + 1 < n_steps * n_passes)
+          next = load(rows[(k + 1) / n_steps], (k + 1) % n_steps);
+        add(rows[k / n_steps], k / n_steps, k % n_steps, now);
         now = next;
       }
     }
 
-    __device__ Four load(const Row &row, const int half) const
+    __device__ Step load(const Row &row, const int step) const
     {
-      Four        result;
+      Step        result;
       const auto *matrices = reinterpret_cast<const Two *>(body.a.buffer_matrix + body.a.staged_matrix) + lane();
-      const auto *places =
-          static_cast<const std::uint16_t *>(body.a.patches.places.view.data) + (row.begin + half * team) * 4 + lane();
-      for (int u = 0; u < team; ++u)
+      const auto *places   = static_cast<const std::uint16_t *>(body.a.patches.places.view.data);
+      for (int u = 0; u < at_once; ++u)
       {
-        const unsigned int pair = __shfl_sync(WholeWarp::mask(), row.pairs[half], u, team);
-        if (half * team + u < row.n && body.with_matrix())
+        const unsigned int pair =
+            __shfl_sync(WholeWarp::mask(), row.pairs[step * pairs_a_lane + u / team], u % team, team);
+        const int k = step * at_once + u;
+        if (k < row.n && body.with_matrix())
         {
-          result.x[u]      = matrices[std::int64_t(pair) * 4];
-          result.places[u] = places[u * 4];
+          result.x[u] = matrices[std::int64_t(pair) * team];
+          if constexpr (in_words)
+            result.places[u] = two_places(places[row.begin + k], pair % n_shape);
+          else
+            result.places[u] = places[(row.begin + k) * team + lane()];
         }
       }
       if (body.loaded())
-        result.load =
-            half * team + lane() < row.n ? body.a.buffer_vector[body.a.staged_vector + row.pairs[half]] : Number(0);
+        for (int h = 0; h < pairs_a_lane; ++h)
+          result.load[h] = step * at_once + h * team + lane() < row.n
+                               ? body.a.buffer_vector[body.a.staged_vector + row.pairs[step * pairs_a_lane + h]]
+                               : Number(0);
       return result;
     }
 
-    __device__ void add(const Row &row, const int pass, const int half, const Four &four) const
+    /** Of this lane's nodes in the row of the cell's node @p i; its own is on_diagonal. */
+    static constexpr int on_diagonal = 255;
+    static __device__ std::uint16_t two_places(const unsigned int word, const int i)
     {
-      const int local = pass * rows_a_pass + static_cast<int>(threadIdx.x) / team;
-      Number   *sums  = scratch.blocks + (row.n > 0 ? scratch.start[local] : 0);
-      for (int u = 0; u < team; ++u)
+      int place[2];
+      for (int h = 0; h < 2; ++h)
       {
-        if (half * team + u < row.n && body.with_matrix())
+        const int j = 2 * lane() + h;
+        place[h]    = i == j ? on_diagonal : PlacesView::in_word(word, j - (j > i ? 1 : 0));
+      }
+      return static_cast<std::uint16_t>(place[0] | place[1] << 8);
+    }
+
+    __device__ void add(const Row &row, const int pass, const int step, const Step &brought) const
+    {
+      const int local    = pass * rows_a_pass + static_cast<int>(threadIdx.x) / team;
+      Number   *sums     = scratch.blocks + (row.n > 0 ? scratch.start[local] : 0);
+      const int diagonal = in_words && row.n > 0 ? scratch.diagonal[local] : 0;
+      for (int u = 0; u < at_once; ++u)
+      {
+        if (step * at_once + u < row.n && body.with_matrix())
         {
-          const int    one = four.places[u] & 255, two = four.places[u] >> 8;
-          const Number sum[2] = {sums[one] + four.x[u].entry[0], sums[two] + four.x[u].entry[1]};
+          int one = brought.places[u] & 255, two = brought.places[u] >> 8;
+          if constexpr (in_words)
+          {
+            one = one == on_diagonal ? diagonal : one;
+            two = two == on_diagonal ? diagonal : two;
+          }
+          const Number sum[2] = {sums[one] + brought.x[u].entry[0], sums[two] + brought.x[u].entry[1]};
           sums[one]           = sum[0];
           sums[two]           = sum[1];
         }
@@ -393,8 +441,8 @@ namespace PatchFEM::kernels
       {
         // One after the other, as rows of any number of cells are summed.
         Number sum = row.n > 0 ? scratch.rhs[local] : Number(0);
-        for (int u = 0; u < team; ++u)
-          sum += __shfl_sync(WholeWarp::mask(), four.load, u, team);
+        for (int u = 0; u < at_once; ++u)
+          sum += __shfl_sync(WholeWarp::mask(), brought.load[u / team], u % team, team);
         if (row.n > 0 && lane() == 0)
           scratch.rhs[local] = sum;
       }
@@ -403,12 +451,13 @@ namespace PatchFEM::kernels
 
   namespace internal
   {
-    template <typename Form>
-    __global__ void __launch_bounds__(StagedHexahedra<Form>::n_threads, StagedHexahedra<Form>::residency)
-        stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<double> a)
+    template <typename Form, typename Number>
+    __global__ void __launch_bounds__(StagedHexahedra<Form, Number>::n_threads,
+                                      StagedHexahedra<Form, Number>::residency)
+        stage_hexahedra_kernel(const __grid_constant__ AssemblyArguments<Number> a)
     {
-      __shared__ typename StagedHexahedra<Form>::Constants constants;
-      const StagedHexahedra<Form>                          cells{a, constants};
+      __shared__ typename StagedHexahedra<Form, Number>::Constants constants;
+      const StagedHexahedra<Form, Number>                          cells{a, constants};
       let_next_begin();
       cells.tabulate();
       wait_for_previous();
@@ -422,7 +471,7 @@ namespace PatchFEM::kernels
   {
     static constexpr bool stages = true;
     static constexpr bool possible =
-        Form::n_components == 1 && HexahedraKernel<Form, Number>::possible && HexahedraKernel<Form, Number>::inner;
+        Form::n_components == 1 && Form::dimension == 3 && HexahedraKernel<Form, Number>::inner;
     static constexpr const char *name = "trilinear hexahedra by matrix instructions, ";
     /// Every chunk costs about 20 us, in which the first blocks of its kernels wait for far memory and the last ones run
     /// out: on an H200 10 million cells took 5.2 ms in 26 chunks, 4.9 in 13 and 4.8 in 7.
@@ -435,12 +484,12 @@ namespace PatchFEM::kernels
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
     {
-      using Cells           = StagedHexahedra<Form>;
+      using Cells           = StagedHexahedra<Form, Number>;
       constexpr int a_block = Cells::n_threads / 32 * Cells::cells_a_warp;
       const int     n_blocks =
           std::min((a.n_staged + a_block - 1) / a_block, internal::multiprocessor_count() * Cells::residency);
       if (n_blocks > 0)
-        internal::launch<true>(where, internal::stage_hexahedra_kernel<Form>, n_blocks, Cells::n_threads, 0, a);
+        internal::launch<true>(where, internal::stage_hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads, 0, a);
       AssemblyArguments<Number> others = a;
       others.n_staged                  = 0;
       ElementsKernel<Form, Number>::launch(where, others);
@@ -470,22 +519,45 @@ namespace PatchFEM::kernels
     }
   };
 
-  template <typename Form, typename Number, typename Gather>
-  struct GatherKernel : public AnyKernel
+  template <typename Form, typename Number>
+  struct GatherLongRowsKernel : public AnyKernel
   {
-    static constexpr bool        octets   = std::is_same<Gather, GatherOctets<Number>>::value;
-    static constexpr bool        possible = !octets || Form::n_components == 1;
-    static constexpr const char *name     = octets ? "rows of eight, four lanes each" : "a warp a row";
+    using Gather = GatherLongRows<Form::n_components, Number>;
 
-    static bool serves(const KernelRequest &r)
-    {
-      return r.strategy == "gather" && (!octets || (r.reference.n_shape == 8 && r.short_places));
-    }
+    static constexpr const char *name = "a warp a row";
+
+    static bool serves(const KernelRequest &r) { return r.strategy == "gather"; }
 
     /** A quarter of fast memory lets several patches run side by side; GatherRows may step in, with its lists. */
     static PatchRoom room(const KernelRequest &r)
     {
       return {r.fast_memory / 4, 64, sizeof(int) + sizeof(std::uint16_t)};
+    }
+
+    static void launch(Cuda where, const AssemblyArguments<Number> &a)
+    {
+      internal::launch_patches<Gather>(where, {a}, Gather::n_threads, 0);
+    }
+  };
+
+  template <typename Form, typename Number, int n_shape>
+  struct GatherShortRowsKernel : public AnyKernel
+  {
+    using Gather = GatherShortRows<Number, n_shape>;
+
+    static constexpr bool        possible = Form::n_components == 1;
+    static constexpr const char *name     = "short rows, two entries to a lane";
+
+    static bool serves(const KernelRequest &r)
+    {
+      return r.strategy == "gather" && r.reference.n_shape == n_shape && r.short_places;
+    }
+
+    static PatchRoom room(const KernelRequest &r)
+    {
+      PatchRoom room = GatherLongRowsKernel<Form, Number>::room(r);
+      room.most_rows = Gather::n_passes * Gather::rows_a_pass;
+      return room;
     }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
@@ -501,17 +573,16 @@ namespace PatchFEM
   auto strategies::Gather::kernels(Cuda)
   {
     using namespace PatchFEM::kernels;
-    // Affine cells, and quadrilaterals of degree 1.
+    // Affine cells, and quadrilaterals of degree 1 with vectors.
     const auto of_records = [] {
-      if constexpr (Form::dimension == 2)
+      if constexpr (Form::dimension == 2 && Form::n_components > 1)
         return record_kernels<Form, Number, 1, 4>();
       else
         return record_kernels<Form, Number, 1>();
     }();
-    return std::tuple_cat(of_records,
-                          std::tuple<StagedHexahedraKernel<Form, Number>, StagedCellsKernel<Form, Number>,
-                                     GatherKernel<Form, Number, GatherOctets<Number>>,
-                                     GatherRowsKernel<Form, Number, StagedMatrices<Form, Number>>,
-                                     GatherKernel<Form, Number, GatherLongRows<Form::n_components, Number>>>());
+    return std::tuple_cat(
+        of_records, std::tuple<StagedHexahedraKernel<Form, Number>>(), moments_kernels<Form, Number>(),
+        std::tuple<StagedCellsKernel<Form, Number>, GatherShortRowsKernel<Form, Number, Form::dimension == 2 ? 4 : 8>,
+                   GatherRowsKernel<Form, Number, StagedMatrices<Form, Number>>, GatherLongRowsKernel<Form, Number>>());
   }
 } // namespace PatchFEM

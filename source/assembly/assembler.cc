@@ -81,7 +81,8 @@ namespace PatchFEM
       for (const Patches::Chunk &chunk : made.back().plan->chunks())
       {
         const std::int64_t n_staged = chunk.end_staged - chunk.first_staged, n_rows = r.n_shape * n_comp;
-        n_matrix = std::max(n_matrix, chunk.n_matrix_entries + n_staged * plan->room().staged_numbers(n_rows));
+        n_matrix =
+            std::max(n_matrix, chunk.n_matrix_entries + n_staged * plan->room().staged_numbers(r.n_shape, n_comp));
         n_vector = std::max(n_vector, chunk.n_vector_entries + n_staged * n_rows);
       }
     }
@@ -220,6 +221,7 @@ namespace PatchFEM
     kernels::KernelRequest request = pass.request;
     a.patches                      = plan.view(domain.sparsity());
     a.fast_memory                  = plan.room().available;
+    a.multiprocessor_memory        = plan.room().total;
     a.most_blocks                  = plan.most_blocks();
     a.most_levels                  = plan.most_levels();
     a.computed_batch               = plan.batch();

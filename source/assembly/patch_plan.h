@@ -263,7 +263,7 @@ namespace PatchFEM
       {
         Array<int>         sizes(source.backend(), lists.n_patches());
         const int          n_comp = source.batches.n_components();
-        const std::int64_t staged = all ? source.room.staged_numbers(source.batch().reference.n_shape * n_comp) : 0;
+        const std::int64_t staged = all ? source.room.staged_numbers(source.batch().reference.n_shape, n_comp) : 0;
         for_all(source.backend(), sizes.size(),
                 [=, rows = source.row_cells.view().cells, offsets = lists.cell_offsets.data(),
                  cells = lists.cells.data(), buffered = buffered.data(),

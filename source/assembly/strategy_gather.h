@@ -47,9 +47,9 @@ namespace PatchFEM
       {
         // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
         // sizes say, as long as what is found in them fits.
-        const std::int64_t n_rows = source.batch().reference.n_shape * source.batches.n_components(),
-                           a_cell = source.room.staged_numbers(n_rows);
-        const double shared       = source.per_cell(lists.cells.size());
+        const std::int64_t a_cell =
+            source.room.staged_numbers(source.batch().reference.n_shape, source.batches.n_components());
+        const double shared = source.per_cell(lists.cells.size());
         for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
         {
           Array<int>   chunk_of_patch = cut_chunks(source, true, factor * static_cast<double>(budget));

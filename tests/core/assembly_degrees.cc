@@ -302,7 +302,7 @@ TEST_P(AssemblyDegreesTest, KernelsHaveNames)
   EXPECT_EQ(assembler.kernel_names(), (Names{"patches (" + cubes + ")", "patches (any cells)"}));
   EXPECT_EQ(Assembler<Laplace<2>>(space, with("gather")).kernel_names(),
             backend().kind() == BackendKind::cuda
-                ? (Names{"gather (entries formed in rows)", "gather (teams of lanes a row)"})
+                ? (Names{"gather (short rows, two entries to a lane)", "gather (teams of lanes a row)"})
                 : Names(2, "gather (row after row)"));
   EXPECT_THROW(assembler.reinit(space, with("guess")), Error);
 }

@@ -33,8 +33,49 @@ namespace
 
   ElementTables quadrilaterals(const int degree, const int n_components)
   {
-    ElementTables tables = synthetic::grid_of_cells(2, 19, degree);
+    ElementTables tables = synthetic::grid_of_cells(2, degree < 3 ? 19 : 7, degree);
     tables.n_components  = n_components;
+    return tables;
+  }
+
+  ElementTables hexahedra(const int degree, const int n_components)
+  {
+    ElementTables tables = synthetic::grid_of_cells(3, degree == 1 ? 7 : 3, degree);
+    tables.n_components  = n_components;
+    return tables;
+  }
+
+  /** Rings of @p k quadrilaterals around a node, one beside the other, or, in space, columns of them in 20 layers. */
+  ElementTables rings(const int dim, const int k)
+  {
+    constexpr int n_rings  = 30;
+    const int     n_layers = dim == 2 ? 1 : 20, a_ring = 2 * k + 1, a_layer = n_rings * a_ring;
+    ElementTables tables;
+    CellTable     batch;
+    batch.reference = synthetic::tensor_element(dim, 1);
+    for (int layer = 0; layer < n_layers + dim - 2; ++layer)
+      for (int ring = 0; ring < n_rings; ++ring)
+        for (int v = 0; v < a_ring; ++v)
+        {
+          const double angle = M_PI * v / k, radius = v == 0 ? 0. : (v % 2 == 0 ? 1.3 : 1.);
+          tables.points.push_back(3. * ring + radius * std::cos(angle));
+          tables.points.push_back(radius * std::sin(angle));
+          if (dim == 3)
+            tables.points.push_back(layer);
+        }
+    for (int layer = 0; layer < n_layers; ++layer)
+      for (int ring = 0; ring < n_rings; ++ring)
+        for (int cell = 0; cell < k; ++cell)
+          for (int side = layer; side < layer + dim - 1; ++side)
+            for (const int v : {0, 2 * cell + 1, (2 * cell + 2) % (2 * k) + 1, 2 * cell + 2})
+              batch.nodes.push_back(side * a_layer + ring * a_ring + v);
+    batch.n_cells  = n_layers * n_rings * k;
+    batch.geometry = batch.nodes;
+    batch.material_ids.assign(batch.n_cells, 0);
+    tables.dim          = dim;
+    tables.n_components = 1;
+    tables.n_nodes      = (n_layers + dim - 2) * a_layer;
+    tables.batches.push_back(batch);
     return tables;
   }
 
@@ -52,13 +93,14 @@ namespace
     return tables;
   }
 
-  /** Numbers of all cells, or of their quadrature points, between 1 and 2. */
-  CoefficientField field(const ElementTables &tables, const int n_values, const bool inside, const int seed)
+  /** Numbers of all cells, or of their quadrature points, between @p least and 1 more. */
+  CoefficientField
+  field(const ElementTables &tables, const int n_values, const bool inside, const int seed, const double least = 1.)
   {
     const CellTable    &cells = tables.batches[0];
     std::vector<double> values;
     for (int i = 0; i < cells.n_cells * n_values * (inside ? cells.reference.n_quadrature : 1); ++i)
-      values.push_back(1. + synthetic::hashed(i + seed));
+      values.push_back(least + synthetic::hashed(i + seed));
     return inside ? CoefficientField::at_quadrature_points(n_values, {values})
                   : CoefficientField::by_cell(n_values, {values});
   }
@@ -115,7 +157,7 @@ namespace
   /**
    * What rows gather is what patches compute, for cells with different data, with and without constraints; then with
    * data that vary inside cells, for which the same assembler plans anew; and of scalars it is symmetric to the last
-   * bit.
+   * bit. Patches are those of a CPU in space, where they take cells of any degree.
    */
   template <typename Form, typename Number>
   void compare(const Backend &backend, const ElementTables &free, const double tolerance, const int most_rows = 200)
@@ -123,26 +165,30 @@ namespace
     for (const bool constrained : {false, true})
     {
       const ElementTables tables = constrained ? bound(free) : free;
-      const Space         space(backend, tables, Space::AdditionalData(32));
-      for (const int rows : {8, most_rows})
+      const Space         space(backend, tables, Space::AdditionalData(32)),
+          usual(tables.dim == 2 ? backend : Backend("host"), tables, Space::AdditionalData(32));
+      for (const int rows : {std::min(8, most_rows), most_rows})
       {
         SCOPED_TRACE(tables.batches[0].reference.name + (constrained ? ", constrained, " : ", ") +
                      std::to_string(rows) + " rows a patch");
         typename Assembler<Form, Number>::AdditionalData data;
         data.strategy = "patches";
-        Assembler<Form, Number> patches(space, data);
+        Assembler<Form, Number> patches(usual, data);
         data.strategy       = "gather";
         data.rows_per_patch = rows;
         Assembler<Form, Number> gather(space, data);
-        for (const auto &[inside, load_inside] :
-             {std::pair(false, false), std::pair(false, true), std::pair(true, true), std::pair(false, false)})
+        // Coefficients of scalars may have any sign.
+        const double less = Form::n_components == 1 ? -0.5 : 1.;
+        for (const auto &[inside, load_inside, least] :
+             {std::tuple(false, false, 1.), std::tuple(false, true, less), std::tuple(true, true, 1.),
+              std::tuple(true, false, less), std::tuple(false, false, 1.)})
         {
           for (Assembler<Form, Number> *assembler : {&patches, &gather})
           {
-            assembler->set_coefficients(field(tables, Form::n_coefficients, inside, 1));
+            assembler->set_coefficients(field(tables, Form::n_coefficients, inside, 1, least));
             assembler->set_body_load(field(tables, Form::n_components, load_inside, 5));
           }
-          const System<Number> expected = assemble(space, patches), found = assemble(space, gather);
+          const System<Number> expected = assemble(usual, patches), found = assemble(space, gather);
           expect_near(found.matrix.values, expected.matrix.values, tolerance);
           expect_near(found.rhs, expected.rhs, tolerance);
           Vector<Number> alone;
@@ -182,7 +228,33 @@ TEST_P(AssemblyRecordsTest, Quadrilaterals)
   compare<Laplace<2>, double>(backend(), quadrilaterals(1, 1), 1e-13);
   compare<Elasticity<2>, double>(backend(), quadrilaterals(1, 2), 1e-13);
   compare<Elasticity<2>, float>(backend(), quadrilaterals(1, 2), 2e-6);
-  compare<Elasticity<2>, double>(backend(), quadrilaterals(2, 2), 1e-13);
+  for (const int degree : {2, 3})
+  {
+    compare<Laplace<2>, double>(backend(), quadrilaterals(degree, 1), 1e-13);
+    compare<Elasticity<2>, double>(backend(), quadrilaterals(degree, 2), 1e-13, 64);
+  }
+  compare<Laplace<2>, float>(backend(), quadrilaterals(2, 1), 2e-6);
+}
+
+TEST_P(AssemblyRecordsTest, Hexahedra)
+{
+  for (const int degree : {1, 2, 3})
+    compare<Laplace<3>, double>(backend(), hexahedra(degree, 1), 1e-13, 24);
+  for (const int degree : {1, 2})
+  {
+    compare<Laplace<3>, float>(backend(), hexahedra(degree, 1), 2e-6, 24);
+    compare<Elasticity<3>, double>(backend(), hexahedra(degree, 3), 1e-13, 4);
+  }
+}
+
+/** More cells around a node than short rows are made for. */
+TEST_P(AssemblyRecordsTest, ManyCellsAroundANode)
+{
+  for (const int k : {3, 5, 9})
+  {
+    compare<Laplace<2>, double>(backend(), rings(2, k), 1e-13);
+    compare<Laplace<3>, double>(backend(), rings(3, k), 1e-13, 100);
+  }
 }
 
 /** The triangle (0, 0), (2, 0), (0, 1): J = diag(2, 1), det J J^-1 J^-T = diag(1/2, 2), and k = 3. */

@@ -69,6 +69,7 @@ namespace PatchFEM
     Number             *buffer_vector;
     std::int64_t        staged_matrix, staged_vector; ///< where staged cells begin in the buffers
     std::size_t         fast_memory;                  ///< bytes a patch may use
+    std::size_t         multiprocessor_memory;        ///< bytes for kernels that have no rows
     int                 most_blocks;                  ///< blocks of the rows of the largest patch
     int                 most_levels;                  ///< levels of the patch with the most of them
     int                 computed_batch;
@@ -80,13 +81,15 @@ namespace PatchFEM
 
     /**
      * Where entry @p e of n_block of block (@p i, @p j) of the matrix in slot @p slot of staged cells stands: blocks lie
-     * side by side or, where rows gather them, their first entries, their second ones, and so on.
+     * side by side or, where rows gather them, their first entries, their second ones, and so on, each padded to
+     * PatchRoom::even() columns.
      */
     PATCHFEM_INLINE std::int64_t
     staged_entry(const std::int64_t slot, const int n, const int i, const int j, const int n_block, const int e) const
     {
-      const int in_row = patches.staged_pairs != nullptr ? e * n + j : j * n_block + e;
-      return staged_matrix + (slot * n + i) * n * n_block + in_row;
+      const bool gathered  = patches.staged_pairs != nullptr;
+      const int  n_columns = gathered ? kernels::PatchRoom::even(n) : n;
+      return staged_matrix + (slot * n + i) * n_columns * n_block + (gathered ? e * n_columns + j : j * n_block + e);
     }
   };
 

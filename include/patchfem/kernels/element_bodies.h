@@ -30,14 +30,14 @@ namespace PatchFEM::kernels
       if (k < a.n_buffered)
         return a.buffered[k];
       const int          slot = k - a.n_buffered, n = a.batches.batch[a.computed_batch].reference.n_shape;
-      const std::int64_t blocks = std::int64_t(slot) * n * n, rows = std::int64_t(slot) * n;
+      const std::int64_t rows = std::int64_t(slot) * n;
       return {a.staged[slot],
               a.computed_batch,
               -1,
               -1,
               n,
               n,
-              a.staged_matrix + blocks * n_comp * n_comp,
+              a.staged_entry(slot, n, 0, 0, n_comp * n_comp, 0),
               0,
               a.staged_vector + rows * n_comp,
               0};

@@ -156,13 +156,13 @@ namespace PatchFEM::kernels
         const std::int64_t pair = p.staged_pairs[k];
         if (with_matrix())
         {
-          const int     i    = static_cast<int>(pair % n_shape);
-          const Number *from = a.buffer_matrix + a.staged_matrix + pair * n_shape * n_block;
+          const int     i = static_cast<int>(pair % n_shape), n_columns = PatchRoom::even(n_shape);
+          const Number *from = a.buffer_matrix + a.staged_matrix + pair * n_columns * n_block;
           for (int j = team.rank(); j < n_shape; j += Team::size)
           {
             Number *to = s.blocks + (s.start[row] + p.places(k, n_shape, global, i, j)) * n_block;
             for (int e = 0; e < n_block; ++e)
-              to[e] += from[e * n_shape + j];
+              to[e] += from[e * n_columns + j];
           }
         }
         if (loaded())

@@ -176,10 +176,14 @@ namespace PatchFEM
       int         most_rows        = 128;         ///< of a patch whose rows gather
       int         numbers_per_cell = 0;           ///< of a staged cell in the buffer of matrices; 0: its matrix
 
-      /** Numbers of a staged cell whose matrix has @p n_rows scalar rows. */
-      std::int64_t staged_numbers(const std::int64_t n_rows) const
+      /** An even number of columns: the device moves two at a time. */
+      static PATCHFEM_INLINE int even(const int n_columns) { return (n_columns + 1) / 2 * 2; }
+
+      /** Numbers of a staged cell with @p n_shape nodes. */
+      std::int64_t staged_numbers(const int n_shape, const int n_components) const
       {
-        return numbers_per_cell > 0 ? numbers_per_cell : n_rows * n_rows;
+        return numbers_per_cell > 0 ? numbers_per_cell
+                                    : std::int64_t(n_shape) * even(n_shape) * n_components * n_components;
       }
 
       bool operator==(const PatchRoom &other) const
