@@ -480,7 +480,7 @@ namespace PatchFEM::kernels
     static constexpr bool outer  = moment_kind_of<Form> == MomentKind::outer_product;
     static constexpr bool stages = true;
     /// Chunks of the smallest matrices are so short that their ramps count: 3.3 G cells a second in place of 3.1 (H100).
-    static constexpr double buffer_share = !outer && extent == 4 ? 0.5 : 0.25;
+    static constexpr double buffer_share = Form::dimension == 2 && !outer ? PatchRoom::planar_share : 0.25;
 
     using Cells = StagedMoments<Form, Number, rows, extent>;
 

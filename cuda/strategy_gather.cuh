@@ -293,9 +293,10 @@ namespace PatchFEM::kernels
   struct GatherShortRows
   {
     static constexpr bool in_words = n_shape == 4, overlaps = true;
-    static constexpr int  n_threads = 256, residency = in_words ? 4 : 3, team = n_shape / 2, at_once = 4;
-    static constexpr int  n_passes = 2, rows_a_pass = n_threads / team, n_steps = 2, most_cells = n_steps * at_once;
-    static constexpr int  pairs_a_lane = at_once / team; ///< of a step
+    static constexpr int  n_threads = 256, residency = in_words && sizeof(Number) == 4 ? 4 : 3, team = n_shape / 2,
+                         at_once  = 4;
+    static constexpr int n_passes = 2, rows_a_pass = n_threads / team, n_steps = 2, most_cells = n_steps * at_once;
+    static constexpr int pairs_a_lane = at_once / team; ///< of a step
 
     using Body = PatchBody<1, Number>;
 

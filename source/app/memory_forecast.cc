@@ -48,18 +48,21 @@ namespace PatchFEM
     }
 
     // High degrees may gather, and on a device all but linear simplices and vectors on trilinear hexahedra, and these too
-    // if data vary inside cells, with a buffer of a quarter of the matrix.
+    // if data vary inside cells, with a buffer of a quarter of the matrix or more.
     const bool simplices = !tables.batches.empty() && tables.batches[0].reference.simplex,
                staged    = backend.kind() == BackendKind::cuda &&
                         (high_order || n_coefficients_per_point > 0 ||
                          !(simplices || (tables.dim == 3 && tables.n_components > 1)));
+    const double                   share   = !staged                                       ? 0.1
+                                             : tables.dim == 2 && tables.n_components == 1 ? kernels::PatchRoom::planar_share
+                                                                                           : 0.25;
     const Patches::AdditionalData &patches = assembly.patches;
     const bool                     sure    = !high_order && !staged && patches.rows_per_patch == 0;
     result.columns                         = structure.sparsity_bytes();
     for (const StrategyRow *row : likely_strategies(tables, patches, sure))
     {
-      result.plan      = std::max(result.plan, structure.plan_bytes(patches, *row) +
-                                                   structure.buffer_bytes(size, staged ? 0.25 : 0.1, *row));
+      result.plan =
+          std::max(result.plan, structure.plan_bytes(patches, *row) + structure.buffer_bytes(size, share, *row));
       result.structure = std::max(result.structure, structure.peak_bytes(backend, patches, *row));
     }
 

@@ -66,8 +66,10 @@ namespace PatchFEM
     for (const StrategyRow &row : assembly_strategies())
       result += row.name + ": " + row.words + "; ";
     return result +
-           "auto: patches, unless a cell would be integrated more than 3.5 times; on a GPU edges for vectors on linear "
-           "simplices, patches for scalars there and for vectors on trilinear hexahedra, and gather for all others.";
+           "auto: patches, unless a cell would be integrated more than 3.5 times; on a GPU edges for linear simplices, "
+           "patches for vectors on trilinear hexahedra and scalars in double precision on triangles, and gather for "
+           "all "
+           "others.";
   }
 
   std::shared_ptr<const Patches> make_plan(const ElementBatches                  &batches,

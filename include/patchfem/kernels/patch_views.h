@@ -176,6 +176,9 @@ namespace PatchFEM
       int         most_rows        = 128;         ///< of a patch whose rows gather
       int         numbers_per_cell = 0;           ///< of a staged cell in the buffer of matrices; 0: its matrix
 
+      /** What kernels for scalars on quadrilaterals ask for in place of buffer_share. */
+      static constexpr double planar_share = 0.5;
+
       /** An even number of columns: the device moves two at a time. */
       static PATCHFEM_INLINE int even(const int n_columns) { return (n_columns + 1) / 2 * 2; }
 
