@@ -4,7 +4,7 @@
 //                  [--rows PART OF A NAME] [--strategies A,B] [--quick] [--json FILE]
 //                  [--buffer SHARE] [--concurrent N] [--fast-memory BYTES]  as Patches::AdditionalData
 //                  [--patches sweep|N,M]  rows of a patch, of the main cases
-//                  [--papers [--part all|sizes|orders|p3]]  what P4 measured instead, see assembly_papers.cuh
+//                  [--papers [--part all|sizes|orders|order1|...|order5|p3]]  what P4 measured instead, see assembly_papers.cuh
 #include "assembly_case.cuh"
 
 #include <patchfem/assembly/assembly_strategy.h>
