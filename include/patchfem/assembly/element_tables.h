@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/base/partitioner.h>
+
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -88,6 +91,41 @@ namespace PatchFEM
   };
 
   /**
+   * What one rank of several has beside its tables. Each node has one owner, and its row is summed there, of all cells
+   * that feed it: whoever extracts a cell sends a copy to the owners of its nodes and of the masters of those, once per
+   * mesh. Copies are ordinary cells and faces of the tables, behind the rank's own in each batch, by the rank that they
+   * came from and there in its order. Nodes [0, n_owned) are the rank's, the others ghosts, ascending, and all nodes of
+   * the tables' cells and masters are there. Batches are the same on all ranks, with or without cells.
+   */
+  struct RankTables
+  {
+    std::shared_ptr<const Communicator> communicator; ///< null: one rank, and nothing else is used
+
+    int                             n_owned_nodes = 0;
+    std::vector<Partitioner::Ghost> ghosts;      ///< of node n_owned_nodes + g: owner, and number in its tables
+    std::vector<int>                n_own_cells; ///< [batch]
+    int                             n_own_faces = 0;
+
+    /** Own cells, [batch][position], and faces that another rank has copies of, and how many of its it sent here. */
+    struct Copies
+    {
+      int                           rank;
+      std::vector<std::vector<int>> cells;
+      std::vector<int>              faces;
+    };
+    struct Received
+    {
+      int              rank;
+      std::vector<int> n_cells; ///< [batch]
+      int              n_faces;
+    };
+    std::vector<Copies>   sent;     ///< ascending by rank
+    std::vector<Received> received; ///< ascending by rank
+
+    bool several() const { return communicator != nullptr && communicator->size() > 1; }
+  };
+
+  /**
    * A discretised problem as plain host tables: read from deal.II once per mesh, see extract_element_tables(), or made
    * without it. Each *node* carries n_components unknowns. Numbers are those of the source; ElementBatches renumbers.
    */
@@ -109,7 +147,11 @@ namespace PatchFEM
 
     std::vector<CellTable> batches;
     std::vector<FaceEntry> faces;
-    ConstraintTable        constraints;
+    ConstraintTable        constraints; ///< of all nodes that are here, ghosts too
+    RankTables             ranks;
+
+    /** Nodes that this rank sums rows of: all, if there is one rank. */
+    int n_owned_nodes() const { return ranks.communicator != nullptr ? ranks.n_owned_nodes : n_nodes; }
 
     std::size_t n_cells() const
     {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <patchfem/base/exceptions.h>
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * Ranks that solve one problem together, as the library sees them: it knows nothing of MPI (see MPICommunicator). All
+   * functions but rank() and size() are collective: every rank calls them, in the same order.
+   */
+  class Communicator
+  {
+  public:
+    using Bytes = std::vector<char>;
+
+    virtual ~Communicator() = default;
+
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+
+    /** values[i] becomes its sum over all ranks, added in their order: everywhere and each time the same bits. */
+    virtual void               sum(double *values, int n) const           = 0;
+    virtual void               sum(std::int64_t *values, int n) const     = 0;
+    virtual void               maximum(std::int64_t *values, int n) const = 0;
+    virtual std::vector<Bytes> all_gather(const Bytes &) const            = 0; ///< [rank]
+
+    /** What others sent here, by rank, for @p messages to whom they concern; of few ranks each. Empty ones count. */
+    virtual std::map<int, Bytes> exchange(const std::map<int, Bytes> &messages) const = 0;
+
+    /** Memory that goes to a rank, or comes from one. */
+    struct Link
+    {
+      int         rank;
+      void       *data;
+      std::size_t bytes; ///< the same at both ends
+    };
+
+    /** An exchange over the same links again and again. */
+    class Channel
+    {
+    public:
+      virtual ~Channel() = default;
+
+      virtual void start()  = 0; ///< what is sent may not change, and what is received not be read, until
+      virtual void finish() = 0; ///< all of it has come and gone
+    };
+
+    /** One of @p sends and one of @p receives at most for each rank; their memory outlives the channel. */
+    virtual std::unique_ptr<Channel> channel(const std::vector<Link> &sends,
+                                             const std::vector<Link> &receives) const = 0;
+
+    // The same for plain data.
+
+    template <typename T>
+    static Bytes pack(const std::vector<T> &values)
+    {
+      static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
+      Bytes result(values.size() * sizeof(T));
+      if (!values.empty())
+        std::memcpy(result.data(), values.data(), result.size());
+      return result;
+    }
+
+    template <typename T>
+    static std::vector<T> unpack(const Bytes &bytes)
+    {
+      std::vector<T> result(bytes.size() / sizeof(T));
+      if (!result.empty())
+        std::memcpy(result.data(), bytes.data(), result.size() * sizeof(T));
+      return result;
+    }
+
+    template <typename T>
+    std::map<int, std::vector<T>> exchange(const std::map<int, std::vector<T>> &messages) const
+    {
+      std::map<int, Bytes> packed;
+      for (const auto &[rank, values] : messages)
+        packed[rank] = pack(values);
+      std::map<int, std::vector<T>> result;
+      for (const auto &[rank, bytes] : exchange(packed))
+        result[rank] = unpack<T>(bytes);
+      return result;
+    }
+
+    template <typename T>
+    std::vector<T> all_gather(const T &value) const
+    {
+      std::vector<T> result;
+      for (const Bytes &bytes : all_gather(pack(std::vector<T>{value})))
+        result.push_back(unpack<T>(bytes)[0]);
+      return result;
+    }
+
+    std::int64_t sum(std::int64_t value) const
+    {
+      sum(&value, 1);
+      return value;
+    }
+
+    std::int64_t maximum(std::int64_t value) const
+    {
+      maximum(&value, 1);
+      return value;
+    }
+
+    /**
+     * Runs @p function, in which ranks do not wait for each other. If it throws on some, all throw what the first of
+     * them says: an Error on one rank alone would leave the others waiting for ever.
+     */
+    template <typename Function>
+    void together(const Function &function) const
+    {
+      std::string message;
+      try
+      {
+        function();
+      }
+      catch (const std::exception &error)
+      {
+        message = *error.what() != 0 ? error.what() : "An error without words.";
+      }
+      if (maximum(std::int64_t(message.size())) == 0)
+        return;
+      for (const Bytes &text : all_gather(Bytes(message.begin(), message.end())))
+        if (!text.empty())
+          throw Error(std::string(text.begin(), text.end()));
+    }
+  };
+} // namespace PatchFEM

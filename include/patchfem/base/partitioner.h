@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <patchfem/base/array.h>
+#include <patchfem/base/communicator.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace PatchFEM
+{
+  /**
+   * How numbered things, such as nodes, lie on the ranks of a communicator, with the name and the purpose of deal.II's
+   * Utilities::MPI::Partitioner: each thing has one owner, which counts its own from 0, and behind these stand the
+   * ghosts, which are other ranks' that this one reads. Made once per mesh; what is exchanged often goes through
+   * channels that stay.
+   */
+  class Partitioner
+  {
+  public:
+    /** A thing of another rank, by its number there. */
+    struct Ghost
+    {
+      int rank, index;
+
+      bool operator==(const Ghost &other) const { return rank == other.rank && index == other.index; }
+      bool operator<(const Ghost &other) const { return rank != other.rank ? rank < other.rank : index < other.index; }
+    };
+
+    /** Collective. @p ghosts must be ascending; that of local number n_owned + g is the g-th. */
+    Partitioner(std::shared_ptr<const Communicator> communicator, int n_owned, std::vector<Ghost> ghosts);
+
+    const Communicator                        &communicator() const { return *ranks; }
+    const std::shared_ptr<const Communicator> &shared_communicator() const { return ranks; }
+    int                                        n_owned() const { return owned; }
+    int                                        n_ghosts() const { return static_cast<int>(ghost_list.size()); }
+    int                                        n_local() const { return owned + n_ghosts(); }
+    const std::vector<Ghost>                  &ghosts() const { return ghost_list; }
+
+    /** Of all ranks, and of those before this one: owned thing i has the global number first() + i. */
+    std::int64_t n_global() const { return total; }
+    std::int64_t first() const { return first_of_rank[ranks->rank()]; }
+
+    /** Of owned things and ghosts. */
+    std::int64_t global(const int local) const
+    {
+      return local < owned ? first() + local
+                           : first_of_rank[ghost_list[local - owned].rank] + ghost_list[local - owned].index;
+    }
+
+    /** What a rank receives, ghosts [begin, end) of the list, or is sent, owned things in the order they have there. */
+    struct Source
+    {
+      int rank, begin, end;
+    };
+    struct Destination
+    {
+      int              rank;
+      std::vector<int> indices;
+    };
+    const std::vector<Source>      &sources() const { return from; }
+    const std::vector<Destination> &destinations() const { return to; }
+
+    /** Whether another rank has the owned thing as a ghost, [owned]. */
+    std::vector<char> is_shared() const;
+
+    /** Collective, for set-up: @p values has @p width entries for each thing; ghosts become what their owners have. */
+    template <typename T>
+    void update_ghosts(T *values, const int width = 1) const
+    {
+      std::map<int, std::vector<T>> messages;
+      for (const Destination &destination : to)
+      {
+        std::vector<T> &message = messages[destination.rank];
+        message.reserve(destination.indices.size() * width);
+        for (const int i : destination.indices)
+          message.insert(message.end(), values + std::int64_t(i) * width, values + std::int64_t(i + 1) * width);
+      }
+      for (const auto &[rank, message] : ranks->exchange(messages))
+        std::copy(message.begin(), message.end(), values + (owned + std::int64_t(begin_of(rank))) * width);
+    }
+
+    /**
+     * The same in the parts of a product: start() sends @p values of owned things, and finish() completes those of
+     * ghosts, which lie behind them. Both are on @p backend. Things have @p bytes each; one exchange at a time for each
+     * number of bytes. Channels and buffers are made by the first for these.
+     */
+    void start(const Backend &backend, const void *values, std::size_t bytes) const;
+    void finish(const Backend &backend, void *values, std::size_t bytes) const;
+
+    std::size_t memory_consumption() const;
+
+  private:
+    struct Buffers;
+
+    int      begin_of(int rank) const; ///< of its ghosts
+    Buffers &buffers(std::size_t bytes) const;
+
+    std::shared_ptr<const Communicator> ranks;
+    int                                 owned;
+    std::int64_t                        total = 0;
+    std::vector<std::int64_t>           first_of_rank;
+    std::vector<Ghost>                  ghost_list;
+    std::vector<Source>                 from;
+    std::vector<Destination>            to;
+
+    mutable std::vector<std::unique_ptr<Buffers>> made;
+
+  public:
+    ~Partitioner();
+    Partitioner(const Partitioner &)            = delete;
+    Partitioner &operator=(const Partitioner &) = delete;
+  };
+} // namespace PatchFEM
