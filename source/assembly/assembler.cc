@@ -111,8 +111,9 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AssemblerBase<Number>::set_face_terms(const FaceTerms &terms)
+  void AssemblerBase<Number>::set_face_terms(const FaceTerms &own_terms)
   {
+    const FaceTerms           terms    = domain.with_copies(own_terms);
     const ElementBatches     &elements = domain.batches();
     std::vector<std::int64_t> offsets{0};
     for (const FaceEntry &face : domain.tables().faces)
@@ -152,18 +153,24 @@ namespace PatchFEM
   template <typename Number>
   std::vector<unsigned int> AssemblerBase<Number>::patch_of_cells() const
   {
-    std::vector<unsigned int> result(domain.tables().n_cells());
+    const ElementTables      &tables = domain.tables();
+    std::vector<unsigned int> result(tables.n_cells());
     const std::vector<int>   &node = domain.batches().new_of_old();
     for (const Pass &pass : passes)
     {
-      const CellTable &batch   = domain.tables().batches[pass.plan->batch()];
+      const int        b       = pass.plan->batch();
+      const CellTable &batch   = tables.batches[b];
       const int        n_shape = batch.reference.n_shape;
-      for (int cell = 0; cell < batch.n_cells; ++cell)
+      const int        n_own   = tables.ranks.several() ? tables.ranks.n_own_cells[b] : batch.n_cells;
+      for (int cell = 0; cell < n_own; ++cell)
       {
         int first = domain.batches().n_nodes();
         for (int i = 0; i < n_shape; ++i)
           first = std::min(first, node[batch.nodes[std::size_t(cell) * n_shape + i]]);
-        result[batch.active_index[cell]] = first / pass.plan->rows_per_patch();
+        const std::size_t active = batch.active_index[cell];
+        if (active >= result.size()) // of several ranks each counts cells of others as well
+          result.resize(active + 1);
+        result[active] = first / pass.plan->rows_per_patch();
       }
     }
     return result;

@@ -84,6 +84,8 @@ namespace PatchFEM
             " in this build.");
     require(asked == nullptr || batches.n_batches() > 1 || rooms[asked - rows.data()].available > 0, "The strategy ",
             data.strategy, " has no kernel for this weak form and these cells on this back end.");
+    require(batches.partitioner() == nullptr || asked == nullptr || asked->automatic, "The strategy ", data.strategy,
+            " is for one rank; choose auto.");
     const auto made = [&](const StrategyRow &row) -> std::shared_ptr<Patches> {
       const kernels::PatchRoom &room = rooms[&row - rows.data()];
       if (room.available == 0) // no kernel

@@ -13,6 +13,7 @@ namespace PatchFEM
   {
     place                            = batches.backend();
     n_unknowns                       = batches.n_dofs();
+    ranks                            = batches.partitioner();
     const std::vector<int> &node     = batches.new_of_old();
     const int               n        = batches.n_components();
     const auto              renumber = [&](const int unknown) { return node[unknown / n] * n + unknown % n; };
@@ -68,12 +69,15 @@ namespace PatchFEM
   {
     require(x.size() == n_unknowns, "A vector does not have an entry for each unknown of its space.");
     require(x.backend() == place, "A vector lives on another back end than its space.");
+    require(x.partitioner() == ranks, "A vector is not of the ranks of its space; Space::initialize_dof_vector() makes "
+                                      "one that is.");
   }
 
   template <typename Number>
   void ConstraintLines::distribute(Vector<Number> &x) const
   {
     check(x);
+    x.update_ghosts(); // which are masters, and have lines of their own behind the elements
     run(place, n_lines(), kernels::DistributeBody<Number>{view(), x.data()});
   }
 
@@ -88,6 +92,7 @@ namespace PatchFEM
   void ConstraintLines::condense(Vector<Number> &b) const
   {
     check(b);
+    b.update_ghosts();
     run(place, receivers.size(), kernels::CondenseBody<Number>{view(), b.data()});
     set_zero(b);
   }
@@ -96,9 +101,12 @@ namespace PatchFEM
   void ConstraintLines::condense(const Operator<Number> &A, Vector<Number> &b) const
   {
     check(b);
-    require(A.n_rows() == A.n_columns() && std::size_t(A.n_rows()) == n_unknowns,
+    require(std::size_t(A.n_rows()) == n_unknowns && A.partitioner() == ranks &&
+                (ranks != nullptr || A.n_columns() == A.n_rows()),
             "A matrix does not have a row and a column for each unknown of its space.");
-    Vector<Number> k(place, n_unknowns), product(place, n_unknowns);
+    Vector<Number> k, product;
+    k.reinit(b);
+    product.reinit(b);
     distribute(k); // of 0: k itself
     A.residual(product, k, b);
     b.swap(product);

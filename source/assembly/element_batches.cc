@@ -83,6 +83,8 @@ namespace PatchFEM
     template <int dim>
     CurveScale curve_scale(const ElementTables &tables)
     {
+      if (tables.n_cells() == 0)
+        return {};
       const std::vector<double> &points = tables.points;
       const CellTable           &usual =
           *std::max_element(tables.batches.begin(), tables.batches.end(),
@@ -146,7 +148,9 @@ namespace PatchFEM
             "The sorting window must be at least one row, or AdditionalData::best_window.");
     require(tables.batches.size() <= BatchesView::max_batches, "More than ", BatchesView::max_batches,
             " different finite elements in one problem.");
-    require(tables.n_cells() > 0, "The mesh has no cells.");
+    require(tables.n_cells() > 0 || tables.ranks.several(), "The mesh has no cells.");
+    require(backend.kind() != BackendKind::cuda || !tables.ranks.several(),
+            "Several ranks work on the back end host, not yet on cuda.");
     require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
     upload(backend, tables);
     check_jacobians(tables);
@@ -171,8 +175,31 @@ namespace PatchFEM
       BatchSteps<decltype(where)>::number_nodes(*this, tables, Array<int>(place, order));
       BatchSteps<decltype(where)>::order_cells(*this);
     });
+    ranks       = other.ranks;
+    n_interior  = other.n_interior;
     constrained = Constrained();
     sort_faces(tables);
+  }
+
+  void ElementBatches::order_ghosts(const ElementTables &tables, Array<int> &order)
+  {
+    std::vector<int>  nodes = order.to_vector(), number(n_node);
+    const Partitioner of_tables(tables.ranks.communicator, n_row, tables.ranks.ghosts);
+    for (int i = 0; i < n_row; ++i)
+      number[nodes[i]] = i;
+    of_tables.update_ghosts(number.data());
+    std::vector<std::pair<Partitioner::Ghost, int>> sorted; // number there, node of the tables
+    for (int i = n_row; i < n_node; ++i)
+      sorted.push_back({{of_tables.ghosts()[i - n_row].rank, number[i]}, i});
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<Partitioner::Ghost> ghosts;
+    for (const auto &[ghost, node] : sorted)
+    {
+      nodes[n_row + ghosts.size()] = node;
+      ghosts.push_back(ghost);
+    }
+    order.copy_from(place, nodes);
+    ranks = std::make_shared<const Partitioner>(tables.ranks.communicator, n_row, std::move(ghosts));
   }
 
   void ElementBatches::upload(const Backend &backend, const ElementTables &tables)
@@ -181,6 +208,8 @@ namespace PatchFEM
     dim    = tables.dim;
     n_comp = tables.n_components;
     n_node = tables.n_nodes;
+    n_row = n_interior = tables.n_owned_nodes();
+    ranks.reset();
     n_cell = static_cast<int>(tables.n_cells());
     ParallelResizer resizer;
     for (auto [list, n] : {std::pair(&node_permutation, n_node), std::pair(&cell_permutation, n_cell)})

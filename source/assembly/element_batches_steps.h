@@ -5,6 +5,7 @@
 #include "row_lengths.h"
 
 #include "kernels/ordering.h"
+#include "resolved_cell.h"
 #include <patchfem/assembly/element_batches.h>
 #include <patchfem/kernels/geometry.h>
 #include <patchfem/kernels/primitives.h>
@@ -115,6 +116,41 @@ namespace PatchFEM
       rows.swap(result);
     }
 
+    /** Of each node of the tables: 0 if this rank owns it and all that its row couples with, 1 if all but that, 2. */
+    inline std::vector<int> kinds_of_nodes(const ElementTables &tables)
+    {
+      const int        n_owned = tables.n_owned_nodes();
+      const Array<int> line_of = lines_of_unknowns(tables);
+      std::vector<int> kinds(tables.n_nodes, 2);
+      std::fill_n(kinds.begin(), n_owned, 0);
+      ResolvedCell resolved(tables.constraints, line_of, tables.n_components, false);
+      for (const CellTable &batch : tables.batches)
+        for (std::int64_t cell = 0; cell < batch.n_cells; ++cell)
+        {
+          const int  n = batch.reference.n_shape, *nodes = batch.nodes.data() + cell * n;
+          const auto is_owned = [=](const int node) { return node < n_owned; };
+          const auto mark     = [&](const int *begin, const int *end) {
+            if (!std::all_of(begin, end, is_owned))
+              for (; begin != end; ++begin)
+                kinds[*begin] = std::max(kinds[*begin], 1);
+          };
+          if (!is_constrained(line_of, nodes, n, tables.n_components))
+            mark(nodes, nodes + n);
+          else
+          {
+            resolved.reinit(nodes, n);
+            mark(resolved.nodes.data(), resolved.nodes.data() + resolved.nodes.size());
+          }
+        }
+      return kinds;
+    }
+
+    inline int n_interior_nodes(const Array<int> &kinds)
+    {
+      const std::vector<int> all = kinds.to_vector();
+      return static_cast<int>(std::count(all.begin(), all.end(), 0));
+    }
+
     /** AdditionalData::best_window, by the @p lengths of the rows, in the @p order of the curve. */
     int best_window(const ElementTables &tables, const Array<int> &order, const Array<int> &lengths)
     {
@@ -197,7 +233,17 @@ namespace PatchFEM
                                               : position_on_curve<3>(x + 3 * i, curve);
               });
     }
-    launch(place, [&](const Here where) { kernels::stable_sort_by_key(where, n_nodes, keys, order, 60); });
+    const bool       several = tables.ranks.several();
+    const Array<int> kinds(place, several ? kinds_of_nodes(tables) : std::vector<int>());
+    if (several)
+    {
+      for_all(place, n_nodes, [=, kinds = kinds.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        keys[i] |= std::uint64_t(kinds[i]) << 60;
+      });
+      elements.n_interior = n_interior_nodes(kinds);
+    }
+    launch(place,
+           [&](const Here where) { kernels::stable_sort_by_key(where, n_nodes, keys, order, several ? 62 : 60); });
     int &window = elements.window = data.sorting_window;
     if (window != 1 && cells_differ(tables))
       lengths.copy_from(place, expected_row_lengths(tables, data.keep_constrained_entries));
@@ -205,16 +251,22 @@ namespace PatchFEM
       window = best_window(tables, all_order, lengths);
     if (window > 1)
     {
+      const int bits = 16 + bits_for(n_nodes / window + 1);
       for_all(place, n_nodes,
-              [=, lengths = lengths.data(), window = elements.window] PATCHFEM_DEVICE(const std::int64_t i) {
+              [=, lengths = lengths.data(), kinds = kinds.data(),
+               window = elements.window] PATCHFEM_DEVICE(const std::int64_t i) {
                 const int n = lengths[order[i]];
                 keys[i]     = (std::uint64_t(i / window) << 16) | std::uint64_t(65535 - (n < 65535 ? n : 65535));
+                if (several)
+                  keys[i] |= std::uint64_t(kinds[order[i]]) << bits;
               });
       launch(place, [&](const Here where) {
-        kernels::stable_sort_by_key(where, n_nodes, keys, order, 16 + bits_for(n_nodes / window + 1));
+        kernels::stable_sort_by_key(where, n_nodes, keys, order, bits + (several ? 2 : 0));
       });
     }
     lengths.release();
+    if (several)
+      elements.order_ghosts(tables, all_order);
     number_nodes(elements, tables, all_order);
   }
 
@@ -222,7 +274,7 @@ namespace PatchFEM
   void BatchSteps<Where>::number_nodes(ElementBatches &elements, const ElementTables &tables, const Array<int> &order)
   {
     const Backend     &place  = elements.place;
-    const std::int64_t n_dofs = elements.n_dofs();
+    const std::int64_t n_dofs = std::int64_t(elements.n_node) * elements.n_comp;
     Array<int>         new_of_old(place, order.size());
     int *const         number = new_of_old.data();
     for_all(place, order.size(), [=, order = order.data()] PATCHFEM_DEVICE(const std::int64_t i) {
@@ -308,7 +360,7 @@ namespace PatchFEM
     ElementBatches::Constrained &constrained = elements.constrained;
     const int                    n = static_cast<int>(constrained.cells.size()), n_comp = elements.n_comp;
     const BatchesView            batches = elements.view();
-    Array<double>                k_of_unknowns(place, elements.n_dofs()); // as long as this function takes
+    Array<double> k_of_unknowns(place, std::size_t(elements.n_node) * n_comp); // as long as this function takes
     k_of_unknowns.set_zero();
     for_all(place, lines.size(),
             [lines = lines.data(), values = inhomogeneities.data(),

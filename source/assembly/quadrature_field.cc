@@ -86,7 +86,7 @@ namespace PatchFEM
     const CoefficientView<Number> f       = load.view(space, batches.n_components(), "The load of integrate()");
     const CoefficientView<Number> F =
         flux.view(space, batches.n_components() * batches.dimension(), "The flux of integrate()");
-    rhs.reinit(space.backend(), batches.n_dofs(), true);
+    space.initialize_dof_vector(rhs, true);
     choose(space.backend(), [&](auto where) {
       if (batches.dimension() == 2)
         integrate_cells<2>(where, space, f, F, rhs);

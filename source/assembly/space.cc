@@ -76,16 +76,128 @@ namespace PatchFEM
     return patches;
   }
 
+  namespace
+  {
+    /** Appends to each list, [batch] and then that of faces, the values of copies: @p widths for each cell and face. */
+    void append_copies(const RankTables &ranks, const std::vector<int> &widths, std::vector<std::vector<double>> &lists)
+    {
+      const int                          n_batches = static_cast<int>(lists.size()) - 1;
+      std::map<int, std::vector<double>> messages;
+      for (const RankTables::Copies &copies : ranks.sent)
+      {
+        std::vector<double> &message = messages[copies.rank];
+        for (int b = 0; b <= n_batches; ++b)
+          for (const int i : b < n_batches ? copies.cells[b] : copies.faces)
+            message.insert(message.end(), lists[b].begin() + std::int64_t(i) * widths[b],
+                           lists[b].begin() + std::int64_t(i + 1) * widths[b]);
+      }
+      messages = ranks.communicator->exchange(messages);
+      for (const RankTables::Received &received : ranks.received)
+      {
+        auto next = messages.at(received.rank).begin();
+        for (int b = 0; b <= n_batches; ++b)
+        {
+          const std::int64_t n = std::int64_t(b < n_batches ? received.n_cells[b] : received.n_faces) * widths[b];
+          lists[b].insert(lists[b].end(), next, next + n);
+          next += n;
+        }
+      }
+    }
+  } // namespace
+
+  CoefficientField Space::with_copies(const CoefficientField &field) const
+  {
+    using View              = CoefficientView<double>;
+    const RankTables &ranks = tables().ranks;
+    if (!ranks.several() || (field.kind() != View::cell && field.kind() != View::quadrature_point))
+      return field;
+    std::vector<int>                 widths;
+    std::vector<std::vector<double>> lists = field.values();
+    ranks.communicator->together([&] {
+      require(lists.size() == ranks.n_own_cells.size(), "A field needs values for every batch of cells.");
+      for (std::size_t b = 0; b < lists.size(); ++b)
+      {
+        widths.push_back(field.n_values() *
+                         (field.kind() == View::cell ? 1 : tables().batches[b].reference.n_quadrature));
+        require(lists[b].size() == std::size_t(widths[b]) * ranks.n_own_cells[b],
+                "A field has another number of values than this rank's own cells of batch ", b, " need.");
+      }
+    });
+    widths.push_back(0);
+    lists.emplace_back(); // no faces
+    append_copies(ranks, widths, lists);
+    lists.pop_back();
+    return field.kind() == View::cell ? CoefficientField::by_cell(field.n_values(), std::move(lists))
+                                      : CoefficientField::at_quadrature_points(field.n_values(), std::move(lists));
+  }
+
+  FaceTerms Space::with_copies(const FaceTerms &terms) const
+  {
+    const RankTables &ranks = tables().ranks;
+    if (!ranks.several())
+      return terms;
+    // All values of a face side by side, with room for the points of the largest one; which terms there are, all know.
+    const int n_comp = tables().n_components;
+    int       n_q    = 0;
+    for (const CellTable &batch : tables().batches)
+      n_q = std::max(n_q, batch.reference.n_face_quadrature);
+    const auto points_of = [&](const std::size_t face) {
+      return tables().batches[tables().faces[face].batch].reference.n_face_quadrature;
+    };
+    std::int64_t n_points = 0, there[2] = {terms.load.empty() ? 0 : 1, terms.robin.empty() ? 0 : 1};
+    for (int face = 0; face < ranks.n_own_faces; ++face)
+      n_points += points_of(face);
+    ranks.communicator->maximum(there, 2);
+    ranks.communicator->together([&] {
+      const auto fits = [&](const std::vector<double> &values, const int n) {
+        return (values.empty() && n_points == 0) || values.empty() || std::int64_t(values.size()) == n_points * n;
+      };
+      require(fits(terms.load, n_comp) && fits(terms.robin, 1),
+              "Boundary terms need a value at every quadrature point of every face of the element tables.");
+    });
+    FaceTerms  result;
+    const auto complete = [&](const std::vector<double> &own, const int n, std::vector<double> &all) {
+      const int                        width = n_q * n;
+      std::vector<std::vector<double>> lists(ranks.n_own_cells.size() + 1);
+      std::vector<int>                 widths(ranks.n_own_cells.size(), 0);
+      widths.push_back(width);
+      lists.back().assign(std::size_t(ranks.n_own_faces) * width, 0.);
+      std::int64_t next = 0;
+      for (int face = 0; !own.empty() && face < ranks.n_own_faces; next += points_of(face++) * n)
+        std::copy_n(own.begin() + next, points_of(face) * n, lists.back().begin() + std::int64_t(face) * width);
+      append_copies(ranks, widths, lists);
+      for (std::size_t face = 0; face < tables().faces.size(); ++face)
+        all.insert(all.end(), lists.back().begin() + face * width,
+                   lists.back().begin() + face * width + points_of(face) * n);
+    };
+    if (there[0] != 0)
+      complete(terms.load, n_comp, result.load);
+    if (there[1] != 0)
+      complete(terms.robin, 1, result.robin);
+    return result;
+  }
+
+  /** Where this rank's nodes lie. */
+  Array<double> Space::owned_points() const
+  {
+    Array<double> all = batches().node_points();
+    if (batches().n_rows() == batches().n_nodes())
+      return all;
+    std::vector<double> points = all.to_vector();
+    points.resize(std::size_t(batches().n_rows()) * batches().dimension());
+    return Array<double>(backend(), points);
+  }
+
   NearNullSpace Space::constants() const
   {
-    return NearNullSpace::constants(batches().n_components(), batches().dimension(), batches().node_points());
+    return NearNullSpace::constants(batches().n_components(), batches().dimension(), owned_points());
   }
 
   NearNullSpace Space::rigid_body_modes() const
   {
     require(batches().n_components() == batches().dimension(),
             "Rigid-body modes are of displacements, with a component for each dimension.");
-    return NearNullSpace::rigid_body_modes(batches().dimension(), batches().node_points());
+    return NearNullSpace::rigid_body_modes(batches().dimension(), owned_points());
   }
 
   const RowCells &Space::node_cells() const
@@ -100,6 +212,21 @@ namespace PatchFEM
     return made(s.lines, *s.batches, s.is_constrained ? s.tables->constraints : none);
   }
 
+  /** @p values, [line], where lines of ghosts have those of their owners. */
+  std::vector<double> Space::values_of_owners(std::vector<double> values) const
+  {
+    const ElementTables    &t = tables();
+    const Partitioner       of_tables(t.ranks.communicator, t.ranks.n_owned_nodes, t.ranks.ghosts);
+    const std::vector<int> &lines = t.constraints.constrained;
+    std::vector<double>     all(std::size_t(t.n_nodes) * t.n_components, 0.);
+    for (std::size_t l = 0; l < lines.size(); ++l)
+      all[lines[l]] = values[l];
+    of_tables.update_ghosts(all.data(), t.n_components);
+    for (std::size_t l = 0; l < lines.size(); ++l)
+      values[l] = all[lines[l]];
+    return values;
+  }
+
   void Space::update_inhomogeneities(const std::vector<double> &values)
   {
     const ConstraintLines &lines = constraints();
@@ -107,7 +234,7 @@ namespace PatchFEM
     for (const double value : values)
       require(std::isfinite(value), "The inhomogeneity of a constraint is not finite.");
     State &s = get();
-    s.lines->set_inhomogeneities(values);
+    s.lines->set_inhomogeneities(s.tables->ranks.several() ? values_of_owners(values) : values);
     s.batches->set_inhomogeneities(lines.constrained_unknowns(), lines.inhomogeneities());
   }
 

@@ -31,7 +31,8 @@ namespace PatchFEM
       {
         const int *nodes = rows.nodes(cell), n = rows.n_rows(cell);
         for (int r = 0; r < n; ++r)
-          function(cell, r, nodes[r], kernels::atomic_increment(counts.data() + nodes[r]));
+          if (nodes[r] < n_rows) // else its owner has the cell
+            function(cell, r, nodes[r], kernels::atomic_increment(counts.data() + nodes[r]));
       }
     };
     for_pairs([](int, int, int, int) {});
@@ -59,7 +60,7 @@ namespace PatchFEM
   void RowCells::reinit(const ElementBatches &batches, const bool resolved, const int b)
   {
     const Backend &place   = batches.backend();
-    const int      n_cells = batches.n_cells(), n_rows = batches.n_nodes();
+    const int      n_cells = batches.n_cells(), n_rows = batches.n_rows();
     rows     = {batches.view(), resolved ? batches.constrained_cells() : ConstrainedCellsView(), nullptr, 0, n_cells};
     of_batch = batches.n_batches() == 1 ? 0 : b;
     if (of_batch != all_batches)
@@ -83,8 +84,9 @@ namespace PatchFEM
   void Sparsity::reinit(const ElementBatches &batches, const RowCells &row_cells)
   {
     const Backend &place  = batches.backend();
-    const int      n_rows = batches.n_nodes();
+    const int      n_rows = batches.n_rows();
     Array<int>     lengths(place, n_rows);
+    n_column = batches.n_nodes();
     dispatch(place, [&](auto where) {
       find_columns(where, row_cells, lengths, offsets, columns);
       longest = kernels::maximum(where, n_rows, lengths.data());

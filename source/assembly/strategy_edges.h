@@ -193,7 +193,9 @@ namespace PatchFEM
         Array<int>          keys(place, source.sparsity.n_blocks());
         write_patch_offsets(place, columns.sparsity.row_offsets, starts);
         for_all(place, n, [=, keys = keys.data(), starts = starts.data()] __device__(const std::int64_t p) {
-          const int begin = static_cast<int>(p) * columns.rows_per_patch, end = begin + columns.rows_per_patch;
+          const int begin = static_cast<int>(p) * columns.rows_per_patch;
+          const int end =
+              begin + columns.rows_per_patch < columns.n_rows ? begin + columns.rows_per_patch : columns.n_rows;
           for (std::int64_t e = starts[p]; e < starts[p + 1]; ++e)
           {
             const int column = columns.sparsity.columns[e];

@@ -76,6 +76,7 @@ namespace PatchFEM
         const Backend              &place   = source.backend();
         const int                   n_cells = static_cast<int>(buffered.size());
         const kernels::RowCellsView rows    = source.row_cells.view();
+        const int                   n_rows  = lists.n_rows;
         Array<std::uint64_t>        colours(place, n_cells);
         Array<int>                  order(place, n_cells), ranks(place, n_cells);
         for_all(place, (n_cells + a_run - 1) / a_run,
@@ -88,7 +89,8 @@ namespace PatchFEM
                     std::uint64_t used  = 0;
                     const int    *nodes = rows.cells.nodes(cell), n = rows.cells.n_rows(cell);
                     for (int r = 0; r < n && !buffered[cell]; ++r)
-                      for (std::int64_t p = rows.offsets[nodes[r]]; p < rows.offsets[nodes[r] + 1]; ++p)
+                      for (std::int64_t p = nodes[r] < n_rows ? rows.offsets[nodes[r]] : 0;
+                           nodes[r] < n_rows && p < rows.offsets[nodes[r] + 1]; ++p)
                       {
                         const int other = kernels::Pair::cell(rows.pairs[p]);
                         if (other >= cell)
@@ -191,7 +193,8 @@ namespace PatchFEM
         const Backend     &place    = source.backend();
         const BatchView    batch    = source.batch();
         const SparsityView sparsity = source.sparsity.view();
-        const int          n = lists.n_patches(), rows_per_patch = lists.rows_per_patch, pair_bits = lists.pair_bits;
+        const int          n = lists.n_patches(), rows_per_patch = lists.rows_per_patch, n_rows = lists.n_rows;
+        const int          pair_bits  = lists.pair_bits;
         const int          word_width = this->word_width = PlacesView::word_bytes(batch.reference.n_shape, pair_bits);
         const int          sum_width = this->sum_width = most_blocks() <= 65536 ? 2 : 4;
         const std::int64_t *const cell_offsets         = lists.cell_offsets.data();
@@ -205,7 +208,8 @@ namespace PatchFEM
                   for (int i = 0; i < n_shape; ++i)
                     for (int j = i + 1; j < n_shape; ++j)
                     {
-                      const bool own_i = nodes[i] / rows_per_patch == patch, own_j = nodes[j] / rows_per_patch == patch;
+                      const auto owns = [=](const int node) { return node < n_rows && node / rows_per_patch == patch; };
+                      const bool own_i = owns(nodes[i]), own_j = owns(nodes[j]);
                       if (!own_i && !own_j)
                         continue;
                       const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
@@ -240,7 +244,7 @@ namespace PatchFEM
       {
         const Backend            &place = source.backend();
         const BatchView           batch = source.batch();
-        const int                 n = lists.n_patches(), rows_per_patch = lists.rows_per_patch;
+        const int                 n = lists.n_patches(), rows_per_patch = lists.rows_per_patch, n_all = lists.n_rows;
         const int *const          cells        = lists.cells.data();
         const std::int64_t *const cell_offsets = lists.cell_offsets.data();
         Array<int>                counts(place, lists.cells.size()), of_patches(place, n); // of pairs
@@ -250,7 +254,7 @@ namespace PatchFEM
           const int *nodes  = batch.nodes_of(cells[entry]);
           int        n_rows = 0;
           for (int i = 0; i < n_shape; ++i)
-            n_rows += nodes[i] / rows_per_patch == patch;
+            n_rows += nodes[i] < n_all && nodes[i] / rows_per_patch == patch;
           counts[entry] = n_rows;
         });
         lists.places.reinit(place, scan(counts, positions) * lists.place_bytes(batch.reference.n_shape));
@@ -271,7 +275,7 @@ namespace PatchFEM
                   std::int64_t pair  = positions[entry];
                   store_packed(cell_pairs, width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
                   for (int i = 0; i < n_shape; ++i)
-                    if (nodes[i] / rows_per_patch == patch)
+                    if (nodes[i] < n_all && nodes[i] / rows_per_patch == patch)
                       writer.write(pair++, nodes, n_shape, i);
                 });
       }

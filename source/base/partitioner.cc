@@ -95,23 +95,26 @@ namespace PatchFEM
   void Partitioner::start(const Backend &backend, const void *const values, const std::size_t bytes) const
   {
     require(backend.kind() != BackendKind::cuda, "Several ranks work on the back end host, not yet on cuda.");
-    Buffers &b       = buffers(bytes);
-    char    *to_send = b.sent.data();
-    for (const Destination &destination : to)
-      for (const int i : destination.indices)
-      {
-        std::memcpy(to_send, static_cast<const char *>(values) + i * bytes, bytes);
-        to_send += bytes;
-      }
+    Buffers &b = buffers(bytes);
+    dispatch(backend, [&](auto) {
+      char *to_send = b.sent.data();
+      for (const Destination &destination : to)
+        for (const int i : destination.indices)
+        {
+          std::memcpy(to_send, static_cast<const char *>(values) + i * bytes, bytes);
+          to_send += bytes;
+        }
+    });
     b.channel->start();
   }
 
-  void Partitioner::finish(const Backend &, void *const values, const std::size_t bytes) const
+  void Partitioner::finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
     Buffers &b = buffers(bytes);
     b.channel->finish();
     if (!b.received.empty())
-      std::memcpy(static_cast<char *>(values) + owned * bytes, b.received.data(), b.received.size());
+      memory::copy(backend, static_cast<char *>(values) + owned * bytes, Backend(), b.received.data(),
+                   b.received.size());
   }
 
   std::size_t Partitioner::memory_consumption() const

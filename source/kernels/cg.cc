@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/instantiate.h"
+#include <patchfem/base/communicator.h>
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/cg.h>
 
-#include "reduce_host.h"
+#include "product_host.h"
 
 namespace PatchFEM::kernels
 {
@@ -16,6 +17,15 @@ namespace PatchFEM::kernels
       dot(Host(), n, x, y, cg.partials, &result);
       return result;
     }
+
+    /** Once r.r and r.z are known, on this rank. */
+    void finish_both(const CGView &cg, double (&sums)[2], const bool first)
+    {
+      if (cg.ranks != nullptr)
+        cg.ranks->sum(sums, 2);
+      cg_finish_residual(cg, sums[0], first);
+      cg_finish_preconditioner(cg, sums[1], first);
+    }
   } // namespace
 
   template <typename Number, typename Where>
@@ -26,7 +36,7 @@ namespace PatchFEM::kernels
       cg.scalars->x_pending = 0;
       return;
     }
-    cg_finish_product(cg, product_of(n, p, q, cg));
+    finish_product(cg, product_of(n, p, q, cg));
   }
 
   template <typename Value, typename Number, typename Where>
@@ -78,16 +88,25 @@ namespace PatchFEM::kernels
               part[1] = r_dot_z;
             });
       });
-    cg_finish_residual(cg, sums[0], first);
     if (z != nullptr)
-      cg_finish_preconditioner(cg, sums[1], first);
+      finish_both(cg, sums, first);
+    else if (cg.ranks != nullptr)
+      cg.scalars->r_dot_r = sums[0];
+    else
+      cg_finish_residual(cg, sums[0], first);
   }
 
   template <typename Number, typename Where>
   void cg_preconditioned(Where, const CGResidual mode, const CGVectors<Number> &v, const CGView &cg)
   {
-    if (cg.scalars->status == CGStatus::iterating)
-      cg_finish_preconditioner(cg, product_of(v.n, v.r, v.z, cg), mode == CGResidual::start);
+    if (cg.scalars->status != CGStatus::iterating)
+      return;
+    const bool first   = mode == CGResidual::start;
+    double     sums[2] = {cg.scalars->r_dot_r, product_of(v.n, v.r, v.z, cg)};
+    if (cg.ranks != nullptr)
+      finish_both(cg, sums, first);
+    else
+      cg_finish_preconditioner(cg, sums[1], first);
   }
 
   template <typename Number, typename Where>

@@ -4,6 +4,7 @@
 #include "kernels/instantiate_products.h"
 #include "kernels/reduce_host.h"
 
+#include <patchfem/base/communicator.h>
 #include <patchfem/base/threads.h>
 
 namespace PatchFEM::kernels
@@ -24,6 +25,14 @@ namespace PatchFEM::kernels
       for_shares(n, share);
     else
       share(0, n);
+  }
+
+  /** Once p.q is known, on this rank. */
+  inline void finish_product(const CGView &cg, double p_dot_q)
+  {
+    if (cg.ranks != nullptr)
+      cg.ranks->sum(&p_dot_q, 1);
+    cg_finish_product(cg, p_dot_q);
   }
 
   /** p.q is the sum of parts that depend on n alone; @p weight as for sum_parts(). */
@@ -49,6 +58,6 @@ namespace PatchFEM::kernels
           sums[0] = total;
         },
         weight);
-    cg_finish_product(cg, p_dot_q);
+    finish_product(cg, p_dot_q);
   }
 } // namespace PatchFEM::kernels

@@ -4,9 +4,19 @@
 namespace PatchFEM
 {
   template <typename Number>
+  const std::shared_ptr<const Partitioner> &Operator<Number>::partitioner() const
+  {
+    static const std::shared_ptr<const Partitioner> one_rank;
+    return one_rank;
+  }
+
+  template <typename Number>
   void Operator<Number>::check_product(const Vector<Number> &dst, const Vector<Number> &src) const
   {
-    require(dst.size() == static_cast<std::size_t>(n_rows()) && src.size() == static_cast<std::size_t>(n_columns()),
+    require(partitioner() == src.partitioner(),
+            "A matrix was multiplied with a vector of other ranks; Operator::initialize_vector() makes one that fits.");
+    require(dst.size() == static_cast<std::size_t>(n_rows()) &&
+                src.size() + src.n_ghosts() == static_cast<std::size_t>(n_columns()),
             "A matrix of ", n_rows(), " x ", n_columns(), " was multiplied with vectors of sizes ", dst.size(), " and ",
             src.size(), ".");
     require(&dst != &src, "The result of a product needs a vector other than the source.");

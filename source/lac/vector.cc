@@ -20,6 +20,7 @@ namespace PatchFEM
   template <typename Number>
   void Vector<Number>::reinit(const Backend &backend, const std::size_t n, const bool omit_zeroing_entries)
   {
+    ranks.reset();
     elements.reinit(backend, n);
     if (!sums.empty() && sums.backend() != backend)
       sums.release();
@@ -28,17 +29,75 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void Vector<Number>::reinit(const Backend                     &backend,
+                              std::shared_ptr<const Partitioner> partitioner,
+                              const int                          block_size,
+                              const bool                         omit_zeroing_entries)
+  {
+    require(partitioner != nullptr, "A vector of several ranks needs their partitioner.");
+    reinit(backend, std::size_t(partitioner->n_local()) * block_size, omit_zeroing_entries);
+    ranks = std::move(partitioner);
+    block = block_size;
+  }
+
+  template <typename Number>
+  void Vector<Number>::start_ghosts() const
+  {
+    if (ranks != nullptr)
+      ranks->start(backend(), data(), block * sizeof(Number));
+  }
+
+  template <typename Number>
+  void Vector<Number>::finish_ghosts() const
+  {
+    if (ranks != nullptr)
+      ranks->finish(backend(), const_cast<Number *>(data()), block * sizeof(Number));
+  }
+
+  template <typename Number>
+  void Vector<Number>::copy_from_host(const std::vector<Number> &values)
+  {
+    require(values.size() == size(), "An array was given a number of elements that is not its size.");
+    if (!values.empty())
+      memory::copy(backend(), data(), Backend(BackendKind::host), values.data(), values.size() * sizeof(Number));
+  }
+
+  template <typename Number>
+  std::vector<Number> Vector<Number>::copy_to_host() const
+  {
+    std::vector<Number> result = elements.to_vector();
+    result.resize(size());
+    return result;
+  }
+
+  template <typename Number>
+  double Vector<Number>::sum_over_ranks(double value) const
+  {
+    if (ranks != nullptr)
+      ranks->communicator().sum(&value, 1);
+    return value;
+  }
+
+  template <typename Number>
   void Vector<Number>::copy_from(const Vector &other)
   {
-    reinit(empty() ? other.backend() : Backend(backend()), other.size(), true);
-    elements.copy_from(Backend(backend()), other.elements);
+    const Backend place = elements.empty() ? other.backend() : Backend(backend());
+    if (other.ranks != nullptr)
+      reinit(place, other.ranks, other.block, true);
+    else
+      reinit(place, other.size(), true);
+    elements.copy_from(place, other.elements);
   }
 
   template <typename Number>
   template <typename OtherNumber>
   void Vector<Number>::copy_from(const Vector<OtherNumber> &other)
   {
-    reinit(empty() ? other.backend() : Backend(backend()), other.size(), true);
+    const Backend place = elements.empty() ? other.backend() : Backend(backend());
+    if (other.partitioner() != nullptr)
+      reinit(place, other.partitioner(), other.block, true);
+    else
+      reinit(place, other.size(), true);
     require(backend() == other.backend(), "A vector of another number type can only be copied on its own back end.");
     dispatch(backend(), [&](auto where) { kernels::convert(where, size(), other.data(), data()); });
   }
@@ -65,9 +124,9 @@ namespace PatchFEM
   double Vector<Number>::dot(const Vector &other) const
   {
     check_compatible(other);
-    return reduce([&](auto where, double *partials, double *result) {
+    return sum_over_ranks(reduce([&](auto where, double *partials, double *result) {
       kernels::dot(where, size(), data(), other.data(), partials, result);
-    });
+    }));
   }
 
   template <typename Number>
@@ -75,15 +134,20 @@ namespace PatchFEM
   {
     check_compatible(x);
     check_compatible(y);
-    return reduce([&](auto where, double *partials, double *result) {
+    return sum_over_ranks(reduce([&](auto where, double *partials, double *result) {
       kernels::add_and_dot(where, size(), a, x.data(), y.data(), data(), partials, result);
-    });
+    }));
   }
 
   template <typename Number>
   double Vector<Number>::linfty_norm() const
   {
-    return reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
+    double largest =
+        reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
+    if (ranks != nullptr)
+      for (const double of_rank : ranks->communicator().all_gather(double(largest)))
+        largest = of_rank > largest || of_rank != of_rank ? of_rank : largest;
+    return largest;
   }
 
   template <typename Number>
@@ -92,9 +156,11 @@ namespace PatchFEM
     const double square = dot(*this);
     // Squares of fp32 are summed in double, where they are harmless.
     constexpr double least = 0x1p-900, most = 0x1p900, factor = 0x1p600;
-    if (std::is_same<Number, float>::value || empty() || (square >= least && square <= most))
+    const bool       none = ranks == nullptr && empty(); // of several ranks all take the same way
+    if (std::is_same<Number, float>::value || none || (square >= least && square <= most))
       return std::sqrt(square);
-    Vector       copy(backend(), size());
+    Vector copy;
+    copy.reinit(*this, true);
     const double scale = square < least ? factor : 1. / factor;
     copy.equ(static_cast<Number>(scale), *this);
     return std::sqrt(copy.dot(copy)) / scale;

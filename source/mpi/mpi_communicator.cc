@@ -30,7 +30,11 @@ namespace PatchFEM
             MPI_Request_free(&request);
       }
 
-      void start() override { MPI_Startall(static_cast<int>(requests.size()), requests.data()); }
+      void start() override
+      {
+        if (!requests.empty()) // which MPI_Startall does not take
+          MPI_Startall(static_cast<int>(requests.size()), requests.data());
+      }
       void finish() override { MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE); }
 
       std::vector<MPI_Request> requests;

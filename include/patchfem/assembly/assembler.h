@@ -69,7 +69,7 @@ namespace PatchFEM
     void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs)
     {
       const MatrixTarget<Number> to = target(matrix);
-      rhs.reinit(domain.backend(), domain.n_dofs(), true);
+      domain.initialize_dof_vector(rhs, true);
       run(to, rhs.data());
     }
 
@@ -79,7 +79,7 @@ namespace PatchFEM
     /** The right-hand side alone, with the boundary values of the constraints. */
     void assemble_rhs(Vector<Number> &rhs)
     {
-      rhs.reinit(domain.backend(), domain.n_dofs(), true);
+      domain.initialize_dof_vector(rhs, true);
       run({}, rhs.data());
     }
 
@@ -108,7 +108,7 @@ namespace PatchFEM
   private:
     void set(DeviceCoefficients<Number> &to, const CoefficientField &field, int n_values, const char *name)
     {
-      to.reinit(domain.batches(), field, n_values, name);
+      to.reinit(domain.batches(), domain.with_copies(field), n_values, name);
     }
     void set(DeviceCoefficients<Number> &to, const QuadratureField<Number> &field, int n_values, const char *name)
     {

@@ -45,10 +45,11 @@ namespace PatchFEM
     template <typename Number>
     void check(const Vector<Number> &x) const;
 
-    Backend             place      = Backend(BackendKind::host);
-    std::size_t         n_unknowns = 0;
-    Array<int>          constrained, masters, receivers, feeding;
-    Array<std::int64_t> offsets, feeding_offsets;
-    Array<double>       weights, inhomogeneity, feeding_weights;
+    Backend                            place      = Backend(BackendKind::host);
+    std::size_t                        n_unknowns = 0;
+    std::shared_ptr<const Partitioner> ranks;
+    Array<int>                         constrained, masters, receivers, feeding;
+    Array<std::int64_t>                offsets, feeding_offsets;
+    Array<double>                      weights, inhomogeneity, feeding_weights;
   };
 } // namespace PatchFEM

@@ -17,6 +17,9 @@ namespace PatchFEM
    * the masters of hanging ones. Cells are numbered by their smallest node. Both orders depend on the mesh alone, not
    * on the back end or the number of threads. Where the tables' geometry nodes are their nodes, as with degree 1,
    * points are numbered as nodes, so that neighbours lie together and one table serves for both.
+   *
+   * Of several ranks each numbers its own nodes so, first those whose rows have no column of another rank, then the
+   * others, and behind them its ghosts by their owners' numbers. What is summed in rows is of owned nodes alone.
    */
   class ElementBatches
   {
@@ -52,18 +55,23 @@ namespace PatchFEM
     const Backend &backend() const { return place; }
     int            dimension() const { return dim; }
     int            n_components() const { return n_comp; }
-    int            n_nodes() const { return n_node; }
+    int            n_nodes() const { return n_node; } ///< with ghosts
+    int            n_rows() const { return n_row; }   ///< nodes that this rank owns; all, if there is one
+    int            n_interior_rows() const { return n_interior; }
     int            n_cells() const { return n_cell; }
     int            n_batches() const { return static_cast<int>(batches.size()); }
-    int            sorting_window() const { return window; } ///< the one that was taken
-    std::int64_t   n_dofs() const { return std::int64_t(n_node) * n_comp; }
+    int            sorting_window() const { return window; }               ///< the one that was taken
+    std::int64_t   n_dofs() const { return std::int64_t(n_row) * n_comp; } ///< of owned nodes
+
+    /** Which nodes are whose, in this numbering, if there are several ranks; else null. */
+    const std::shared_ptr<const Partitioner> &partitioner() const { return ranks; }
 
     const ReferenceElement &reference(const int b) const { return batches[b].reference; }
 
     /** Material ids that occur, ascending; kernels see positions in this list. */
     const std::vector<int> &materials() const { return material_ids; }
 
-    /** deal.II's index of each unknown, [node][component], on the back end. */
+    /** deal.II's index of each unknown, ghosts' too, [node][component], on the back end. */
     const Array<unsigned int> &dof_indices() const { return dofs; }
 
     /** Position of each node in this numbering, [node of the tables], on the host. */
@@ -105,12 +113,17 @@ namespace PatchFEM
     void sort_faces(const ElementTables &tables);
     void check_jacobians(const ElementTables &tables) const;
 
+    /** Completes @p order, in which owned nodes come first, by the ghosts in the order of their owners. */
+    void order_ghosts(const ElementTables &tables, Array<int> &order);
+
     Backend place  = Backend(BackendKind::host);
     int     dim    = 0;
     int     n_comp = 1;
-    int     n_node = 0;
+    int     n_node = 0, n_row = 0, n_interior = 0;
     int     n_cell = 0;
     int     window = 1;
+
+    std::shared_ptr<const Partitioner> ranks;
 
     std::vector<Batch>  batches;
     Array<double>       points;

@@ -100,6 +100,8 @@ namespace PatchFEM
       require(std::int64_t(u.size()) == batches.n_dofs(),
               "A vector does not have an entry for each unknown of its space.");
       require(u.backend() == batches.backend(), "A vector lives on another back end than its space.");
+      require(u.partitioner() == batches.partitioner(), "A vector is not of the ranks of its space.");
+      u.update_ghosts();
       LawArguments<Number> arguments{batches.view(), u.data(), parameters, {}, d.stride};
       for (int b = 0; b < batches.n_batches(); ++b)
         arguments.values[b] = d.values.data() + d.first[b] + offset;

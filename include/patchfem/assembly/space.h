@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/assembly/coefficients.h>
 #include <patchfem/assembly/constraint_lines.h>
 #include <patchfem/assembly/patches.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
@@ -15,7 +16,9 @@ namespace PatchFEM
    * A finite element space on one back end: cells, constraints, sparsity and plans of assembly, made once per mesh and
    * shared by any number of forms, matrices and vectors. A handle: copies denote the same space. What depends on the
    * mesh is structure and stays; what depends on time, the k of constraints x_i = sum_j w_j x_j + k_i, are values. What
-   * is asked for the first time is made then, so one thread at a time may use a space and its copies.
+   * is asked for the first time is made then, so one thread at a time may use a space and its copies. If its tables are
+   * of several ranks (see RankTables), all of them call its functions and those of what is made of it, in the same order;
+   * vectors and matrices have the rows of this rank's nodes, and fields the values on its own cells and faces.
    *
    * @code
    *   Space                     space(backend, tables); // or an FESpace, of deal.II's objects
@@ -55,14 +58,22 @@ namespace PatchFEM
     void initialize_matrix(Matrix &matrix) const
     {
       matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
+      matrix.set_partitioner(batches().partitioner());
     }
 
-    /** A zero for each unknown. */
+    /** A zero for each unknown; any number if @p omit_zeroing_entries. */
     template <typename Number>
-    void initialize_dof_vector(Vector<Number> &vector) const
+    void initialize_dof_vector(Vector<Number> &vector, const bool omit_zeroing_entries = false) const
     {
-      vector.reinit(backend(), n_dofs());
+      if (batches().partitioner() != nullptr)
+        vector.reinit(backend(), batches().partitioner(), batches().n_components(), omit_zeroing_entries);
+      else
+        vector.reinit(backend(), n_dofs(), omit_zeroing_entries);
     }
+
+    /** @p field or @p terms with those of copies of other ranks' cells behind this rank's own, if there are several. */
+    CoefficientField with_copies(const CoefficientField &field) const;
+    FaceTerms        with_copies(const FaceTerms &terms) const;
 
     /** Modes for multigrid at the positions of the nodes: a constant for each component. */
     NearNullSpace constants() const;
@@ -76,7 +87,10 @@ namespace PatchFEM
     /** For AffineConstraints' operations on vectors of this space; made when they are first asked for. */
     const ConstraintLines &constraints() const;
 
-    /** New k, [line of tables().constraints], from now on. Throws Error unless each line gets one finite number. */
+    /**
+     * New k, [line of tables().constraints], from now on. Throws Error unless each line gets one finite number. Of lines
+     * of ghosts those of their owners count.
+     */
     void update_inhomogeneities(const std::vector<double> &values);
 
     /**
@@ -116,8 +130,11 @@ namespace PatchFEM
       bool                                 is_constrained = true, released = false;
     };
 
-    State       &get() const;
-    SparsityView pattern() const;
+    State        &get() const;
+    SparsityView  pattern() const;
+    Array<double> owned_points() const;
+
+    std::vector<double> values_of_owners(std::vector<double> values) const;
 
     std::shared_ptr<State> state;
   };

@@ -33,7 +33,8 @@ namespace PatchFEM
 
   /**
    * The block sparsity pattern, built on the back end: for each node the nodes it couples with. Rows of nodes that are
-   * constrained in all components hold only their diagonal, unless ElementBatches keep them.
+   * constrained in all components hold only their diagonal, unless ElementBatches keep them. Of several ranks each has
+   * the rows of its own nodes.
    */
   class Sparsity
   {
@@ -46,7 +47,7 @@ namespace PatchFEM
     int                        longest_row() const { return longest; }
     const Array<std::int64_t> &row_offsets() const { return offsets; }
     const Array<int>          &column_indices() const { return columns; }
-    SparsityView               view() const { return {n_rows(), n_rows(), offsets.data(), columns.data()}; }
+    SparsityView               view() const { return {n_rows(), n_column, offsets.data(), columns.data()}; }
 
     /** Gives back the columns, not the offsets, once matrices have copied them and the plan is made. */
     void        release_columns() { columns.release(); }
@@ -55,7 +56,8 @@ namespace PatchFEM
   private:
     Array<std::int64_t> offsets;
     Array<int>          columns;
-    std::int64_t        total   = 0;
-    int                 longest = 0;
+    std::int64_t        total    = 0;
+    int                 longest  = 0;
+    int                 n_column = 0;
   };
 } // namespace PatchFEM

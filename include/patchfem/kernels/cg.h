@@ -26,6 +26,8 @@
  */
 namespace PatchFEM
 {
+  class Communicator;
+
   enum class CGStatus : int
   {
     iterating,
@@ -51,6 +53,7 @@ namespace PatchFEM
     CGStatus     status;
     int          x_pending; ///< x still waits for alpha p
     unsigned int ticket;    ///< counts finished blocks of the running kernel; 0 between kernels
+    double       r_dot_r;   ///< of several ranks, this one's part until r.z is known as well
   };
 
   /** What a kernel of the iteration is given. The norm of r of step k stands at history[k % history_length]. */
@@ -60,6 +63,10 @@ namespace PatchFEM
     double    *history;
     int        history_length;
     double    *partials; ///< [cg_n_partials()]
+
+    /// Of several ranks: sums are this one's parts until all ranks have added them, in two reductions an iteration,
+    /// p.q, and r.r with r.z; on the host, as yet. Else null.
+    const Communicator *ranks = nullptr;
   };
 
   namespace kernels

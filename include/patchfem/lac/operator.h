@@ -13,7 +13,8 @@ namespace PatchFEM
    * What iterations know of A: its extents and its products, on one back end. Every matrix is one, and so is an
    * OperatorShell of a user's product; ConjugateGradients, SolverCG, LargestEigenvalue, NullSpace, PreconditionJacobi,
    * PreconditionPolynomial and deal.II's solvers take any. Rows are owned, columns are read: the two extents are
-   * separate. Instantiated for float and double.
+   * separate: of several ranks each has the rows that it owns, and columns of its ghosts behind those of its rows.
+   * Products are then collective. Instantiated for float and double.
    */
   template <typename Number>
   class Operator
@@ -28,6 +29,15 @@ namespace PatchFEM
     /** Scalar rows and columns. */
     virtual int n_rows() const    = 0;
     virtual int n_columns() const = 0;
+
+    /** What lies where, if there are several ranks; else null. */
+    virtual const std::shared_ptr<const Partitioner> &partitioner() const;
+
+    /** Elements for the rows, undefined if @p omit_zeroing_entries, that products take as source and as result. */
+    virtual void initialize_vector(Vector<Number> &vector, const bool omit_zeroing_entries = false) const
+    {
+      vector.reinit(backend(), n_rows(), omit_zeroing_entries);
+    }
 
     /** deal.II's names for the same. */
     int m() const { return n_rows(); }

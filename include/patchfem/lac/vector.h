@@ -2,8 +2,10 @@
 #pragma once
 
 #include <patchfem/base/array.h>
+#include <patchfem/base/partitioner.h>
 #include <patchfem/kernels/blas1.h>
 
+#include <memory>
 #include <vector>
 
 namespace PatchFEM
@@ -14,6 +16,9 @@ namespace PatchFEM
    *
    * What two vectors are combined in must have one size and one back end, else Error. An object is used by one thread
    * at a time, also where its functions are const: sums and norms share a workspace.
+   *
+   * One that a space or an operator of several ranks initialises has this rank's elements, and behind them room for
+   * those of others that products read, its ghosts. Then all ranks sum and take norms together.
    */
   template <typename Number>
   class Vector
@@ -42,17 +47,39 @@ namespace PatchFEM
     /** @p n elements on @p backend, zero unless @p omit_zeroing_entries. Keeps its memory where it can. */
     void reinit(const Backend &backend, std::size_t n, bool omit_zeroing_entries = false);
 
+    /** @p block elements for each thing that this rank owns, and room for those of its ghosts; null: see above. */
+    void reinit(const Backend                     &backend,
+                std::shared_ptr<const Partitioner> partitioner,
+                int                                block,
+                bool                               omit_zeroing_entries = false);
+
     /** @p n elements where it is. */
     void reinit(const std::size_t n, const bool omit_zeroing_entries = false)
     {
       reinit(backend(), n, omit_zeroing_entries);
     }
 
-    /** The size and the back end of @p other. */
+    /** The size, the ranks and the back end of @p other. */
     void reinit(const Vector &other, const bool omit_zeroing_entries = false)
     {
-      reinit(other.backend(), other.size(), omit_zeroing_entries);
+      if (other.ranks != nullptr)
+        reinit(other.backend(), other.ranks, other.block, omit_zeroing_entries);
+      else
+        reinit(other.backend(), other.size(), omit_zeroing_entries);
     }
+
+    /** What lies where, if there are several ranks; else null. */
+    const std::shared_ptr<const Partitioner> &partitioner() const { return ranks; }
+    std::size_t                               n_ghosts() const { return elements.size() - size(); }
+
+    /** Behind the elements: a copy of what other ranks have, which any write may make old. */
+    void update_ghosts() const
+    {
+      start_ghosts();
+      finish_ghosts();
+    }
+    void start_ghosts() const;  ///< sends; no element may change before
+    void finish_ghosts() const; ///< which waits for what was sent here
 
     /** Every element becomes @p value. */
     Vector &operator=(const Number value)
@@ -69,9 +96,9 @@ namespace PatchFEM
     void copy_from(const Vector<OtherNumber> &other);
 
     /** Overwrites the elements with @p values from the host; sizes must match. */
-    void copy_from_host(const std::vector<Number> &values) { elements.copy_from(values.data(), values.size()); }
+    void copy_from_host(const std::vector<Number> &values);
 
-    std::vector<Number> copy_to_host() const { return elements.to_vector(); }
+    std::vector<Number> copy_to_host() const;
 
     /** *this += a x */
     void add(const Number a, const Vector &x) { sadd(Number(1), a, x); }
@@ -147,26 +174,36 @@ namespace PatchFEM
     {
       elements.swap(other.elements);
       sums.swap(other.sums);
+      ranks.swap(other.ranks);
+      std::swap(block, other.block);
     }
 
-    Number              *data() { return elements.data(); }
-    const Number        *data() const { return elements.data(); }
-    std::size_t          size() const { return elements.size(); }
-    bool                 empty() const { return elements.empty(); }
-    const Backend       &backend() const { return elements.backend(); }
-    Array<Number>       &array() { return elements; }
+    Number        *data() { return elements.data(); }
+    const Number  *data() const { return elements.data(); }
+    std::size_t    size() const { return ranks == nullptr ? elements.size() : std::size_t(ranks->n_owned()) * block; }
+    bool           empty() const { return size() == 0; }
+    const Backend &backend() const { return elements.backend(); }
+    Array<Number> &array() { return elements; }
     const Array<Number> &array() const { return elements; }
     std::size_t          memory_consumption() const { return memory_consumption_of(elements, sums); }
 
   private:
-    Array<Number>         elements;
+    template <typename>
+    friend class Vector;
+
+    Array<Number>                      elements; ///< with ghosts
+    std::shared_ptr<const Partitioner> ranks;
+    int                                block = 1;
+
     mutable Array<double> sums; ///< partial sums and, behind them, the result; allocated by the first reduction
 
     void check_compatible(const Vector &other) const;
 
-    /** What @p kernel(where, partials, result) leaves in result[0]. */
+    /** What @p kernel(where, partials, result) leaves in result[0], on this rank. */
     template <typename Kernel>
     double reduce(const Kernel &kernel) const;
+
+    double sum_over_ranks(double value) const;
   };
 
   template <typename Number>

@@ -13,6 +13,12 @@ namespace PatchFEM
     extract_block_diagonal(1, diagonal.array());
   }
 
+  template <typename Number>
+  void MatrixBase<Number>::set_partitioner(const std::shared_ptr<const Partitioner> &partitioner)
+  {
+    require(partitioner == nullptr, "Matrices of the format ", format(), " are not shared by several ranks.");
+  }
+
   /** kernel(where, n, of B, of A) for the array and for the constant, which is on the host. */
   template <typename Number>
   template <typename Kernel>

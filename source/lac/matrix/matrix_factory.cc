@@ -123,6 +123,7 @@ namespace PatchFEM
     std::unique_ptr<MatrixBase<Number>> result = format.kind->make(matrix, format);
     require(result != nullptr, "A matrix of the format ", matrix.format(), " cannot be converted to ", format.name(),
             ".");
+    result->set_partitioner(matrix.partitioner());
     return result;
   }
 

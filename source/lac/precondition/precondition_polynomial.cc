@@ -19,7 +19,8 @@ namespace PatchFEM
     require(ratio == 0. || ratio > 1., "The interval of a polynomial is empty: its eigenvalue ratio must be above 1.");
     require(additional_data.kind != PolynomialKind::chebyshev || ratio < HUGE_VAL,
             "Chebyshev's polynomial needs an interval that does not begin at 0: its eigenvalue ratio must be finite.");
-    require(given.n_rows() == given.n_columns(), "A polynomial preconditioner needs a square matrix.");
+    require(given.partitioner() != nullptr || given.n_rows() == given.n_columns(),
+            "A polynomial preconditioner needs a square matrix.");
 
     const Backend &place = given.backend();
     matrix               = nullptr; // what is left if the matrix is refused
@@ -48,11 +49,14 @@ namespace PatchFEM
     });
     coefficients.swap(made);
     const double b = interval().second;
-    require(A.n_rows() == 0 || (b > 0. && b < HUGE_VAL),
+    require((A.n_rows() == 0 && A.partitioner() == nullptr) || (b > 0. && b < HUGE_VAL),
             "The matrix is not positive definite and finite: Lanczos' iteration finds ", std::to_string(b),
             " for the largest eigenvalue of D^-1 A.");
-    work.reinit(place, A.n_rows(), true);
-    product.reinit(place, A.fuses_polynomial_steps() ? 0 : A.n_rows(), true);
+    A.initialize_vector(work, true);
+    if (A.fuses_polynomial_steps())
+      product.reinit(place, 0);
+    else
+      A.initialize_vector(product, true);
     copy   = std::move(rounded);
     matrix = &A;
   }
@@ -64,6 +68,7 @@ namespace PatchFEM
     require(dst.size() == work.size() && src.size() == work.size() && dst.backend() == work.backend() &&
                 src.backend() == work.backend(),
             "A vector does not have the size and the back end of the preconditioner.");
+    require(dst.partitioner() == work.partitioner(), "A vector is not of the ranks of the preconditioner.");
 
     // Two vectors take turns; the last of them must be dst.
     const int       order    = static_cast<int>(data.order);

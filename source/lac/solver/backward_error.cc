@@ -6,7 +6,8 @@ namespace PatchFEM
   template <typename Number>
   double componentwise_backward_error(const MatrixBase<Number> &A, const Vector<Number> &x, const Vector<Number> &b)
   {
-    double     result;
+    double result;
+    x.update_ghosts();
     const auto find = [&](const Operator<Number> &A) {
       return choose(A.backend(),
                     [&](auto where) { return solver::componentwise_backward_error(where, A, x, b, result); });
@@ -17,6 +18,9 @@ namespace PatchFEM
       copy.reinit(A.backend(), A.to_csr_host());
       find(copy);
     }
+    if (A.partitioner() != nullptr)
+      for (const double of_rank : A.partitioner()->communicator().all_gather(double(result)))
+        result = of_rank > result || of_rank != of_rank ? of_rank : result;
     return result;
   }
 
@@ -24,6 +28,7 @@ namespace PatchFEM
   void
   compensated_residual(const Operator<Number> &A, const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r)
   {
+    x.update_ghosts();
     if constexpr (std::is_same<Number, double>::value)
       require(choose(A.backend(), [&](auto where) { return solver::compensated_residual(where, A, x, b, r); }),
               "A residual in twice the precision needs a matrix in sliced ELLPACK or CSR.");

@@ -130,7 +130,7 @@ namespace PatchFEM
     const CGView    cg = {reinterpret_cast<CGScalars *>(solver.shared.data()),
                           reinterpret_cast<double *>(solver.shared.data() + history_begin),
                           static_cast<int>((solver.shared.size() - history_begin) / sizeof(double)),
-                          solver.partials.data()};
+                          solver.partials.data(), A.partitioner() != nullptr ? &A.partitioner()->communicator() : nullptr};
 
     IterationResult     result    = {};
     CGScalars           scalars   = {}; ///< of the last look
@@ -354,7 +354,10 @@ namespace PatchFEM
                                                     const PreconditionBase<Number> &preconditioner,
                                                     const IterationControl         &control)
   {
-    require(A.n_rows() == A.n_columns(), "Conjugate gradients need a square matrix.");
+    require(A.partitioner() != nullptr || A.n_rows() == A.n_columns(), "Conjugate gradients need a square matrix.");
+    require(x.partitioner() == A.partitioner() && b.partitioner() == A.partitioner(),
+            "Solution and right-hand side are not of the ranks of the matrix; Operator::initialize_vector() makes ones "
+            "that are.");
     require(x.size() == b.size() && b.size() == static_cast<std::size_t>(A.n_rows()),
             "Solution and right-hand side do not have the size of the matrix.");
     require(x.backend() == A.backend() && b.backend() == A.backend(),
@@ -365,7 +368,7 @@ namespace PatchFEM
                                            ? std::min(additional_data.look_interval, most_steps_between_looks)
                                            : preconditioner.look_interval();
     for (Vector<Number> *vector : {&r, &z, &p, &q})
-      vector->reinit(A.backend(), A.n_rows(), true);
+      A.initialize_vector(*vector, true);
     // A look finds at most look_interval new steps and the one before them.
     shared.reinit(A.backend(), history_begin + (look_interval + 1) * sizeof(double));
     partials.reinit(A.backend(), kernels::cg_n_partials(A.n_rows()));
@@ -447,7 +450,7 @@ namespace PatchFEM
           const bool is_limit    = is_rounding && result.history.back() > restart_reach * result.tolerance;
           if (is_limit && !compensated && relative_energy() > accurate_energy && has_rows(A))
           {
-            unrefined.reinit(A.backend(), x.size(), true);
+            unrefined.reinit(x, true);
             unrefined.equ(Number(1), x);
             compensated = true;
             restart(true);

@@ -71,7 +71,8 @@ namespace PatchFEM
   {
     // Of the order of what rounding leaves of sums that cancel.
     const double   tolerance = std::is_same_v<Number, double> ? 1e-9 : 1e-4;
-    Vector<Number> image(A.backend(), A.n_rows()), diagonal(A.backend());
+    Vector<Number> image, diagonal(A.backend());
+    A.initialize_vector(image, true);
     A.extract_diagonal(diagonal);
     for (const Vector<Number> &v : basis)
     {

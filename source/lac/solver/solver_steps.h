@@ -5,6 +5,7 @@
 
 #include <patchfem/kernels/blas1.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -14,13 +15,20 @@ namespace PatchFEM::solver
 {
   namespace
   {
-    /** result = x.y, both memory of the back end. */
+    /** result = x.y, over all ranks, both memory of the back end. */
     template <typename Number>
     void dot(const Vector<Number> &x, const Vector<Number> &y, double *partials, double *result)
     {
       launch(x.backend(), [&](const Here where) {
         kernels::dot(where, static_cast<std::int64_t>(x.size()), x.data(), y.data(), partials, result);
       });
+      if (x.partitioner() != nullptr)
+      {
+        double sum;
+        memory::copy(Backend(), &sum, x.backend(), result, sizeof(sum));
+        x.partitioner()->communicator().sum(&sum, 1);
+        memory::copy(x.backend(), result, Backend(), &sum, sizeof(sum));
+      }
     }
 
     /**
@@ -103,7 +111,7 @@ namespace PatchFEM::solver
     const std::int64_t n     = A.n_rows();
     Vector<Number>     r, r_previous, q, z;
     for (Vector<Number> *vector : {&r, &r_previous, &q, &z})
-      vector->reinit(place, n, true);
+      A.initialize_vector(*vector, true);
     Array<double> partials(place, kernels::reduction::max_parts);
     auto *const   product =
         reinterpret_cast<double *>(reinterpret_cast<char *>(scalars) + offsetof(kernels::LanczosScalars, product));
@@ -129,12 +137,14 @@ namespace PatchFEM::solver
       A.vmult(q, z);
       dot(z, q, partials.data(), product);
       // q = A z becomes q - alpha r - beta r_previous, with alpha = z . q.
-      for_all(place, n,
+      for_all(place, std::max<std::int64_t>(n, 1), // a rank without rows has alpha, too
               [=, r = r.data(), before = step > 0 ? r_previous.data() : nullptr,
                q = q.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                 const double alpha = scalars->product;
                 if (i == 0)
                   scalars->alpha[step] = alpha;
+                if (i >= n)
+                  return;
                 double value = static_cast<double>(q[i]) - alpha * static_cast<double>(r[i]);
                 if (before != nullptr)
                   value -= scalars->beta[step] * static_cast<double>(before[i]);

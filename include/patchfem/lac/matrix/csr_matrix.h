@@ -27,18 +27,21 @@ namespace PatchFEM
     void vmult(Vector<Number> &dst, const Vector<Number> &src) const override
     {
       this->check_product(dst, src);
+      src.update_ghosts();
       derived().product(src.data(), kernels::Overwrite<Number>{dst.data()});
     }
 
     void vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override
     {
       this->check_product(dst, src);
+      src.update_ghosts();
       derived().product(src.data(), kernels::Add<Number>{dst.data()});
     }
 
     void residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override
     {
       this->check_residual(r, x, b);
+      x.update_ghosts();
       derived().product(x.data(), kernels::Residual<Number>{b.data(), r.data()});
     }
 
@@ -47,6 +50,7 @@ namespace PatchFEM
       if constexpr (std::is_same_v<Value, Number>)
       {
         this->check_product(q, p);
+        p.update_ghosts();
         derived().product(p.data(), kernels::ConjugateGradients<Number>{p.data(), q.data(), cg});
       }
       else
@@ -59,6 +63,7 @@ namespace PatchFEM
                          const Vector<Number>                  &y,
                          Vector<Number> &) const override
     {
+      y.update_ghosts();
       derived().product(y.data(), step);
     }
 
@@ -122,8 +127,16 @@ namespace PatchFEM
 
     const Backend       &backend() const override { return values.backend(); }
     const MatrixExtents &extents() const override { return *pattern; }
-    std::int64_t         n_stored_elements() const override { return values.size(); }
-    std::size_t          memory_consumption() const override { return memory_consumption_of(*pattern, values); }
+    void                 set_partitioner(const std::shared_ptr<const Partitioner> &partitioner) override
+    {
+      const MatrixExtents &e = *pattern;
+      require(partitioner == nullptr || (e.row_blocks == partitioner->n_owned() && e.block_rows == e.block_columns &&
+                                         e.column_blocks == partitioner->n_local()),
+              "A matrix does not have the rows that this rank owns and columns of all that it has.");
+      std::const_pointer_cast<SharedPattern>(pattern)->partitioner = partitioner; // part of the pattern from now on
+    }
+    std::int64_t n_stored_elements() const override { return values.size(); }
+    std::size_t  memory_consumption() const override { return memory_consumption_of(*pattern, values); }
     /** Of the values alone: what a copy in another number type adds. */
     std::size_t values_memory_consumption() const { return values.memory_consumption(); }
 

@@ -15,6 +15,9 @@ namespace PatchFEM
   {
     int          row_blocks = 0, column_blocks = 0, block_rows = 1, block_columns = 1;
     std::int64_t n_nonzero = 0; ///< entries of the pattern, without padding
+
+    /// Of several ranks: who has which blocks of rows and columns; the first column_blocks of a square matrix's are rows.
+    std::shared_ptr<const Partitioner> partitioner = nullptr;
   };
 
   /**
@@ -30,10 +33,24 @@ namespace PatchFEM
     /** In blocks; n_rows() and n_columns() are those of scalars. */
     virtual const MatrixExtents &extents() const = 0;
 
-    int          n_rows() const final { return extents().row_blocks * extents().block_rows; }
-    int          n_columns() const final { return extents().column_blocks * extents().block_columns; }
-    int          block_rows() const { return extents().block_rows; }
-    int          block_columns() const { return extents().block_columns; }
+    int n_rows() const final { return extents().row_blocks * extents().block_rows; }
+    int n_columns() const final { return extents().column_blocks * extents().block_columns; }
+    int block_rows() const { return extents().block_rows; }
+    int block_columns() const { return extents().block_columns; }
+
+    const std::shared_ptr<const Partitioner> &partitioner() const final { return extents().partitioner; }
+
+    /** Once, of a matrix whose blocks are rows of what this rank owns and columns of all that it has, or null. */
+    virtual void set_partitioner(const std::shared_ptr<const Partitioner> &partitioner);
+
+    void initialize_vector(Vector<Number> &vector, const bool omit_zeroing_entries = false) const final
+    {
+      if (partitioner() != nullptr)
+        vector.reinit(backend(), partitioner(), block_rows(), omit_zeroing_entries);
+      else
+        vector.reinit(backend(), n_rows(), omit_zeroing_entries);
+    }
+
     std::int64_t n_nonzero_elements() const { return extents().n_nonzero; }
 
     /** Values in memory, with padding. */
@@ -63,7 +80,7 @@ namespace PatchFEM
     void        copy_from(const MatrixBase &B);
 
     void extract_diagonal(Vector<Number> &diagonal) const override;
-    bool can_be_recorded() const override { return true; }
+    bool can_be_recorded() const override { return partitioner() == nullptr; }
 
     /** The entries of the pattern as scalar rows sorted by column, in host memory. */
     virtual HostCSR<Number> to_csr_host() const = 0;

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "rank_tables.h"
+
+#include <patchfem/assembly/assembler.h>
+#include <patchfem/kernels/weak_forms.h>
+#include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/lac/precondition/precondition_polynomial.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace PatchFEM;
+
+namespace
+{
+  constexpr BackendKind kinds[] = {BackendKind::host, BackendKind::emulated_device};
+
+  /** Every 11th unknown gets a value, every 17th is the mean of two others, which may be far away. */
+  void constrain(ElementTables &tables)
+  {
+    ConstraintTable &lines = tables.constraints;
+    const int        n     = tables.n_nodes * tables.n_components;
+    const auto       bound = [](const int i) { return i % 11 == 0 || i % 17 == 0; };
+    lines.offsets.push_back(0);
+    for (int i = 0; i < n; ++i)
+      if (bound(i))
+      {
+        lines.constrained.push_back(i);
+        lines.inhomogeneity.push_back(i % 11 == 0 ? 0.1 * (i % 7) : 0.);
+        if (i % 11 != 0)
+          for (int k = 1, found = 0; found < 2 && k < n; ++k)
+            if (!bound((i + k * tables.n_components) % n))
+            {
+              lines.masters.push_back((i + k * tables.n_components) % n);
+              lines.weights.push_back(0.5);
+              ++found;
+            }
+        lines.offsets.push_back(static_cast<std::int64_t>(lines.masters.size()));
+      }
+  }
+
+  /** Only the nodes at x = 0, all components. */
+  void hold(ElementTables &tables)
+  {
+    ConstraintTable &lines = tables.constraints;
+    lines.offsets.push_back(0);
+    for (int i = 0; i < tables.n_nodes * tables.n_components; ++i)
+      if (tables.points[std::size_t(i / tables.n_components) * tables.dim] == 0.)
+      {
+        lines.constrained.push_back(i);
+        lines.inhomogeneity.push_back(0.);
+        lines.offsets.push_back(0);
+      }
+  }
+
+  /** A matrix and a load of one rank or of several, by the numbers of unknowns in the tables of all. */
+  template <typename Form>
+  struct System
+  {
+    System(const Backend &backend, const ElementTables &tables, const Patches::AdditionalData &data, const bool varying)
+        : space(backend, tables, Space::AdditionalData(32)), dofs(space.batches().dof_indices().to_vector())
+    {
+      Assembler<Form> assembler(space, data);
+      const int       n_values = Form::n_coefficients;
+      if (varying)
+      {
+        // By the cell's number in the tables of all, of own cells alone.
+        std::vector<std::vector<double>> values;
+        for (std::size_t b = 0; b < tables.batches.size(); ++b)
+        {
+          const CellTable &batch = tables.batches[b];
+          const int        n_own = tables.ranks.several() ? tables.ranks.n_own_cells[b] : batch.n_cells;
+          values.emplace_back();
+          for (int cell = 0; cell < n_own; ++cell)
+            for (int v = 0; v < n_values; ++v)
+              values.back().push_back(1. + 0.1 * v +
+                                      0.01 * (batch.active_index.empty() ? cell : batch.active_index[cell]));
+        }
+        assembler.set_coefficients(CoefficientField::by_cell(n_values, values));
+      }
+      else
+        assembler.set_coefficients(CoefficientField::constant(std::vector<double>(n_values, 1.5)));
+      assembler.set_body_load(CoefficientField::constant(std::vector<double>(Form::n_components, 2.)));
+      space.initialize_matrix(matrix);
+      assembler.assemble(matrix, rhs);
+    }
+
+    Space                       space;
+    std::vector<unsigned int>   dofs;
+    SlicedEllpackMatrix<double> matrix;
+    Vector<double>              rhs;
+  };
+
+  /** Every row of @p ours against that of @p all. */
+  template <typename Form>
+  void expect_rows_of(const System<Form> &ours, const System<Form> &all, const std::string &what)
+  {
+    const HostCSR<double>     A = ours.matrix.to_csr_host(), B = all.matrix.to_csr_host();
+    const std::vector<double> f = ours.rhs.copy_to_host(), g = all.rhs.copy_to_host();
+    std::vector<int>          row_of(all.dofs.size());
+    for (std::size_t i = 0; i < all.dofs.size(); ++i)
+      row_of[all.dofs[i]] = static_cast<int>(i);
+    std::vector<double> diagonal(all.dofs.size());
+    for (int i = 0; i < B.n_rows; ++i)
+      for (std::int64_t e = B.row_offsets[i]; e < B.row_offsets[i + 1]; ++e)
+        if (B.columns[e] == i)
+          diagonal[i] = B.values[e];
+    double worst = 0., worst_load = 0.;
+    EXPECT_EQ(std::size_t(A.n_columns), ours.dofs.size());
+    for (int i = 0; i < A.n_rows; ++i)
+    {
+      const int             row = row_of[ours.dofs[i]];
+      std::map<int, double> entries;
+      for (std::int64_t e = B.row_offsets[row]; e < B.row_offsets[row + 1]; ++e)
+        entries[B.columns[e]] = B.values[e];
+      EXPECT_EQ(A.row_offsets[i + 1] - A.row_offsets[i], std::int64_t(entries.size())) << what << ", row " << i;
+      for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
+      {
+        const int column = row_of[ours.dofs[A.columns[e]]];
+        worst            = std::max(worst, entries.count(column) == 0 ? 1e300
+                                                                      : std::abs(A.values[e] - entries[column]) /
+                                                                 std::sqrt(diagonal[row] * diagonal[column]));
+      }
+      worst_load = std::max(worst_load, std::abs(f[i] - g[row]));
+    }
+    EXPECT_LE(worst, 1e-13) << what;
+    EXPECT_LE(worst_load, 1e-13) << what;
+  }
+
+  template <typename Form>
+  void check_rows(ElementTables tables, const std::string &what)
+  {
+    const auto communicator = rank_tables::world();
+    for (const bool constrained : {false, true})
+    {
+      if (constrained)
+        constrain(tables);
+      const ElementTables own =
+          rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+      for (const BackendKind kind : kinds)
+        for (const char *strategy : {"patches", "gather"})
+          for (const bool varying : {false, true})
+          {
+            Patches::AdditionalData data;
+            data.strategy = strategy;
+            const System<Form> all(Backend(), tables, data, varying), ours(Backend(kind), own, data, varying);
+            EXPECT_EQ(communicator->sum(std::int64_t(ours.rhs.size())), std::int64_t(all.rhs.size()));
+            expect_rows_of(ours, all, what + " " + strategy);
+
+            // Products: the source is known by its numbers.
+            Vector<double>      x, y;
+            std::vector<double> values(ours.rhs.size()), of_all(all.rhs.size());
+            ours.matrix.initialize_vector(x);
+            ours.matrix.initialize_vector(y);
+            for (std::size_t i = 0; i < values.size(); ++i)
+              values[i] = synthetic::hashed(ours.dofs[i]);
+            for (std::size_t i = 0; i < of_all.size(); ++i)
+              of_all[i] = synthetic::hashed(all.dofs[i]);
+            x.copy_from_host(values);
+            const Vector<double> x_of_all(Backend(), of_all);
+            Vector<double>       y_of_all(Backend(), of_all.size());
+            all.matrix.vmult(y_of_all, x_of_all);
+            ours.matrix.vmult(y, x);
+            EXPECT_NEAR(y.l2_norm(), y_of_all.l2_norm(), 1e-12 * y_of_all.l2_norm());
+            EXPECT_NEAR(y.dot(ours.rhs), y_of_all.dot(all.rhs), 1e-12 * y_of_all.l2_norm() * all.rhs.l2_norm());
+          }
+    }
+  }
+
+  TEST(AssemblyOfRanks, RowsAreThoseOfOneRank)
+  {
+    check_rows<Laplace<3>>(synthetic::cube_of_hexahedra(6, 1), "hexahedra");
+    check_rows<Elasticity<3>>(synthetic::cube_of_hexahedra(4, 3), "elasticity");
+    check_rows<Laplace<3>>(synthetic::cube_of_tetrahedra(5, 1, true), "tetrahedra");
+  }
+
+  /** Numbers of interior rows have no column of another rank, and all ghosts are columns behind them. */
+  TEST(AssemblyOfRanks, InteriorRowsComeFirst)
+  {
+    const auto                      communicator = rank_tables::world();
+    const ElementTables             tables       = synthetic::cube_of_hexahedra(6, 1);
+    const Space                     space(Backend(),
+                                          rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator));
+    const std::vector<std::int64_t> offsets = space.sparsity().row_offsets().to_vector();
+    const std::vector<int>          columns = space.sparsity().column_indices().to_vector();
+    const int                       n = space.batches().n_rows(), n_interior = space.batches().n_interior_rows();
+    for (int row = 0; row < n; ++row)
+    {
+      const bool sees_ghosts = std::any_of(columns.begin() + offsets[row], columns.begin() + offsets[row + 1],
+                                           [=](const int column) { return column >= n; });
+      EXPECT_EQ(sees_ghosts, row >= n_interior) << row;
+    }
+    if (communicator->size() == 1)
+    {
+      EXPECT_EQ(n, n_interior);
+    }
+  }
+
+  struct Value
+  {
+    int    dof;
+    double value;
+  };
+
+  struct Solved
+  {
+    unsigned int        n_iterations;
+    std::vector<double> x; ///< by the numbers of all
+    double              residual;
+  };
+
+  template <typename Form>
+  Solved solve(const System<Form> &system, const PreconditionBase<double> &preconditioner)
+  {
+    Vector<double> x;
+    system.matrix.initialize_vector(x);
+    IterationControl control;
+    control.tolerance = 0.;
+    control.reduction = 1e-10;
+    const auto result = ConjugateGradients<double>().solve(system.matrix, x, system.rhs, preconditioner, control);
+    const auto values = x.copy_to_host();
+    std::vector<double> all(system.dofs.size(), 0.);
+    EXPECT_TRUE(result.success()) << result.message("");
+    std::vector<Value> own;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      own.push_back({int(system.dofs[i]), values[i]});
+    int size = int(values.size());
+    if (const auto partitioner = system.matrix.partitioner())
+    {
+      size = int(partitioner->communicator().sum(std::int64_t(size)));
+      std::vector<Value> everyones;
+      for (const auto &bytes : partitioner->communicator().all_gather(Communicator::pack(own)))
+        for (const auto &entry : Communicator::unpack<Value>(bytes))
+          everyones.push_back(entry);
+      own.swap(everyones);
+    }
+    all.assign(size, 0.);
+    for (const auto &[dof, value] : own)
+      all[dof] = value;
+    return {result.n_iterations, all, result.residual};
+  }
+
+  template <typename Form>
+  void check_solutions(ElementTables tables)
+  {
+    hold(tables);
+    const auto          communicator = rank_tables::world();
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    const System<Form> all(Backend(), tables, {}, true);
+    for (const BackendKind kind : kinds)
+    {
+      const System<Form> ours(Backend(kind), own, {}, true);
+      const auto         compare = [&](const auto &make) {
+        const auto   one = make(all.matrix), several = make(ours.matrix);
+        const Solved expected = solve(all, *one), found = solve(ours, *several), again = solve(ours, *several);
+        EXPECT_NEAR(double(found.n_iterations), double(expected.n_iterations), 1.);
+        EXPECT_EQ(found.x, again.x) << "the same ranks give other bits";
+        double worst = 0., largest = 0.;
+        for (std::size_t i = 0; i < expected.x.size(); ++i)
+        {
+          worst   = std::max(worst, std::abs(found.x[i] - expected.x[i]));
+          largest = std::max(largest, std::abs(expected.x[i]));
+        }
+        EXPECT_LE(worst, 1e-7 * largest);
+      };
+      compare([](const auto &A) {
+        auto made = std::make_unique<PreconditionJacobi<double>>();
+        made->initialize(A);
+        return made;
+      });
+      compare([](const auto &A) {
+        auto made = std::make_unique<PreconditionPolynomial<double>>();
+        made->initialize(A);
+        return made;
+      });
+      compare([](const auto &A) {
+        auto made = std::make_unique<PreconditionPolynomial<double, float>>();
+        made->initialize(A);
+        return made;
+      });
+    }
+  }
+
+  TEST(SolutionOfRanks, IsThatOfOneRank)
+  {
+    check_solutions<Laplace<3>>(synthetic::cube_of_hexahedra(7, 1));
+    check_solutions<Elasticity<3>>(synthetic::cube_of_hexahedra(5, 3));
+  }
+
+  TEST(SolutionOfRanks, ConstraintsActOnVectors)
+  {
+    const auto    communicator = rank_tables::world();
+    ElementTables tables       = synthetic::cube_of_hexahedra(5, 1);
+    constrain(tables);
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    const Space one(Backend(), tables), several(Backend(), own);
+    const auto  run = [&](const Space &space) {
+      Vector<double> x, b;
+      space.initialize_dof_vector(x);
+      const std::vector<unsigned int> dofs = space.batches().dof_indices().to_vector();
+      std::vector<double>             values(x.size());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = synthetic::hashed(dofs[i]);
+      x.copy_from_host(values);
+      b = x;
+      space.constraints().distribute(x);
+      space.constraints().condense(b);
+      std::vector<double> result{x.l2_norm(), b.l2_norm(), x.dot(b)};
+      std::vector<double> changed = space.tables().constraints.inhomogeneity;
+      for (double &k : changed)
+        k += 1.;
+      const_cast<Space &>(space).update_inhomogeneities(changed);
+      space.constraints().distribute(x);
+      result.push_back(x.l2_norm());
+      return result;
+    };
+    const std::vector<double> expected = run(one), found = run(several);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], 1e-12 * expected[0]);
+  }
+} // namespace

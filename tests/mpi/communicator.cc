@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "rank_tables.h"
+
+#include <patchfem/lac/vector.h>
+
+#include <gtest/gtest.h>
+
+using namespace PatchFEM;
+
+namespace
+{
+  const std::shared_ptr<const Communicator> &ranks()
+  {
+    static const auto communicator = rank_tables::world();
+    return communicator;
+  }
+
+  TEST(Communicator, SumsAndGathers)
+  {
+    const int n = ranks()->size(), me = ranks()->rank();
+    double    values[2] = {1. + me, 0.5};
+    ranks()->sum(values, 2);
+    EXPECT_EQ(values[0], 0.5 * n * (n + 1));
+    EXPECT_EQ(values[1], 0.5 * n);
+    EXPECT_EQ(ranks()->sum(std::int64_t(me)), n * (n - 1) / 2);
+    EXPECT_EQ(ranks()->maximum(std::int64_t(10 + me)), 9 + n);
+    const std::vector<int> all = ranks()->all_gather(3 * me);
+    for (int rank = 0; rank < n; ++rank)
+      EXPECT_EQ(all[rank], 3 * rank);
+  }
+
+  // Rank r sends r numbers to each later rank; the first one gets nothing. Twice, as messages of two must not mix.
+  TEST(Communicator, ExchangesOnlyWhatThereIs)
+  {
+    const int n = ranks()->size(), me = ranks()->rank();
+    for (int round = 0; round < 2; ++round)
+    {
+      std::map<int, std::vector<int>> messages;
+      for (int rank = me + 1; rank < n; ++rank)
+        messages[rank].assign(me, 100 * round + 10 * me + rank);
+      const auto received = ranks()->exchange(messages);
+      EXPECT_EQ(int(received.size()), me);
+      for (const auto &[rank, values] : received)
+        EXPECT_EQ(values, std::vector<int>(rank, 100 * round + 10 * rank + me));
+    }
+  }
+
+  TEST(Communicator, AnErrorOfOneIsAnErrorOfAll)
+  {
+    const int last = ranks()->size() - 1;
+    try
+    {
+      ranks()->together([&] { require(ranks()->rank() < last, "The last one fails."); });
+      ADD_FAILURE() << "no error";
+    }
+    catch (const Error &error)
+    {
+      EXPECT_STREQ(error.what(), "The last one fails.");
+    }
+    EXPECT_NO_THROW(ranks()->together([] {}));
+  }
+
+  // Three things each, in a ring: the ghosts are the middle one of the next rank and the last one of the one before.
+  std::shared_ptr<const Partitioner> ring()
+  {
+    const int n = ranks()->size(), me = ranks()->rank(), next = (me + 1) % n, before = (me + n - 1) % n;
+    std::vector<Partitioner::Ghost> ghosts;
+    if (n > 1)
+      ghosts = {{next, 1}, {before, 2}};
+    std::sort(ghosts.begin(), ghosts.end());
+    return std::make_shared<const Partitioner>(ranks(), 3, ghosts);
+  }
+
+  TEST(Partitioner, KnowsGlobalNumbersAndUpdatesGhosts)
+  {
+    const auto partitioner = ring();
+    const int  n = ranks()->size(), me = ranks()->rank();
+    EXPECT_EQ(partitioner->n_global(), 3 * n);
+    EXPECT_EQ(partitioner->first(), 3 * me);
+    std::vector<std::int64_t> numbers(partitioner->n_local() * 2, -1);
+    for (int i = 0; i < 3; ++i)
+      for (int c = 0; c < 2; ++c)
+        numbers[2 * i + c] = 2 * (3 * me + i) + c;
+    partitioner->update_ghosts(numbers.data(), 2);
+    for (int i = 0; i < partitioner->n_local(); ++i)
+      for (int c = 0; c < 2; ++c)
+        EXPECT_EQ(numbers[2 * i + c], 2 * partitioner->global(i) + c);
+    EXPECT_EQ(partitioner->is_shared(), n > 1 ? (std::vector<char>{0, 1, 1}) : std::vector<char>(3, 0));
+  }
+
+  TEST(Partitioner, RefusesGhostsThatAreNoOnes)
+  {
+    EXPECT_THROW(Partitioner(ranks(), 3, {{ranks()->rank(), 0}}), Error);
+    EXPECT_THROW(Partitioner(ranks(), 3, {{(ranks()->rank() + 1) % ranks()->size(), 3}}), Error);
+  }
+
+  template <typename Number>
+  void check_vectors(const Backend &backend)
+  {
+    const auto     partitioner = ring();
+    const int      n = ranks()->size(), me = ranks()->rank();
+    Vector<Number> x, y;
+    x.reinit(backend, partitioner, 2);
+    EXPECT_EQ(x.size(), 6u);
+    EXPECT_TRUE(x.all_zero());
+    std::vector<Number> values(6);
+    for (int i = 0; i < 6; ++i)
+      values[i] = static_cast<Number>(6 * me + i);
+    x.copy_from_host(values);
+    y.reinit(x);
+    y = Number(1);
+    for (int repetition = 0; repetition < 2; ++repetition) // buffers of the first are those of the second
+    {
+      x.update_ghosts();
+      const std::vector<Number> all = x.array().to_vector();
+      for (int i = 0; i < partitioner->n_local(); ++i)
+        for (int c = 0; c < 2; ++c)
+          EXPECT_EQ(all[2 * i + c], static_cast<Number>((repetition + 1) * (2 * partitioner->global(i) + c)));
+      if (repetition == 0)
+        x *= Number(2);
+    }
+    EXPECT_EQ(x.dot(y), 6. * n * (6. * n - 1.));
+    EXPECT_EQ(y.l2_norm(), std::sqrt(6. * n));
+    EXPECT_EQ(x.linfty_norm(), 2. * (6 * n - 1));
+    EXPECT_EQ(x.add_and_dot(Number(-1), y, y), 6. * n * (6. * n - 1.) - 6. * n);
+    const Vector<Number> copy(x);
+    EXPECT_EQ(copy.partitioner(), partitioner);
+    EXPECT_EQ(copy.dot(y), x.dot(y));
+    EXPECT_THROW(Vector<Number>(backend, 5).add(Number(1), x), Error);
+  }
+
+  TEST(VectorOfRanks, SumsOverAllRanks)
+  {
+    for (const BackendKind kind : {BackendKind::host, BackendKind::emulated_device})
+    {
+      check_vectors<double>(Backend(kind));
+      check_vectors<float>(Backend(kind));
+    }
+  }
+
+  // Norms whose squares overflow take a second sum, on all ranks or on none, also where one has no elements.
+  TEST(VectorOfRanks, NormsOfHugeElementsWithAnEmptyRank)
+  {
+    const auto partitioner =
+        std::make_shared<const Partitioner>(ranks(), ranks()->rank() == 0 ? 4 : 0, std::vector<Partitioner::Ghost>());
+    Vector<double> x;
+    x.reinit(Backend(), partitioner, 1);
+    x = 1e200;
+    EXPECT_DOUBLE_EQ(x.l2_norm(), 2e200);
+  }
+} // namespace
