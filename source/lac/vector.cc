@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/lac/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -35,7 +36,8 @@ namespace PatchFEM
                               const bool                         omit_zeroing_entries)
   {
     require(partitioner != nullptr, "A vector of several ranks needs their partitioner.");
-    reinit(backend, std::size_t(partitioner->n_local()) * block_size, omit_zeroing_entries);
+    // Kernels take a null pointer for a vector that is not asked for, which one without elements is not.
+    reinit(backend, std::max<std::size_t>(std::size_t(partitioner->n_local()) * block_size, 1), omit_zeroing_entries);
     ranks = std::move(partitioner);
     block = block_size;
   }

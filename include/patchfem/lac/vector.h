@@ -70,7 +70,7 @@ namespace PatchFEM
 
     /** What lies where, if there are several ranks; else null. */
     const std::shared_ptr<const Partitioner> &partitioner() const { return ranks; }
-    std::size_t                               n_ghosts() const { return elements.size() - size(); }
+    std::size_t n_ghosts() const { return ranks == nullptr ? 0 : std::size_t(ranks->n_ghosts()) * block; }
 
     /** Behind the elements: a copy of what other ranks have, which any write may make old. */
     void update_ghosts() const

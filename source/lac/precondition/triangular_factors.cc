@@ -17,11 +17,38 @@ namespace PatchFEM
     /** Beyond this shift the diagonal dominates any matrix but those far from positive definite. */
     constexpr double largest_shift = 1e3;
 
-    /** @p matrix if it is a SlicedEllpackMatrix of blocks of @p block_size, else @p copy, made of it where it is. */
+    /** The entries of @p matrix in columns that this rank owns. */
+    template <typename Number>
+    HostCSR<Number> owned_block(const MatrixBase<Number> &matrix)
+    {
+      const HostCSR<Number> all = matrix.to_csr_host();
+      HostCSR<Number>       result{all.n_rows, all.n_rows, {0}, {}, {}};
+      for (int i = 0; i < all.n_rows; ++i)
+      {
+        for (std::int64_t e = all.row_offsets[i]; e < all.row_offsets[i + 1]; ++e)
+          if (all.columns[e] < all.n_rows)
+          {
+            result.columns.push_back(all.columns[e]);
+            result.values.push_back(all.values[e]);
+          }
+        result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
+      }
+      return result;
+    }
+
+    /**
+     * @p matrix if it is a SlicedEllpackMatrix of blocks of @p block_size, else @p copy, made of it where it is; of
+     * several ranks each has its own rows and columns alone, so that what is made of them is a block of block Jacobi.
+     */
     template <typename Number>
     const SlicedEllpackMatrix<Number> &
     in_blocks(const MatrixBase<Number> &matrix, const int block_size, SlicedEllpackMatrix<Number> &copy)
     {
+      if (matrix.partitioner() != nullptr)
+      {
+        copy.reinit(matrix.backend(), owned_block(matrix), block_size, block_size);
+        return copy;
+      }
       const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
       if (sliced != nullptr && sliced->block_rows() == block_size && sliced->block_columns() == block_size)
         return *sliced;
@@ -153,7 +180,8 @@ namespace PatchFEM
   {
     const double omega = additional_data.relaxation;
     require(omega > 0. && omega < 2., "The relaxation of SSOR must be above 0 and below 2.");
-    require(matrix.n_rows() == matrix.n_columns() && matrix.block_rows() == matrix.block_columns(),
+    require((matrix.partitioner() != nullptr || matrix.n_rows() == matrix.n_columns()) &&
+                matrix.block_rows() == matrix.block_columns(),
             "SSOR needs a square matrix of square blocks.");
     this->clear();
     const Backend                     &place = matrix.backend();
@@ -182,7 +210,8 @@ namespace PatchFEM
     require(additional_data.shift >= 0. && additional_data.shift <= largest_shift,
             "The shift of an incomplete Cholesky factorisation must not be negative or above 1000.");
     require(additional_data.n_sweeps <= 100, "More than 100 Jacobi sweeps are not a preconditioner.");
-    require(matrix.n_rows() == matrix.n_columns(), "An incomplete Cholesky factorisation needs a square matrix.");
+    require(matrix.partitioner() != nullptr || matrix.n_rows() == matrix.n_columns(),
+            "An incomplete Cholesky factorisation needs a square matrix.");
     this->clear();
     const Backend                     &place = matrix.backend();
     SlicedEllpackMatrix<Number>        copy;

@@ -36,7 +36,8 @@ namespace PatchFEM
     Vector<Number>
     solve(const Operator<Number> &A, const Vector<Number> &b, const PreconditionBase<Number> &preconditioner)
     {
-      Vector<Number> x(b.backend(), b.size());
+      Vector<Number> x;
+      A.initialize_vector(x);
       solve(A, x, b, preconditioner);
       return x;
     }
