@@ -64,7 +64,8 @@ namespace PatchFEM
   {
     bool                               mesh_changed = false;
     boost::signals2::scoped_connection connection;
-    std::optional<DoFNumbering>        numbering; ///< made when it is first asked for
+    std::optional<DoFNumbering>        numbering; ///< made when it is first asked for, as is what follows
+    std::vector<unsigned int>          owned_dofs;
   };
 
   template <int dim>
@@ -93,9 +94,24 @@ namespace PatchFEM
   const DoFNumbering &FESpace<dim>::numbering() const
   {
     check_mesh();
+    require(!this->tables().ranks.several(),
+            "A space of several ranks has no numbering of all unknowns; copy to a vector of all ranks.");
     if (!source->numbering)
       source->numbering.emplace(this->batches().dof_indices().to_vector());
     return *source->numbering;
+  }
+
+  template <int dim>
+  const std::vector<unsigned int> &FESpace<dim>::owned_dofs() const
+  {
+    check_mesh();
+    std::vector<unsigned int> &dofs = source->owned_dofs;
+    if (dofs.empty() && this->n_dofs() > 0)
+    {
+      dofs = this->batches().dof_indices().to_vector();
+      dofs.resize(this->n_dofs());
+    }
+    return dofs;
   }
 
   template <int dim>
@@ -137,24 +153,32 @@ namespace PatchFEM
   void FESpace<dim>::update_inhomogeneities(const dealii::AffineConstraints<double> &constraints)
   {
     check_mesh();
-    const ConstraintTable &lines = this->tables().constraints;
-    require(constraints.n_constraints() == lines.n_lines(),
-            "The constraints are not those of the space with other inhomogeneities: their number differs.");
-    std::vector<double> values(lines.n_lines());
-    for (std::size_t l = 0; l < values.size(); ++l)
-    {
-      const unsigned int dof     = this->tables().dof_index(lines.constrained[l]);
-      const auto        *entries = constraints.get_constraint_entries(dof);
-      std::int64_t       m       = lines.offsets[l];
-      bool               same    = entries != nullptr && m + std::int64_t(entries->size()) == lines.offsets[l + 1];
-      for (std::size_t e = 0; same && e < entries->size(); ++e, ++m)
-        same = (*entries)[e].first == this->tables().dof_index(lines.masters[m]) &&
-               std::abs((*entries)[e].second - lines.weights[m]) <= 1e-12;
-      if (!same)
-        throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index ", dof,
-                    ".");
-      values[l] = constraints.get_inhomogeneity(dof);
-    }
+    const ConstraintTable &lines   = this->tables().constraints;
+    const RankTables      &ranks   = this->tables().ranks;
+    const std::int64_t     n_owned = std::int64_t(this->tables().n_owned_nodes()) * this->tables().n_components;
+    std::vector<double>    values(lines.n_lines());
+    const auto             read = [&] {
+      require(ranks.several() || constraints.n_constraints() == lines.n_lines(),
+                          "The constraints are not those of the space with other inhomogeneities: their number differs.");
+      for (std::size_t l = 0; l < values.size() && lines.constrained[l] < n_owned; ++l) // those of ghosts have owners
+      {
+        const unsigned int dof     = this->tables().dof_index(lines.constrained[l]);
+        const auto        *entries = constraints.get_constraint_entries(dof);
+        std::int64_t       m       = lines.offsets[l];
+        bool               same = entries != nullptr && m + std::int64_t(entries->size()) == lines.offsets[l + 1];
+        for (std::size_t e = 0; same && e < entries->size(); ++e, ++m)
+          same = (*entries)[e].first == this->tables().dof_index(lines.masters[m]) &&
+                 std::abs((*entries)[e].second - lines.weights[m]) <= 1e-12;
+        if (!same)
+          throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index ",
+                                  dof, ".");
+        values[l] = constraints.get_inhomogeneity(dof);
+      }
+    };
+    if (ranks.several())
+      ranks.communicator->together(read);
+    else
+      read();
     Space::update_inhomogeneities(values);
   }
 

@@ -119,8 +119,10 @@ namespace PatchFEM
       {
         widths.push_back(field.n_values() *
                          (field.kind() == View::cell ? 1 : tables().batches[b].reference.n_quadrature));
-        require(lists[b].size() == std::size_t(widths[b]) * ranks.n_own_cells[b],
+        const std::size_t own = std::size_t(widths[b]) * ranks.n_own_cells[b];
+        require(lists[b].size() == own || lists[b].size() == std::size_t(widths[b]) * tables().batches[b].n_cells,
                 "A field has another number of values than this rank's own cells of batch ", b, " need.");
+        lists[b].resize(own);
       }
     });
     widths.push_back(0);
@@ -144,13 +146,17 @@ namespace PatchFEM
     const auto points_of = [&](const std::size_t face) {
       return tables().batches[tables().faces[face].batch].reference.n_face_quadrature;
     };
-    std::int64_t n_points = 0, there[2] = {terms.load.empty() ? 0 : 1, terms.robin.empty() ? 0 : 1};
-    for (int face = 0; face < ranks.n_own_faces; ++face)
-      n_points += points_of(face);
+    std::int64_t n_own = 0, n_all = 0, there[2] = {terms.load.empty() ? 0 : 1, terms.robin.empty() ? 0 : 1};
+    for (std::size_t face = 0; face < tables().faces.size(); ++face)
+    {
+      n_all += points_of(face);
+      n_own += face < std::size_t(ranks.n_own_faces) ? points_of(face) : 0;
+    }
     ranks.communicator->maximum(there, 2);
     ranks.communicator->together([&] {
       const auto fits = [&](const std::vector<double> &values, const int n) {
-        return (values.empty() && n_points == 0) || values.empty() || std::int64_t(values.size()) == n_points * n;
+        const auto size = static_cast<std::int64_t>(values.size());
+        return size == 0 || size == n_own * n || size == n_all * n;
       };
       require(fits(terms.load, n_comp) && fits(terms.robin, 1),
               "Boundary terms need a value at every quadrature point of every face of the element tables.");

@@ -56,7 +56,10 @@ namespace PatchFEM
                 const ExtractionData<dim>               &extraction = ExtractionData<dim>(),
                 const Space::AdditionalData             &order      = Space::AdditionalData());
 
-    /** The indices that the DoFHandler had. Throws Error once its mesh has changed, as all functions below. */
+    /**
+     * The indices that the DoFHandler had. Throws Error once its mesh has changed, as all functions below, and if there
+     * are several ranks, of which none has all.
+     */
     const DoFNumbering &numbering() const;
 
     /** @p dst becomes @p src, a vector of this space or of unconstrained(), in the numbering of the DoFHandler. */
@@ -74,6 +77,36 @@ namespace PatchFEM
       dst.reinit(this->backend(), this->n_dofs(), true);
       indices.copy_from(src, dst);
     }
+
+    /**
+     * The same with vectors of several ranks, such as LinearAlgebra::distributed::Vector and
+     * TrilinosWrappers::MPI::Vector, that have the indices which the DoFHandler has on this rank; collective. @p dst gets
+     * the elements that this rank owns, after which ghosts are to be updated.
+     */
+    template <typename Number, typename VectorType>
+    void copy_to(const Vector<Number> &src, VectorType &dst) const
+    {
+      const std::vector<unsigned int> &dofs   = owned_dofs();
+      const std::vector<Number>        values = src.copy_to_host();
+      require(values.size() == dofs.size(), "A vector does not have an entry for each unknown of its space.");
+      for (std::size_t i = 0; i < dofs.size(); ++i)
+        dst(dofs[i]) = values[i];
+      dst.compress(dealii::VectorOperation::insert);
+    }
+
+    template <typename Number, typename VectorType>
+    void copy_from(const VectorType &src, Vector<Number> &dst) const
+    {
+      const std::vector<unsigned int> &dofs = owned_dofs();
+      std::vector<Number>              values(dofs.size());
+      for (std::size_t i = 0; i < dofs.size(); ++i)
+        values[i] = static_cast<Number>(src(dofs[i]));
+      this->initialize_dof_vector(dst, true);
+      dst.copy_from_host(values);
+    }
+
+    /** deal.II's index of each unknown of this rank. Throws Error once the mesh has changed. */
+    const std::vector<unsigned int> &owned_dofs() const;
 
     /**
      * A matrix that deal.II or Trilinos assembled for the DoFHandler, in the blocks of the nodes: a CSRMatrix<double>

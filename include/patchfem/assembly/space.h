@@ -71,7 +71,10 @@ namespace PatchFEM
         vector.reinit(backend(), n_dofs(), omit_zeroing_entries);
     }
 
-    /** @p field or @p terms with those of copies of other ranks' cells behind this rank's own, if there are several. */
+    /**
+     * @p field or @p terms with those of copies of other ranks' cells behind this rank's own, if there are several: their
+     * owners' values, also where some are given.
+     */
     CoefficientField with_copies(const CoefficientField &field) const;
     FaceTerms        with_copies(const FaceTerms &terms) const;
 
