@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "assembly/extraction_steps_dealii.h"
 #include "base/parallel_resizer.h"
 
-#include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/array.h>
 #include <patchfem/base/threads.h>
-#include <patchfem/base/versions_dealii.h>
 #include <patchfem/kernels/primitives.h>
 
-#include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_accessor.h>
-#include <deal.II/fe/fe_q.h>
-#include <deal.II/fe/fe_simplex_p.h>
-#include <deal.II/fe/mapping_q.h>
 #include <deal.II/grid/tria.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -26,8 +20,6 @@ namespace PatchFEM::internal
 {
   namespace
   {
-    using Index = dealii::types::global_dof_index;
-
     /** Calls @p function(begin, end, share) for equal shares of [0, n), one per thread; it may throw. */
     template <typename Function>
     void for_each_share(const std::size_t n, const int n_shares, const Function &function)
@@ -35,125 +27,6 @@ namespace PatchFEM::internal
       parallel_for(n_shares, [&](const std::int64_t share) {
         function(n * share / n_shares, n * (share + 1) / n_shares, static_cast<int>(share));
       });
-    }
-
-    /** The values [point][shape] and gradients [point][shape][dim] of a scalar element. */
-    template <int dim>
-    void tabulate(const dealii::FiniteElement<dim>      &fe,
-                  const std::vector<dealii::Point<dim>> &points,
-                  std::vector<double>                   &values,
-                  std::vector<double>                   *gradients)
-    {
-      for (const dealii::Point<dim> &point : points)
-        for (unsigned int i = 0; i < fe.n_dofs_per_cell(); ++i)
-        {
-          values.push_back(fe.shape_value(i, point));
-          if (gradients != nullptr)
-          {
-            const dealii::Tensor<1, dim> gradient = fe.shape_grad(i, point);
-            for (unsigned int d = 0; d < dim; ++d)
-              gradients->push_back(gradient[d]);
-          }
-        }
-    }
-
-    /** Refuses a rule that was made for another cell: its weights must add up to the cell's volume. */
-    void check_rule(const std::vector<double> &weights,
-                    const double               volume,
-                    const std::string         &what,
-                    const std::string         &cell,
-                    const std::string         &remedy)
-    {
-      double sum = 0;
-      for (const double weight : weights)
-        sum += weight;
-      if (weights.empty() || !(std::abs(sum - volume) <= 1e-10 * volume))
-        throw Error("The " + what + " with " + std::to_string(weights.size()) + " points has weights of sum " +
-                    std::to_string(sum) + ", but " + cell + " has volume " + std::to_string(volume) + ": use " +
-                    remedy + ".");
-    }
-
-    /** Tables of the scalar base element of @p fe, with Lagrange functions of degree @p mapping_degree as geometry. */
-    template <int dim>
-    ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
-                                            const unsigned int                 mapping_degree,
-                                            const dealii::Quadrature<dim>     &quadrature,
-                                            const dealii::Quadrature<dim - 1> &face_quadrature)
-    {
-      const dealii::ReferenceCell       cell = fe.reference_cell();
-      const dealii::FiniteElement<dim> &base = fe.base_element(0);
-
-      std::unique_ptr<dealii::FiniteElement<dim>> geometry;
-      if (cell.is_simplex())
-        geometry = std::make_unique<dealii::FE_SimplexP<dim>>(mapping_degree);
-      else
-        geometry = std::make_unique<dealii::FE_Q<dim>>(mapping_degree);
-
-      ReferenceElement reference;
-      reference.name              = base.get_name();
-      reference.dim               = dim;
-      reference.degree            = base.degree;
-      reference.simplex           = cell.is_simplex();
-      reference.n_shape           = base.n_dofs_per_cell();
-      reference.n_geometry        = geometry->n_dofs_per_cell();
-      reference.n_quadrature      = quadrature.size();
-      reference.constant_jacobian = cell.is_simplex() && mapping_degree == 1;
-
-      const std::string rule = cell.is_simplex() ? "QGaussSimplex" : "QGauss";
-      check_rule(quadrature.get_weights(), cell.volume(), "quadrature", "the reference cell of " + base.get_name(),
-                 rule + "<" + std::to_string(dim) + ">");
-
-      reference.weights = quadrature.get_weights();
-      tabulate(base, quadrature.get_points(), reference.shape_values, &reference.shape_gradients);
-      tabulate(*geometry, quadrature.get_points(), reference.geometry_values, &reference.geometry_gradients);
-      tabulate<dim>(*geometry, base.get_unit_support_points(), reference.support_geometry_values, nullptr);
-
-      reference.n_faces           = cell.n_faces();
-      reference.n_face_quadrature = face_quadrature.size();
-      reference.face_weights      = face_quadrature.get_weights();
-      check_rule(face_quadrature.get_weights(), cell.is_simplex() && dim == 3 ? 0.5 : 1.0, "face quadrature",
-                 "a face of the reference cell of " + base.get_name(),
-                 (dim == 2 ? "QGauss" : rule) + "<" + std::to_string(dim - 1) + ">");
-
-      // A face is xi(t) = v_0 + sum_k t_k (v_k - v_0) with its first dim vertices v: an edge, a triangle, or, as
-      // v_3 = v_1 + v_2 - v_0 on the reference cube, a square.
-      for (const unsigned int face : cell.face_indices())
-      {
-        const auto face_vertex = [&](const unsigned int v) {
-          return cell.vertex<dim>(cell.face_to_cell_vertices(face, v, standard_orientation));
-        };
-        std::vector<dealii::Point<dim>> points;
-        for (const dealii::Point<dim - 1> &t : face_quadrature.get_points())
-        {
-          dealii::Point<dim> xi = face_vertex(0);
-          for (unsigned int k = 0; k < dim - 1; ++k)
-            xi += t[k] * (face_vertex(k + 1) - face_vertex(0));
-          points.push_back(xi);
-          for (unsigned int d = 0; d < dim; ++d)
-            for (unsigned int k = 0; k < dim - 1; ++k)
-              reference.face_tangents.push_back(face_vertex(k + 1)[d] - face_vertex(0)[d]);
-        }
-        tabulate(base, points, reference.face_shape_values, nullptr);
-        tabulate(*geometry, points, reference.face_geometry_values, &reference.face_geometry_gradients);
-        const dealii::Tensor<1, dim> normal = cell.unit_normal_vectors<dim>(face);
-        for (unsigned int d = 0; d < dim; ++d)
-          reference.face_normals.push_back(normal[d]);
-      }
-      return reference;
-    }
-
-    /** The rule of @p rules for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
-    template <int dim_of_rule, int dim>
-    dealii::Quadrature<dim_of_rule> choose_rule(const dealii::hp::QCollection<dim_of_rule> &rules,
-                                                const dealii::FiniteElement<dim>           &fe,
-                                                const unsigned int                          fe_index)
-    {
-      if (rules.size() > 0)
-        return rules[rules.size() == 1 ? 0 : fe_index];
-      if constexpr (dim_of_rule > 1)
-        if (fe.reference_cell().is_simplex())
-          return dealii::QGaussSimplex<dim_of_rule>(fe.degree + 1);
-      return dealii::QGauss<dim_of_rule>(fe.degree + 1);
     }
 
     /** Cells that one thread reads at a time: a range of one level of the triangulation, used or not. */
@@ -164,17 +37,6 @@ namespace PatchFEM::internal
       int                    level, begin, end;
       std::vector<int>       first_cell; ///< per active FE index: position of its first cell in the batch
       std::vector<FaceEntry> faces;
-    };
-
-    /** Opens the protected member that gives a cell's geometry nodes, hierarchically numbered as in FE_Q. */
-    template <int dim>
-    struct SupportPoints : public dealii::MappingQ<dim>
-    {
-      static std::vector<dealii::Point<dim>> compute(const dealii::MappingQ<dim>                              &mapping,
-                                                     const typename dealii::Triangulation<dim>::cell_iterator &cell)
-      {
-        return (mapping.*(&SupportPoints::compute_mapping_support_points))(cell);
-      }
     };
 
     /**
@@ -522,13 +384,7 @@ namespace PatchFEM::internal
             if (!missing.empty())
               missing.erase(face.boundary_id);
           }
-        if (missing.empty())
-          return;
-        std::string present;
-        for (const dealii::types::boundary_id id : triangulation.get_boundary_ids())
-          present += (present.empty() ? "" : ", ") + std::to_string(id);
-        throw Error("No boundary face of a cell with unknowns has the boundary id ", *missing.begin(),
-                    ": the mesh has the ids ", present, ".");
+        check_boundary_ids(missing, triangulation.get_boundary_ids());
       }
 
       /** Numbers nodes by their first unknowns and completes unknown_of_dof, dof_indices and the nodes of cells. */
@@ -593,29 +449,6 @@ namespace PatchFEM::internal
 
       using Line = dealii::AffineConstraints<double>::ConstraintLine;
 
-      void check_line(const Line &line) const
-      {
-        const auto check_index = [&](const Index index) {
-          if (index >= n_dofs)
-            throw Error("The constraints speak of degree of freedom ", index, ", but the DoFHandler has ", n_dofs,
-                        ": build the constraints after the last distribute_dofs() of this DoFHandler.");
-        };
-        check_index(line.index);
-        if (!std::isfinite(line.inhomogeneity))
-          throw Error("The value prescribed for degree of freedom ", line.index,
-                      " is not finite: check the function that gives it.");
-        for (const auto &[master, weight] : line.entries)
-        {
-          check_index(master);
-          if (!std::isfinite(weight))
-            throw Error("The constraint of degree of freedom ", line.index, " has the weight of ", master,
-                        " not finite: check how it was computed.");
-          if (constraints.is_constrained(master))
-            throw Error("Degree of freedom ", line.index, " is constrained to ", master,
-                        ", which is constrained itself: call AffineConstraints::close() after adding the last line.");
-        }
-      }
-
       /** Constraints in the numbering of the tables; deal.II has lines in the order of its indices. */
       void read_constraints()
       {
@@ -635,7 +468,7 @@ namespace PatchFEM::internal
         Array<std::uint64_t> unknowns(host, n_lines);
         Array<int>           order(host, n_lines), n_entries(host, n_lines);
         parallel_for(n_lines, [&](const std::int64_t i) {
-          check_line(lines[i]);
+          check_line(lines[i], constraints, n_dofs);
           unknowns.data()[i] = static_cast<std::uint64_t>(unknown(lines[i].index));
           order.data()[i]    = static_cast<int>(i);
         });

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <patchfem/assembly/extraction_dealii.h>
+#include <patchfem/base/exceptions.h>
+
+#include <deal.II/base/quadrature_lib.h>
+#include <deal.II/fe/mapping_q.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+/** @file Steps of the extraction that need no cell of a DoFHandler. */
+namespace PatchFEM::internal
+{
+  using Index = dealii::types::global_dof_index;
+
+  /** Tables of the scalar base element of @p fe, with Lagrange functions of degree @p mapping_degree as geometry. */
+  template <int dim>
+  ReferenceElement make_reference_element(const dealii::FiniteElement<dim>  &fe,
+                                          const unsigned int                 mapping_degree,
+                                          const dealii::Quadrature<dim>     &quadrature,
+                                          const dealii::Quadrature<dim - 1> &face_quadrature);
+
+  /** The rule of @p rules for element @p fe_index, or the Gauss rule with degree + 1 points per direction. */
+  template <int dim_of_rule, int dim>
+  dealii::Quadrature<dim_of_rule> choose_rule(const dealii::hp::QCollection<dim_of_rule> &rules,
+                                              const dealii::FiniteElement<dim>           &fe,
+                                              const unsigned int                          fe_index)
+  {
+    if (rules.size() > 0)
+      return rules[rules.size() == 1 ? 0 : fe_index];
+    if constexpr (dim_of_rule > 1)
+      if (fe.reference_cell().is_simplex())
+        return dealii::QGaussSimplex<dim_of_rule>(fe.degree + 1);
+    return dealii::QGauss<dim_of_rule>(fe.degree + 1);
+  }
+
+  /** Opens the protected member that gives a cell's geometry nodes, hierarchically numbered as in FE_Q. */
+  template <int dim>
+  struct SupportPoints : public dealii::MappingQ<dim>
+  {
+    static std::vector<dealii::Point<dim>> compute(const dealii::MappingQ<dim>                              &mapping,
+                                                   const typename dealii::Triangulation<dim>::cell_iterator &cell)
+    {
+      return (mapping.*(&SupportPoints::compute_mapping_support_points))(cell);
+    }
+  };
+
+  /** Throws Error unless @p line of @p constraints speaks of finite numbers and of unknowns below @p n_dofs. */
+  void check_line(const dealii::AffineConstraints<double>::ConstraintLine &line,
+                  const dealii::AffineConstraints<double>                 &constraints,
+                  Index                                                    n_dofs);
+
+  /** Throws Error if an id is @p missing that was asked for; @p present are those of the mesh. */
+  template <typename Ids>
+  void check_boundary_ids(const std::set<dealii::types::boundary_id> &missing, const Ids &present)
+  {
+    if (missing.empty())
+      return;
+    std::string names;
+    for (const dealii::types::boundary_id id : present)
+      names += (names.empty() ? "" : ", ") + std::to_string(id);
+    throw Error("No boundary face of a cell with unknowns has the boundary id ", *missing.begin(),
+                ": the mesh has the ids ", names, ".");
+  }
+} // namespace PatchFEM::internal
