@@ -152,27 +152,19 @@ namespace Reference
     dealii::Vector<double>       rhs;
   };
 
-  /** Sets up @p system and fills it with @p form and @p loads under @p constraints. */
-  template <int dim>
-  void assemble(const dealii::Mapping<dim>              &mapping,
-                const dealii::DoFHandler<dim>           &dof_handler,
-                const dealii::AffineConstraints<double> &constraints,
-                const Form<dim>                         &form,
-                const Loads<dim>                        &loads,
-                System                                  &system,
-                Rules<dim>                               rules = Rules<dim>())
+  /** Calls @p distribute(matrix, right-hand side, indices) for the cells of this process. */
+  template <int dim, typename Distribute>
+  void for_cells(const dealii::Mapping<dim>    &mapping,
+                 const dealii::DoFHandler<dim> &dof_handler,
+                 const Form<dim>               &form,
+                 const Loads<dim>              &loads,
+                 Rules<dim>                     rules,
+                 const Distribute              &distribute)
   {
     if (rules.cell.size() == 0)
       rules.cell = gauss_rules(dof_handler).cell;
     if (rules.face.size() == 0)
       rules.face = gauss_rules(dof_handler).face;
-
-    dealii::DynamicSparsityPattern pattern(dof_handler.n_dofs(), dof_handler.n_dofs());
-    dealii::DoFTools::make_sparsity_pattern(dof_handler, pattern, constraints);
-    system.matrix.clear();
-    system.pattern.copy_from(pattern);
-    system.matrix.reinit(system.pattern);
-    system.rhs.reinit(dof_handler.n_dofs());
 
     const dealii::hp::MappingCollection<dim> mappings(mapping);
     dealii::hp::FEValues<dim>                cell_values(mappings, dof_handler.get_fe_collection(), rules.cell,
@@ -190,8 +182,8 @@ namespace Reference
     {
       const dealii::FiniteElement<dim> &fe = cell->get_fe();
       const unsigned int                n  = fe.n_dofs_per_cell();
-      if (n == 0)
-        continue; // FE_Nothing
+      if (n == 0 || !cell->is_locally_owned())
+        continue; // FE_Nothing, or another process's
       cell_matrix.reinit(n, n);
       cell_rhs.reinit(n);
       dofs.resize(n);
@@ -239,7 +231,28 @@ namespace Reference
                   cell_matrix(i, j) += robin->second(x) * values.shape_value(j, q) * v;
           }
       }
-      constraints.distribute_local_to_global(cell_matrix, cell_rhs, dofs, system.matrix, system.rhs);
+      distribute(cell_matrix, cell_rhs, dofs);
     }
+  }
+
+  /** Sets up @p system and fills it with @p form and @p loads under @p constraints. */
+  template <int dim>
+  void assemble(const dealii::Mapping<dim>              &mapping,
+                const dealii::DoFHandler<dim>           &dof_handler,
+                const dealii::AffineConstraints<double> &constraints,
+                const Form<dim>                         &form,
+                const Loads<dim>                        &loads,
+                System                                  &system,
+                const Rules<dim>                        &rules = Rules<dim>())
+  {
+    dealii::DynamicSparsityPattern pattern(dof_handler.n_dofs(), dof_handler.n_dofs());
+    dealii::DoFTools::make_sparsity_pattern(dof_handler, pattern, constraints);
+    system.matrix.clear();
+    system.pattern.copy_from(pattern);
+    system.matrix.reinit(system.pattern);
+    system.rhs.reinit(dof_handler.n_dofs());
+    for_cells(mapping, dof_handler, form, loads, rules, [&](const auto &matrix, const auto &rhs, const auto &dofs) {
+      constraints.distribute_local_to_global(matrix, rhs, dofs, system.matrix, system.rhs);
+    });
   }
 } // namespace Reference
