@@ -31,16 +31,27 @@ namespace PatchFEM::internal
       return "<" + std::to_string(dim) + ">";
     }
 
+    /** Active cells of this rank on a level: artificial ones can be coarser than they are where they belong. */
+    template <int dim>
+    unsigned int n_own_cells(const dealii::Triangulation<dim> &triangulation, const unsigned int level)
+    {
+      if (level >= triangulation.n_levels())
+        return 0;
+      unsigned int n = triangulation.n_active_cells(level);
+      if (n > 0 && n_processes(triangulation) > 1)
+      {
+        n = 0;
+        for (const auto &cell : triangulation.active_cell_iterators_on_level(level))
+          n += cell->is_locally_owned();
+      }
+      return n;
+    }
+
     template <int dim>
     void check_mesh(const dealii::Triangulation<dim> &triangulation)
     {
-      require(triangulation.n_active_cells() > 0, "The triangulation has no cells: create or read a mesh first.");
-      // A program that never starts MPI is one process.
-      const unsigned int n_processes = dealii::Utilities::MPI::job_supports_mpi()
-                                           ? dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator())
-                                           : 1;
-      require(n_processes == 1, "The triangulation is shared by ", n_processes,
-              " MPI processes, so each sees artificial and ghost cells: run with one process.");
+      require(triangulation.n_global_active_cells() > 0,
+              "The triangulation has no cells: create or read a mesh first.");
 
       const std::vector<dealii::ReferenceCell> kinds = triangulation.get_reference_cells();
       std::string                              names;
@@ -53,11 +64,13 @@ namespace PatchFEM::internal
                   ", which are not supported: use quadrilaterals, hexahedra, triangles or tetrahedra.");
 
       if (kinds[0].is_simplex())
-        for (unsigned int level = 0; level + 1 < triangulation.n_levels(); ++level)
-          require(triangulation.n_active_cells(level) == 0,
-                  "The simplex mesh is refined adaptively: ", triangulation.n_active_cells(level),
-                  " active cells are on level ", level, ", the finest is ", triangulation.n_levels() - 1,
+        for (unsigned int level = 0; level + 1 < triangulation.n_global_levels(); ++level)
+        {
+          const unsigned int n = n_own_cells(triangulation, level);
+          require(n == 0, "The simplex mesh is refined adaptively: ", n, " active cells are on level ", level,
+                  ", the finest is ", triangulation.n_global_levels() - 1,
                   "; refine simplices globally, or use quadrilaterals or hexahedra.");
+        }
     }
 
     template <int dim>
@@ -108,9 +121,10 @@ namespace PatchFEM::internal
       require(!cell.is_simplex() || n_supported <= 1, "The DoFHandler has a collection of ", n_supported,
               " elements on a simplex mesh, where only one is supported: use one FE_SimplexP", dim_string<dim>(),
               " on all cells.");
-      require(dof_handler.n_dofs() < static_cast<unsigned long long>(std::numeric_limits<int>::max()),
-              "The DoFHandler has ", dof_handler.n_dofs(),
-              " degrees of freedom, more than 32-bit indices can count: use a coarser mesh.");
+      const unsigned long long n_dofs = dof_handler.n_locally_owned_dofs();
+      require(n_dofs < static_cast<unsigned long long>(std::numeric_limits<int>::max()), "The DoFHandler has ", n_dofs,
+              " degrees of freedom on one process, more than 32-bit indices can count: use a coarser mesh, or more "
+              "processes.");
     }
 
     template <int dim>
@@ -154,6 +168,18 @@ namespace PatchFEM::internal
       check_size(data.face_quadrature.size(), "face quadrature");
     }
   } // namespace
+
+  template <int dim>
+  unsigned int n_processes(const dealii::Triangulation<dim> &triangulation)
+  {
+    // A program that never starts MPI is one process.
+    return dealii::Utilities::MPI::job_supports_mpi()
+               ? dealii::Utilities::MPI::n_mpi_processes(triangulation.get_communicator())
+               : 1;
+  }
+
+  template unsigned int n_processes<2>(const dealii::Triangulation<2> &);
+  template unsigned int n_processes<3>(const dealii::Triangulation<3> &);
 
   template <int dim>
   void check_extraction(const dealii::Mapping<dim>              &mapping,

@@ -5,6 +5,7 @@
 #include <patchfem/base/array.h>
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/primitives.h>
+#include <patchfem/mpi/mpi_communicator.h>
 
 #include <deal.II/dofs/dof_accessor.h>
 #include <deal.II/grid/tria.h>
@@ -513,6 +514,9 @@ namespace PatchFEM
                                        const ExtractionData<dim>               &data)
   {
     static_assert(dim == 2 || dim == 3, "Meshes have two or three dimensions.");
+    if (internal::n_processes(dof_handler.get_triangulation()) > 1)
+      return internal::extract_on_ranks<dim>(std::make_shared<MPICommunicator>(dof_handler.get_communicator()), mapping,
+                                             dof_handler, constraints, data);
     internal::check_extraction(mapping, dof_handler, constraints, data);
     return internal::Extraction<dim>(mapping, dof_handler, constraints, data).run();
   }

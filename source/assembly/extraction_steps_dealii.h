@@ -3,15 +3,17 @@
 
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/mpi/mpi_communicator.h>
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/mapping_q.h>
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-/** @file Steps of the extraction that need no cell of a DoFHandler. */
+/** @file What the extraction by one process and the one by several have in common. */
 namespace PatchFEM::internal
 {
   using Index = dealii::types::global_dof_index;
@@ -65,4 +67,12 @@ namespace PatchFEM::internal
     throw Error("No boundary face of a cell with unknowns has the boundary id ", *missing.begin(),
                 ": the mesh has the ids ", names, ".");
   }
+
+  /** extract_element_tables() of one rank of @p communicator, with the parts of others' cells that its rows need. */
+  template <int dim>
+  ElementTables extract_on_ranks(const std::shared_ptr<const MPICommunicator> &communicator,
+                                 const dealii::Mapping<dim>                   &mapping,
+                                 const dealii::DoFHandler<dim>                &dof_handler,
+                                 const dealii::AffineConstraints<double>      &constraints,
+                                 const ExtractionData<dim>                    &data);
 } // namespace PatchFEM::internal

@@ -5,9 +5,7 @@
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 
-#include <deal.II/base/mpi.h>
 #include <deal.II/base/quadrature_lib.h>
-#include <deal.II/distributed/shared_tria.h>
 #include <deal.II/fe/fe_dgq.h>
 #include <deal.II/fe/fe_q_bubbles.h>
 #include <deal.II/fe/fe_simplex_p_bubbles.h>
@@ -290,16 +288,4 @@ namespace
   }
 
   /** Refused under several processes, and only there. */
-  TEST(ExtractionRefuses, SharedMeshesOfSeveralProcesses)
-  {
-    parallel::shared::Triangulation<2> triangulation(MPI_COMM_WORLD);
-    GridGenerator::subdivided_hyper_cube(triangulation, 4);
-    DoFHandler<2> dof_handler(triangulation);
-    dof_handler.distribute_dofs(FE_Q<2>(1));
-    const unsigned int n_processes = Utilities::MPI::n_mpi_processes(MPI_COMM_WORLD);
-    if (n_processes == 1)
-      EXPECT_NO_THROW(PatchFEM::extract_element_tables<2>(MappingQ<2>(1), dof_handler, none()));
-    else
-      expect_refusal<2>(MappingQ<2>(1), dof_handler, {std::to_string(n_processes) + " MPI processes", "one process"});
-  }
 } // namespace

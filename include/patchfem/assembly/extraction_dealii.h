@@ -24,6 +24,10 @@
  * - FE_Nothing, or an FESystem of it, beside these: its cells are left out, with their boundary faces. Faces between them
  *   and others are no boundary, as in deal.II.
  * Everything else is refused by an Error.
+ *
+ * Several processes share a parallel::distributed, shared or fullydistributed Triangulation. What constrains an unknown
+ * is then what its owner's AffineConstraints say, which has to know the lines of the unknowns that its process owns, as
+ * the locally relevant ones, and no others.
  */
 namespace PatchFEM
 {
@@ -52,6 +56,9 @@ namespace PatchFEM
    * allowed. Geometry nodes are the vertices of the mesh, shared between cells, for mappings of degree 1 that leave
    * them where they are, and (degree+1)^dim points per cell, as the mapping gives them, for all others. Throws Error
    * for what is not supported, see the top of this file.
+   *
+   * Collective if several processes share the triangulation: each gets its part, see RankTables, and all get the same
+   * Error if one has a reason.
    */
   template <int dim>
   ElementTables extract_element_tables(const dealii::Mapping<dim>              &mapping,
@@ -61,6 +68,10 @@ namespace PatchFEM
 
   namespace internal
   {
+    /** That share @p triangulation. */
+    template <int dim>
+    unsigned int n_processes(const dealii::Triangulation<dim> &triangulation);
+
     /** Throws Error unless mesh, elements, mapping and constraints are among the supported ones. */
     template <int dim>
     void check_extraction(const dealii::Mapping<dim>              &mapping,
