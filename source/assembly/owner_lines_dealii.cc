@@ -60,10 +60,17 @@ namespace PatchFEM::internal
           return;
         if (is_on_path[slot])
           throw_cycle(slot);
+        const auto begin = raw.entries.begin() + raw.offsets[line], end = raw.entries.begin() + raw.offsets[line + 1];
+        if (std::none_of(begin, end, [&](const auto &entry) { return raw.line(entry.first) >= 0; }))
+        {
+          closed.entries.insert(closed.entries.end(), begin, end); // deal.II has sorted them
+          closed.finish_line(raw.inhomogeneity[line], slot);
+          return;
+        }
         is_on_path[slot] = true;
         path.push_back(slot);
-        double                        k       = 0;
-        std::vector<SlotLines::Entry> entries = substituted(raw, line, k);
+        double                              k       = 0;
+        const std::vector<SlotLines::Entry> entries = substituted(raw, line, k);
         closed.entries.insert(closed.entries.end(), entries.begin(), entries.end());
         closed.finish_line(k, slot);
         path.pop_back();
@@ -95,8 +102,7 @@ namespace PatchFEM::internal
 
       /**
        * Throws Error unless the line of @p view and the closed one say the same of @p slot. Where close() has replaced
-       * masters here, it may have known nothing true of them: faces of ghost cells towards cells that are not here look
-       * like a boundary on a parallel::fullydistributed::Triangulation.
+       * masters here, it may have known less of them than their owners.
        */
       void check(const SlotLines &view, const int slot, const double largest_value)
       {
@@ -176,10 +182,19 @@ namespace PatchFEM::internal
     const int           n_slots = dofs.size();
     SlotLines           raw, view; // of owners, and what this rank has of others' unknowns
 
+    std::vector<int> prescribed; // others' unknowns, if close() may have put their values into lines
     ranks.together([&] {
-      for (const auto &line : constraints.get_lines())
+      const auto all = constraints.get_lines();
+      const bool any_entry =
+          std::any_of(all.begin(), all.end(), [](const auto &line) { return !line.entries.empty(); });
+      raw.line_of.assign(n_slots, -1);
+      raw.offsets.reserve(all.size() + 1);
+      raw.inhomogeneity.reserve(all.size());
+      for (const auto &line : all)
       {
         const int own = dofs.owned_slot(line.index);
+        if (own < 0 && any_entry && line.entries.empty() && line.index < n_dofs)
+          prescribed.push_back(dofs.slot(line.index));
         if (own < 0)
           continue;
         check_line(line, constraints, n_dofs);
@@ -236,6 +251,13 @@ namespace PatchFEM::internal
 
     LineCloser closer(dofs, raw, constraints);
     ranks.together([&] {
+      for (const int slot : prescribed)
+        if (raw.line(slot) < 0)
+          throw Error("Process ", ranks.rank(), " prescribes degree of freedom ", dofs.dof(slot), ", which process ",
+                      dofs.owner(slot),
+                      " owns and leaves free, so that its lines of hanging nodes may be wrong: on a parallel::"
+                      "fullydistributed::Triangulation faces of ghost cells towards cells that a process does not have "
+                      "look like a boundary with id 0, so prescribe values on other ids.");
       for (int slot = 0; slot < n_slots; ++slot)
         closer.close(slot);
       double largest = 0;

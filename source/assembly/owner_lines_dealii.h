@@ -86,7 +86,10 @@ namespace PatchFEM::internal
     /** The slot, a new one if @p dof is foreign and was not met before. */
     int slot(Index dof);
 
-    Index dof(const int slot) const { return slot < n ? owned.nth_index_in_set(slot) : foreign[slot - n]; }
+    Index dof(const int slot) const
+    {
+      return slot >= n ? foreign[slot - n] : contiguous ? first + slot : owned.nth_index_in_set(slot);
+    }
 
     /** Of a foreign one, after find_owners(). */
     int owner(const int slot) const { return owners[slot - n]; }
@@ -176,8 +179,9 @@ namespace PatchFEM::internal
    * does not know all of them: a master on a ghost cell may be prescribed on an artificial one, and deal.II's lines of
    * periodic faces and hp hanging nodes can depend on the rank. So the line of an unknown is its owner's, asked in
    * rounds until no rank meets a new master; then masters that are constrained are replaced by their lines. Throws
-   * Error, on all ranks, for a cycle and where this rank's own line of another's unknown, closed in the same way,
-   * contradicts.
+   * Error, on all ranks, for a cycle, where this rank's own line of another's unknown, closed in the same way,
+   * contradicts, and where it may have used a value in its lines that is none: on a parallel::fullydistributed::
+   * Triangulation, the cells behind faces of ghost cells may be missing, and deal.II takes these for the boundary.
    */
   SlotLines closed_lines_of_owners(RankDofs &dofs, const dealii::AffineConstraints<double> &constraints, Index n_dofs);
 } // namespace PatchFEM::internal

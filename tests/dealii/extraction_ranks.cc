@@ -29,7 +29,8 @@ namespace
     return sum - std::floor(sum);
   }
 
-  constexpr types::boundary_id fixed = 0, other = 3;
+  // Faces towards cells that a rank does not have look like faces with id 0 on fully distributed meshes.
+  constexpr types::boundary_id fixed = 4, other = 3;
 
   /** Ids of faces of the unit cube, or of what has its bounding box: x = 0, x = 1, y = 1, others. */
   template <int dim>
@@ -138,6 +139,9 @@ namespace
     check_distributed<3>(2, 1, 2);
     parallel::distributed::Triangulation<2> shell(MPI_COMM_WORLD);
     GridGenerator::hyper_shell(shell, Point<2>(), 0.5, 1.0, 7, true); // ids 0 and 1
+    for (const auto &cell : shell.active_cell_iterators())
+      if (cell->face(3)->at_boundary())
+        cell->face(3)->set_boundary_id(fixed);
     for (const auto &cell : shell.active_cell_iterators())
       if (cell->face(3)->at_boundary() && cell->center()[0] > 0)
         cell->face(3)->set_boundary_id(robin_id);
@@ -450,7 +454,44 @@ namespace
     PatchFEM::ExtractionData<2> data;
     data.boundary_ids = {loaded, 17};
     expect_refusal<2>(dof_handler, make_constraints<2>(MappingQ<2>(1), dof_handler), data,
-                      {"boundary id 17", "the ids 0, 1, 2, 3"});
+                      {"boundary id 17", "the ids 1, 2, 3, 4"});
+  }
+
+  /**
+   * Rank 0 has [0, 1]^2, whose right neighbour is refined, as a ghost cell, and not the cell above it: that face looks
+   * like a boundary with id 0, and the value that deal.II takes for prescribed at (1, 1) gets into the line of
+   * (1, 1/2).
+   */
+  TEST(ExtractionRanks, RefuseFacesTowardsMissingCells)
+  {
+    if (n_ranks() == 1)
+      GTEST_SKIP() << "no cells are missing";
+    Triangulation<2> serial;
+    GridGenerator::subdivided_hyper_rectangle(serial, {2, 2}, Point<2>(), Point<2>(2, 2));
+    for (const auto &face : serial.active_face_iterators())
+      if (face->at_boundary())
+        face->set_boundary_id(other);
+    for (const auto &cell : serial.active_cell_iterators())
+      if (cell->center().distance(Point<2>(1.5, 0.5)) < 1e-8)
+        cell->set_refine_flag();
+    serial.execute_coarsening_and_refinement();
+    for (const auto &cell : serial.active_cell_iterators())
+      cell->set_subdomain_id(cell->center()[0] > 1 && cell->center()[0] < 1.5 && cell->center()[1] < 0.5 ? 0 : 1);
+    parallel::fullydistributed::Triangulation<2> triangulation(MPI_COMM_WORLD);
+    triangulation.create_triangulation(
+        TriangulationDescription::Utilities::create_description_from_triangulation(serial, MPI_COMM_WORLD));
+    DoFHandler<2> dof_handler(triangulation);
+    dof_handler.distribute_dofs(FE_Q<2>(1));
+    const MappingQ<2> mapping(1);
+    expect_refusal<2>(dof_handler,
+                      make_constraints<2>(mapping, dof_handler,
+                                          [&](auto &constraints) {
+                                            VectorTools::interpolate_boundary_values(mapping, dof_handler, 0,
+                                                                                     Functions::ConstantFunction<2>(1.),
+                                                                                     constraints);
+                                          }),
+                      {}, {"Process 0 prescribes", "fullydistributed", "id 0"});
+    expect_refusal<2>(dof_handler, make_constraints<2>(mapping, dof_handler), {}, {});
   }
 
   /** The first unknown of rank 0 and that of the last rank that has any. */
