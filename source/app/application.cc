@@ -6,8 +6,11 @@
 
 #include <deal.II/base/multithread_info.h>
 
+#include <omp.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -104,9 +107,11 @@ namespace PatchFEM
     make_signals_errors();
     const MPI_Comm     communicator = MPI_COMM_WORLD;
     const unsigned int n_ranks      = dealii::Utilities::MPI::n_mpi_processes(communicator);
-    // One process has the machine for itself; several share it.
+    // One process has the machine for itself; several share it, and OMP_NUM_THREADS is for those who want it otherwise.
     if (n_ranks == 1)
       dealii::MultithreadInfo::set_thread_limit();
+    else if (std::getenv("OMP_NUM_THREADS") == nullptr)
+      omp_set_num_threads(1);
 
     try
     {

@@ -86,13 +86,16 @@ namespace PatchFEM
                                    const std::function<NearNullSpace()>     &make_near_null_space,
                                    PathReport                               &report)
   {
-    report.backend        = backend.name();
-    report.device         = backend.device_name();
-    report.precision      = choice.precision;
-    report.preconditioner = choice.parameters.preconditioner;
-    report.nnz            = A.n_nonzero_elements();
-    report.stored         = A.n_stored_elements();
-    report.format         = A.format();
+    report.backend          = backend.name();
+    report.device           = backend.device_name();
+    report.precision        = choice.precision;
+    report.preconditioner   = choice.parameters.preconditioner;
+    std::int64_t entries[2] = {A.n_nonzero_elements(), A.n_stored_elements()};
+    if (A.partitioner() != nullptr)
+      A.partitioner()->communicator().sum(entries, 2);
+    report.nnz    = entries[0];
+    report.stored = entries[1];
+    report.format = A.format();
 
     kernel = NullSpace<Number>(); // before there are two
     std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
@@ -112,12 +115,15 @@ namespace PatchFEM
     // No guess is nearer to the solution of a system without a load.
     const double norm = b.l2_norm();
     if (norm == 0. || x.size() == 0)
-      x.reinit(backend, b.size());
+      A.initialize_vector(x);
     IterationResult result;
     report.seconds.solve = timed(backend, progress, "solve", [&] { result = iterate(A, x, b, applied, ""); });
     if (choice.parameters.check)
     {
-      Vector<Number> known(backend, known_solution<Number>(A.n_rows())), image(backend, b.size()), y(backend, b.size());
+      Vector<Number> known, image, y;
+      for (Vector<Number> *vector : {&known, &image, &y})
+        A.initialize_vector(*vector);
+      known.copy_from_host(known_solution<Number>(A.n_rows()));
       kernel.project(known);
       A.vmult(image, known);
       const IterationResult second = iterate(A, y, image, applied, "Solver/Check, the system with a known solution: ");
@@ -125,7 +131,8 @@ namespace PatchFEM
       report.solver_check = SolverCheck{second.n_iterations, y.l2_norm() / known.l2_norm()};
     }
 
-    Vector<Number> residual(backend, b.size());
+    Vector<Number> residual;
+    A.initialize_vector(residual, true);
     A.residual(residual, x, b);
     report.relative_residual = norm > 0. ? residual.l2_norm() / norm : residual.l2_norm();
     report.n_iterations      = result.n_iterations;

@@ -4,6 +4,8 @@
 
 #include <deal.II/numerics/data_out.h>
 
+#include <algorithm>
+
 #include <deque>
 #include <limits>
 
@@ -115,8 +117,11 @@ namespace PatchFEM
     const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(discretisation.communicator);
     if (n_ranks > 1)
       data_out.add_data_vector(rank, "rank");
-    dealii::Vector<float> patch(report.cell_patches.begin(), report.cell_patches.end());
-    if (!report.cell_patches.empty())
+    // The list ends with the last cell of this rank, behind which there may be cells of others.
+    dealii::Vector<float> patch(n_cells);
+    std::copy_n(report.cell_patches.begin(), std::min<std::size_t>(report.cell_patches.size(), n_cells), patch.begin());
+    const bool with_patches = Utilities::MPI::max(int(!report.cell_patches.empty()), discretisation.communicator) != 0;
+    if (with_patches)
       data_out.add_data_vector(patch, "patch");
     if (report.amg && !report.amg->groups.empty())
       node_fields.add(*report.amg, dof_handler, data_out);

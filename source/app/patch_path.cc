@@ -8,6 +8,8 @@
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 
+#include <deal.II/dofs/dof_tools.h>
+
 namespace PatchFEM
 {
   namespace
@@ -28,6 +30,9 @@ namespace PatchFEM
       const PreconditionerRow  &row      = preconditioner_row(choice.parameters.preconditioner);
       const std::size_t         n_dofs   = discretisation.dof_handler->n_dofs();
       const int                 n_modes  = static_cast<int>(physics.mode_names().size());
+
+      const MPI_Comm communicator = discretisation.communicator;
+      const bool     several      = dealii::Utilities::MPI::n_mpi_processes(communicator) > 1;
 
       PathReport                report      = {};
       Space                     space       = {};
@@ -51,17 +56,21 @@ namespace PatchFEM
           report.device_peak = memory::peak(backend.kind());
 
         // Ours is [node][component] along the curve; deal.II's index of each unknown is in the table.
-        solution.reinit(n_dofs);
+        dealii::IndexSet relevant;
+        dealii::DoFTools::extract_locally_relevant_dofs(*discretisation.dof_handler, relevant);
+        solution.reinit(discretisation.dof_handler->locally_owned_dofs(), relevant, communicator);
         for (std::size_t i = 0; i < values.size(); ++i)
           solution(dof_indices[i]) = values[i];
-        discretisation.constraints->distribute(solution);
+        if (!several)
+          discretisation.constraints->distribute(solution);
+        solution.update_ghost_values();
         return report;
       }
 
       /** From deal.II to the space, if all that follows fits into memory. */
       void extract()
       {
-        report.seconds.extraction = timed(MPI_COMM_SELF, progress, "extraction from deal.II", [&] {
+        report.seconds.extraction = timed(communicator, progress, "extraction from deal.II", [&] {
           ExtractionData<dim> extraction;
           extraction.quadrature      = discretisation.quadrature;
           extraction.face_quadrature = discretisation.face_quadrature;
@@ -69,7 +78,7 @@ namespace PatchFEM
           ElementTables tables       = extract_element_tables(*discretisation.mapping, *discretisation.dof_handler,
                                                               *discretisation.constraints, extraction);
           fields                     = physics.evaluate_fields(tables);
-          load                       = check_ranges<Number>(tables, fields);
+          load                       = dealii::Utilities::MPI::max(check_ranges<Number>(tables, fields), communicator);
           check_memory(tables);
           space = Space(backend, std::move(tables),
                         Space::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
@@ -110,7 +119,7 @@ namespace PatchFEM
         assembler.reinit(space, assembly.patches);
         report.seconds.sparsity = assembler.structure_seconds().sparsity;
         report.seconds.plan     = assembler.structure_seconds().plan;
-        *report.seconds.plan += timed(MPI_COMM_SELF, progress, "coefficients", [&] {
+        *report.seconds.plan += timed(communicator, progress, "coefficients", [&] {
           assembler.set_coefficients(fields.coefficients);
           assembler.set_body_load(fields.body_load);
           assembler.set_face_terms(fields.face_terms);
@@ -125,10 +134,10 @@ namespace PatchFEM
       MatrixFormat choose_format()
       {
         FormatPrediction prediction;
-        *report.seconds.plan += timed(MPI_COMM_SELF, progress, "format of the matrix", [&] {
+        *report.seconds.plan += timed(communicator, progress, "format of the matrix", [&] {
           prediction =
               PatchFEM::choose_format<Number>(backend, assembly, space.sparsity().view(), physics.n_components(),
-                                              {row.is(PreconditionerRow::rows), conversion});
+                                              {row.is(PreconditionerRow::rows), conversion && !several});
           backend.synchronize();
         });
         report.format_choice = prediction.format.name();
@@ -146,6 +155,7 @@ namespace PatchFEM
         *report.seconds.sparsity += timed(backend, progress, "matrix", [&] {
           assembled = make_matrix<Number>(backend, space.sparsity().view(), block_size, block_size,
                                           assembled_format(format, block_size));
+          assembled->set_partitioner(space.batches().partitioner());
           space.release_sparsity_columns();
         });
         const auto assemble = [&] {
@@ -155,7 +165,7 @@ namespace PatchFEM
             converted = convert(*assembled, format);
         };
         report.seconds.assembly  = timed(backend, progress, "assembly", assemble);
-        report.repeated_assembly = timed_repetitions(assembly.n_repetitions, MPI_COMM_SELF, progress, [&] {
+        report.repeated_assembly = timed_repetitions(assembly.n_repetitions, communicator, progress, [&] {
           assemble();
           backend.synchronize();
         });
@@ -166,8 +176,12 @@ namespace PatchFEM
           rhs = Number(1);
         check_rhs<Number>(rhs.l2_norm(), load);
         dof_indices = space.batches().dof_indices().to_vector();
+        dof_indices.resize(space.n_dofs());
         if (!parameters.general.export_system.empty())
           export_system(to_linear_system(matrix, rhs));
+
+        if (several)
+          share_of_ranks(matrix);
 
         LinearSolver<Number> linear_solver(backend, choice, parameters.output.aggregates, progress);
         linear_solver.solve(
@@ -175,7 +189,23 @@ namespace PatchFEM
         if (report.amg && parameters.output.aggregates)
           for (std::size_t i = 0; i < dof_indices.size(); i += block_size)
             report.amg->node_dofs.push_back(dof_indices[i]);
+        if (several) // deal.II may not know all lines that it needs
+          space.constraints().distribute(x);
         return to_double(x);
+      }
+
+      void share_of_ranks(const MatrixBase<Number> &matrix)
+      {
+        const ElementTables  &tables = space.tables();
+        PathReport::RankShare share;
+        for (const int n : tables.ranks.n_own_cells)
+          share.cells += n;
+        share.copies   = tables.n_cells() - share.cells;
+        share.unknowns = space.n_dofs();
+        share.ghosts   = std::uint64_t(tables.n_nodes - tables.n_owned_nodes()) * tables.n_components;
+        share.bytes    = memory_consumption_of(space, assembler, matrix);
+        for (const auto &bytes : tables.ranks.communicator->all_gather(share))
+          report.ranks.push_back(bytes);
       }
 
       /** The free modes at the unknowns of @p matrix that are not constrained, if there are any. */
@@ -183,14 +213,17 @@ namespace PatchFEM
       {
         if (discretisation.free_modes.empty())
           return {};
-        std::vector<std::vector<double>> vectors;
+        const dealii::IndexSet     &owned = discretisation.dof_handler->locally_owned_dofs();
+        std::vector<Vector<double>> vectors;
         for (const std::vector<double> &mode : discretisation.free_modes)
         {
-          vectors.emplace_back();
+          std::vector<double> values;
           for (const unsigned int dof : dof_indices)
-            vectors.back().push_back(discretisation.constraints->is_constrained(dof) ? 0. : mode[dof]);
+            values.push_back(discretisation.constraints->is_constrained(dof) ? 0. : mode[owned.index_within_set(dof)]);
+          space.initialize_dof_vector(vectors.emplace_back(), true);
+          vectors.back().copy_from_host(values);
         }
-        NullSpace<Number> result(backend, vectors);
+        NullSpace<Number> result(std::move(vectors));
         result.check(matrix);
         return result;
       }
@@ -232,9 +265,13 @@ namespace PatchFEM
                                         const MPI_Comm           communicator)
   {
     const std::string &name = parameters.general.backend, &precision = parameters.general.precision;
-    require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1, "The back end ", name,
-            " runs in one process; with several MPI ranks use Backend = trilinos.");
-    const Backend backend = choose_backend(name, parameters.solver, precision);
+    const bool         several = dealii::Utilities::MPI::n_mpi_processes(communicator) > 1;
+    const Backend backend = choose_backend(several && name == "auto" ? "host" : name, parameters.solver, precision);
+    require(!several || backend.kind() != BackendKind::cuda,
+            "Backend = cuda runs in one process; with several MPI ranks use host.");
+    require(!several || parameters.general.export_system.empty(),
+            "The entry Export system writes the matrix of one process; run one.");
+    require(!several || !parameters.output.aggregates, "Output/Aggregates shows those of one process; run one.");
     return [backend, &precision, &parameters, &report, &progress](
                const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
       const SolverChoice choice = choose_solver(parameters.solver, parameters.assembly, precision,

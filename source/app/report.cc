@@ -33,6 +33,7 @@ namespace PatchFEM
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Errors, L2, H1)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SolverCheck, iterations, error)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackwardError, normwise, componentwise)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::RankShare, cells, copies, unknowns, ghosts, bytes)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
@@ -91,10 +92,10 @@ namespace PatchFEM
   // The same, of what is written and never read.
   static void to_json(json &nlohmann_json_j, const PathReport &nlohmann_json_t)
   {
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, nnz, stored, format, product_bytes, sorting_window,
-                                             precision, preconditioner, amg, factorisation_shift, null_space,
-                                             relative_residual, stopped_at_rounding, backward_error, solver_check,
-                                             seconds, repeated_assembly, assembly_redundancy, assembly_kernels, errors))
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(
+        NLOHMANN_JSON_TO, nnz, stored, format, product_bytes, sorting_window, precision, preconditioner, amg,
+        factorisation_shift, null_space, relative_residual, stopped_at_rounding, backward_error, solver_check, seconds,
+        repeated_assembly, assembly_redundancy, assembly_kernels, errors, ranks))
   }
 
   namespace
@@ -343,6 +344,7 @@ namespace PatchFEM
                          {"error", text_or_null(error)},
                          {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
                          {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
+                         {"n_ranks", dealii::Utilities::MPI::n_mpi_processes(communicator)},
                          {"commit", commit()},
                          {"cycles", list},
                          {"earlier", earlier}};

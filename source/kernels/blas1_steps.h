@@ -19,10 +19,10 @@ namespace PatchFEM::kernels
   }
 
   template <typename Number, typename Where>
-  void set_scattered(Where where, const std::int64_t n, Number *x)
+  void set_scattered(Where where, const std::int64_t n, Number *x, const std::int64_t first)
   {
     for_each(where, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
-      const std::uint64_t bits = hash(static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u) >> 11;
+      const std::uint64_t bits = hash(static_cast<std::uint64_t>(first + i) * 0x9e3779b97f4a7c15u) >> 11;
       x[i]                     = static_cast<Number>(static_cast<double>(bits) * (1. / 4503599627370496.) - 1.);
     });
   }
@@ -108,7 +108,7 @@ namespace PatchFEM::kernels
 
 #define INSTANTIATE(Number)                                                                                            \
   template void set(Here, std::int64_t, Number, Number *);                                                             \
-  template void set_scattered(Here, std::int64_t, Number *);                                                           \
+  template void set_scattered(Here, std::int64_t, Number *, std::int64_t);                                             \
   template void equ(Here, std::int64_t, Number, const Number *, Number *);                                             \
   template void sadd(Here, std::int64_t, Number, Number, const Number *, Number *);                                    \
   template void scale(Here, std::int64_t, const Number *, Number *);                                                   \

@@ -163,6 +163,14 @@ namespace PatchFEM
     std::vector<unsigned int>    cell_patches;                 ///< by active cell; empty if there are none
     std::vector<std::string>     assembly_kernels;             ///< by batch, see Assembler::kernel_names()
     std::optional<double>        assembly_redundancy;          ///< cells integrated per cell
+
+    /// What a rank has, if there are several: own cells, copies of other ranks' cells, own unknowns, ghosts, and bytes
+    /// of space, matrix and the like.
+    struct RankShare
+    {
+      std::uint64_t cells = 0, copies = 0, unknowns = 0, ghosts = 0, bytes = 0;
+    };
+    std::vector<RankShare> ranks; ///< [rank]; the same on all
   };
 
   /**
@@ -178,7 +186,8 @@ namespace PatchFEM
 
   /**
    * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on
-   * one back end; only the solution comes back. Throws Error if @p communicator has several processes.
+   * one back end; only the solution comes back. Of several ranks each has its cells, on the host. Throws Error for what
+   * needs one process: the back end cuda, the export of a system, pictures of aggregates.
    *
    * @param parameters Are to live as long as the path, and so are the others.
    * @param report Is told to begin() before a system is exported.

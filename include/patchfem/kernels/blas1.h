@@ -15,9 +15,9 @@ namespace PatchFEM::kernels
   template <typename Number, typename Where>
   void set(Where, std::int64_t n, Number value, Number *x);
 
-  /** Values in [-1, 1] without a pattern, the same on every back end. */
+  /** Values in [-1, 1] without a pattern, the same on every back end; x_i is that of number first + i. */
   template <typename Number, typename Where>
-  void set_scattered(Where, std::int64_t n, Number *x);
+  void set_scattered(Where, std::int64_t n, Number *x, std::int64_t first = 0);
 
   /** y = a x */
   template <typename Number, typename Where>

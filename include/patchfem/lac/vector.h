@@ -72,6 +72,9 @@ namespace PatchFEM
     const std::shared_ptr<const Partitioner> &partitioner() const { return ranks; }
     std::size_t n_ghosts() const { return ranks == nullptr ? 0 : std::size_t(ranks->n_ghosts()) * block; }
 
+    /** Of the first element among those of all ranks. */
+    std::int64_t first_index() const { return ranks == nullptr ? 0 : ranks->first() * block; }
+
     /** Behind the elements: a copy of what other ranks have, which any write may make old. */
     void update_ghosts() const
     {

@@ -241,7 +241,7 @@ namespace PatchFEM
     double largest_eigenvalue()
     {
       constexpr int n_steps = 10;
-      dispatch(backend, [&](auto where) { kernels::set_scattered(where, q.size(), q.data()); });
+      dispatch(backend, [&](auto where) { kernels::set_scattered(where, q.size(), q.data(), q.first_index()); });
       double norm = q.l2_norm();
       for (int step = 0; step < n_steps && norm > 0. && norm - norm == 0.; ++step)
       {

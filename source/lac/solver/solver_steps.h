@@ -130,7 +130,7 @@ namespace PatchFEM::solver
       });
     };
 
-    launch(place, [&](const Here where) { kernels::set_scattered(where, n, r.data()); });
+    launch(place, [&](const Here where) { kernels::set_scattered(where, n, r.data(), r.first_index()); });
     to_unit_length(0);
     for (int step = 0; step < n_steps; ++step)
     {
