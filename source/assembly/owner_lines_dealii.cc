@@ -215,30 +215,55 @@ namespace PatchFEM::internal
       }
     });
 
-    const auto answer = [&](const int slot, Writer &writer) {
-      const int line = raw.line(slot);
-      writer.put(line < 0 ? -1 : static_cast<int>(raw.offsets[line + 1] - raw.offsets[line]));
+    const auto put_line = [&](const SlotLines &lines, const int slot, Writer &writer) {
+      const int line = lines.line(slot);
+      writer.put(line < 0 ? -1 : static_cast<int>(lines.offsets[line + 1] - lines.offsets[line]));
       if (line < 0)
         return;
-      writer.put(raw.inhomogeneity[line]);
-      for (std::int64_t e = raw.offsets[line]; e < raw.offsets[line + 1]; ++e)
+      writer.put(lines.inhomogeneity[line]);
+      for (std::int64_t e = lines.offsets[line]; e < lines.offsets[line + 1]; ++e)
       {
-        writer.put(dofs.dof(raw.entries[e].first));
-        writer.put(raw.entries[e].second);
+        writer.put(dofs.dof(lines.entries[e].first));
+        writer.put(lines.entries[e].second);
       }
     };
-    const auto read = [&](const int slot, Reader &reader) {
+    const auto read_line = [&](const int slot, Reader &reader) {
       const int n_entries = reader.get<int>();
       if (n_entries < 0)
         return;
-      const double k = reader.get<double>();
+      const bool   is_new = raw.line(slot) < 0;
+      const double k      = reader.get<double>();
       for (int e = 0; e < n_entries; ++e)
       {
-        const int master = dofs.slot(reader.get<Index>());
-        raw.entries.push_back({master, reader.get<double>()});
+        const Index  master = reader.get<Index>();
+        const double weight = reader.get<double>();
+        if (is_new)
+          raw.entries.push_back({dofs.slot(master), weight});
       }
-      raw.finish_line(k, slot);
+      if (is_new)
+        raw.finish_line(k, slot);
     };
+
+    // In 3D an owner does not see all elements at an edge between cells of other ranks, and leaves unknowns free that
+    // one process would constrain. It takes such a line from the first rank that has it.
+    dofs.find_owners();
+    std::map<int, Writer> views;
+    for (int slot = dofs.n_owned(); slot < n_slots; ++slot)
+      if (const int line = view.line(slot); line >= 0 && view.offsets[line] < view.offsets[line + 1])
+      {
+        views[dofs.owner(slot)].put(dofs.dof(slot));
+        put_line(view, slot, views[dofs.owner(slot)]);
+      }
+    std::map<int, Communicator::Bytes> messages;
+    for (auto &[rank, writer] : views)
+      messages[rank] = std::move(writer.bytes);
+    const std::map<int, Communicator::Bytes> received = ranks.exchange(messages);
+    ranks.together([&] {
+      for (const auto &[rank, bytes] : received)
+        for (Reader reader(bytes); !reader.at_end(bytes);)
+          read_line(dofs.owned_slot(reader.get<Index>()), reader);
+    });
+
     int n_asked = dofs.n_owned();
     while (ranks.maximum(std::int64_t(dofs.size() - n_asked)) > 0)
     {
@@ -246,7 +271,8 @@ namespace PatchFEM::internal
       std::vector<int> slots(dofs.size() - n_asked);
       std::iota(slots.begin(), slots.end(), n_asked);
       n_asked = dofs.size();
-      dofs.ask_owners(slots, answer, read);
+      dofs.ask_owners(
+          slots, [&](const int slot, Writer &writer) { put_line(raw, slot, writer); }, read_line);
     }
 
     LineCloser closer(dofs, raw, constraints);

@@ -58,6 +58,8 @@ namespace PatchFEM::internal
       return value;
     }
 
+    bool at_end(const Communicator::Bytes &bytes) const { return next == bytes.data() + bytes.size(); }
+
   private:
     const char *next;
   };
@@ -177,8 +179,8 @@ namespace PatchFEM::internal
   /**
    * Collective: the closed lines of all slots that @p dofs has when this is called; those of masters follow. A rank
    * does not know all of them: a master on a ghost cell may be prescribed on an artificial one, and deal.II's lines of
-   * periodic faces and hp hanging nodes can depend on the rank. So the line of an unknown is its owner's, asked in
-   * rounds until no rank meets a new master; then masters that are constrained are replaced by their lines. Throws
+   * periodic faces and hp hanging nodes can depend on the rank. So the line of an unknown is its owner's, or, if that has
+   * none, the one with masters of the first rank that has a cell of it, asked in rounds until no rank meets a new master; then masters that are constrained are replaced by their lines. Throws
    * Error, on all ranks, for a cycle, where this rank's own line of another's unknown, closed in the same way,
    * contradicts, and where it may have used a value in its lines that is none: on a parallel::fullydistributed::
    * Triangulation, the cells behind faces of ghost cells may be missing, and deal.II takes these for the boundary.

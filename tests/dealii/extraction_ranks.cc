@@ -169,7 +169,7 @@ namespace
   void check_hp(const unsigned int n_components, const bool with_nothing)
   {
     SCOPED_TRACE(testing::Message() << dim << "D, components " << n_components << ", nothing " << with_nothing);
-    const Distributed<dim> mesh(2, dim == 2 ? 3 : 2);
+    const Distributed<dim> mesh(2, 3);
     DoFHandler<dim>        dof_handler(mesh.triangulation);
     hp::FECollection<dim>  elements;
     for (const unsigned int degree : {1, 2, 3})

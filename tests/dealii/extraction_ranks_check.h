@@ -209,23 +209,39 @@ namespace RankCheck
     return rows;
   }
 
-  /** The lines of all unknowns, each as its owner has it. */
+  /** The lines of all unknowns, each as its owner has it, or else the first rank that has one with masters. */
   template <int dim>
   AffineConstraints<double> gather(const DoFHandler<dim> &dof_handler, const AffineConstraints<double> &constraints)
   {
     using Line = std::pair<std::pair<Index, double>, std::vector<std::pair<Index, double>>>;
-    std::vector<Line> own;
-    for (const auto &line : constraints.get_lines())
-      if (dof_handler.locally_owned_dofs().is_element(line.index))
-        own.push_back({{line.index, line.inhomogeneity}, {line.entries.begin(), line.entries.end()}});
-    AffineConstraints<double> result;
-    for (const std::vector<Line> &lines : Utilities::MPI::all_gather(dof_handler.get_communicator(), own))
-      for (const auto &[index, entries] : lines)
+    std::set<Index>    of_cells;
+    std::vector<Index> dofs;
+    for (const auto &cell : dof_handler.active_cell_iterators())
+      if (cell->is_locally_owned())
       {
-        result.add_line(index.first);
-        result.add_entries(index.first, entries);
-        result.set_inhomogeneity(index.first, index.second);
+        dofs.resize(cell->get_fe().n_dofs_per_cell());
+        cell->get_dof_indices(dofs);
+        of_cells.insert(dofs.begin(), dofs.end());
       }
+    std::vector<Line> own, others;
+    for (const auto &line : constraints.get_lines())
+    {
+      const Line copy{{line.index, line.inhomogeneity}, {line.entries.begin(), line.entries.end()}};
+      if (dof_handler.locally_owned_dofs().is_element(line.index))
+        own.push_back(copy);
+      else if (!line.entries.empty() && of_cells.count(line.index) > 0)
+        others.push_back(copy);
+    }
+    AffineConstraints<double> result;
+    for (const std::vector<Line> *list : {&own, &others})
+      for (const std::vector<Line> &lines : Utilities::MPI::all_gather(dof_handler.get_communicator(), *list))
+        for (const auto &[index, entries] : lines)
+          if (!result.is_constrained(index.first))
+          {
+            result.add_line(index.first);
+            result.add_entries(index.first, entries);
+            result.set_inhomogeneity(index.first, index.second);
+          }
     result.close();
     return result;
   }
