@@ -203,7 +203,18 @@ namespace PatchFEM
   {
     require(batches().n_components() == batches().dimension(),
             "Rigid-body modes are of displacements, with a component for each dimension.");
-    return NearNullSpace::rigid_body_modes(batches().dimension(), owned_points());
+    const Array<double> points = owned_points();
+    std::vector<double> centroid;
+    if (batches().partitioner() != nullptr)
+    {
+      const int                 dim = batches().dimension();
+      const std::vector<double> own = points.to_vector();
+      centroid.assign(dim, 0.);
+      for (std::size_t i = 0; i < own.size(); ++i)
+        centroid[i % dim] += own[i] / static_cast<double>(batches().partitioner()->n_global());
+      batches().partitioner()->communicator().sum(centroid.data(), dim);
+    }
+    return NearNullSpace::rigid_body_modes(batches().dimension(), points, centroid);
   }
 
   const RowCells &Space::node_cells() const

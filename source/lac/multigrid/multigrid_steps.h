@@ -25,7 +25,8 @@ namespace PatchFEM::multigrid
   }
 
   template <>
-  void rigid_body_modes(Here, const int dim, const Array<double> &points, Array<double> &modes)
+  void rigid_body_modes(
+      Here, const int dim, const Array<double> &points, const std::vector<double> &centroid, Array<double> &modes)
   {
     const Backend     &place   = points.backend();
     const std::int64_t n_nodes = points.size() / dim;
@@ -43,6 +44,13 @@ namespace PatchFEM::multigrid
       launch(place, [&](const Here where) {
         kernels::dot(where, n_nodes, coordinate.data(), one.data(), partials.data(), sums.data() + d);
       });
+    }
+    if (!centroid.empty())
+    {
+      std::vector<double> scaled = centroid;
+      for (double &x : scaled)
+        x *= static_cast<double>(n_nodes);
+      sums.copy_from(scaled.data(), scaled.size());
     }
     modes.reinit(place, points.size() * n_modes);
     for_all(

@@ -31,14 +31,27 @@ namespace PatchFEM
     node_points.copy_from(points.backend(), points);
   }
 
-  NearNullSpace NearNullSpace::rigid_body_modes(const int dim, const Array<double> &points)
+  NearNullSpace
+  NearNullSpace::rigid_body_modes(const int dim, const Array<double> &points, const std::vector<double> &centroid)
   {
     require(dim == 2 || dim == 3, "Rigid-body modes exist in 2 and 3 dimensions, not in ", dim, ".");
     require(points.size() % dim == 0, "The positions of nodes are not a multiple of the dimension.");
     NearNullSpace result;
     result.set_points(dim, points);
     result.modes_per_unknown = dim == 2 ? 3 : 6;
-    choose(points.backend(), [&](auto where) { multigrid::rigid_body_modes(where, dim, points, result.values); });
+    choose(points.backend(),
+           [&](auto where) { multigrid::rigid_body_modes(where, dim, points, centroid, result.values); });
+    return result;
+  }
+
+  NearNullSpace
+  NearNullSpace::at_nodes(const int n_modes, Array<double> &&modes, const int dim, const Array<double> &points)
+  {
+    NearNullSpace result;
+    if (!points.empty())
+      result.set_points(dim, points);
+    result.modes_per_unknown = n_modes;
+    result.values            = std::move(modes);
     return result;
   }
 

@@ -91,6 +91,17 @@ namespace PatchFEM
                                            const AdditionalData     &additional_data,
                                            const NullSpace<Number>  &null_space)
   {
+    rank_levels.reset();
+    single_rank_levels.reset();
+    if (matrix.partitioner() != nullptr)
+    {
+      const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
+      require(sliced != nullptr, "Multigrid of several ranks needs a matrix in sliced ELLPACK, not in the format ",
+              matrix.format(), ".");
+      require(null_space.n_vectors() == 0, "Multigrid of several ranks does not project a null space; run one process, "
+                                           "or choose chebyshev.");
+      return initialize_on_ranks(*sliced, near_null, aggregation, additional_data);
+    }
     std::vector<Array<double>> null_vectors;
     for (const Vector<Number> &v : null_space.vectors())
     {
@@ -139,15 +150,50 @@ namespace PatchFEM
     smooth_finest_in_single();
   }
 
+  template <typename Number>
+  void PreconditionAMG<Number>::initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
+                                                    const NearNullSpace               &near_null,
+                                                    AMGAggregation                    &aggregation,
+                                                    const AdditionalData              &additional_data)
+  {
+    reason.clear();
+    single_limit = additional_data.single_limit;
+    if constexpr (std::is_same<Number, double>::value)
+      if (additional_data.single_precision)
+      {
+        const std::unique_ptr<AMGAggregation> again = aggregation.restart();
+        require(again != nullptr, "These aggregates are for one rank.");
+        single_rank_levels = std::make_unique<RankHierarchy<float>>();
+        // Errors are those of all ranks, and so is the way out of them.
+        reason = reason_of<Error>([&]() {
+          A.partitioner()->communicator().together([&] { require_single_range(A); });
+          single_matrix.copy_from(A);
+          borrows_pattern = true;
+          single_rank_levels->initialize(single_matrix, near_null, *again, additional_data);
+          return single_failure();
+        });
+        if (reason.empty())
+        {
+          single_matrix.initialize_vector(single_src);
+          single_matrix.initialize_vector(single_dst);
+          return;
+        }
+        single_rank_levels.reset();
+        single_matrix = SlicedEllpackMatrix<float>();
+      }
+    rank_levels = std::make_unique<RankHierarchy<Number>>();
+    rank_levels->initialize(A, near_null, aggregation, additional_data);
+  }
+
   /** Why fp32 is too short for the levels in it; empty if it is not. */
   template <typename Number>
   std::string PreconditionAMG<Number>::single_failure()
   {
-    if (single_levels.condition() <= single_limit)
+    if (condition() <= single_limit)
       return "";
     std::ostringstream out;
     out.precision(2);
-    out << "The softest mode of the matrix has 1/" << single_levels.condition() << " of the energy of its diagonal.";
+    out << "The softest mode of the matrix has 1/" << condition() << " of the energy of its diagonal.";
     return out.str();
   }
 
@@ -189,6 +235,21 @@ namespace PatchFEM
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
     require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
+    if (rank_levels || single_rank_levels)
+    {
+      const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
+      require(sliced != nullptr, "A multigrid preconditioner was updated with a matrix of another format.");
+      if (rank_levels)
+        return rank_levels->update(*sliced);
+      if constexpr (std::is_same<Number, double>::value)
+      {
+        single_matrix.copy_values_from(*sliced);
+        single_rank_levels->update(single_matrix);
+        const std::string failure = single_failure();
+        require(failure.empty(), failure, " Initialize the preconditioner anew.");
+      }
+      return;
+    }
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
     if constexpr (std::is_same<Number, double>::value)
     {
@@ -219,6 +280,23 @@ namespace PatchFEM
   void PreconditionAMG<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
     require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
+    if (rank_levels)
+      return rank_levels->cycle(dst, src);
+    if (single_rank_levels)
+    {
+      // 1 / |src|, over all ranks, keeps what is rounded in the range of fp32.
+      const double length = src.l2_norm();
+      single_src.copy_from(src);
+      if (length > 0.)
+      {
+        dst.equ(static_cast<Number>(1. / length), src);
+        single_src.copy_from(dst);
+      }
+      single_rank_levels->cycle(single_dst, single_src);
+      dst.copy_from(single_dst);
+      dst *= static_cast<Number>(length);
+      return;
+    }
     if (single == Single::none)
     {
       levels.cycle(dst, src);
@@ -241,7 +319,8 @@ namespace PatchFEM
   {
     const std::size_t copy = single != Single::none && borrows_pattern ? single_matrix.values_memory_consumption()
                                                                        : single_matrix.memory_consumption();
-    return blocked.memory_consumption() + copy +
+    return blocked.memory_consumption() + copy + (rank_levels ? rank_levels->memory_consumption() : 0) +
+           (single_rank_levels ? single_rank_levels->memory_consumption() : 0) +
            memory_consumption_of(levels, single_levels, single_src, single_dst, norm);
   }
 

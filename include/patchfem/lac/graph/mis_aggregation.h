@@ -42,6 +42,8 @@ namespace PatchFEM
 
     void know_points(int dim, const Array<double> &points) override;
 
+    std::unique_ptr<AMGAggregation> restart() const override { return std::make_unique<MISAggregation>(data); }
+
     /** What was made for each level so far. */
     const std::vector<Aggregation> &levels() const { return aggregations; }
 

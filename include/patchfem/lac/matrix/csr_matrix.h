@@ -129,10 +129,8 @@ namespace PatchFEM
     const MatrixExtents &extents() const override { return *pattern; }
     void                 set_partitioner(const std::shared_ptr<const Partitioner> &partitioner) override
     {
-      const MatrixExtents &e = *pattern;
-      require(partitioner == nullptr || (e.row_blocks == partitioner->n_owned() && e.block_rows == e.block_columns &&
-                                         e.column_blocks == partitioner->n_local()),
-              "A matrix does not have the rows that this rank owns and columns of all that it has.");
+      require(partitioner == nullptr || pattern->column_blocks == partitioner->n_local(),
+              "A matrix does not have columns of all that this rank has.");
       std::const_pointer_cast<SharedPattern>(pattern)->partitioner = partitioner; // part of the pattern from now on
     }
     std::int64_t n_stored_elements() const override { return values.size(); }

@@ -16,7 +16,7 @@ namespace PatchFEM
     int          row_blocks = 0, column_blocks = 0, block_rows = 1, block_columns = 1;
     std::int64_t n_nonzero = 0; ///< entries of the pattern, without padding
 
-    /// Of several ranks: who has which blocks of rows and columns; the first column_blocks of a square matrix's are rows.
+    /// Of several ranks: who has which blocks of columns, of which a square matrix has those that it owns as rows.
     std::shared_ptr<const Partitioner> partitioner = nullptr;
   };
 
@@ -40,7 +40,7 @@ namespace PatchFEM
 
     const std::shared_ptr<const Partitioner> &partitioner() const final { return extents().partitioner; }
 
-    /** Once, of a matrix whose blocks are rows of what this rank owns and columns of all that it has, or null. */
+    /** Once: blocks of columns are what a rank has, with ghosts, and rows what it owns of the same or of others. */
     virtual void set_partitioner(const std::shared_ptr<const Partitioner> &partitioner);
 
     void initialize_vector(Vector<Number> &vector, const bool omit_zeroing_entries = false) const final

@@ -30,6 +30,9 @@ namespace PatchFEM
 
     /** Positions of the finest level's nodes, [node][dim] on its back end, or empty; said before it is asked for. */
     virtual void know_points(int, const Array<double> &) {}
+
+    /** One with the same parameters for another hierarchy; nullptr if there is none. */
+    virtual std::unique_ptr<AMGAggregation> restart() const { return nullptr; }
   };
 
   /** The levels of smoothed aggregation and their cycle. The finest matrix must outlive it. Errors name the level. */

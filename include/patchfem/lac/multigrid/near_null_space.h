@@ -23,8 +23,15 @@ namespace PatchFEM
     /** The same at nodes whose positions are known: @p points is [node][dim] on their back end. */
     static NearNullSpace constants(int n_components, int dim, const Array<double> &points);
 
-    /** Translations and rotations about the centroid, 3 modes in 2D and 6 in 3D; @p points is [node][dim]. */
-    static NearNullSpace rigid_body_modes(int dim, const Array<double> &points);
+    /**
+     * Translations and rotations about the centroid, 3 modes in 2D and 6 in 3D; @p points is [node][dim]. Where they are
+     * a rank's, @p centroid is that of all, [dim].
+     */
+    static NearNullSpace
+    rigid_body_modes(int dim, const Array<double> &points, const std::vector<double> &centroid = {});
+
+    /** @p n_modes modes, [node][component][mode], at nodes whose positions may be known, [node][dim]. */
+    static NearNullSpace at_nodes(int n_modes, Array<double> &&modes, int dim, const Array<double> &points);
 
     /** Modes given by the user, each with an entry for every unknown. */
     static NearNullSpace from_vectors(const Backend &backend, const std::vector<std::vector<double>> &modes);

@@ -3,6 +3,7 @@
 
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
+#include <patchfem/lac/multigrid/rank_hierarchy.h>
 #include <patchfem/lac/solver/null_space.h>
 
 namespace PatchFEM
@@ -12,7 +13,8 @@ namespace PatchFEM
    * is symmetric and positive definite by construction, so it serves conjugate gradients.
    *
    * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is
-   * made; a matrix that is used in place must outlive the preconditioner.
+   * made; a matrix that is used in place must outlive the preconditioner. Of several ranks (see RankHierarchy) they are
+   * SlicedEllpackMatrix, without a null space; levels are all in fp32, or none is.
    */
   template <typename Number>
   class PreconditionAMG : public PreconditionBase<Number>
@@ -81,9 +83,17 @@ namespace PatchFEM
     /** See AMGHierarchy::monitor(). */
     void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);
 
-    unsigned int n_levels() const { return single == Single::all ? single_levels.n_levels() : levels.n_levels(); }
+    unsigned int n_levels() const
+    {
+      return rank_levels             ? rank_levels->n_levels()
+             : single_rank_levels    ? single_rank_levels->n_levels()
+             : single == Single::all ? single_levels.n_levels()
+                                     : levels.n_levels();
+    }
     std::vector<AMGLevelStatistics> statistics() const
     {
+      if (rank_levels || single_rank_levels)
+        return rank_levels ? rank_levels->statistics() : single_rank_levels->statistics();
       return single == Single::all ? single_levels.statistics() : levels.statistics();
     }
 
@@ -94,7 +104,12 @@ namespace PatchFEM
     double grid_complexity() const;
 
     /** AMGHierarchy::condition() of the levels that are there. */
-    double condition() const { return single == Single::all ? single_levels.condition() : levels.condition(); }
+    double condition() const
+    {
+      if (rank_levels || single_rank_levels)
+        return rank_levels ? rank_levels->condition() : single_rank_levels->condition();
+      return single == Single::all ? single_levels.condition() : levels.condition();
+    }
 
     /** Why levels are in fp64 although single precision was asked for; empty if they are not. */
     const std::string &fallback() const { return reason; }
@@ -125,6 +140,15 @@ namespace PatchFEM
     mutable Vector<float>       single_src, single_dst;
     std::function<void(unsigned int, const std::string &)> end_of_phase;
     mutable Array<double>                                  norm; ///< partial sums and, behind them, |src|^2
+
+    std::unique_ptr<RankHierarchy<Number>> rank_levels; ///< of several ranks, in place of the others: one of both
+    std::unique_ptr<RankHierarchy<float>>  single_rank_levels;
+
+    /** initialize() and update() of several ranks; of update() there are no modes. */
+    void initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
+                             const NearNullSpace               &near_null,
+                             AMGAggregation                    &aggregation,
+                             const AdditionalData              &additional_data);
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
     std::string                        single_failure();

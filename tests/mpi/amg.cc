@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "rank_tables.h"
+
+#include <patchfem/assembly/assembler.h>
+#include <patchfem/kernels/weak_forms.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
+#include <patchfem/lac/solver/conjugate_gradients.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace PatchFEM;
+
+namespace
+{
+  /** All components at the nodes with x = 0 are 0. */
+  ElementTables held(ElementTables tables)
+  {
+    ConstraintTable &lines = tables.constraints;
+    lines.offsets.push_back(0);
+    for (int i = 0; i < tables.n_nodes * tables.n_components; ++i)
+      if (tables.points[std::size_t(i / tables.n_components) * tables.dim] == 0.)
+      {
+        lines.constrained.push_back(i);
+        lines.inhomogeneity.push_back(0.);
+        lines.offsets.push_back(0);
+      }
+    return tables;
+  }
+
+  template <typename Form>
+  struct System
+  {
+    System(const Backend &backend, const ElementTables &tables) : space(backend, tables)
+    {
+      Assembler<Form> assembler(space);
+      assembler.set_coefficients(CoefficientField::constant(std::vector<double>(Form::n_coefficients, 1.)));
+      assembler.set_body_load(CoefficientField::constant(std::vector<double>(Form::n_components, 1.)));
+      space.initialize_matrix(matrix);
+      assembler.assemble(matrix, rhs);
+    }
+
+    NearNullSpace modes() const { return Form::n_components == 1 ? space.constants() : space.rigid_body_modes(); }
+
+    Space                       space;
+    SlicedEllpackMatrix<double> matrix;
+    Vector<double>              rhs;
+  };
+
+  struct Solved
+  {
+    unsigned int        n_iterations;
+    std::vector<double> x;
+    double              norm;
+  };
+
+  template <typename Form>
+  Solved solve(const System<Form> &system, const PreconditionBase<double> &preconditioner)
+  {
+    Vector<double> x;
+    system.matrix.initialize_vector(x);
+    IterationControl control;
+    control.tolerance = 0.;
+    control.reduction = 1e-8;
+    const auto result = ConjugateGradients<double>().solve(system.matrix, x, system.rhs, preconditioner, control);
+    EXPECT_TRUE(result.success()) << result.message("amg");
+    return {result.n_iterations, x.copy_to_host(), x.l2_norm()};
+  }
+
+  template <typename Form>
+  void check(const ElementTables &tables, const std::string &what)
+  {
+    const auto          communicator = rank_tables::world();
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    const System<Form> all(Backend(), tables);
+    for (const BackendKind kind : {BackendKind::host, BackendKind::emulated_device})
+    {
+      const System<Form> ours(Backend(kind), own);
+      for (const bool single : {true, false})
+      {
+        typename PreconditionAMG<double>::AdditionalData data;
+        data.single_precision = single;
+        data.coarse_size      = 60; // more levels than one
+        PreconditionAMG<double> amg_of_one, amg;
+        amg_of_one.initialize(all.matrix, all.modes(), data);
+        amg.initialize(ours.matrix, ours.modes(), data);
+        const Solved expected = solve(all, amg_of_one), found = solve(ours, amg), again = solve(ours, amg);
+        EXPECT_EQ(found.x, again.x) << "the same ranks give other bits";
+        EXPECT_NEAR(found.norm, expected.norm, 1e-6 * expected.norm) << what;
+        EXPECT_LE(found.n_iterations, 1.2 * expected.n_iterations + 2.) << what;
+        if (kind == BackendKind::host && communicator->rank() == 0)
+          std::cout << what << (single ? ", mixed: " : ", double: ") << expected.n_iterations << " iterations on one, "
+                    << found.n_iterations << " on " << communicator->size() << " ranks, " << amg_of_one.n_levels()
+                    << " and " << amg.n_levels() << " levels" << std::endl;
+        amg.update(ours.matrix);
+        EXPECT_EQ(solve(ours, amg).x, found.x) << what << ": update() gives other bits than initialize()";
+      }
+    }
+  }
+
+  TEST(MultigridOfRanks, IteratesAsOnOneRank)
+  {
+    check<Laplace<3>>(held(synthetic::cube_of_hexahedra(16, 1)), "Laplace, hexahedra");
+    check<Laplace<3>>(held(synthetic::cube_of_tetrahedra(12, 1, true)), "Laplace, tetrahedra");
+    check<Elasticity<3>>(held(synthetic::cube_of_hexahedra(10, 3)), "elasticity, hexahedra");
+  }
+} // namespace
