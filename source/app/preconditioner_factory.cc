@@ -61,7 +61,8 @@ namespace PatchFEM
       report.operator_complexity = result->operator_complexity();
       report.grid_complexity     = result->grid_complexity();
       for (const Aggregation &level : aggregation.levels())
-        report.aggregation.push_back(level.statistics());
+        if (input.matrix.partitioner() == nullptr) // a rank's own say little of all
+          report.aggregation.push_back(level.statistics());
       if (input.keep_aggregates)
         report.groups = groups_of_nodes(aggregation);
       return result;

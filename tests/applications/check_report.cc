@@ -80,7 +80,9 @@ namespace
       double      entries = 0., rows = 0.;
       for (const auto &level : levels)
       {
-        check(level.contains("aggregation") && (level["n_aggregates"] == 0 || !level["aggregation"].is_null()),
+        // Those of several ranks are not gathered.
+        check(level.contains("aggregation") &&
+                  (level["n_aggregates"] == 0 || !level["aggregation"].is_null() || !system["ranks"].empty()),
               where + ": a level lacks the statistics of its aggregates");
         const auto &aggregation = level["aggregation"];
         if (!aggregation.is_null())

@@ -161,15 +161,13 @@ namespace PatchFEM
     if constexpr (std::is_same<Number, double>::value)
       if (additional_data.single_precision)
       {
-        const std::unique_ptr<AMGAggregation> again = aggregation.restart();
-        require(again != nullptr, "These aggregates are for one rank.");
         single_rank_levels = std::make_unique<RankHierarchy<float>>();
         // Errors are those of all ranks, and so is the way out of them.
         reason = reason_of<Error>([&]() {
           A.partitioner()->communicator().together([&] { require_single_range(A); });
           single_matrix.copy_from(A);
           borrows_pattern = true;
-          single_rank_levels->initialize(single_matrix, near_null, *again, additional_data);
+          single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data);
           return single_failure();
         });
         if (reason.empty())
@@ -181,8 +179,9 @@ namespace PatchFEM
         single_rank_levels.reset();
         single_matrix = SlicedEllpackMatrix<float>();
       }
-    rank_levels = std::make_unique<RankHierarchy<Number>>();
-    rank_levels->initialize(A, near_null, aggregation, additional_data);
+    const std::unique_ptr<AMGAggregation> again = reason.empty() ? nullptr : aggregation.restart();
+    rank_levels                                 = std::make_unique<RankHierarchy<Number>>();
+    rank_levels->initialize(A, near_null, again ? *again : aggregation, additional_data);
   }
 
   /** Why fp32 is too short for the levels in it; empty if it is not. */
