@@ -32,19 +32,18 @@ namespace PatchFEM
     class RowSum
     {
     public:
-      /** @p columns: all that may come, ascending. */
-      RowSum(std::vector<std::int64_t> columns, BlockRows &rows)
-          : known(std::move(columns)), rows(rows), slot(known.size(), -1)
+      /** @p columns: all that may come, ascending; a column is known by its place there. */
+      RowSum(const std::vector<std::int64_t> &columns, BlockRows &rows)
+          : known(columns), rows(rows), slot(known.size(), -1)
       {}
 
-      /** The sum of a column so far. */
-      double *at(const std::int64_t column)
+      /** The sum so far. */
+      double *at(const int place)
       {
-        const auto place = std::lower_bound(known.begin(), known.end(), column) - known.begin();
         if (slot[place] < 0)
         {
           slot[place] = static_cast<int>(touched.size());
-          touched.push_back(static_cast<int>(place));
+          touched.push_back(place);
           sums.resize(touched.size() * rows.block_size(), 0.);
         }
         return sums.data() + std::int64_t(slot[place]) * rows.block_size();
@@ -66,10 +65,10 @@ namespace PatchFEM
       }
 
     private:
-      std::vector<std::int64_t> known;
-      BlockRows                &rows;
-      std::vector<int>          slot, touched;
-      std::vector<double>       sums;
+      const std::vector<std::int64_t> &known;
+      BlockRows                       &rows;
+      std::vector<int>                 slot, touched;
+      std::vector<double>              sums;
     };
 
     std::vector<std::int64_t> unique(std::vector<std::int64_t> values)
@@ -77,6 +76,16 @@ namespace PatchFEM
       std::sort(values.begin(), values.end());
       values.erase(std::unique(values.begin(), values.end()), values.end());
       return values;
+    }
+
+    /** The places of @p columns among @p known; -1 of those below 0. */
+    std::vector<int> places(const std::vector<std::int64_t> &columns, const std::vector<std::int64_t> &known)
+    {
+      std::vector<int> result;
+      result.reserve(columns.size());
+      for (const std::int64_t column : columns)
+        result.push_back(column < 0 ? -1 : int(std::lower_bound(known.begin(), known.end(), column) - known.begin()));
+      return result;
     }
 
     /** Behind the rows of owned nodes come those of ghosts, as their owners have them. */
@@ -105,15 +114,12 @@ namespace PatchFEM
       }
     }
 
-    /** c += a^T b or, unless @p transposed, a b; c has @p n_rows x @p n_columns entries and @p n is summed over. */
-    void add_product(const double *a,
-                     const double *b,
-                     double       *c,
-                     const int     n_rows,
-                     const int     n,
-                     const int     n_columns,
-                     bool          transposed)
+    /** c += a b or, if @p transposed, a^T b; c has n_rows x n_columns entries and n is summed over; 0: see BlockProduct. */
+    template <int fixed_rows, int fixed_n, int fixed_columns, bool transposed>
+    void add_product(const double *a, const double *b, double *c, const int rows, const int sum, const int columns)
     {
+      const int n_rows = fixed_rows > 0 ? fixed_rows : rows, n = fixed_n > 0 ? fixed_n : sum,
+                n_columns = fixed_columns > 0 ? fixed_columns : columns;
       for (int i = 0; i < n_rows; ++i)
         for (int k = 0; k < n; ++k)
         {
@@ -123,25 +129,56 @@ namespace PatchFEM
         }
     }
 
-    /** Scalar rows [0, n_rows) of blocks, with the local numbers of @p columns, whose global ones are @p number(c). */
+    /** The same with sizes of @p m modes and @p b components that compilers know where they are usual. */
+    template <bool transposed>
+    struct BlockProduct
+    {
+      int rows, n, columns;
+      void (*kernel)(const double *, const double *, double *, int, int, int);
+
+      BlockProduct(const int b, const int m)
+          : rows(transposed ? m : b), n(b), columns(m), kernel(b == 1 && m == 1   ? choose<1, 1>()
+                                                               : b == 3 && m == 6 ? choose<3, 6>()
+                                                               : b == 6 && m == 6 ? choose<6, 6>()
+                                                               : b == 2 && m == 3 ? choose<2, 3>()
+                                                               : b == 3 && m == 3 ? choose<3, 3>()
+                                                                                  : choose<0, 0>())
+      {}
+
+      void operator()(const double *a, const double *b, double *c) const { kernel(a, b, c, rows, n, columns); }
+
+    private:
+      template <int b, int m>
+      static auto choose()
+      {
+        return &add_product < transposed ? m : b, b, m, transposed > ;
+      }
+    };
+
+    /** Scalar rows of the first @p n_rows, in whose columns @p local(column) are numbers. */
     template <typename Number, typename LocalNumber>
     HostCSR<Number> scalar_rows(const BlockRows &rows, const int n_rows, const int n_columns, const LocalNumber &local)
     {
-      const int                           br = rows.block_rows, bc = rows.block_columns;
-      HostCSR<Number>                     result{n_rows * br, n_columns * bc, {0}, {}, {}};
-      std::vector<std::pair<int, Number>> row;
+      const int                                 br = rows.block_rows, bc = rows.block_columns;
+      HostCSR<Number>                           result{n_rows * br, n_columns * bc, {0}, {}, {}};
+      std::vector<std::pair<int, std::int64_t>> row; // column, block
       for (int i = 0; i < n_rows; ++i)
+      {
+        row.clear();
+        for (std::int64_t e = rows.offsets[i]; e < rows.offsets[i + 1]; ++e)
+          row.emplace_back(local(rows.columns[e]), e);
+        std::sort(row.begin(), row.end());
         for (int a = 0; a < br; ++a)
         {
-          row.clear();
-          for (std::int64_t e = rows.offsets[i]; e < rows.offsets[i + 1]; ++e)
-          {
-            const int column = local(rows.columns[e]);
+          for (const auto &[column, e] : row)
             for (int b = 0; b < bc; ++b)
-              row.emplace_back(column * bc + b, static_cast<Number>(rows.block(e)[a * bc + b]));
-          }
-          result.append_row(row);
+            {
+              result.columns.push_back(column * bc + b);
+              result.values.push_back(static_cast<Number>(rows.block(e)[a * bc + b]));
+            }
+          result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
         }
+      }
       return result;
     }
 
@@ -345,22 +382,23 @@ namespace PatchFEM
     if (D_size > 0)
       memory::copy(Backend(), D_values.data(), place, D.values, D_size * sizeof(Number));
     const BlockDiagonalView<Number> D_here{D.n_blocks, b, D.stride, D_values.data()};
-    std::vector<std::int64_t>       known;
-    for (const std::int64_t column : aggregate)
-      if (column >= 0)
-        known.push_back(column);
-    BlockRows P{b, m};
+    const BlockProduct<false>       product(b, m);
+    BlockRows                       P{b, m};
     {
-      RowSum              sum(unique(std::move(known)), P);
-      std::vector<Number> in(b), out(b);
+      std::vector<std::int64_t> known = unique(aggregate);
+      if (!known.empty() && known.front() < 0)
+        known.erase(known.begin());
+      const std::vector<int> place = places(aggregate, known);
+      RowSum                 sum(known, P);
+      std::vector<Number>    in(b), out(b);
       for (int i = 0; i < n; ++i)
       {
         for_blocks(i, [&](const int j, const double *block) {
-          if (aggregate[j] >= 0)
-            add_product(block, Q.data() + std::size_t(j) * b * m, sum.at(aggregate[j]), b, b, m, false);
+          if (place[j] >= 0)
+            product(block, Q.data() + std::size_t(j) * b * m, sum.at(place[j]));
         });
-        if (aggregate[i] >= 0)
-          sum.at(aggregate[i]);
+        if (place[i] >= 0)
+          sum.at(place[i]);
         sum.finish_row();
         for (std::int64_t e = P.offsets[i]; e < P.offsets[i + 1]; ++e)
         {
@@ -381,12 +419,14 @@ namespace PatchFEM
 
     BlockRows AP{b, m};
     {
-      RowSum sum(unique(P.columns), AP);
+      const std::vector<std::int64_t> known = unique(P.columns);
+      const std::vector<int>          place = places(P.columns, known);
+      RowSum                          sum(known, AP);
       for (int i = 0; i < n; ++i)
       {
         for_blocks(i, [&](const int j, const double *block) {
           for (std::int64_t e = P.offsets[j]; e < P.offsets[j + 1]; ++e)
-            add_product(block, P.block(e), sum.at(P.columns[e]), b, b, m, false);
+            product(block, P.block(e), sum.at(place[e]));
         });
         sum.finish_row();
       }
@@ -401,7 +441,10 @@ namespace PatchFEM
         if (P.columns[e] >= begin && P.columns[e] < end)
           fed[P.columns[e] - begin].emplace_back(i, e);
     {
-      RowSum sum(unique(AP.columns), C);
+      const std::vector<std::int64_t> known = unique(AP.columns);
+      const std::vector<int>          place = places(AP.columns, known);
+      const BlockProduct<true>        product_of_transposed(b, m);
+      RowSum                          sum(known, C);
       for (int row = 0; row < n_coarse; ++row)
       {
         for (const auto &[i, e] : fed[row])
@@ -411,7 +454,7 @@ namespace PatchFEM
             for (int a = 0; a < b; ++a)
               R.values.push_back(P.block(e)[a * m + c]);
           for (std::int64_t k = AP.offsets[i]; k < AP.offsets[i + 1]; ++k)
-            add_product(P.block(e), AP.block(k), sum.at(AP.columns[k]), m, b, m, true);
+            product_of_transposed(P.block(e), AP.block(k), sum.at(place[k]));
         }
         R.offsets.push_back(static_cast<std::int64_t>(R.columns.size()));
         sum.finish_row();
